@@ -1,4 +1,4 @@
-"""A yes applies only to what was shown: the folder, the paths, the rules at that time."""
+"""A user's yes applies only to the shown call, with the folder, paths and rules of the question."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from support.session import World, a_world, asks, call, says
 
 
 class Meddler:
-    """Says "once" to everything, after something else has happened."""
+    """Answers every question with "once", after running a callback."""
 
     def __init__(self, happens: Callable[[], None]) -> None:
         self.questions: list[Question] = []
@@ -71,7 +71,7 @@ async def test_a_permission_question_names_the_folder_where_the_command_would_ru
     assert Path(world.results[1].text.removesuffix("\nexit code 0")) == root / "evil"
 
 
-async def test_a_rule_for_one_folder_does_not_apply_to_another(tmp_path: Path) -> None:
+async def test_a_rule_for_one_folder_does_not_apply_to_another_folder(tmp_path: Path) -> None:
     workspace, root = on_disk(tmp_path)
     calls = ("rm -f x; pwd", "rm -f x; cd evil", "rm -f x; pwd")
     script = [asks(*(call("bash", command=one) for one in calls)), says("done")]
@@ -117,7 +117,9 @@ async def test_a_permission_ends_when_the_mode_changes(tmp_path: Path) -> None:
     assert not (root / "ran").exists()
 
 
-async def test_a_flood_of_calls_is_cut_and_each_call_gets_a_result(tmp_path: Path) -> None:
+async def test_too_many_calls_in_one_reply_are_cut_and_each_call_gets_a_result(
+    tmp_path: Path,
+) -> None:
     flood = [call("read_file", path="a.py", offset=number + 1) for number in range(MOST_CALLS + 6)]
     async with a_world(tmp_path, [asks(*flood), says("done")], files={"a.py": "x\n"}) as world:
         await world.turn()
@@ -158,7 +160,7 @@ def test_a_command_too_long_to_analyse_is_denied() -> None:
 @pytest.mark.parametrize(
     ("typed", "taken"), [("above", True), ("on the edited line", False), ("beside it", False)]
 )
-async def test_typing_elsewhere_during_a_question_does_not_void_the_yes(
+async def test_typing_in_another_file_during_a_question_does_not_void_the_yes(
     tmp_path: Path, typed: str, *, taken: bool
 ) -> None:
     lines = [f"x{number} = {number}\n" for number in range(40)]

@@ -1,4 +1,4 @@
-"""The model asks the user: who may answer, and why an answer is never a permission."""
+"""The tool ``ask_user``: who may answer, and that an answer never grants a permission."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ OPTIONS = ("8000", "8080")
 
 
 class Person:
-    """Answers in order, then waits for ever; records the questions.
+    """Gives prepared answers in order, then waits for ever; records the questions.
 
     Attributes:
-        n_given_up: Questions that were taken back.
+        n_given_up: The number of questions that were withdrawn.
     """
 
     def __init__(self, *answers: Answer) -> None:
@@ -53,7 +53,7 @@ class Person:
         self._answers = list(answers)
 
     async def ready(self, question: UserQuestion) -> None:
-        """The user types no answer."""
+        """Return at once, because nobody is typing."""
 
     async def answer(self, question: UserQuestion) -> Answer:
         self.questions.append(question)
@@ -82,7 +82,7 @@ async def world(
 
 
 def own_words(made: World) -> list[str]:
-    """The texts that the model got as the user's own words."""
+    """Return the texts that the model got as the user's own words."""
     return [
         block.text
         for message in made.messages
@@ -183,7 +183,7 @@ async def test_only_one_question_is_open_at_a_time(tmp_path) -> None:
 
     class Slow:
         async def ready(self, question: UserQuestion) -> None:
-            """The user types no answer."""
+            """Return at once, because nobody is typing."""
 
         async def answer(self, question: UserQuestion) -> Answer:
             open_now.append(question.id)
@@ -242,13 +242,13 @@ async def test_an_answer_is_not_a_permission_in_any_mode(tmp_path, mode) -> None
         assert (made.rules, made.approver.questions) == (set(), [])
 
 
-def test_the_tool_schema_is_short() -> None:
+def test_the_schema_of_the_question_tool_is_short() -> None:
     spec = make_ask_user(QuestionBoard(), Nobody(), "s1", lambda: 1.0).spec
     assert tools_tokens((spec,)) <= 90
 
 
 class Silent:
-    """Shows a question, and never answers it."""
+    """Shows questions, and never answers."""
 
     def __init__(self) -> None:
         self.shown = asyncio.Event()
@@ -261,7 +261,7 @@ class Silent:
         raise AssertionError
 
 
-async def test_words_to_the_turn_that_are_the_line_asked_for_are_no_words_to_the_model() -> None:
+async def test_words_that_answer_a_question_for_a_line_are_not_sent_as_the_users_words() -> None:
     board, silent, told = QuestionBoard(), Silent(), []
     question = UserQuestion("q1", "To whom?", is_line=True)
     asking = asyncio.create_task(

@@ -16,7 +16,7 @@ from support.session import World, a_tool, a_world, asks, call, says
 
 
 class Silent:
-    """Never answers."""
+    """An approver that never answers."""
 
     async def ask(self, question: Question) -> Said:
         del question
@@ -25,7 +25,7 @@ class Silent:
 
 
 async def acted(world: World) -> list[tuple[str, str | None, str, str]]:
-    """Tool, decision, answer and end of each act in the log."""
+    """Return tool, decision, answer and ending of each action in the log."""
     found: tuple[Act, ...] = acts(await world.records())
     return [(act.tool, act.decision, act.answer, act.end) for act in found]
 
@@ -54,7 +54,9 @@ async def test_the_audit_lists_every_call_except_allowed_reads(tmp_path: Path) -
         ]
 
 
-async def test_a_question_that_was_open_when_the_turn_stopped_is_on_record(tmp_path: Path) -> None:
+async def test_a_question_that_was_open_when_the_turn_stopped_is_in_the_audit(
+    tmp_path: Path,
+) -> None:
     async def run(_name: str, _context: object) -> str:
         raise AssertionError
 

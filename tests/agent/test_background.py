@@ -1,4 +1,4 @@
-"""Background commands: started, read, stopped, reported, ended (PRC-13)."""
+"""Background commands in real turns: start, output, stop, reports and end (PRC-13)."""
 
 from __future__ import annotations
 
@@ -88,7 +88,8 @@ async def test_the_model_stops_a_background_command_and_all_its_processes(tmp_pa
         assert (told(project)[-1][0].state, told(project)[-1][0].by) == ("stopped", "model")
         assert project.session.parts.features.door(BackgroundBoard).running == ()
         await project.turn()
-        assert reminders(project) == []  # the model has seen it end
+        # No reminder, because the model has already seen the end of the command.
+        assert reminders(project) == []
 
 
 async def test_the_model_is_told_once_about_a_command_that_the_user_stopped(tmp_path: Path) -> None:
@@ -314,7 +315,7 @@ async def logged(project: Project, folder: Path) -> tuple[Record, ...]:
         ({"wait_s": 301}, "bad arguments for commands"),
     ],
 )
-async def test_an_unreadable_output_is_reported(
+async def test_an_unreadable_output_file_of_a_command_is_reported(
     tmp_path: Path, arguments: dict[str, Any], words: str
 ) -> None:
     async with background(tmp_path, [looks(**arguments), says("ok")]) as project:
@@ -322,7 +323,7 @@ async def test_an_unreadable_output_is_reported(
         assert results(project)[0].startswith(words)
 
 
-async def test_a_time_limit_and_the_background_exclude_each_other(tmp_path: Path) -> None:
+async def test_a_call_with_a_time_limit_and_in_the_background_is_refused(tmp_path: Path) -> None:
     async with background(tmp_path, [starts("true", timeout_s=5), says("ok")]) as project:
         await project.turn()
         assert results(project)[0].startswith("a background command has no timeout_s")
@@ -350,7 +351,7 @@ async def test_polling_a_background_command_does_not_count_as_a_repeated_call(
         assert (await project.turn()).ending == "done"
 
 
-async def test_the_page_says_what_the_model_reads(tmp_path: Path) -> None:
+async def test_the_documentation_names_the_outputs_that_the_model_reads(tmp_path: Path) -> None:
     (arguments,), (answer,) = examples("background.md", "json"), examples("background.md", "text")
     given = json.loads(arguments.text)
     async with background(tmp_path, [asks(call("bash", **given)), says("ok")]) as project:

@@ -1,4 +1,4 @@
-"""The output of a background command: kept up to a bound, cut for the model, without secrets."""
+"""The output of a background command: stored up to a limit, cut for the model, without secrets."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ async def test_the_output_queue_has_room_again_after_output_of_any_size(piece: b
 async def test_a_secret_across_two_pieces_of_a_long_line_is_hidden() -> None:
     secret = made_secrets()["github"][1]
     output, kept = hiding()
-    for start in range(32_700, 32_780, 10):  # about where a piece ends
+    for start in range(32_700, 32_780, 10):  # positions around the end of a piece
         output.feed(b"a" + b" " * start + f"{secret} {'b ' * 5_000}\n".encode())
         await output.settle()
     shown = "".join(kept)
@@ -99,7 +99,7 @@ async def test_a_secret_across_two_pieces_of_a_long_line_is_hidden() -> None:
     assert secret[-12:] not in shown
 
 
-async def test_a_full_disk_stops_no_command() -> None:
+async def test_a_full_disk_does_not_stop_a_command() -> None:
     async def full(_text: str) -> None:
         raise OSError(28, "no space left on device")
 
@@ -200,7 +200,7 @@ async def test_lost_output_does_not_split_a_secret() -> None:
 
 
 def hiding() -> tuple[Output, list[str]]:
-    """An output without secrets, and what of it is kept."""
+    """Return an output that hides secrets, and the list of stored pieces."""
     kept: list[str] = []
 
     async def keep(text: str) -> None:
@@ -210,7 +210,7 @@ def hiding() -> tuple[Output, list[str]]:
 
 
 async def nothing_kept(_text: str) -> None:
-    """A disk that accepts every write and stores nothing."""
+    """Accept a write without storing the text."""
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_a_duration_is_formatted_for_people(seconds: float, words: str) -> None:
 
 
 class SlowHider:
-    """Takes its time for one text, as a thread may."""
+    """Hides secrets in one text slowly, as in a slow thread."""
 
     def __init__(self, slow: str) -> None:
         self._slow = slow
@@ -243,7 +243,8 @@ async def test_a_line_completed_during_a_read_keeps_its_place() -> None:
     await asyncio.to_thread(hider.begun.wait, SOON_S)
     output.feed(b"line\n")
     settling = asyncio.ensure_future(output.settle())
-    await asyncio.wait({settling}, timeout=0.5)  # it must not get on before the look is over
+    # Decoding must not finish before the read has ended.
+    await asyncio.wait({settling}, timeout=0.5)
     hider.go_on.set()
     await settling
     assert [await looking, await output.take_news(str)] == ["half a ", "half a line\n"]

@@ -1,4 +1,4 @@
-"""A file planted by a background command takes effect for no other program."""
+"""A protected file that a background command creates never affects another program."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PLANTS = "mkdir -p pkg/.vscode && echo {} >pkg/.vscode/tasks.json; cat gate"
 
 
 class Beside:
-    """A workspace in which one command runs on, held back by a pipe."""
+    """A workspace with a running background command that waits for input from a pipe."""
 
     def __init__(self, folder: Path) -> None:
         self.workspace = folder / "workspace"
@@ -73,7 +73,7 @@ async def test_a_background_command_that_plants_a_file_is_stopped_at_once_and_re
 ) -> None:
     begun = await beside.call("bash", command=f"echo ready; cat gate; {PLANTS}", background=True)
     assert begun.startswith("ready\n[b1 runs on")
-    # No command runs, and the turn has ended: only the watch can notice it.
+    # No other command runs, and the turn has ended, so only the file watch can notice the new file.
     await asyncio.to_thread((beside.workspace / "gate").write_text, "open\n")
     (one,) = beside.board.commands
     assert one.task is not None
@@ -91,11 +91,11 @@ async def test_a_background_command_that_plants_a_file_is_stopped_at_once_and_re
     assert beside.notices() == [notice]
 
 
-async def test_files_of_the_users_editor_stay(beside: Beside) -> None:
+async def test_files_that_the_users_editor_creates_are_not_moved_away(beside: Beside) -> None:
     await beside.call("bash", command="echo ready; cat gate", background=True)
     (beside.workspace / ".vscode" / "settings.json").write_bytes(
         b"{}"
-    )  # in the stub of the sandbox
+    )  # a file that the sandbox itself creates
     looked = await beside.call("commands", id="b1")
     assert "b1 runs" in looked
     assert (beside.workspace / ".vscode" / "settings.json").read_text(encoding="utf-8") == "{}"

@@ -1,4 +1,4 @@
-"""Background commands that begin or end at unusual times: reviewed, reported, never waited for."""
+"""Background commands that begin or end at unusual times."""
 
 from __future__ import annotations
 
@@ -158,10 +158,10 @@ async def test_a_command_whose_call_is_stopped_after_the_start_is_reported(tmp_p
         assert len(reminders(project)) == 1
 
 
-async def test_a_command_that_ends_in_time_is_not_in_the_background_while_its_changes_are_recorded(
+async def test_a_command_that_ends_at_once_is_not_in_the_background_while_its_changes_are_recorded(
     tmp_path: Path,
 ) -> None:
-    # The command ends at once, and its changes are recorded only after the time to begin.
+    # The command ends at once, but recording its changes takes longer than ``begin_s``.
     board, taken_down = BackgroundBoard(begin_s=0.5), asyncio.Event()
     heard: list[Event] = []
 
@@ -196,7 +196,7 @@ async def test_a_steering_message_ends_a_long_wait(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("breaks_late", [False, True])
-async def test_a_fault_of_our_own_leaves_no_running_command(
+async def test_an_internal_error_leaves_no_running_command(
     tmp_path: Path, *, breaks_late: bool
 ) -> None:
     board, go_on = BackgroundBoard(begin_s=0.01 if breaks_late else SOON_S), asyncio.Event()

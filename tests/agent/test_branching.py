@@ -28,7 +28,7 @@ from support.session import START, a_tool, a_world, call, with_parts
 
 LINES = "\n".join(f"line {number} of a report about cart {number}.py" for number in range(250))
 TURNS = 5
-ROUNDS = 4  # of a turn, before the model is content
+ROUNDS = 4  # model calls of a turn with tool calls
 
 
 async def report(name: str, context: object) -> str:
@@ -36,13 +36,13 @@ async def report(name: str, context: object) -> str:
 
 
 def a_prefix(session: Session) -> Prefixed:
-    """The records that the composition root writes at the beginning of a log."""
+    """Return the record that the composition root writes at the beginning of a log."""
     talk = session.conversation
     return Prefixed(tuple(one.text for one in talk.system), "digest", "t", talk.tools)
 
 
 def reads() -> Callable[[Request], Reply]:
-    """A model that reads some reports in each turn; its summary is a sentence."""
+    """Return a model that reads some reports in each turn, and summarises in one sentence."""
     made: Counter[int] = Counter()
 
     def answer(request: Request) -> Reply:
@@ -88,7 +88,7 @@ async def test_a_branch_at_any_turn_restores_the_conversation_and_continues_with
         assert problems(past.messages) == ()
         assert past.cache_key == session.id
         assert past.requests == n_requests
-        # The fork's next request begins with the bytes of that turn's last one.
+        # The fork's next request begins with the bytes of the last request of that turn.
         last = rebuilt(copied, n_requests).request
         assert last == rebuilt(records, n_requests).request
         started = msgspec.structs.replace(

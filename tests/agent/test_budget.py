@@ -1,4 +1,4 @@
-"""Budgets stop before the call that could pass them (H43)."""
+"""Budgets stop a turn before a call that could exceed them (H43)."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_a_model_without_a_price_has_only_the_token_budget() -> None:
 
 
 def limit(world: World, budgets: Budgets, ledger: MemoryLedger | None = None) -> MemoryLedger:
-    """Prices of the world: a quarter of a dollar for each token of a reply, of which 1,000 fit."""
+    """Set budgets and prices: a call with the longest reply costs a quarter of a dollar."""
     ledger = ledger or MemoryLedger()
     with_parts(
         world.session,
@@ -161,7 +161,7 @@ async def test_the_daily_budget_counts_spending_of_other_sessions(tmp_path: Path
     ledger = MemoryLedger()
 
     def meanwhile(request: Request) -> object:
-        ledger.add(0.4)  # another session
+        ledger.add(0.4)  # spending of another session
         return asks(READ_A, usage=THOUSAND)
 
     async with a_world(tmp_path, [meanwhile, says()], files=FILES) as world:
@@ -172,7 +172,7 @@ async def test_the_daily_budget_counts_spending_of_other_sessions(tmp_path: Path
 
 
 class SlowModel:
-    """A provider whose calls wait for ``go_on``, and then cost ``THOUSAND``."""
+    """A provider whose calls wait for ``go_on``, and then use ``THOUSAND``."""
 
     def __init__(self) -> None:
         self.asked = asyncio.Semaphore(0)
@@ -188,7 +188,7 @@ class SlowModel:
 
 
 async def test_parallel_sessions_never_exceed_the_daily_budget(tmp_path: Path) -> None:
-    """Each session asks while the others' calls run, and each call costs its maximum."""
+    """Each session makes a call while the calls of the other sessions run."""
     ledger, model = MemoryLedger(), SlowModel()
     async with AsyncExitStack() as stack:
         turns = []
@@ -199,7 +199,7 @@ async def test_parallel_sessions_never_exceed_the_daily_budget(tmp_path: Path) -
             limit(world, Budgets(day=0.6), ledger)
             with_parts(world.session, provider=model)
             turns.append(world.begin())
-        for _ in range(2):  # $0.25 each; a third could pass $0.60
+        for _ in range(2):  # $0.25 for each call; a third call could exceed $0.60
             await model.asked.acquire()
         done, _ = await asyncio.wait(turns, return_when=asyncio.FIRST_COMPLETED)
         assert [one.result().ending for one in done] == ["budget"]

@@ -1,4 +1,4 @@
-"""The clock reaches the cache marks (H34)."""
+"""The time since the last answer decides where cache marks are set (H34)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from support.session import World, a_tool, a_world, asks, call, says
 
 
 async def marks_after(folder: Path, idle: timedelta) -> tuple[int, ...]:
-    """The cache marks of the request after a round of 25 calls, this long after the last answer."""
+    """Return the cache marks of a request that is sent ``idle`` after the last answer."""
     worlds: list[World] = []
 
     async def look(name: str, context: object) -> str:

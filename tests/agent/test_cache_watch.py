@@ -1,4 +1,4 @@
-"""A turn with a scripted model whose cache stops serving."""
+"""Warnings about a prompt cache that stops working during a turn."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from indwell.context.request.cache_health import UsageFigures
 from indwell.messages import Reply, Usage
 from support.session import a_world, asks, call
 
-LINES = "a line of the file that is read\n" * 600  # some 5,000 tokens
+LINES = "a line of the file that is read\n" * 600  # about 5,000 tokens
 SERVED, NOT_SERVED = Usage(6_000, cached=4_000, output=2), Usage(6_000, output=2)
 
 
 def reading(usages: list[Usage]) -> list[Reply]:
-    """A script that reads another file with each call, and ends with the last."""
+    """Return replies that read one more file each; the last reply ends the turn."""
     calls = [
         asks(call("read_file", f"c{number}", path=f"{number}.py"), usage=usage)
         for number, usage in enumerate(usages[:-1])
@@ -58,7 +58,7 @@ async def test_no_warning_for_a_working_cache_or_an_endpoint_without_a_cache(
 
 
 async def test_the_cache_warning_names_a_changing_request_beginning(tmp_path: Path) -> None:
-    """The first message is rewritten between the turns, again and again."""
+    """The first message is rewritten before each turn."""
     script = [Reply("yes", usage=usage) for usage in (SERVED, *[NOT_SERVED] * 3)]
     async with a_world(tmp_path, script) as world:
         for number in range(4):

@@ -20,7 +20,7 @@ FILES = {"a.py": "x = 1\n"}
 
 
 async def cancelled(world: World, task: asyncio.Task[TurnFinished]) -> TurnFinished:
-    """Cancel a turn; the cancellation is raised, and the end is reported."""
+    """Cancel a turn; return the event of its end. The cancellation must be raised."""
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -115,7 +115,7 @@ async def test_cancelling_during_parallel_reads_keeps_the_finished_results(tmp_p
         assert [one.is_error for one in world.results] == [True, False, True]
 
 
-async def test_edits_before_a_cancellation_are_counted(tmp_path: Path) -> None:
+async def test_edits_before_a_cancellation_are_counted_in_the_turns_end(tmp_path: Path) -> None:
     calls = [call("write_file", "c1", path="b.py", content="x\n"), call("stay", "c2", name="c")]
     tools = [a_tool("stay", wait_for_ever, effect="edit")]
     async with a_world(tmp_path, [asks(*calls)], tools=tools) as world:
@@ -126,7 +126,7 @@ async def test_edits_before_a_cancellation_are_counted(tmp_path: Path) -> None:
         assert finished.changes == (FileChanged("b.py", 1, 0),)
 
 
-async def test_while_the_user_is_asked_the_call_does_not_run(tmp_path: Path) -> None:
+async def test_a_call_does_not_run_while_the_user_is_asked(tmp_path: Path) -> None:
     asked = asyncio.Event()
 
     class Silent:

@@ -1,4 +1,4 @@
-"""The model is told once, briefly, about changes of files that it has read."""
+"""Reminders tell the model once, and briefly, about later changes of files that it has read."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EDIT = asks(call("edit_file", "e1", path="a.py", edits=[{"old": "x = 1", "new": 
 
 
 def told(world: World) -> list[str]:
-    """The bodies of all reminders about changed files, in order."""
+    """Return the texts of all reminders about changed files, in order."""
     return [
         block.text
         for message in world.messages
@@ -31,7 +31,7 @@ def told(world: World) -> list[str]:
 
 
 def change(world: World, text: str | None, name: str = "a.py") -> None:
-    """Another program writes a file, or deletes it."""
+    """Write or delete a file, as another program would."""
     workspace: Any = world.workspace
     assert isinstance(workspace, MemoryWorkspace)
     if text is None:
@@ -42,7 +42,7 @@ def change(world: World, text: str | None, name: str = "a.py") -> None:
 
 
 async def edited_then(tmp_path: Path, text: str | None) -> list[str]:
-    """The model edits, another program writes ``text``, and the next turn begins."""
+    """Let the model edit a file, another program write ``text``, and a new turn begin."""
     async with a_world(tmp_path, [READ, EDIT, says("Done."), says("I see.")], files=FILES) as world:
         await world.turn()
         change(world, text)
@@ -88,7 +88,7 @@ async def test_a_deleted_file_is_reported(tmp_path: Path) -> None:
     assert "This file, which you edited, is gone" in words
 
 
-async def test_the_edit_itself_is_not_reported_as_a_change(tmp_path: Path) -> None:
+async def test_the_models_own_edit_is_not_reported_as_a_change(tmp_path: Path) -> None:
     assert await edited_then(tmp_path, "x = 9\ny = 2\n") == []
 
 
@@ -148,7 +148,7 @@ async def test_the_text_of_a_file_cannot_leave_its_tag(
     [words] = await edited_then(tmp_path, text())
     assert words.count("<system-reminder>") == 0
     assert words.count("</changed-file>") == 1
-    words.encode()  # no half characters
+    words.encode()  # raises an error if a character was cut
 
 
 async def test_a_file_that_a_deny_rule_hides_meanwhile_is_not_mentioned(tmp_path: Path) -> None:
@@ -201,7 +201,7 @@ async def test_fs_05_a_link_changed_after_its_permission_check_is_not_followed(
     link.symlink_to("ok/a.txt")
 
     class Swapping(DiskWorkspace):
-        """The link moves right after it was judged."""
+        """A workspace whose link moves right after its path was checked."""
 
         def resolve(self, path: str) -> Path:
             found = super().resolve(path)

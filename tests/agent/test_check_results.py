@@ -1,4 +1,4 @@
-"""Results of a check: what its exit code proves, who caused its errors, and its text."""
+"""Results of a check: the meaning of the exit code, the cause of errors, the output."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SCRIPT = [READ, WRONG, says("done"), says("stay")]
 
 
 async def during(project: Project, n_check: int, act: object) -> TurnFinished:
-    """A turn in which the user acts as soon as so many checks were begun."""
+    """Run a turn in which ``act`` is called as soon as ``n_check`` checks have begun."""
 
     def hear(event: Event) -> None:
         project.events.append(event)
@@ -66,7 +66,9 @@ async def test_errors_printed_by_a_check_before_a_kill_count(tmp_path: Path) -> 
         assert (await project.turn()).verified == "1 new error stays"
 
 
-async def test_a_check_without_output_has_only_passed(tmp_path: Path) -> None:
+async def test_a_check_without_output_counts_as_passed_but_verifies_nothing_more(
+    tmp_path: Path,
+) -> None:
     async with a_project(tmp_path, SCRIPT, check_command="true") as project:
         assert (await project.turn()).verified == "`true` passed"
 
@@ -87,7 +89,7 @@ async def test_error_paths_of_a_subpackage_are_reported_relative_to_the_root(
         assert f"- {path}:1: b" in project.told()[0]
 
 
-async def test_errors_in_a_file_that_the_user_changed_meanwhile_are_not_the_turns(
+async def test_errors_in_a_file_that_the_user_changed_meanwhile_are_not_caused_by_the_turn(
     tmp_path: Path,
 ) -> None:
     files = {"mine.txt": "ok\n"}
@@ -101,7 +103,7 @@ async def test_errors_in_a_file_that_the_user_changed_meanwhile_are_not_the_turn
         assert finished.verified.endswith("; errors in 1 file changed meanwhile are not counted")
 
 
-async def test_errors_in_a_file_that_a_command_of_the_turn_changed_are_the_turns(
+async def test_errors_in_a_file_that_a_command_of_the_turn_changed_are_caused_by_the_turn(
     tmp_path: Path,
 ) -> None:
     run = asks(call("bash", "c3", command="echo totl > other.txt"))
@@ -150,7 +152,7 @@ async def test_an_ask_rule_for_a_check_is_not_overridden_by_another_setting(tmp_
         assert finished.verified == f"not verified: {why}"
 
 
-async def test_a_changed_configuration_whose_name_begins_with_a_dot_is_seen(
+async def test_a_changed_configuration_file_with_a_leading_dot_is_noticed(
     tmp_path: Path,
 ) -> None:
     more = asks(call("edit_file", "c4", path="a.txt", edits=[{"old": "sum", "new": "all"}]))

@@ -1,4 +1,4 @@
-"""A command of the agent's that is a check and passed after the last edit counts, and is named."""
+"""Commands of the model that check the project, and passed after the last edit, verify a turn."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_a_check_in_powershell_is_named(command: str, found: list[str]) -> None:
         ),
     ],
 )
-def test_a_text_of_powershell_that_may_hide_a_failure_is_no_check(command: str) -> None:
+def test_a_text_of_powershell_that_may_hide_a_failure_is_not_a_check(command: str) -> None:
     assert in_powershell(command) == []
 
 
@@ -170,7 +170,8 @@ def test_a_check_in_powershell_covers_the_folder_in_which_it_surely_runs() -> No
     (there,) = checks_in(r"Set-Location shop\a && pytest", HERE, (), "powershell")
     assert there.folder == HERE / "shop" / "a"
     assert in_powershell("cd $shop; pytest") == []
-    assert in_powershell("cd ../other; pytest") == []  # if `cd` fails, that does not check `other`
+    # If `cd` fails, pytest does not check `other`.
+    assert in_powershell("cd ../other; pytest") == []
 
 
 def test_a_folder_that_bash_goes_up_to_is_known() -> None:

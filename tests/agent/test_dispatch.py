@@ -25,7 +25,7 @@ NO = "the user did not allow this; go on without it, or say what it is needed fo
 
 
 def recorder(name: str, done: list[str], effect: Effect) -> Tool[object]:
-    """A tool that lets others run, then notes that it was called."""
+    """Return a tool that lets other calls run, and then notes its own call."""
 
     async def run(what: str, context: ToolContext) -> str:
         for _ in range(3 if what == "slow" else 1):
@@ -277,7 +277,7 @@ async def test_a_link_through_the_spill_folder_is_judged_by_its_target(tmp_path:
 
 
 async def test_a_tools_name_is_reported_as_one_short_line(tmp_path: Path) -> None:
-    """The name is invented by the model, and the events go to editors and terminals."""
+    """The model may invent a name, which then goes to editors and terminals."""
     evil = "bash\x1b]0;evil\x07\u202e\ud800\n" + "n" * 30_000
     async with a_world(tmp_path, [asks(call(evil)), says()]) as world:
         assert (await world.turn()).ending == "done"
@@ -287,10 +287,10 @@ async def test_a_tools_name_is_reported_as_one_short_line(tmp_path: Path) -> Non
     assert max(len(one.message) for one in told if isinstance(one, ToolFinished)) <= 20_000
 
 
-async def test_a_call_with_another_agents_names_is_judged_by_our_names_and_kept_as_written(
+async def test_a_call_with_another_agents_names_is_evaluated_by_indwells_names_and_kept_as_written(
     tmp_path: Path,
 ) -> None:
-    """The log's intent has our names; the conversation, which the model reads, has its own."""
+    """The log has Indwell's names; the conversation keeps the model's names."""
     edit = {"file_path": "a.py", "old_string": "one", "new_string": "two"}
     script = [
         asks(call("read_file", "c1", file_path="a.py")),

@@ -1,4 +1,4 @@
-"""Durability blocks side effects, not thought (H59)."""
+"""Side effects wait until the log is on disk, but model calls do not wait (H59)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FILES = {"a.py": "x = 1\n", "b.py": "y = 1\n"}
 
 
 class WatchedLog:
-    """A log that records which commits were awaited, and which were only started."""
+    """A log that records which commits the session awaits, and which commits it only starts."""
 
     def __init__(self, log: Log, seen: list[str]) -> None:
         self._log = log
@@ -70,14 +70,14 @@ async def test_read_calls_between_two_requests_do_not_wait_for_the_disk(
         _, seen = watch(world)
         await world.turn()
         assert seen == [
-            "waits for the disk",  # for the user's words
+            "waits for the disk",  # for the record of the user's words
             "commits 0 messages by the way",
             "the model is asked",
             "commits 3 messages by the way",
             "the model is asked",
             "commits 5 messages by the way",
             "the model is asked",
-            "waits for the disk",  # for the end of the turn
+            "waits for the disk",  # for the record of the turn's end
         ]
         await world.records()
 
@@ -99,13 +99,15 @@ async def test_an_effect_waits_until_its_intent_is_on_disk(tmp_path: Path) -> No
 
 
 class FullLedger(MemoryLedger):
-    """A ledger that the disk does not take."""
+    """A spending ledger that cannot be written to disk."""
 
     async def close(self) -> None:
         raise SessionError("the disk is full")
 
 
-async def test_a_part_that_cannot_be_saved_does_not_keep_other_parts_open(tmp_path: Path) -> None:
+async def test_a_part_that_cannot_be_saved_does_not_keep_other_parts_from_closing(
+    tmp_path: Path,
+) -> None:
     async with a_world(tmp_path, [says()], files=FILES) as world:
         await world.turn()
         session = world.session
@@ -115,6 +117,6 @@ async def test_a_part_that_cannot_be_saved_does_not_keep_other_parts_open(tmp_pa
             await session.close()
         _, log = world.store.resume(
             session.id, now=datetime.now(UTC)
-        )  # no other process has it open
+        )  # fails if the session's log is still open
         await log.close()
         session.parts = parts

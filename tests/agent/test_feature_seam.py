@@ -1,4 +1,4 @@
-"""The feature of docs/adding-a-feature.md in a real session: it needs no change of the loop."""
+"""The example feature of docs/adding-a-feature.md works in a real session."""
 
 from __future__ import annotations
 

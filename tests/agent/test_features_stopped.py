@@ -1,4 +1,4 @@
-"""Every feature of a real session, stopped within each of its slots: the session continues."""
+"""A session continues after a turn was stopped in any slot of any feature."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ SLOTS = (
 
 
 def model(request: Request) -> Answer:
-    """Reads a file once in each turn."""
+    """Return replies that read one file in each turn."""
     blocks = request.messages[-1].blocks
-    # The rest of a stopped turn's call is beside the prompt of the next turn.
+    # The result of a stopped turn's call is in the same message as the next prompt.
     is_new = any(isinstance(block, Text) and block.text == "go" for block in blocks)
     if not is_new and any(isinstance(block, ToolResult) for block in blocks):
         return says("done")
@@ -40,7 +40,7 @@ def model(request: Request) -> Answer:
 
 
 def stopped_in(feature: Feature[Session], slot: str, stop: Callable[[], None]) -> Feature[Session]:
-    """The feature; when ``slot`` begins, its turn is cancelled."""
+    """Return the feature, changed to cancel its turn when ``slot`` begins."""
     own = getattr(feature, slot)
 
     def begin(*given: Any) -> Any:
@@ -58,7 +58,7 @@ async def stop_in(project: Project, feature: Feature[Session], slot: str) -> Non
 
     def stop() -> None:
         is_reached.set()
-        turn.cancel()  # arrives where the slot waits next, or right behind it
+        turn.cancel()  # takes effect where the slot next awaits, or right after the slot
 
     changed = [stopped_in(one, slot, stop) if one is feature else one for one in parts.features]
     session.parts = dataclasses.replace(parts, features=Features(changed))
@@ -70,7 +70,7 @@ async def stop_in(project: Project, feature: Feature[Session], slot: str) -> Non
     assert is_reached.is_set(), "no turn comes by here"
     assert muted == frozenset()
     finished = [one for one in project.events if isinstance(one, events.TurnFinished)][-1]
-    # If the slot `end` does not wait, the turn was over before the stop reached it.
+    # If the slot `end` does not await anything, the turn ends before the cancellation.
     assert finished.ending in ({"cancelled", "done"} if slot == "end" else {"cancelled"})
 
 

@@ -1,4 +1,4 @@
-"""Several features at one slot: what each of them says arrives, in the order of the list."""
+"""Several features with the same slot: all results are used, in the order of the features."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from support.session import a_world, asks, call, says
 
 
 def saying(name: str, about: str, heard: list[tuple[str, ...]]) -> Feature[Session]:
-    """A feature with words for the call ``about`` after each reply."""
+    """Return a feature that adds words to the call ``about`` after each reply."""
 
     async def after_reply(
         _moment: Moment[Session], _uses: Sequence[ToolUse], outcomes: Mapping[str, Outcome]
@@ -39,7 +39,7 @@ async def test_words_of_two_features_join_the_result_of_one_call(tmp_path: Path)
     assert heard[0] == heard[1]
 
 
-async def test_a_feature_gets_the_changes_of_an_edit_and_hears_nothing_of_a_read(
+async def test_a_feature_is_told_about_the_changes_of_an_edit_but_not_about_a_read(
     tmp_path: Path,
 ) -> None:
     heard: list[str] = []

@@ -1,4 +1,4 @@
-"""Git's changes for the model: bounded, without secrets and hidden files, and nothing runs."""
+"""Git's changes for the model: limited, without secrets, and without running programs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from support.terminal import indwell
 
 @pytest.fixture
 def work(tmp_path: Path) -> Path:
-    """A repository with a commit."""
+    """Create a repository with a commit."""
     work = (tmp_path / "work").resolve()
     work.mkdir()
     run(work, "git init -q -b main; mkdir sub; echo old > a.txt; echo b > sub/b.txt")
@@ -36,7 +36,7 @@ async def changes(work: Path, *, deny: tuple[str, ...] = SECRETS) -> RepositoryC
     return await read_changes(work, named=named, never_in=(work,))
 
 
-async def test_staged_changes_are_read_without_those_of_the_tree(work: Path) -> None:
+async def test_staged_changes_are_read_without_unstaged_changes(work: Path) -> None:
     run(work, "echo staged > a.txt; git add a.txt; echo later > sub/b.txt; echo n > new.txt")
     found = await changes(work)
     assert found.is_staged
@@ -46,7 +46,7 @@ async def test_staged_changes_are_read_without_those_of_the_tree(work: Path) -> 
     assert found.subjects == ("Add two files",)
 
 
-async def test_without_staged_changes_those_of_the_tree_are_read(work: Path) -> None:
+async def test_without_staged_changes_the_unstaged_changes_are_read(work: Path) -> None:
     run(work, "echo later > sub/b.txt; echo n > new.txt; printf x > .env; echo ign > .gitignore")
     run(work, "mkdir ign; echo i > ign/i")
     found = await changes(work)
@@ -79,7 +79,7 @@ async def test_hidden_files_are_left_out_under_each_of_their_names(work: Path) -
     assert "(2 more changed files are not shown to you)" in found.words
 
 
-async def test_files_outside_the_folder_are_left_out(work: Path) -> None:
+async def test_changed_files_outside_the_folder_are_left_out(work: Path) -> None:
     run(work, "echo SECRET > a.txt; echo mine > sub/b.txt")
     inner = work / "sub"
 
@@ -115,7 +115,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("way", HOSTILE)
 @pytest.mark.parametrize("staged", [True, False])
-async def test_tru_17_nothing_of_the_repository_runs(work: Path, way: str, staged: bool) -> None:  # noqa: FBT001
+async def test_tru_17_reading_changes_runs_no_program(work: Path, way: str, staged: bool) -> None:  # noqa: FBT001
     run(work, "echo changed > a.txt")
     if staged:
         run(work, "git add a.txt")
@@ -125,7 +125,7 @@ async def test_tru_17_nothing_of_the_repository_runs(work: Path, way: str, stage
     assert not (work.parent / "ran").exists()
 
 
-async def test_a_filter_with_a_name_that_cannot_be_turned_off_stops_the_reading(
+async def test_changes_are_not_read_if_a_git_filter_cannot_be_turned_off(
     work: Path,
 ) -> None:
     ran = work.parent / "ran"
@@ -136,7 +136,7 @@ async def test_a_filter_with_a_name_that_cannot_be_turned_off_stops_the_reading(
     assert not ran.exists()
 
 
-async def test_without_a_repository_or_a_change_there_is_nothing(work: Path) -> None:
+async def test_without_a_repository_or_a_change_an_error_is_reported(work: Path) -> None:
     with pytest.raises(NoChanges, match="nothing has changed"):
         await changes(work)
     with pytest.raises(NoChanges, match="no git repository"):
@@ -160,7 +160,7 @@ def home(tmp_path: Path) -> Home:
 
 
 async def asked(home: Home, *words: str) -> tuple[str, str]:
-    """The text that the model got for a prompt in the terminal, and the messages to the user."""
+    """Run a prompt in the terminal; return the text for the model, and the messages to the user."""
     async with LoopbackEndpoint([say("Done.")]) as endpoint:
         ended = await indwell(
             *words,
@@ -192,12 +192,12 @@ async def test_changes_in_a_restricted_folder_are_not_read(home: Home) -> None:
     assert "@changes is not attached: nothing runs in a folder that you have not trusted" in said
 
 
-async def test_problems_without_an_editor_are_said_to_be_missing(home: Home) -> None:
+async def test_the_mention_of_problems_without_an_editor_is_reported(home: Home) -> None:
     _, said = await asked(home, "run", "fix @problems")
     assert "@problems is not attached: no editor reports problems here" in said
 
 
-async def test_the_pages_example_attaches_the_staged_change(home: Home) -> None:
+async def test_the_documented_example_attaches_the_staged_change(home: Home) -> None:
     (example,) = (one for one in examples("chat.md", "sh") if "@changes" in one.text)
     home.write("shop.py", "CHANGED\n")
     stage, prompt = example.text.strip().splitlines()
@@ -208,7 +208,7 @@ async def test_the_pages_example_attaches_the_staged_change(home: Home) -> None:
     assert "+CHANGED" in told
 
 
-async def test_a_message_is_written_by_a_small_request_without_tools(home: Home) -> None:
+async def test_a_commit_message_is_written_by_a_small_request_without_tools(home: Home) -> None:
     home.write("shop.py", "CHANGED\n")
     run(home.workspace, "git add shop.py")
     home.configure('small_model = "tiny"\n')
@@ -232,7 +232,7 @@ async def test_a_message_is_written_by_a_small_request_without_tools(home: Home)
 
 
 @pytest.mark.parametrize("way", ["clean", "restricted", "empty", "budget"])
-async def test_a_missing_message_is_said_with_the_reason(home: Home, way: str) -> None:
+async def test_a_missing_commit_message_is_reported_with_the_reason(home: Home, way: str) -> None:
     if way != "clean":
         home.write("shop.py", "CHANGED\n")
     if way == "restricted":

@@ -1,4 +1,4 @@
-"""Protected files through git itself: named, asked about, and never sent unasked."""
+"""Protected files that commands add to git: reported, asked about, and never pushed unasked."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ENTRY = "b=$(echo evil | git hash-object -w --stdin); git update-index --add"
 
 @pytest.fixture
 def work(tmp_path: Path) -> Path:
-    """A repository with a commit, a protected file of the user's, and a branch."""
+    """Create a repository with a commit, a protected file of the user, and a branch."""
     work = (tmp_path / "work").resolve()
     work.mkdir()
     run(work, "git init -q -b main; mkdir .github; echo old > .github/old.yml; echo a > a.txt")
@@ -42,7 +42,7 @@ def work(tmp_path: Path) -> Path:
 
 
 async def after(work: Path, text: str, *, fetches: bool = False) -> tuple[str, ...]:
-    """The notices about shell text; the waiting entries are the same."""
+    """Run a shell text; return the notices, which must equal the waiting entries."""
     entries = GitEntries(lambda: (work,))
     await entries.begin()
     run(work, text)
@@ -93,7 +93,9 @@ WAYS = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-async def test_a_protected_file_that_comes_into_git_is_named(work: Path, way: str) -> None:
+async def test_a_protected_file_that_a_command_adds_to_git_is_reported(
+    work: Path, way: str
+) -> None:
     text, named = WAYS[way]
     old = run(work, "git rev-parse HEAD:.github/old.yml").strip()
     assert set(await after(work, text)) == {named.format(old=old[:10])}
@@ -160,7 +162,7 @@ async def test_a_removed_entry_no_longer_waits(work: Path) -> None:
     entries = GitEntries(lambda: (work,))
     await entries.begin()
     run(work, f"{PLANT}; git commit -qm x")
-    assert len(await entries.look()) == 2  # in the index, and in the commit
+    assert len(await entries.look()) == 2  # one entry in the index, and one in the commit
     run(work, f"git rm -q --cached {EVIL}")
     await entries.look()
     (left,) = entries.waiting
@@ -218,7 +220,7 @@ def test_no_standing_permission_lets_a_command_send_unapproved_entries(
     policy = replace(policy, roots=("/w",))
     usual = decide(asked, policy)
     granted = replace(policy, granted=frozenset({usual.rule} if isinstance(usual, Ask) else ()))
-    if command != "git push":  # which have no stored answer
+    if command != "git push":  # entries in git never have a stored answer
         assert isinstance(decide(asked, granted), Allow)
     waiting = decide(asked, replace(granted, in_git=("'.vscode/x' in the index",)))
     if not sends:

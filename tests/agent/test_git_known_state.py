@@ -1,4 +1,4 @@
-"""What the user refused outlives the process, and nothing of ours becomes the user's own."""
+"""Answers about git entries survive a restart; the agent's entries never count as the user's."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ IN_INDEX = f"'{EVIL}' in the index"
 
 
 class Place:
-    """A workspace and its note; each ``process`` begins with what the one before left there."""
+    """A workspace with stored answers; each ``process`` begins with the last one's state."""
 
     def __init__(self, folder: Path) -> None:
         self.work = (folder / "work").resolve()
@@ -42,8 +42,8 @@ class Place:
         run(self.work, "git add -A; git commit -qm first")
 
     def process(self) -> GitEntries:
-        """A new one, of which nothing is known but the note."""
-        git_note._notes.clear()  # the marks of the one before belong to nobody that lives
+        """Return the entries of a new process, which only knows the stored note."""
+        git_note._notes.clear()  # forget the earlier process's state in memory
         return GitEntries(lambda: (self.work,), GitNote(self.note), lambda: self.runs)
 
 
@@ -53,7 +53,7 @@ def place(tmp_path: Path) -> Place:
 
 
 async def command(entries: GitEntries, place: Place, text: str) -> list[str]:
-    """What is told of a command, before it and after it."""
+    """Run a command; return the notices before and after the command."""
     told = await entries.news()
     await entries.begin()
     run(place.work, text)
@@ -205,7 +205,7 @@ async def test_a_yes_forgets_a_damaged_note(place: Place) -> None:
     assert not (place.note / "damaged.json").exists()
 
 
-async def test_only_the_user_can_read_the_note(place: Place) -> None:
+async def test_only_the_user_can_read_the_stored_note(place: Place) -> None:
     entries = place.process()
     await entries.begin()
     for one in (place.note, *place.note.iterdir()):

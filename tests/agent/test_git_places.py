@@ -1,4 +1,4 @@
-"""Indwell asks about files that git runs or obeys, in any folder (attackers H3-H5)."""
+"""Files that git executes or obeys are protected in any folder (attackers H3-H5)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from support.session import World, a_world, asks, call, says, with_rules
 
 
 async def written(folder: Path, root: Path, path: str, policy: Policy | None = None) -> World:
-    """The result of writing one file; the user says no."""
+    """Let the model write one file, with a user who says no; return the world."""
     script = [asks(call("write_file", path=path, content="x")), says()]
     async with a_world(
         folder,
@@ -50,10 +50,10 @@ WHOLE = ("real/HEAD", "real/objects/x", "real/refs/x")
         (("sub/HEAD",), "sub/config"),
         (("sub/HEAD",), "sub/hooks/pre-commit"),
         (("sub/HEAD",), "sub/commondir"),
-        (("HEAD",), "config"),  # the workspace's own folder as a repository
+        (("HEAD",), "config"),  # the workspace folder itself as a bare repository
     ],
 )
-async def test_a_repository_by_another_name_is_protected(
+async def test_a_git_repository_with_an_unusual_folder_name_is_protected(
     tmp_path: Path, there: tuple[str, ...], path: str
 ) -> None:
     root = a_root(tmp_path, *there)

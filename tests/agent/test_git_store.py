@@ -1,4 +1,4 @@
-"""Forged objects, packs, indexes and graphs in git's store are named and wait."""
+"""Forged objects, packs, indexes and graphs in git's store are reported and need an answer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = posix_only("git")
 
 @pytest.fixture
 def work(tmp_path: Path) -> Path:
-    """A repository with a protected file of the user's, in loose objects."""
+    """Create a repository with a protected file of the user, in loose objects."""
     work = (tmp_path / "work").resolve()
     work.mkdir()
     run(work, f"git init -q -b main; mkdir .github; echo old > {LOADED}; echo a > a.txt")
@@ -25,11 +25,11 @@ def work(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("way", WAYS)
-async def test_a_forged_file_of_gits_store_is_named(work: Path, way: str) -> None:
+async def test_a_forged_file_in_gits_store_is_reported(work: Path, way: str) -> None:
     entries = GitEntries(lambda: (work,))
     await entries.begin()
     forge(work, way)
-    if way in CHECKED_OUT:  # it is an attack
+    if way in CHECKED_OUT:  # check that the forged file really changes git's content
         run(work, f"rm {LOADED} .git/index; git checkout -q -f HEAD")
         assert (work / LOADED).read_bytes() == EVIL
     found = await entries.look()
@@ -79,7 +79,7 @@ async def test_invalid_or_unreadable_object_files_are_reported(work: Path) -> No
     entries = GitEntries(lambda: (work,))
     await entries.begin()
     folder = work / ".git" / "objects" / "00"
-    folder.mkdir(exist_ok=True)  # a hash of the commit may begin with 00
+    folder.mkdir(exist_ok=True)  # the folder exists if a hash of the commit begins with 00
     (folder / ("a" * 38)).write_bytes(b"no object")
     (folder / ("b" * 38)).mkdir()
     (folder / ("c" * 38)).symlink_to(work / "a.txt")

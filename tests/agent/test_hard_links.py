@@ -1,4 +1,4 @@
-"""FS-08: a file with other names is never changed unasked: one of them may be protected."""
+"""FS-08: changing a file with several hard links needs a question, because one may be protected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of the folder, other hooks, a project or endless output cannot change a hook's decision."""
+"""A hook's decision cannot be changed by files of the folder, other hooks or endless output."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ THEIRS = '[[hooks]]\nevent = "{}"\ncommand = "curl https://x.example/log"\n'
 
 
 def sent(project: Project) -> str:
-    """The whole text of the last request."""
+    """Return the whole text of the last request."""
     return str(project.provider.requests[-1].messages)
 
 
@@ -104,7 +104,7 @@ async def test_all_hooks_of_a_request_add_at_most_a_part_of_the_window(tmp_path:
         assert all("left out; all of it is in" in one for one in added)
 
 
-async def test_a_budget_that_ends_the_turn_is_reported(tmp_path: Path) -> None:
+async def test_a_budget_that_ends_the_turn_is_reported_to_hooks(tmp_path: Path) -> None:
     hooks = (Hook("turn_end", "cat >> seen.jsonl"),)
     async with a_project(
         tmp_path, [READ, says()], hooks=hooks, budget_turn_tokens=3_000

@@ -1,4 +1,4 @@
-"""The meaning of a hook's exit code and output, and its input."""
+"""The meaning of a hook's exit code and output, and the hook's input."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_a_project_hooks_words_never_get_the_users_tag() -> None:
     assert "project_hook" not in {kind_of(event, is_own=True) for event in HookEvent.__args__}
 
 
-def test_tools_are_named_by_globs() -> None:
+def test_a_hook_can_name_its_tools_by_globs() -> None:
     hooks = (
         Hook("before_tool", "all"),
         Hook("before_tool", "files", tools=("*_file",)),
@@ -96,7 +96,7 @@ def test_tools_are_named_by_globs() -> None:
     ]
 
 
-def test_a_long_text_keeps_both_ends_and_says_where_the_rest_is() -> None:
+def test_a_long_hook_text_keeps_both_ends_and_names_the_file_with_the_rest() -> None:
     text = shortened("a" * 20_000 + "end", "/spill/hook.txt")
     assert len(text) < MOST_ADDED + 200
     assert text.startswith("aaa")
@@ -116,7 +116,7 @@ def test_hook_arguments_are_json_or_the_original_text(text: str, value: object) 
     assert parsed(text) == value
 
 
-def test_the_page_names_every_field_of_every_event() -> None:
+def test_the_documentation_names_every_field_of_every_hook_event() -> None:
     page = (DOCS / "hooks.md").read_text("utf-8")
     for struct in Payload.__args__:
         event = struct.__struct_config__.tag

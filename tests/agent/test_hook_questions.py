@@ -1,4 +1,4 @@
-"""A yes to a hook applies to what the user was asked about, under the rules after the question."""
+"""A user's yes to a hook applies only to the shown hook, and only if the rules still allow it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SCRIPT = "#!/bin/sh\necho ran >> ran\n"
 
 
 class Meanwhile:
-    """Says yes, once something else has happened."""
+    """Says yes, after running a callback."""
 
     def __init__(self, happens: Callable[[], object]) -> None:
         self._happens = happens
@@ -31,7 +31,7 @@ class Meanwhile:
 
 
 def nothing(_project: Project, _script: Path) -> None:
-    """The control: the hook runs."""
+    """Change nothing, as a control in which the hook runs."""
 
 
 def a_new_rule(project: Project, _script: Path) -> None:

@@ -36,13 +36,13 @@ if grep -q '"command":"git push'; then echo "push by hand, after a review" >&2; 
 
 
 def payloads(project: Project) -> list[dict[str, Any]]:
-    """The inputs of hooks that record them."""
+    """Return the inputs of hooks that record their input."""
     text = (project.folder / "seen.jsonl").read_text(encoding="utf-8")
     return [json.loads(line) for line in text.splitlines()]
 
 
 def injected(project: Project) -> list[str]:
-    """The texts from hooks to the model, in order."""
+    """Return the texts from hooks to the model, in order."""
     return [
         block.text
         for message in project.session.conversation.messages
@@ -52,7 +52,7 @@ def injected(project: Project) -> list[str]:
 
 
 async def audited(project: Project, folder: Path) -> list[Act]:
-    """The runs of hooks, as ``indwell audit`` lists them."""
+    """Return the runs of hooks, as ``indwell audit`` lists the runs."""
     await project.session.parts.log.commit()
     store = SessionStore(folder / "state", project.folder)
     reading = store.open(project.session.id)
@@ -150,7 +150,7 @@ async def test_text_that_a_hook_adds_joins_the_request_under_its_own_tag(tmp_pat
         assert tiers == {1}
 
 
-async def test_a_hook_formats_after_an_edit_and_that_can_be_reviewed(tmp_path: Path) -> None:
+async def test_changes_of_a_formatting_hook_after_an_edit_can_be_reviewed(tmp_path: Path) -> None:
     command = "sed -i s/sum/SUM/ a.txt"
     hooks = (Hook("edit_applied", command),)
     script = [READ, EDIT, says()]
@@ -234,7 +234,7 @@ async def test_a_broken_hook_does_not_stop_an_action_that_is_already_done(
         assert "so it was passed over" in project.notices[0]
 
 
-async def test_the_first_hook_that_stops_ends_the_run_of_hooks(tmp_path: Path) -> None:
+async def test_no_hook_runs_after_the_first_hook_that_stops_an_event(tmp_path: Path) -> None:
     hooks = (
         Hook("before_tool", "touch first"),
         Hook("before_tool", "touch second; exit 2"),
@@ -255,7 +255,7 @@ async def test_the_first_hook_that_stops_ends_the_run_of_hooks(tmp_path: Path) -
     ],
     ids=["by a rule", "in a folder that is not trusted"],
 )
-async def test_a_user_hook_does_not_run_if_a_rule_denies_it(
+async def test_a_user_hook_does_not_run_if_a_rule_denies_its_command(
     mode: Mode, rules: dict[str, Any], why: str, tmp_path: Path
 ) -> None:
     hooks = (Hook("before_tool", "touch ran"),)
@@ -390,7 +390,7 @@ async def test_without_hooks_nothing_is_reported_or_run(tmp_path: Path) -> None:
 async def test_the_documented_hooks_stop_a_push_and_format_files(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    beside = Path(sys.executable).parent  # where ruff is, whatever the PATH of our caller
+    beside = Path(sys.executable).parent  # the folder of ruff, which PATH may lack
     monkeypatch.setenv("PATH", f"{beside}{os.pathsep}{os.environ['PATH']}")
     hooks = hooks_of(tomllib.loads(examples("hooks.md", "toml")[0].text)["hooks"])
     made = asks(call("write_file", path="a.py", content="x  =  1\n"))

@@ -1,4 +1,4 @@
-"""A model or a command that misuses background commands (INJ, POL, SBX)."""
+"""A hostile model or command cannot misuse background commands (INJ, POL, SBX)."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ async def test_files_planted_by_a_background_command_are_moved_away_and_reported
         assert "[the command made 'AGENTS.md', which" in results(project)[-1]
 
 
-async def test_the_stored_output_of_a_command_is_read_only(tmp_path: Path) -> None:
+async def test_the_stored_output_of_a_background_command_is_read_only(tmp_path: Path) -> None:
     where: list[str] = []
     calls: list[Callable[[str], Reply]] = [
         lambda path: asks(call("read_file", "r1", path=path)),

@@ -1,4 +1,4 @@
-"""A model, or a repository, that means ill: hooks are no way in, and nothing gets by them."""
+"""A hostile model or repository gains nothing by hooks, and cannot avoid them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ GUARD = 'grep -q \'"tool":"bash"\' && exit 2; exit 0'
     "argument",
     ["$(touch pwn)", "`touch pwn`", "'; touch pwn; '", "\n touch pwn\n", '"; touch pwn #'],
 )
-async def test_text_of_the_model_is_data_for_a_hook_and_never_shell_text(
+async def test_text_of_the_model_is_data_for_a_hook_and_never_a_part_of_the_shell_text(
     argument: str, tmp_path: Path
 ) -> None:
     hooks = tuple(Hook(event, KEEP) for event in ("before_tool", "after_tool"))
@@ -93,7 +93,7 @@ async def test_a_hook_that_the_model_writes_needs_permission_and_does_not_run_th
 
 
 async def test_the_model_cannot_remove_a_guard_hook_during_a_turn(tmp_path: Path) -> None:
-    """Its script is its own text, so there is no file that an edit could empty."""
+    """The hook has no script file that an edit could empty."""
     script = [
         asks(call("bash", command="echo 1")),
         asks(call("bash", "c2", command="echo 2"), call("bash", "c3", command="echo 3")),
@@ -126,7 +126,7 @@ async def test_hooks_guard_the_calls_of_a_sub_agent(tmp_path: Path) -> None:
         ]
 
 
-async def test_a_hook_that_prints_without_end_is_bounded(tmp_path: Path) -> None:
+async def test_the_endless_output_of_a_hook_is_cut(tmp_path: Path) -> None:
     hooks = (Hook("prompt_submitted", "head -c 20000000 /dev/zero | tr '\\0' x"),)
     async with a_project(tmp_path, [says()], hooks=hooks) as project:
         assert (await project.turn()).ending == "done"

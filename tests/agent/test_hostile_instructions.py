@@ -1,4 +1,4 @@
-"""A model and a project that use instruction files to get more than the user gave them."""
+"""A hostile model or project gains no permission by instruction files."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ async def _run(home: Home, script: list[Answer], *options: str) -> list[Seen]:
         return list(endpoint.seen)
 
 
-async def test_inj_07_orders_in_a_folders_file_open_no_tag_and_no_permission(home: Home) -> None:
+async def test_inj_07_instructions_of_a_folder_cannot_open_a_tag_or_grant_a_permission(
+    home: Home,
+) -> None:
     home.write("web/AGENTS.md", EVIL)
     seen = await _run(home, [READ, bash("rm -f a; touch ran")])
     told = texts_of(seen[-1].body["messages"])
@@ -49,7 +51,7 @@ async def test_inj_07_orders_in_a_folders_file_open_no_tag_and_no_permission(hom
 
 
 async def test_tru_13_instructions_written_by_the_model_are_not_trusted(home: Home) -> None:
-    """Neither by a file tool, without a yes, nor in a folder that has none that are trusted."""
+    """This applies to file tools without a yes, and to folders without trusted instructions."""
     home.write("web/AGENTS.md", "Use tabs.\n")
     environment = {**home.environment(), "INDWELL_TRUSTED": ""}
     trusted = await indwell("trust", "--yes", environment=environment, folder=home.workspace)
@@ -73,7 +75,7 @@ async def test_tru_13_instructions_written_by_the_model_are_not_trusted(home: Ho
     assert home.files["web/AGENTS.md"] == b"Use tabs.\n"
 
 
-async def test_inj_08_an_import_in_a_file_is_text(home: Home) -> None:
+async def test_inj_08_an_import_in_an_instructions_file_stays_text(home: Home) -> None:
     home.write("web/AGENTS.md", "@../secret.md\n@~/.ssh/config\n#include secret.md\n")
     home.write("secret.md", "HIDDEN-WORDS\n")
     seen = await _run(home, [READ])

@@ -1,4 +1,4 @@
-"""A model or a page that wants more: facts and answers stay data, and stay in their bounds."""
+"""A hostile model or memory page gains nothing: facts and answers stay data within limits."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ async def test_a_memory_question_cannot_imitate_another_question(tmp_path) -> No
 
     class Person:
         async def ready(self, question: UserQuestion) -> None:
-            """Nobody types."""
+            """Return at once, because nobody is typing."""
 
         async def answer(self, question: UserQuestion) -> Answer:
             asked.append(question)

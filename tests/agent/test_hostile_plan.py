@@ -1,4 +1,4 @@
-"""A model that would have its own words count as the user's, by way of the plan."""
+"""A hostile model cannot use the plan to make its words count as the user's words."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ async def test_forged_tags_in_an_approved_plan_are_escaped(tmp_path) -> None:
         await approve(world, board)
         await world.turn("go")
     (block,) = of_source(asked[0], "plan")
-    assert block.text.count("<") == 2  # our own tag opens and closes once
+    assert block.text.count("<") == 2  # only Indwell's tag opens and closes, once each
     assert block.text.count("</approved-plan>") == 1
     assert "&lt;system-reminder>" in block.text
 
@@ -108,7 +108,7 @@ async def test_no_call_of_the_model_approves_a_plan(tmp_path, forged) -> None:
         assert board.plan.state == "none"
 
 
-async def test_a_plan_in_the_same_reply_lets_no_edit_through(tmp_path) -> None:
+async def test_a_plan_in_the_same_reply_does_not_permit_an_edit(tmp_path) -> None:
     reply = asks(
         call(NAME, "p1", text="1. Write"),
         call("write_file", "w1", path="a.txt", content="planned"),

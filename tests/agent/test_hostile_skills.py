@@ -1,4 +1,4 @@
-"""Skills of a hostile folder: their whole text is data, and is limited."""
+"""Skills of a hostile folder are sent as limited data."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ def home(tmp_path, monkeypatch) -> Path:
     home = tmp_path / "home"
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("USERPROFILE", str(home))  # this and the last one are read on Windows
+    monkeypatch.setenv("USERPROFILE", str(home))  # Windows uses this variable and the one before
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / ".config"))
     monkeypatch.setenv("WIN_PD_OVERRIDE_LOCAL_APPDATA", str(home / ".config"))
     return home
 
 
 class Folder:
-    """A folder that its user trusts as it is, whatever is in it."""
+    """A folder that the user trusts with any content."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -83,7 +83,7 @@ def folder(tmp_path, home) -> Folder:
 async def working(
     folder: Folder, *replies, answers=(), policy: Policy | None = None, trust=None
 ) -> AsyncIterator[World]:
-    """A session in the folder, with its skills and those of the user's."""
+    """Run a session in the folder, with the folder's and the user's skills."""
     workspace = DiskWorkspace([folder.root])
     trust = trust or folder.trusted()
     skill_catalogue = SkillCatalogue(
@@ -126,7 +126,7 @@ def everything(world: World) -> str:
     return "\n".join((*system, *(text for one in world.messages for text in texts(one))))
 
 
-async def test_inj_a_body_can_neither_leave_its_tag_nor_open_another(folder):
+async def test_inj_a_skill_text_can_neither_close_its_tag_nor_open_another_tag(folder):
     folder.put("build", ORDERS.format(about="To build.", more="", body=FORGED))
 
     async with working(folder, asks(call("load_skill", name="build")), says()) as world:
@@ -245,7 +245,7 @@ async def test_the_model_cannot_reach_a_file_by_a_skill_name(folder, tmp_path, n
 
 
 @posix_only("symlinks")
-async def test_files_beside_a_loaded_user_skill_stay_unreadable(folder, home, tmp_path):
+async def test_files_next_to_a_loaded_user_skill_stay_unreadable(folder, home, tmp_path):
     skill = home / ".config" / "indwell" / "skills" / "mine"
     skill.mkdir(parents=True)
     (skill / "SKILL.md").write_bytes(b"---\nname: mine\ndescription: x\n---\nBody.\n")
@@ -333,7 +333,7 @@ async def test_an_invalid_skill_is_reported_once_and_not_read(
     folder, tmp_path, attack: Callable[[Folder, Path], None]
 ):
     attack(folder, tmp_path)
-    trust = FolderTrust({}, is_given=True)  # even where the user trusts all of the folder
+    trust = FolderTrust({}, is_given=True)  # even if the user trusts all files of the folder
     trust.look([folder.root], Settings())
 
     async with working(

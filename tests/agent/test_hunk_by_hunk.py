@@ -1,4 +1,4 @@
-"""An edit that is asked for is answered hunk by hunk (POL-22), over the real loop."""
+"""The user can answer the question about an edit hunk by hunk (POL-22)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SCRIPT = [
 
 
 class Choosing:
-    """Says yes to the hunks of these numbers, after something else has happened."""
+    """Says yes to the hunks with these numbers, after running a callback."""
 
     def __init__(self, *numbers: int, happens: Callable[[], None] = lambda: None) -> None:
         self.questions: list[Question] = []
@@ -43,7 +43,7 @@ class Choosing:
 
 
 class Agreeing:
-    """Says yes to all of it, after something else has happened."""
+    """Says yes to the whole edit, after running a callback."""
 
     def __init__(self, happens: Callable[[], None]) -> None:
         self._happens = happens
@@ -103,7 +103,7 @@ async def test_pol_22_only_accepted_hunks_are_applied_and_the_model_is_told_whic
 
 
 async def test_the_model_knows_the_current_text_after_a_partial_refusal(tmp_path: Path) -> None:
-    """Its next edit of the very lines that were refused finds them as they were."""
+    """The model's next edit of the refused lines finds the unchanged lines."""
     again = [{"old": "line 20\n", "new": "20\n"}, {"old": "two\n", "new": "2\n"}]
     script = [*SCRIPT[:2], asks(call("edit_file", "c3", path="a.txt", edits=again)), says()]
     workspace = MemoryWorkspace({"a.txt": BEFORE})
@@ -170,7 +170,7 @@ BLOCK = "a\nb\nc\nd\ne\nf\ng\nh\n"
 async def test_an_answer_about_a_hunk_is_void_if_equal_lines_appeared_since(
     tmp_path: Path, *, is_all: bool, numbers: tuple[int, ...] | None, is_above: bool
 ) -> None:
-    """The lines no longer show which of the equal blocks was meant."""
+    """After the change, the lines do not show which of the equal blocks the answer meant."""
     path, before = ROOT / "a.txt", BLOCK * 6
     workspace = MemoryWorkspace({}, unsaved={"a.txt": before})
     now = BLOCK + before if is_above else f"{before}x\n{BLOCK}"

@@ -17,7 +17,7 @@ parts = st.lists(
 
 
 def grown(script: list[tuple[str, str, int]]) -> list[tuple[Message, ...]]:
-    """The values that a conversation has while these texts join it one after the other."""
+    """Return the messages of a conversation after each of these texts was added."""
     values: list[tuple[Message, ...]] = [()]
     messages: list[Message] = []
     for role, text, turn in script:

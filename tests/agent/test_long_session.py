@@ -1,6 +1,6 @@
-"""A session of 600 turns stays on task, inside the window, and as fast as it was.
+"""A session of 600 turns keeps its task, fits the window, and stays fast.
 
-``tests/faults/long_session.py`` does the same with 10,000.
+``tests/faults/long_session.py`` runs 10,000 turns.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The first look at a workspace is made while the model thinks, so that no command waits for it."""
+"""The workspace is scanned while the model thinks, so that the first command does not wait."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Looks:
 async def looked_at(
     folder: Path, answers: Sequence[Reply], tools: Sequence[Tool[Any]]
 ) -> AsyncIterator[tuple[World, Looks, LookingAhead]]:
-    """A session, and the scans of its workspace."""
+    """Run a session; yield it with the scans of its workspace."""
     ahead, looks = LookingAhead(), Looks()
     async with a_world(folder, answers, tools=tools, features=(ahead.feature(),)) as world:
         with_rules(world.session, confine=looks.confine)

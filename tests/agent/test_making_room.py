@@ -33,14 +33,14 @@ async def report(name: str, context: object) -> str:
 
 
 def is_summary(request: Request) -> bool:
-    """Is a summary asked for, in one way or the other?"""
+    """Does the request ask for a summary?"""
     last = request.messages[-1].blocks[-1]
     words = [*request.system, *([last] if isinstance(last, Text) else [])]
     return any("Sum up " in one.text for one in words)
 
 
 def works(n_rounds: int, summary: Callable[[Request], Answer] = lambda _: Reply(SUMMARY)) -> Any:
-    """A model that reads a long report in each round, and writes summaries."""
+    """Return a model that reads a long report in each round, and writes summaries."""
     made = iter(range(n_rounds))
 
     def answer(request: Request) -> Answer:
@@ -65,7 +65,7 @@ async def a_long_world(
 
 
 def work_of(world: World) -> list[Request]:
-    """The requests that no summary was asked with."""
+    """Return the requests that did not ask for a summary."""
     return [one for one in world.provider.requests if not is_summary(one)]
 
 
@@ -114,7 +114,7 @@ def broken(request: Request) -> Answer:
         (lambda _: hang(), "no answer within 0.3 s"),
     ],
 )
-async def test_a_summary_that_fails_is_made_without_a_model_and_fails_no_turn(
+async def test_if_a_summary_fails_it_is_made_without_a_model_and_the_turn_continues(
     tmp_path: Path, summary: Callable[[Request], Answer], why: str
 ) -> None:
     script = works(14, summary)
@@ -138,7 +138,7 @@ async def test_a_summary_request_is_the_last_request_plus_the_summary_instructio
         assert (asked.system, asked.tools) == (before.system, before.tools)
         assert asked.messages[: len(before.messages)] == before.messages
         assert asked.tool_choice == "none"
-        # Marked where the request before was: what that wrote is read, and no tail is written.
+        # The mark stays at the place of the request before, so the cache is only read.
         assert asked.anchors.messages == before.anchors.messages[-1:]
 
 
@@ -338,7 +338,8 @@ async def test_a_system_prompt_that_is_too_large_is_reported_once_with_numbers(
     async with a_long_world(tmp_path, works(16)) as world:
         now = world.session.conversation
         block = now.system[0]
-        meta = msgspec.structs.replace(block.meta, tokens=8_000)  # of 15,000: over half of it
+        # 8,000 of 15,000 tokens are more than half.
+        meta = msgspec.structs.replace(block.meta, tokens=8_000)
         heavy = msgspec.structs.replace(block, meta=meta)
         world.session.conversation = msgspec.structs.replace(now, system=(heavy,))
         await world.turn()

@@ -1,4 +1,4 @@
-"""Deciding that nothing pays costs next to nothing: no thread, and no second look too soon."""
+"""The decision that no compaction saves money takes little time: no thread, no early repetition."""
 
 from __future__ import annotations
 
@@ -18,18 +18,20 @@ from support.requests import assistant, user
 from support.session import a_world
 
 CHAT = (*(one for _ in range(200) for one in (user("and"), assistant("word " * 70))), user("on"))
-"""As far as one can tell without a look much could go, but each reply is one line, which stays."""
+"""By its sums, much of this conversation could be removed, but each reply has one line, which
+stays.
+"""
 
 WORDS = (
     user("begin"),
     *(one for _ in range(13) for one in (assistant("ok"), user("go on " * 600))),
 )
 BUDGET = 22_000
-"""Of which the first fills seven tenths, the second somewhat more than half."""
+"""The first conversation fills seven tenths of this budget, the second somewhat more than half."""
 
 
 class CountingThreads(ThreadPoolExecutor):
-    """Counts the jobs that it gets."""
+    """Counts the jobs that run in threads."""
 
     n_jobs = 0
 
@@ -39,13 +41,14 @@ class CountingThreads(ThreadPoolExecutor):
 
 
 async def n_threads_of_fits(folder: Path, *conversations: tuple[Message, ...]) -> list[int]:
-    """The number of jobs that each decision ran in a thread."""
+    """Return the number of jobs in threads for each conversation."""
     threads = CountingThreads(1)
     asyncio.get_running_loop().set_default_executor(threads)
     counts: list[int] = []
     async with a_world(folder, [], window=BUDGET + 1_000) as world:
         session = world.session
-        session.spending.answered_at = session.parts.clock.now()  # so that there is a cache to lose
+        # So that the prompt counts as cached.
+        session.spending.answered_at = session.parts.clock.now()
         for messages in conversations:
             before = threads.n_jobs
             now: Conversation = msgspec.structs.replace(session.conversation, messages=messages)

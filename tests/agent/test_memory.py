@@ -47,7 +47,7 @@ async def world(folder: Path, script: list[Any], **more: Any) -> AsyncIterator[W
 
 
 def recalled(made: World) -> list[str]:
-    """The reminders about remembered facts."""
+    """Return the reminders about remembered facts."""
     return [
         block.text
         for message in made.messages
@@ -84,7 +84,7 @@ async def test_a_proposed_fact_needs_a_question_each_time_in_every_mode(tmp_path
         await made.turn()
         assert len(made.approver.questions) == 2
         assert made.rules == set(), "no answer stands"
-        # Only a yes for once was offered, so an answer for more is not a yes.
+        # The question only offered a yes for once, so a yes for the session counts as a no.
         assert [one.answer for one in made.told(PermissionAnswered)] == ["no", "no"]
     assert pages_in(tmp_path).facts("workspace") == ()
 
@@ -198,7 +198,7 @@ async def test_a_later_session_gets_the_fitting_facts_once(tmp_path) -> None:
         {"selection": Selection("tests/test_shop.py", 1, 1, "assert True")},
     ],
 )
-async def test_files_included_in_a_prompt_recall_facts(tmp_path, along) -> None:
+async def test_files_included_in_a_prompt_recall_fitting_facts(tmp_path, along) -> None:
     pages_in(tmp_path).keep(Fact(FACT))
     async with world(tmp_path, [says()]) as made:
         await made.turn("fix this", **along)
@@ -223,6 +223,6 @@ async def test_without_facts_memory_does_not_change_the_request(tmp_path) -> Non
         assert without.messages == messages
 
 
-def test_the_tool_schema_is_short() -> None:
+def test_the_schema_of_the_memory_tool_is_short() -> None:
     spec = make_remember(pages_in(Path("nowhere")), "s1", lambda: NOW).spec
     assert tools_tokens((spec,)) <= 85, "an estimate that errs high"

@@ -1,6 +1,6 @@
 """The agent's reaction to a model's faults: real client, real endpoint, real log (LLM-*).
 
-After each fault the next request has to be one that a strict endpoint takes.
+After each fault, a strict endpoint must accept the next request.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from support.strict_chat import complaints, strictly
 FILES = {"a.py": "x = 1\n"}
 READ = ("read_file", '{"path":"a.py"}')
 USAGE = {"prompt_tokens": 900, "completion_tokens": 7}
-QUICK_S = 60.0  # a cancelled turn answers within; what it might wait for has no end
+QUICK_S = 60.0  # seconds in which a cancelled turn must end; it would otherwise wait for ever
 
 
 async def no_sleep(seconds: float) -> None:
@@ -65,7 +65,7 @@ async def facing(
     stall_s: float = 5.0,
     **more: Any,
 ) -> AsyncIterator[tuple[World, LoopbackEndpoint]]:
-    """A session with a strict endpoint that plays ``script``."""
+    """Run a session with a strict endpoint that plays ``script``."""
     async with (
         LoopbackEndpoint(strictly(script)) as endpoint,
         a_world(folder, [], files=FILES, **more) as world,
@@ -86,13 +86,13 @@ def piece(arguments: Any, **fields: Any) -> dict[str, Any]:
 
 
 def broken_call(name: str | None, arguments: Any) -> Answer:
-    """A reply that calls a tool in a way of its own."""
+    """Return a reply with a malformed tool call."""
     fields = {} if name is None else {"name": name}
     return stream(piece(arguments, **fields), chunk({}, finish="tool_calls"))
 
 
 async def told(tmp_path: Path, answer: Answer) -> str:
-    """The model's result of its call; it continues with the next request."""
+    """Return the result that the model gets for its call."""
     async with facing(tmp_path, [answer, say("I see.")]) as (world, endpoint):
         finished = await world.turn()
         assert (finished.ending, finished.answer) == ("done", "I see.")
@@ -144,7 +144,7 @@ async def test_llm_29_a_call_of_an_unknown_tool_is_answered_with_the_list_of_too
     "arguments",
     ['{"path": "a', "{'path': 'a.py'}", '{"path": NaN}', "nonsense", '{"path":"a.py"}{"path":"b"}'],
 )
-async def test_llm_30_arguments_that_are_no_json_are_shown_with_the_complaint(
+async def test_llm_30_arguments_that_are_not_json_are_returned_with_the_error(
     tmp_path: Path, arguments: str
 ) -> None:
     words = await told(tmp_path, broken_call("read_file", arguments))
@@ -316,7 +316,7 @@ CANCELS: dict[str, tuple[Answer, Callable[[Any], bool] | None]] = {
 
 
 class NobodyAnswers:
-    """A user who has gone for coffee."""
+    """An approver that never answers."""
 
     async def ask(self, question: object) -> Any:
         del question
@@ -356,8 +356,9 @@ async def test_llm_40_a_turn_can_be_cancelled_at_every_waiting_point(
         assert isinstance(finished, TurnFinished)
         assert finished.ending == "cancelled"
         if point in {"before headers", "mid text", "mid arguments"}:
-            await asyncio.wait_for(endpoint.gone.wait(), 60)  # the connection is closed
-        beside = ("loopback_endpoint", "IocpProactor.accept")  # Windows accepts in a task
+            await asyncio.wait_for(endpoint.gone.wait(), 60)  # the client closes the connection
+        # On Windows, accepting connections is a task.
+        beside = ("loopback_endpoint", "IocpProactor.accept")
         ours = {
             one
             for one in asyncio.all_tasks() - before

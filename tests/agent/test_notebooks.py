@@ -1,4 +1,4 @@
-"""Notebooks through the real loop: read as cells, edited as cells, reviewed as cells."""
+"""Notebooks in real turns are read, edited and reviewed as cells."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def notebook(home: Home, source: str) -> Path:
     return home.write("sales.ipynb", json.dumps(whole, indent=1) + "\n")
 
 
-async def test_the_pages_example_is_read_and_edited_as_cells(home: Home) -> None:
+async def test_the_documented_example_of_a_notebook_is_read_and_edited_as_cells(home: Home) -> None:
     (shown,) = examples("notebooks.md", "text")
     path = notebook(home, "total = sum(prices) + 1")
     before = json.loads(path.read_bytes())
@@ -89,7 +89,7 @@ async def test_a_change_of_a_notebook_is_reviewed_and_rejected_as_cells(home: Ho
     assert path.read_bytes() == data
 
 
-async def test_write_file_makes_a_notebook_of_cells(home: Home) -> None:
+async def test_write_file_creates_a_notebook_with_cells(home: Home) -> None:
     content = "# %% [markdown]\n# New\n# %% [code]\nx = 1\n"
     seen = await run(home, call("write_file", path="new.ipynb", content=content))
     assert results(seen)[-1].startswith("created new.ipynb (4 lines)")
@@ -100,7 +100,7 @@ async def test_write_file_makes_a_notebook_of_cells(home: Home) -> None:
     ]
 
 
-async def test_text_that_is_no_cell_is_refused_with_the_form_of_a_cell(home: Home) -> None:
+async def test_text_that_is_not_a_cell_is_refused_with_the_form_of_a_cell(home: Home) -> None:
     path = notebook(home, "a = 1")
     data = path.read_bytes()
     seen = await run(

@@ -1,4 +1,4 @@
-"""Calls, hooks and checks start only if the rules of that moment allow them, and faults refuse."""
+"""Calls, hooks and checks start only if the rules at the start allow it; errors refuse."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class LogWithPause:
 
 
 class Meanwhile:
-    """An approver that says yes, once something else has happened."""
+    """An approver that says yes, after running a callback."""
 
     def __init__(self, happens: Callable[[], object]) -> None:
         self._happens = happens
@@ -107,7 +107,7 @@ def decided_of(records: list[Record], tool: str) -> list[tuple[str, str, str]]:
 
 
 def kept_records(project: Project) -> list[Record]:
-    """All records that the session logs from now on."""
+    """Return a list that receives all records that the session logs from now on."""
     records: list[Record] = []
     parts = project.session.parts
 
@@ -126,7 +126,7 @@ def of_disk(project: Project) -> str:
     return path.read_text(encoding="utf-8") if path.exists() else ""
 
 
-@needs_bubblewrap  # without a sandbox the command is asked about before
+@needs_bubblewrap  # without a sandbox, the user is asked about the command
 @pytest.mark.parametrize("changes", [{"mode": "plan"}, {"rules_deny": ("rm",)}])
 async def test_a_command_denied_by_a_rule_change_before_its_start_does_not_run(
     tmp_path: Path, changes: dict[str, Any]
@@ -152,7 +152,7 @@ async def test_a_command_that_needs_permission_after_a_rule_change_does_not_run(
 
 
 async def test_a_yes_still_counts_if_other_settings_change_before_the_start(tmp_path: Path) -> None:
-    """The control: other settings change between the yes and the start."""
+    """As a control, settings without effect change between the yes and the start."""
     async with a_project(tmp_path, [BASH, says()], mode="ask") as project:
         asked = while_asked(project, lambda: None)
         while_logging(project, lambda record: isinstance(record, Intent), mode="review")
@@ -237,7 +237,7 @@ async def test_a_rule_change_that_allows_a_command_does_not_stop_the_permitted_c
 
 @needs_bubblewrap
 async def test_a_running_command_keeps_the_rules_it_was_allowed_with(tmp_path: Path) -> None:
-    """The bounds of a command are those it was allowed with, whatever the mode is later."""
+    """A later change of the mode does not change the sandbox of a running command."""
     command = (
         "touch began; for i in $(seq 600); do [ -e go ] && break; sleep 0.1; done; echo x > ran"
     )
@@ -255,7 +255,7 @@ async def test_a_running_command_keeps_the_rules_it_was_allowed_with(tmp_path: P
 
 
 def break_the_facts(project: Project) -> None:
-    """From now on the disk does not say which files are secret, where no sandbox hides them."""
+    """Let the search for secret files fail, for a session without a sandbox."""
 
     def broken() -> tuple[str, ...]:
         raise ZeroDivisionError
@@ -303,7 +303,7 @@ async def test_a_fault_in_the_evaluation_refuses_a_check(tmp_path: Path) -> None
 async def test_a_background_command_keeps_its_bounds_and_hides_keys_learned_later(
     tmp_path: Path,
 ) -> None:
-    """The sandbox is of the decision; the redaction of output is of the moment it is read."""
+    """The sandbox is set by the decision; output is searched for keys known when it is read."""
     key = "learned-meanwhile-0123456789"
     waits = f"echo ready; cat gate; echo {key[:10]}''{key[10:]}; touch made"
     script = [starts(waits), says("it runs"), starts("touch not", "s2"), looks(id="b1"), says()]
@@ -334,7 +334,7 @@ WRITE = CallFacts("write_file", "edit", ("b.py",), ("/workspace/b.py",))
 
 
 async def written(folder: Path, moments: Sequence[Policy], says_yes: bool) -> bool:  # noqa: FBT001
-    """Is a file written, if the rules change during the question and while its intent is logged?"""
+    """Is a file written if the rules change during the question, and while the log is written?"""
     index = 0
 
     class Answering:

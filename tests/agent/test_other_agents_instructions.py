@@ -1,4 +1,4 @@
-"""Instruction files of other agents: which count, each once, as trusted, and when they are sent."""
+"""Instruction files of other agents: which files are used, and when they are sent."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["project"]
 
 
 async def told(project: Project, tmp_path: Path, *paths: str) -> list[str]:
-    """The last lines of the instructions that the model gets while it reads ``paths``."""
+    """Return the last lines of the instructions that the model gets when it reads ``paths``."""
     project.trust()
     script = [*(reads(one) for one in paths), says()]
     async with project.session(tmp_path, script) as world:
@@ -48,7 +48,7 @@ ALL = {
 }
 
 
-async def test_each_agents_file_at_the_root_is_sent_where_there_is_no_agents_md(
+async def test_each_agents_file_at_the_root_is_sent_if_there_is_no_agents_md(
     project: Project, tmp_path: Path
 ) -> None:
     for name, text in ALL.items():
@@ -56,7 +56,9 @@ async def test_each_agents_file_at_the_root_is_sent_where_there_is_no_agents_md(
     assert await told(project, tmp_path) == list(ALL.values())
 
 
-async def test_agents_md_is_sent_alone(project: Project, tmp_path: Path) -> None:
+async def test_agents_md_is_sent_without_files_of_other_agents(
+    project: Project, tmp_path: Path
+) -> None:
     for name, text in ALL.items():
         project.write(name, f"{text}\n")
     project.write("AGENTS.md", "AGENTS\n")
@@ -112,7 +114,7 @@ async def test_an_instruction_file_is_sent_once_despite_links_and_near_copies(
     assert len(await told(project, tmp_path)) == 2
 
 
-async def test_an_import_in_claude_md_is_sent_as_a_file_of_its_own(
+async def test_an_import_in_claude_md_is_sent_as_a_separate_file(
     project: Project, tmp_path: Path
 ) -> None:
     project.write("CLAUDE.md", "See @docs/style.md and `@docs/code.md`.\n```\n@docs/code.md\n```\n")
@@ -179,9 +181,7 @@ async def test_a_rule_for_some_files_is_sent_once_such_a_file_is_touched(
     assert lines == ["ALL", asked, "ALWAYS", "PY", "TYPES"]
 
 
-async def test_a_rule_of_cursor_and_its_globs_are_named_to_the_model(
-    project: Project, tmp_path: Path
-) -> None:
+async def test_a_rule_of_cursor_is_sent_with_its_globs(project: Project, tmp_path: Path) -> None:
     project.write(".cursor/rules/c.mdc", "---\nglobs:\n  - '*.c'\n  - \"*.h\"\n---\nC\n")
     project.write("a.h")
     project.trust()
@@ -263,7 +263,7 @@ async def test_a_command_in_a_restricted_folder_is_not_read(home: Home) -> None:
     assert "have not trusted" in ended.stderr
 
 
-def test_the_globs_of_a_rule_are_split_within_moments() -> None:
+def test_splitting_the_globs_of_a_rule_takes_little_time() -> None:
     began = time.process_time()
     read_rule(f"---\nglobs: {',' * 100_000}\n---\nBe kind.\n")
     assert time.process_time() - began < 5

@@ -1,4 +1,4 @@
-"""Permissions in the loop: an answer is bound to its call, and no call runs without one."""
+"""Permissions in real turns: an answer applies to one call, and no call runs without permission."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ REFUSED = "the user did not allow this; go on without it, or say what it is need
 
 
 class Answering:
-    """Says one thing to everything, after something else has happened."""
+    """Gives the same answer to every question, after running a callback."""
 
     def __init__(self, said: Said, happens: Callable[[], None] = lambda: None) -> None:
         self.questions: list[Question] = []
@@ -42,7 +42,7 @@ class Answering:
 
 
 def a_root(folder: Path, **files: str) -> Path:
-    """A workspace on disk; names are written with ``__`` for the dot."""
+    """Create a workspace on disk; in file names, ``__`` stands for the dot."""
     root = folder / "work"
     root.mkdir()
     for name, text in files.items():
@@ -56,7 +56,7 @@ def answer_with(world: World, approver: Answering) -> Answering:
 
 
 def is_open(decided: Decided) -> bool:
-    """Is it the record of an open question? The answer has one of its own."""
+    """Is the record about an open question? The answer has a separate record."""
     return decided.decision == "ask" and not decided.answer
 
 
@@ -68,7 +68,7 @@ async def one_call(
     policy: Policy | None = None,
     **arguments: object,
 ) -> tuple[ToolResult, World, tuple[Decided, ...]]:
-    """The model's result of one call, and its records in the log."""
+    """Run one call; return the result for the model, the world, and the records in the log."""
     script = [asks(call(tool, **arguments)), says("done")]
     async with a_world(
         folder,
@@ -226,7 +226,7 @@ async def test_pol_16_sbx_21_access_beyond_the_sandbox_needs_a_prominent_questio
     reading = Widening(reads_only=True)
     given = [one for one in bounds if one not in {Widening(), reading}]
     assert set(given) == {Widening(hosts=("example.com",)), Widening(unconfined=True)}
-    assert bounds[-1] == reading  # the next call has no more than any
+    assert bounds[-1] == reading  # the next call has no additional access
 
 
 @pytest.mark.parametrize(
@@ -327,15 +327,15 @@ async def test_pol_21_instructions_in_the_workspace_grant_no_permission(tmp_path
     assert (root / "a.py").exists()
 
 
-async def test_pol_19_a_loop_of_calls_without_questions_ends_at_the_round_limit(
+async def test_pol_19_an_endless_loop_of_calls_without_questions_ends_at_the_round_limit(
     tmp_path: Path,
 ) -> None:
     script = lambda _request: asks(call("read_file", path="a.py", offset=next(numbers)))  # noqa: E731
     numbers = iter(range(1, 100))
     async with a_world(tmp_path, script, files={"a.py": "x\n" * 99}, round_limit=7) as world:
         finished = await world.turn()
-        assert (finished.rounds, finished.ending) == (8, "limit")  # the last one sums up
-        assert (await world.turn("go on")).ending == "limit"  # and it can be gone on with
+        assert (finished.rounds, finished.ending) == (8, "limit")  # the last reply sums up
+        assert (await world.turn("go on")).ending == "limit"  # the user can continue the turn
 
 
 @pytest.mark.parametrize("tool", ["write_file", "edit_file", "bash"])
@@ -366,7 +366,7 @@ async def test_pol_05_permission_questions_of_parallel_calls_come_one_after_the_
     calls = [call("read_file", f"c{n}", path=name) for n, name in enumerate(names)]
 
     class Slow(Answering):
-        """Lets everything else run while a question is open."""
+        """Lets other tasks run while a question is open."""
 
         n_open = 0
 
@@ -394,7 +394,7 @@ async def test_pol_05_permission_questions_of_parallel_calls_come_one_after_the_
 
 
 async def test_a_permission_question_is_logged_before_its_answer(tmp_path: Path) -> None:
-    """The audit trail shows an open question of a killed process."""
+    """So the audit trail shows an open question of a killed process."""
     root = a_root(tmp_path)
     script = [asks(call("bash", command="rm -f gone")), says("done")]
     async with a_world(

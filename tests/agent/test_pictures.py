@@ -78,7 +78,7 @@ async def test_a_model_without_picture_support_gets_the_kind_and_size_of_a_pictu
     )
 
 
-async def test_a_model_without_vision_reads_a_placeholder_for_each_picture(
+async def test_a_model_without_picture_support_gets_a_placeholder_for_each_attached_picture(
     tmp_path: Path, folder: Path
 ) -> None:
     world = await after_a_look(tmp_path, folder, takes=True)
@@ -88,7 +88,7 @@ async def test_a_model_without_vision_reads_a_placeholder_for_each_picture(
     assert block.meta.tokens < 30
 
 
-async def test_a_resumed_session_has_its_picture_again(tmp_path: Path, folder: Path) -> None:
+async def test_a_resumed_session_still_has_its_picture(tmp_path: Path, folder: Path) -> None:
     world = await after_a_look(tmp_path, folder, takes=True)
     assert [
         block
@@ -98,7 +98,7 @@ async def test_a_resumed_session_has_its_picture_again(tmp_path: Path, folder: P
     ] == [world.messages[2].blocks[2]]
 
 
-async def test_a_false_or_too_large_picture_is_refused(tmp_path: Path, folder: Path) -> None:
+async def test_an_invalid_or_too_large_picture_is_refused(tmp_path: Path, folder: Path) -> None:
     agent = Agent(DiskWorkspace([folder]), tmp_path / "spill")
     agent.context = msgspec.structs.replace(agent.context, takes_pictures=True)
     (folder / "c.png").write_bytes(b"\0\1\2")

@@ -1,4 +1,4 @@
-"""The model's plan through the real loop: proposed, approved, carried out, kept in the log."""
+"""The model's plan in real turns: proposed, approved, carried out, stored in the log."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from support.session import asks, call, says, with_parts
 
 
 def heard(request: Request) -> str:
-    """The whole text of the newest message of a request."""
+    """Return the whole text of the newest message of a request."""
     return "\n".join(block.text for block in request.messages[-1].blocks if hasattr(block, "text"))
 
 
@@ -97,7 +97,8 @@ async def test_the_model_gets_the_plan_as_the_user_edited_it(tmp_path) -> None:
 async def test_a_plan_without_a_document_gets_a_document_on_request(tmp_path) -> None:
     async with planned(tmp_path, []) as made:
         board = made.board
-        board.plan = Plan("proposed", STEPS)  # of an old fork, whose origin has the document
+        # As in an old fork, whose original session has the document.
+        board.plan = Plan("proposed", STEPS)
         await made.tell()
         assert (board.plan.path, made.told()) == ("", [])
         board.tell_again()
@@ -119,7 +120,7 @@ async def test_a_plan_stays_approved_until_all_its_steps_are_done(tmp_path) -> N
         assert made.board.plan.state == "done"
 
 
-async def test_a_turn_that_did_not_end_well_leaves_the_plan_approved(tmp_path) -> None:
+async def test_a_plan_stays_approved_if_its_turn_fails_or_is_stopped(tmp_path) -> None:
     same = asks(call("read_file", path="a.txt"))
     async with planned(tmp_path, [PROPOSED, *[same] * 12], files={"a.txt": "x\n"}) as made:
         await made.world.turn("mend it")
@@ -205,7 +206,7 @@ async def test_a_text_that_is_not_a_plan_is_refused_and_the_turn_continues(
         assert made.board.plan == Plan()
 
 
-async def test_a_disk_that_takes_no_document_loses_no_plan(tmp_path) -> None:
+async def test_a_plan_is_kept_if_its_document_cannot_be_written(tmp_path) -> None:
     async def full(_name: str, _text: str) -> Path:
         raise SessionError("the disk is full; make room")
 
@@ -216,7 +217,7 @@ async def test_a_disk_that_takes_no_document_loses_no_plan(tmp_path) -> None:
         assert made.told() == [("proposed", STEPS)]
 
 
-def test_the_tool_schema_takes_few_tokens() -> None:
+def test_the_schema_of_the_plan_tool_takes_few_tokens() -> None:
     spec = make_plan(PlanBoard(), lambda: "plan").spec
     assert estimate_tokens(spec.description + spec.parameters) < 90
 

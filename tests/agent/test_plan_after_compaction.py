@@ -53,7 +53,7 @@ def approved() -> PlanBoard:
 
 
 @pytest.mark.parametrize("preset", ["default", "regions-d", "ladder-a", "auto-b", "slide"])
-async def test_every_request_has_the_plan_once_word_for_word_whatever_is_cut(
+async def test_every_request_has_the_plan_once_word_for_word_after_any_compaction(
     tmp_path: Path, preset: str
 ) -> None:
     registry, script = ToolTable([a_tool("report", report)]), reading(20)
@@ -64,7 +64,7 @@ async def test_every_request_has_the_plan_once_word_for_word_whatever_is_cut(
         assert world.told(Compacted)
         for request in world.provider.requests:
             if request.system[0].text != "You are a test.":
-                continue  # a summary's, which is in no conversation
+                continue  # skip a summary request, which is not part of the conversation
             texts = [
                 block.text
                 for message in request.messages

@@ -1,4 +1,4 @@
-"""When a plan is sent to the model and when it is done: stopped turns, questions, older lists."""
+"""When a plan is reported, and when a plan counts as done."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program that a model wrote where PATH leads runs neither unseen nor unasked (S-H6)."""
+"""A program that the model wrote into a folder of PATH does not run without a question (S-H6)."""
 
 from __future__ import annotations
 

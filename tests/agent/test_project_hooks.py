@@ -1,4 +1,4 @@
-"""Hooks of a repository: only as it was trusted, asked for where a command would be."""
+"""Hooks of a repository: only trusted hooks run, and with the same questions as commands."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OWN = Settings(hooks=(Hook("turn_end", "own"),))
 
 
 def book_of(folder: Path, *, says_yes: bool) -> tuple[HookBook, Path]:
-    """The book of a folder with one hook, after the user's answer about it."""
+    """Return the hook book of a folder with one hook, after the user's answer about trust."""
     work = (folder / "work").resolve()
     (work / ".indwell").mkdir(parents=True)
     (work / WORKSPACE_FILE).write_bytes(HOOK.format("theirs").encode())
@@ -134,7 +134,7 @@ async def test_a_broken_hook_table_of_a_project_is_reported_and_runs_no_hook(
 
 
 def said(project: Project) -> list[str]:
-    """The texts from hooks to the model."""
+    """Return the texts from hooks to the model."""
     return [
         block.text
         for message in project.session.conversation.messages

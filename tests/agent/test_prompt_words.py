@@ -1,4 +1,4 @@
-"""The user's text as it arrives: always encodable, never longer than a message may be."""
+"""The user's text is always encodable, and never longer than the limit."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_too_long_text_is_refused_with_advice() -> None:
 
 
 async def test_an_event_listener_that_raises_does_not_damage_the_log(tmp_path: Path) -> None:
-    """Acts like a closed terminal: every event raises, including the last one."""
+    """The listener acts like a closed terminal: it raises at every event."""
 
     def emit(_event: object) -> None:
         raise BrokenPipeError

@@ -1,4 +1,4 @@
-"""After several refusals the user is not asked again in the same turn (L2 of the attackers)."""
+"""After several refusals, the user is not asked again in the same turn (attacker L2)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MANY = [
 ]
 
 
-async def test_a_flood_of_questions_ends_after_some_refusals(tmp_path: Path) -> None:
+async def test_many_refused_questions_end_the_questions_of_a_turn(tmp_path: Path) -> None:
     async with a_world(tmp_path, [asks(*MANY), says(), asks(MANY[0]), says()]) as world:
         await world.turn()
         assert len(world.approver.questions) == MOST_REFUSED
@@ -22,7 +22,7 @@ async def test_a_flood_of_questions_ends_after_some_refusals(tmp_path: Path) -> 
         assert [one.text for one in world.results][MOST_REFUSED].startswith(
             "not allowed: the last 5 questions to the user got no yes"
         )
-        await world.turn()  # the next prompt of the user leads to questions again
+        await world.turn()  # in the next turn, the user is asked again
         assert len(world.approver.questions) == MOST_REFUSED + 1
 
 

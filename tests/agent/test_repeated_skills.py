@@ -1,4 +1,4 @@
-"""A skill's text is sent to the model once, as long as the conversation contains it unchanged."""
+"""A skill's text is not sent again while the conversation contains the same text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from support.session import World, a_world, asks, call, says
 
 
 class OneSkill:
-    """A place with one skill, whose text a test may change."""
+    """A folder with one skill, whose text a test may change."""
 
     def __init__(self) -> None:
         self.body = "Slowly."

@@ -18,7 +18,7 @@ PROMPT = "word " * 3_000
 
 
 def known(health: Health) -> Health:
-    """The state without the objects, as a log can give it."""
+    """Return the state without objects, as restored from a log."""
     last = health.last and msgspec.structs.replace(health.last, tokens=0)
     return msgspec.structs.replace(health, last=last)
 
@@ -64,7 +64,7 @@ def test_a_log_without_requests_recalls_no_health_and_no_calibration() -> None:
     assert (told.health, told.calibration.reported, told.answered_at) == (Health(), 0, None)
 
 
-def test_calls_of_an_older_log_are_summed_up() -> None:
+def test_costs_of_an_older_log_are_summed_up() -> None:
     spent = Spent(1, "m", Usage(input=10, output=2), 0.5, "no time")
     told = recalled((spent, spent), START)
     assert told.health.session == UsageFigures(
@@ -73,7 +73,7 @@ def test_calls_of_an_older_log_are_summed_up() -> None:
     assert told.answered_at is None
 
 
-def test_copied_turns_of_a_fork_do_not_count_as_its_cost() -> None:
+def test_turns_that_a_fork_copied_do_not_count_as_its_cost() -> None:
     spent = Spent(1, "m", Usage(input=10, output=2), 0.5, AT)
     told = recalled((spent, Forked("other", 1, "m", AT, (), whole=True), spent), START)
     assert told.health.session.requests == 1

@@ -1,4 +1,4 @@
-"""The real loop and the review ledger: edits are recorded, accepted, and reported exactly once."""
+"""Edits in real turns are recorded, accepted, and reported exactly once."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ async def reviewing(
     workspace: MemoryWorkspace | None = None,
     **named: Any,
 ) -> AsyncIterator[tuple[World, ReviewLedger]]:
-    """A world whose changes are reviewed; the ledger lies in ``folder``."""
+    """Run a session with a review ledger in ``folder``."""
     workspace = workspace or MemoryWorkspace({"a.py": BEFORE})
     ledger = await ReviewLedger.open(folder / "review", workspace.roots)
     async with a_world(folder, script, workspace=workspace, policy=Policy(mode), **named) as world:
@@ -56,7 +56,7 @@ async def reviewing(
 
 
 def told(world: World) -> list[str]:
-    """The bodies of all reminders about changed files, in order."""
+    """Return the texts of all reminders about changed files, in order."""
     return [
         block.text
         for message in world.messages
@@ -111,7 +111,7 @@ async def test_an_edit_allowed_by_an_earlier_yes_waits_for_review(tmp_path: Path
         assert [one.new for one in ledger.hunks(A)] == [("nine\n",)]
 
 
-async def test_the_mode_may_change_in_the_middle_of_a_turn(tmp_path: Path) -> None:
+async def test_the_mode_at_the_time_of_each_edit_decides_about_review(tmp_path: Path) -> None:
     modes: list[Mode] = ["review"]
 
     def later(_request: object) -> Any:
@@ -126,14 +126,14 @@ async def test_the_mode_may_change_in_the_middle_of_a_turn(tmp_path: Path) -> No
         assert [one.new for one in ledger.hunks(A)] == [("two\n",), ("thirty\n",)]
 
 
-async def test_in_plan_mode_nothing_is_recorded(tmp_path: Path) -> None:
+async def test_in_plan_mode_no_change_is_recorded(tmp_path: Path) -> None:
     async with reviewing(tmp_path, [READ, TWO, says()], mode="plan") as (world, ledger):
         await world.turn()
         assert (world.results[-1].is_error, ledger.known()) == (True, ())
 
 
 class Failing(MemoryWorkspace):
-    """Refuses edits with an error; or keeps them waiting for ever."""
+    """A workspace that refuses edits with an error, or never answers."""
 
     def __init__(self, error: Exception | None) -> None:
         super().__init__({"a.py": BEFORE})
@@ -159,7 +159,7 @@ async def test_a_refused_edit_is_not_recorded(tmp_path: Path, error: Exception) 
         await world.turn()
         assert ledger.n_pending == 0
         ledger.sync(A, BEFORE.replace("line 2\n", "two\n").replace("line 30\n", "thirty\n"))
-        assert ledger.n_pending == 0  # the user has written it
+        assert ledger.n_pending == 0  # the user has written the same text
 
 
 @pytest.mark.parametrize("is_stopped", [False, True])
@@ -249,7 +249,7 @@ async def test_a_rejected_new_file_is_deleted_and_the_model_is_told(
         assert "+x = 1\nThe file is gone with that." in words
 
 
-async def test_a_verdict_that_no_answered_request_carried_is_reported_by_the_next_server(
+async def test_a_verdict_that_reached_no_model_is_reported_by_the_next_server(
     tmp_path: Path,
 ) -> None:
     def fails(_request: object) -> Any:
@@ -276,7 +276,7 @@ async def test_a_verdict_that_no_answered_request_carried_is_reported_by_the_nex
         assert again.untold(identifier) == ()
 
 
-async def test_a_file_that_a_deny_rule_hides_is_not_reported(tmp_path: Path) -> None:
+async def test_the_verdict_on_a_file_that_a_deny_rule_hides_is_not_reported(tmp_path: Path) -> None:
     async with reviewing(tmp_path, [READ, TWO, says(), says()]) as (world, ledger):
         await world.turn()
         await reject_all(world, ledger)
@@ -285,7 +285,7 @@ async def test_a_file_that_a_deny_rule_hides_is_not_reported(tmp_path: Path) -> 
         assert told(world) == []
 
 
-def test_after_a_rewind_turn_numbers_are_not_reused() -> None:
+def test_turn_numbers_are_not_reused_after_a_rewind() -> None:
     at = "2026-11-21T09:00:00.000+00:00"
     turns = [(TurnStartRecord(n, "go", at), TurnEndRecord(n, "done", at)) for n in (1, 2, 3)]
     assert past_of([one for turn in turns for one in turn] + [Rewound(1, "small", at)]).turns == 3

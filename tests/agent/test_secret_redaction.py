@@ -1,4 +1,4 @@
-"""SEC-05: secrets in what tools give are seen neither by the model nor by the log."""
+"""SEC-05: secrets in tool results reach neither the model nor the log."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def hiding(world: World) -> None:
 
 
 def told(world: World, folder: Path) -> str:
-    """Everything that was sent to the model, and everything that was written to disk."""
+    """Return all text that was sent to the model or written to disk."""
     sent = "".join(repr(request) for request in world.provider.requests)
     files = (path for path in (folder / "state").rglob("*") if path.is_file())
     return sent + b"".join(path.read_bytes() for path in files).decode()
@@ -93,7 +93,7 @@ async def test_sec_05_secrets_are_hidden_in_spilled_output(tmp_path) -> None:
         call("run", name=f"echo '{mark('API key')}' > config.py"),
     ],
 )
-async def test_a_mark_is_never_written_over_a_secret(tmp_path, asked) -> None:
+async def test_a_redaction_mark_never_overwrites_a_secret(tmp_path, asked) -> None:
     ran: list[str] = []
 
     async def run(name: str, _context: object) -> str:
@@ -112,7 +112,7 @@ async def test_a_mark_is_never_written_over_a_secret(tmp_path, asked) -> None:
     assert ran == []
 
 
-async def test_a_file_that_contains_a_secret_can_be_edited_elsewhere(tmp_path) -> None:
+async def test_a_file_that_contains_a_secret_can_be_edited_at_other_places(tmp_path) -> None:
     files = {"config.py": f"{TEXT}x = 1\n"}
     edit = call("edit_file", path="config.py", edits=[{"old": "x = 1", "new": "x = 2"}])
     script = [asks(call("read_file", path="config.py")), asks(edit), says()]
@@ -140,7 +140,7 @@ async def test_sec_05_a_change_by_the_user_is_reported_without_its_secret(tmp_pa
 
 
 async def test_sec_07_a_permission_question_marks_a_value_from_a_secret_file(tmp_path) -> None:
-    """It has no recognisable form; the user let the model read it, and is told where it goes."""
+    """The value has no recognisable form; the user has let the model read it."""
     ran: list[str] = []
 
     async def run(name: str, _context: object) -> str:
@@ -170,7 +170,7 @@ async def test_sec_07_a_permission_question_marks_a_value_from_a_secret_file(tmp
     assert ran == []
 
 
-ENDS = (SECRET[:14], SECRET[-14:])  # as much of it as may not be seen
+ENDS = (SECRET[:14], SECRET[-14:])  # the parts of the secret that must not be visible
 CUTS = {
     "an output": ("bash", {"command": f"printf '%5980s%s\\n' '' {SECRET}; seq 1 9999"}),
     "its end": ("bash", {"command": f"seq 1 9999; echo {SECRET}; printf '%2980s' ''"}),

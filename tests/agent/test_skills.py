@@ -1,4 +1,4 @@
-"""Skills in the real loop: loaded by the model, called by the user, reported when they change."""
+"""Skills in real turns: loaded by the model, called by the user, reported after changes."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def a_skill(name: str, about: str = "To do it.", origin: Origin = "user") -> Ski
 
 
 def with_shelf(world: World, places: MadeUp) -> SkillCatalogue:
-    """The session of ``world`` gets the skills of ``places``, as ``compose`` would give them."""
+    """Give the session of ``world`` the skills of ``places``."""
     skill_catalogue = SkillCatalogue(places)
     skill_catalogue.look_now()
     session = world.session
@@ -123,7 +123,7 @@ async def test_a_skill_with_allowed_tools_is_loaded_with_a_note_that_no_tool_is_
     assert NO_TOOLS in world.results[0].text
 
 
-async def test_an_unknown_name_is_answered_with_the_known_names(tmp_path):
+async def test_an_unknown_skill_name_is_answered_with_the_known_names(tmp_path):
     places = MadeUp(a_skill("one"), a_skill("two"))
 
     world = await played(tmp_path, places, asks(call("load_skill", name="three")), says())
@@ -156,7 +156,7 @@ async def test_loading_a_deleted_skill_is_an_error_for_the_model(tmp_path):
     ("origin", "tier", "shown"),
     [("user", 1, "user"), ("indwell", 1, "indwell"), ("workspace", 2, "workspace")],
 )
-async def test_a_skill_that_the_user_calls_goes_with_the_words(tmp_path, origin, tier, shown):
+async def test_a_skill_that_the_user_calls_is_sent_with_the_words(tmp_path, origin, tier, shown):
     places = MadeUp(a_skill("fix-it", origin=origin))
     places.bodies["fix-it"] = "Slowly."
 
@@ -204,7 +204,7 @@ async def test_a_slash_and_a_skill_name_is_not_an_unknown_command(tmp_path):
     )
 
 
-async def test_a_called_skill_that_cannot_be_read_gives_the_words_back(tmp_path):
+async def test_a_called_skill_that_cannot_be_read_returns_the_words(tmp_path):
     places = MadeUp(a_skill("fix-it"))
 
     async with a_world(tmp_path, []) as world:
@@ -219,7 +219,7 @@ def listing(world: World, message: int, tag: str) -> list[str]:
     return [one for one in texts(world.messages[message]) if one.startswith(f"<{tag}")]
 
 
-async def test_the_skills_of_a_folder_are_reported_once_at_the_tail(tmp_path):
+async def test_the_skills_of_a_folder_are_reported_once_at_the_end_of_a_request(tmp_path):
     places = MadeUp(a_skill("build", "To build.", "workspace"))
     async with a_world(tmp_path, [says(), says()]) as world:
         with_shelf(world, places)
@@ -312,7 +312,7 @@ async def test_problems_with_skills_are_reported_once(tmp_path):
     ]
 
 
-async def test_a_skill_for_the_user_alone_is_not_offered_and_can_be_called(tmp_path):
+async def test_a_skill_only_for_the_user_is_not_offered_but_can_be_called(tmp_path):
     secret = msgspec.structs.replace(a_skill("deploy"), is_offered=False)
     places = MadeUp(secret)
     places.bodies["deploy"] = "Ship it."
@@ -345,7 +345,7 @@ async def test_files_of_a_loaded_skill_stay_readable_in_a_resumed_session(tmp_pa
         with_shelf(world, places)
         await world.turn(words)
         with_shelf(world, places)
-        world.session.parts.readable.opened = ()  # as in a new process
+        world.session.parts.readable.opened = ()  # forget opened skills, as a new process would
         await world.turn("go on")
 
     assert world.session.parts.readable.opened == (Path("/skills/user/fix-it"),)
@@ -366,7 +366,7 @@ async def test_text_that_forges_a_skill_tag_does_not_count_as_a_skill(tmp_path):
 
 
 async def test_skills_missing_in_the_prompt_are_listed_at_the_end_of_the_conversation(tmp_path):
-    """A sub-agent, or a session that began before there were skills."""
+    """Examples are a sub-agent, and a session that began before there were skills."""
     places = MadeUp(a_skill("one"))
     async with a_world(tmp_path, [says(), says()]) as world:
         with_shelf(world, places)

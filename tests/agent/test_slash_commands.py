@@ -1,4 +1,4 @@
-"""Words that begin like a command: done, refused with a sentence, or a prompt after all."""
+"""Words that begin with a slash: a command, an error, or a prompt."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from support.session import a_world, says
 
 
 @pytest.mark.parametrize("words", ["/usr/bin", "/tmp is full", "x /compact", "", "/", "/a1", "a/b"])
-def test_words_that_only_begin_like_a_command_are_a_prompt(words) -> None:
+def test_words_that_only_begin_like_a_command_count_as_a_prompt(words) -> None:
     assert no_command(words) == ""
     assert not is_compact(words)
 
@@ -31,12 +31,12 @@ def test_a_mistyped_command_is_refused_with_a_suggestion(words, meant) -> None:
 @pytest.mark.parametrize(
     "words", ["/write-tests for shop.py", "/tests fail", "/tmp is full", "/usr/bin", "/etc/x y"]
 )
-def test_a_skill_a_path_and_a_sentence_are_prompts(words) -> None:
+def test_a_skill_a_path_and_a_sentence_count_as_prompts(words) -> None:
     assert no_command(words, ["write-tests"]) == ""
 
 
 @pytest.mark.parametrize("words", ["/compact keep the limits", " /Compact\nplease", "/foo", "/fo "])
-async def test_an_impossible_command_never_reaches_the_model(tmp_path: Path, words) -> None:
+async def test_an_unknown_command_never_reaches_the_model(tmp_path: Path, words) -> None:
     async with a_world(tmp_path, [says()]) as world:
         finished = await world.turn(words)
         assert (finished.ending, finished.draft, finished.rounds) == ("failed", "", 0)

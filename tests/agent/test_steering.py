@@ -1,4 +1,4 @@
-"""Words in the middle of a turn: delivered at the next model call, or given back."""
+"""Words to the running turn are sent with the next model call, or returned to the user."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def test_steering_messages_follow_the_tool_results_in_the_next_request(
         await world.records()
 
 
-async def test_a_turn_that_would_end_continues_with_the_words_instead(tmp_path: Path) -> None:
+async def test_a_turn_that_would_end_continues_with_steering_messages(tmp_path: Path) -> None:
     def say_and_hear(request: Request) -> Reply:
         world.session.steer("one more thing")
         return says("first")
@@ -166,7 +166,7 @@ async def test_steering_messages_during_a_tool_call_wait_for_its_result(tmp_path
         assert texts(world.messages[2]) == ["at last", "hurry"]
 
 
-async def test_without_a_turn_there_is_nothing_to_steer(tmp_path: Path) -> None:
+async def test_without_a_running_turn_steering_is_refused(tmp_path: Path) -> None:
     async with a_world(tmp_path, [says()]) as world:
         with pytest.raises(UserError, match="no turn is running; send the words as a prompt"):
             world.session.steer("too early")
@@ -175,7 +175,7 @@ async def test_without_a_turn_there_is_nothing_to_steer(tmp_path: Path) -> None:
             world.session.steer("too late")
 
 
-async def test_empty_words_are_refused(tmp_path: Path) -> None:
+async def test_an_empty_steering_message_is_refused(tmp_path: Path) -> None:
     def steer_with_nothing(request: Request) -> Reply:
         with pytest.raises(UserError, match="there are no words"):
             world.session.steer(" \n")
@@ -185,7 +185,7 @@ async def test_empty_words_are_refused(tmp_path: Path) -> None:
         assert (await world.turn()).rounds == 1
 
 
-async def test_words_too_long_for_a_message_are_spilled(tmp_path: Path) -> None:
+async def test_steering_messages_too_long_for_a_message_are_spilled(tmp_path: Path) -> None:
     long = "row of a table\n" * 5_000
 
     def say_and_hear(request: Request) -> Reply:

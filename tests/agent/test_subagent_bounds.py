@@ -1,4 +1,4 @@
-"""Limits of a session and all its sub-agents together: secrets, money, number, questions."""
+"""Limits that apply to a session and its sub-agents together."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ async def test_a_sub_agent_needs_no_price_if_the_main_model_has_no_price(
 
 
 async def test_an_unpriced_call_does_not_disable_cost_limits(tmp_path: Path) -> None:
-    """It was allowed when there was no limit; later calls count."""
+    """The call was allowed when there was no limit; later calls are still checked."""
     loops = [asks(call("read_file", f"r{n}", path="shop.py", limit=n)) for n in range(1, 30)]
     async with a_house(
         tmp_path, Model([delegates(), says(), *loops, says()], children={}), model="cheap"
@@ -147,7 +147,7 @@ async def test_a_sub_agents_earlier_text_used_as_its_answer_is_marked_as_such(
 
 
 class OneByOne:
-    """Answers yes when nothing else can go on; counts how many questions stand at once."""
+    """Answers yes when no other task can continue; counts the questions that are open at once."""
 
     def __init__(self) -> None:
         self.now = self.most = 0
@@ -155,7 +155,7 @@ class OneByOne:
     async def ask(self, _question: Question) -> Answer:
         self.now += 1
         self.most = max(self.most, self.now)
-        for _ in range(50):  # another sub-agent would ask during this time
+        for _ in range(50):  # time in which another sub-agent could ask
             await asyncio.sleep(0)
         self.now -= 1
         return "once"
@@ -178,7 +178,7 @@ async def test_the_user_gets_one_question_at_a_time(tmp_path: Path) -> None:
 
 
 class Ordered(MemoryLog):
-    """Records what was committed, and when."""
+    """A log that records the order of commits and edits."""
 
     def __init__(self, inner: object, committed: list[int]) -> None:
         super().__init__()

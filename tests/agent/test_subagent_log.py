@@ -1,4 +1,4 @@
-"""The session's log contains the calls of a sub-agent: a reopened session shows the same."""
+"""The session's log contains a sub-agent's calls, so a reopened session shows the same calls."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ MISSING = asks(call("read_file", "m1", path="nowhere.py"))
 
 
 def told_live(world: World, agent: str) -> list[events.Event]:
-    """The events of the calls of a sub-agent."""
+    """Return the live events of the calls of a sub-agent."""
     kinds = (events.ToolStarted, events.EditApplied, events.ToolFinished)
     return [one for one in world.told(*kinds) if one.agent == agent]
 
 
 def read_back(card: RecordedCall) -> list[events.Event]:
-    """The same, from the log."""
+    """Return the events of a sub-agent's calls, read from the log."""
     return [event for one in card.inner for event in one.events()]
 
 
 async def cards(world: World) -> dict[str, RecordedCall]:
-    """The tool cards of the last turn, from the log on disk."""
+    """Return the recorded tool calls of the last turn, from the log on disk."""
     await world.session.parts.log.commit()
     *_, turn = events_of(world.store.open(world.session.id).records)
     calls = [one for one in by_call(turn.events) if isinstance(one, RecordedCall)]
@@ -81,7 +81,7 @@ async def test_the_log_of_a_running_sub_agent_shows_ended_and_running_calls(tmp_
     assert [one.finished is None for one in after["c1"].inner] == [False, False]
 
 
-async def test_a_command_that_was_stopped_is_shown_without_an_end(tmp_path: Path) -> None:
+async def test_a_stopped_command_is_shown_without_an_end(tmp_path: Path) -> None:
     begun, never = asyncio.Event(), asyncio.Event()
 
     async def wait(_name: str, _context: object) -> str:

@@ -1,4 +1,4 @@
-"""A sub-agent has one name: on the screen, in the question that it asks, and in the log."""
+"""A sub-agent has the same name on the screen, in questions and in the log."""
 
 from __future__ import annotations
 

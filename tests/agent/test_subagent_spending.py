@@ -1,4 +1,4 @@
-"""Costs of sub-agents belong to the turn: one budget, one set of limits, one figure."""
+"""Costs of sub-agents count for the turn that started them."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Slow:
 
 
 async def test_budgets_hold_for_sub_agents_that_call_at_once(tmp_path: Path) -> None:
-    """Each alone would fit into the remaining budget; both together would not."""
+    """Each call alone would fit into the remaining budget, but not both together."""
     model = Model(
         [asks(call("agent", "c1", task="first"), call("agent", "c2", task="second")), says()],
         children={"first": [says("one")], "second": [says("two")]},
@@ -110,7 +110,7 @@ async def test_a_session_continues_with_its_own_model_not_with_a_sub_agents(tmp_
     assert [one.model for one in records if isinstance(one, Spent)] == ["small", "cheap", "small"]
     assert finished.cost == 0.5 + 0.5 + 0.25
     until = next(n for n, one in enumerate(records) if isinstance(one, Spent) and one.agent) + 1
-    killed = records[:until]  # right after the spending of the sub-agent
+    killed = records[:until]  # the log ends right after the spending of the sub-agent
     assert past_of(killed).model == model_of(killed) == "small"
     assert past_of(killed).usage.input == 20
     assert overview("s", reading._replace(records=killed)).model == "small"

@@ -1,4 +1,4 @@
-"""Texts about a sub-agent: in a progress line, on a terminal, in a chat document."""
+"""Texts about a sub-agent in the progress line, on a terminal, and in a chat document."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_events_of_a_sub_agent_carry_its_name(target: str, name: str) -> None:
     assert names.of(events.Notice(1, "info", "x")) == ""
 
 
-def test_a_sub_agent_whose_start_was_not_seen_is_called_general() -> None:
+def test_a_sub_agent_without_a_start_event_is_called_general() -> None:
     assert SubagentNames().of(events.Notice(1, "info", "x", agent="c9")) == "general"
 
 

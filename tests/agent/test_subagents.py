@@ -1,4 +1,4 @@
-"""A sub-agent does a part of the work: only its answer comes back, and it may not do more."""
+"""A sub-agent works on a task and returns only an answer, without additional permissions."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def test_a_sub_agent_returns_only_its_answer(tmp_path: Path) -> None:
     assert "sum(items)" not in str(model.sent_main[-1].messages), "what it read stays with it"
 
 
-async def test_a_sub_agent_has_all_tools_that_stay_within_its_task(tmp_path: Path) -> None:
+async def test_a_sub_agent_has_all_tools_that_cannot_reach_beyond_its_task(tmp_path: Path) -> None:
     async def nothing(_name: str, _context: ToolContext) -> str:
         return ""
 
@@ -71,7 +71,7 @@ async def test_several_sub_agents_run_in_parallel(tmp_path: Path) -> None:
         begun.append(name)
         if len(begun) == 2:
             both_began.set()
-        await both_began.wait()  # one after the other this would never end
+        await both_began.wait()  # this would never end if the sub-agents ran one after the other
         return name
 
     model = Model(
@@ -113,7 +113,9 @@ async def test_the_work_of_a_sub_agent_is_reported_under_its_call(tmp_path: Path
     assert [(one.path, one.added, one.removed) for one in finished.changes] == [("shop.py", 1, 1)]
 
 
-async def test_a_long_answer_keeps_both_ends_and_is_whole_in_a_file(tmp_path: Path) -> None:
+async def test_a_long_answer_of_a_sub_agent_keeps_both_ends_and_is_complete_in_a_file(
+    tmp_path: Path,
+) -> None:
     answer = "begin " + "x " * 4_000 + " end"
     model = Model([delegates(), says()], children={PLAIN: [says(answer)]})
     async with a_house(tmp_path, model) as (world, _):
@@ -139,8 +141,8 @@ async def test_a_read_only_sub_agent_changes_nothing_in_any_mode(tmp_path: Path,
     assert "the mode is `plan`" in str(model.sent_children[-1].messages[-1])
 
 
-async def test_a_question_names_the_sub_agent(tmp_path: Path) -> None:
-    """POL-17: no more than its parent may, and the user sees who asks."""
+async def test_a_permission_question_names_the_sub_agent(tmp_path: Path) -> None:
+    """POL-17: a sub-agent may do no more than its parent, and the user sees who asks."""
     explore = Definition("explore", "looks around", "Look.", "indwell")
     model = Model(
         [delegates(name="explore"), says()], children={PLAIN: [READ, EDIT, says("refused")]}

@@ -1,4 +1,4 @@
-"""The model that writes a summary is chosen by token counts of one measure, the endpoint's."""
+"""The model that writes a summary is chosen by token counts on the endpoint's scale."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TALK = turned(empty(60_000), 1, [code(200)] * 8)
 
 
 def counted(model: str, ratio: float) -> Conversation:
-    """The conversation, of which an endpoint counts ``ratio`` tokens for each estimated one."""
+    """Return a conversation for which the endpoint counts ``ratio`` tokens per estimated token."""
     estimated = estimated_tokens(TALK)
     calibration = Calibration(model, round(estimated * ratio), estimated)
     return msgspec.structs.replace(TALK, calibration=calibration)
@@ -31,7 +31,7 @@ def sizes(now: Conversation) -> SummarySizes:
 
 
 @pytest.mark.parametrize("ratio", [0.9, 1.4, 1.8])
-def test_the_part_to_summarise_is_measured_like_the_prefix(ratio: float) -> None:
+def test_the_part_to_summarise_is_counted_on_the_same_scale_as_the_prefix(ratio: float) -> None:
     plain, now = sizes(TALK), sizes(counted("m", ratio))
     assert now.prefix == pytest.approx(plain.prefix * ratio, abs=2)
     assert now.region == pytest.approx(plain.region * ratio, rel=0.01)

@@ -57,7 +57,7 @@ async def test_a_resumed_session_knows_the_time_of_its_last_reply(tmp_path: Path
         records = await world.records()
         clock.now += timedelta(days=3)
         told = recalled(records, clock.now)
-        world.session.spending.answered_at = None  # as in a new process
+        world.session.spending.answered_at = None  # forget the time, as a new process would
         world.session.remember(told.health, told.calibration, told.answered_at)
         await world.turn()
         assert "About 3 days" in reminders(world.messages)[0]

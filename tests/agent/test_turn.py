@@ -140,7 +140,7 @@ async def test_an_unknown_tool_and_bad_arguments_give_different_errors(tmp_path:
         assert nameless.startswith("there is no tool '(no name)'")
 
 
-async def test_a_selection_goes_with_the_words_once_and_is_named(tmp_path: Path) -> None:
+async def test_a_selection_is_sent_once_with_the_words_and_is_named(tmp_path: Path) -> None:
     marked = Selection("a.py", 1, 1, "x = 1")
     opened = OpenedFile("a.py", "python", 6)
     async with a_world(tmp_path, [says()] * 3, files=FILES) as world:
@@ -189,7 +189,7 @@ async def test_workspace_instructions_are_sent_once_as_data(tmp_path: Path) -> N
         assert [block.text for block in world.provider.requests[-1].system] == ["You are a test."]
 
 
-async def test_a_failure_before_any_answer_gives_the_draft_back(tmp_path: Path) -> None:
+async def test_a_failure_before_any_answer_returns_the_words_as_draft(tmp_path: Path) -> None:
     script = [ServerFault("the endpoint has a fault (503); try again"), says("fine")]
     async with a_world(tmp_path, script) as world:
         failed = await world.turn("my long prompt", selection=Selection("a.py", 1, 1, "x"))
@@ -228,7 +228,7 @@ async def test_a_failure_in_a_later_round_keeps_finished_work(tmp_path: Path) ->
         await world.records()
 
 
-async def test_a_reply_that_broke_off_is_kept_marked_and_can_continue(tmp_path: Path) -> None:
+async def test_an_incomplete_reply_is_kept_marked_and_can_be_continued(tmp_path: Path) -> None:
     broken = Reply("Half a", finish="incomplete", problem="the line broke")
     async with a_world(tmp_path, [broken, says("sentence.")]) as world:
         failed = await world.turn()
@@ -262,7 +262,7 @@ async def test_no_tool_call_of_an_incomplete_reply_runs(
 
 
 class Restarting:
-    """A provider whose stream breaks before it succeeds."""
+    """A provider whose stream breaks once, and then succeeds."""
 
     async def complete(self, request: Request, on_event: Callable[[StreamEvent], None]) -> Reply:
         del request

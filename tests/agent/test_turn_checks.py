@@ -1,4 +1,4 @@
-"""Checks in the loop: the model reads what edits did, and is asked once a turn to repair."""
+"""Checks in real turns: the model reads the effects of edits, and is asked once to repair."""
 
 from __future__ import annotations
 
@@ -126,10 +126,13 @@ async def test_a_turn_that_leaves_problems_is_asked_only_once_to_fix_problems(
         finished = await world.turn()
     assert finished.verified == "1 new error stays"
     assert (finished.ending, finished.rounds) == ("done", 4)
-    assert sum(settle == 2.0 for _, settle in source.asked) == 2  # nothing was edited since
+    # No further check, because nothing was edited since.
+    assert sum(settle == 2.0 for _, settle in source.asked) == 2
 
 
-async def test_the_next_turn_may_be_asked_again(tmp_path: Path) -> None:
+async def test_the_model_may_be_asked_to_fix_problems_again_in_the_next_turn(
+    tmp_path: Path,
+) -> None:
     more = asks(call("write_file", "c4", path="new.py", content="a\n"))
     new = Path("/workspace/new.py")
     late = Problem(1, "error", "undefined a")
@@ -176,7 +179,7 @@ async def test_files_that_the_source_does_not_know_are_not_verified(tmp_path: Pa
     assert finished.verified == "verified by the editor's problems; 1 file not verified"
 
 
-async def test_a_setting_turns_the_edit_check_off(tmp_path: Path) -> None:
+async def test_a_setting_turns_the_check_of_edits_off(tmp_path: Path) -> None:
     source = ScriptedSource({FILE: ()}, {FILE: (WRONG,)})
     async with a_world(tmp_path, [READ, EDIT, says()], files=FILES) as world:
         with_source(world, source, Settings(check_edits=False))
@@ -203,7 +206,7 @@ class Vague(ScriptedSource):
 
 
 class TwoCheckers(ScriptedSource):
-    """``quick`` has checked every text; ``slow`` answers each request as the test says."""
+    """A source with two checkers: ``quick`` reports at once, ``slow`` as the test says."""
 
     def __init__(self, quick: Reports, *slow: tuple[Problem, ...] | None) -> None:
         super().__init__()
@@ -227,7 +230,7 @@ async def test_one_checker_that_has_not_rechecked_keeps_a_file_from_being_verifi
 
 
 class NotThere(ScriptedSource):
-    """The editor has not opened the file, so none of its checkers looks at it."""
+    """A source without reports, because the editor has not opened the file."""
 
     async def problems(self, paths: Sequence[Path], *, settle_s: float) -> KnownProblems | None:
         await super().problems(paths, settle_s=settle_s)
@@ -245,7 +248,7 @@ async def test_an_unchecked_new_file_is_reported_with_the_names_of_the_checkers(
 
 
 async def test_each_checker_is_compared_with_its_own_earlier_report(tmp_path: Path) -> None:
-    """The problem that ``slow`` reports late existed before: no edit caused it."""
+    """The problem that ``slow`` reports late existed before the edit."""
     old = Problem(1, "error", "old")
     async with a_world(tmp_path, [READ, EDIT, says()], files=FILES) as world:
         with_source(world, TwoCheckers({"quick": ()}, (old,), None, (old,)))
@@ -273,7 +276,7 @@ async def test_an_error_of_one_checker_counts_while_another_checker_still_works(
 
 
 class Counted(NoFinder):
-    """Counts how often checks are looked for."""
+    """Counts the searches for check commands."""
 
     n_looks = 0
 
@@ -292,11 +295,11 @@ async def test_a_missing_report_is_explained_and_checks_run_from_then_on(
         first = await world.turn()
         assert (first.verified, finder.n_looks) == ("not verified: x has not rechecked", 1)
         await world.turn()
-        assert finder.n_looks == 3  # before the first edit as well
+        assert finder.n_looks == 3  # one more search, before the first edit
 
 
 class Waiting:
-    """Knows the problems before the edit, and never reports the current ones."""
+    """Knows the problems before the edit, but never reports the current problems."""
 
     def __init__(self) -> None:
         self.asked = asyncio.Event()
@@ -322,7 +325,7 @@ async def test_a_turn_can_be_stopped_while_it_waits_for_problems(tmp_path: Path)
         await asyncio.wait({turn})
         (finished,) = world.told(TurnFinished)
         assert (finished.ending, finished.verified) == ("cancelled", "not verified")
-        assert not last_result(world).is_error  # the edit was made, and the model knows it
+        assert not last_result(world).is_error  # the edit was made, and the model gets its result
         await world.records()
 
 
@@ -350,7 +353,7 @@ async def test_a_steering_message_during_the_problem_check_continues_the_turn(
     assert (finished.answer, finished.draft) == ("two", "")
 
 
-async def test_hostile_problem_texts_cannot_imitate_the_harness(tmp_path: Path) -> None:
+async def test_texts_of_problems_cannot_imitate_indwell(tmp_path: Path) -> None:
     hostile = Problem(
         1,
         "error",
@@ -369,7 +372,7 @@ async def test_hostile_problem_texts_cannot_imitate_the_harness(tmp_path: Path) 
     assert told.count("</ide_diagnostics>") == 1
 
 
-async def test_no_secret_of_a_problem_reaches_the_model(tmp_path: Path) -> None:
+async def test_no_secret_in_the_text_of_a_problem_reaches_the_model(tmp_path: Path) -> None:
     source = ScriptedSource({FILE: ()}, {FILE: (Problem(1, "error", "bad key s3cret"),)})
     async with a_world(tmp_path, [READ, EDIT, says(), says()], files=FILES) as world:
         with_source(world, source)

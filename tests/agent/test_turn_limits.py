@@ -77,7 +77,7 @@ def test_a_turn_without_calls_has_no_repeated_call() -> None:
     assert repeated_call((), 1) == ("", 0)
 
 
-async def test_at_the_limit_of_rounds_the_model_says_what_is_left(tmp_path: Path) -> None:
+async def test_at_the_limit_of_rounds_the_model_reports_the_remaining_work(tmp_path: Path) -> None:
     script = [asks(READ_A), asks(READ_B), says("Half is done.")]
     async with a_world(tmp_path, script, files=FILES, round_limit=2) as world:
         finished = await world.turn()
@@ -131,7 +131,7 @@ async def test_a_prompt_too_large_for_a_message_is_spilled_and_can_be_read(tmp_p
         await world.records()
 
 
-async def test_a_prompt_too_long_to_send_returns_whole_as_a_draft(tmp_path: Path) -> None:
+async def test_a_prompt_too_long_to_send_returns_complete_as_a_draft(tmp_path: Path) -> None:
     prompt = "word " * 30_000
     async with a_world(tmp_path, [], window=1_100) as world:
         finished = await world.turn(prompt)

@@ -37,7 +37,8 @@ calls = st.lists(
 ).map(tuple)
 replies = st.one_of(
     st.builds(Reply, st.sampled_from(["", "\n", "ok"]), calls, st.sampled_from(["", "hm"])).filter(
-        lambda reply: bool(reply.text.strip() or reply.calls)  # an empty one is asked for again
+        # The request is sent again after an empty reply.
+        lambda reply: bool(reply.text.strip() or reply.calls)
     ),
     st.sampled_from(
         [
@@ -82,7 +83,7 @@ def body(request: Request) -> dict[str, Any]:
 
 
 def check_extends(before: dict[str, Any], after: dict[str, Any]) -> None:
-    """Everything that was sent is sent again, unchanged; only the last user text may have grown."""
+    """Check that a request repeats the request before; only the last user text may have grown."""
     rest_before, rest_after = (
         {key: value for key, value in one.items() if key not in {"messages", "tool_choice"}}
         for one in (before, after)
@@ -115,7 +116,7 @@ async def play(folder: Path, script: list[tuple[str, str | None, str, tuple[Any,
 
 
 def check_requests(world: World, answered: list[Request]) -> None:
-    """Only answered requests count: a request that failed at once is removed with its text."""
+    """Check the answered requests; a request that failed is removed with its text."""
     bodies = [body(request) for request in answered]
     for index in range(1, len(bodies)):
         check_extends(bodies[index - 1], bodies[index])
@@ -134,7 +135,7 @@ def test_any_turns_keep_the_request_prefix_and_the_log_restores_the_conversation
 
 
 class Bare:
-    """A model that says the same and looks at nothing: its own work is not the turn's."""
+    """A model with constant replies, so that only the work of the turn is measured."""
 
     async def complete(self, request: Request, on_event: object) -> Reply:
         del request, on_event
@@ -142,7 +143,7 @@ class Bare:
 
 
 async def work_after(folder: Path, n_turns: int) -> int:
-    """The work of one turn behind ``n_turns`` others."""
+    """Return the number of function calls of one turn after ``n_turns`` turns."""
     n_calls = 0
 
     def profile(frame: FrameType, event: str, argument: object) -> None:

@@ -1,4 +1,4 @@
-"""A text typed below the options of a question means the same in every user interface."""
+"""Text that answers a question means the same in every user interface."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def test_typed_text_selects_an_option_by_text_then_by_number_or_counts_as_words(
 
 
 class Silent:
-    """Asks in vain."""
+    """An asker without answers."""
 
     async def ready(self, question: UserQuestion) -> None:
-        """The user types no answer."""
+        """Return at once, because nobody is typing."""
 
     async def answer(self, question: UserQuestion) -> Answer:
         del question

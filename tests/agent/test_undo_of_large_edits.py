@@ -1,4 +1,4 @@
-"""An edit of a file too large for hunks is taken back by its changed places, or not at all."""
+"""An edit of a file too large for hunks is undone completely, or not at all."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ async def test_a_large_file_changed_by_the_user_is_not_reverted(tmp_path: Path) 
 async def test_missing_earlier_content_is_reported_in_plain_words(
     tmp_path: Path, *, is_secret: bool
 ) -> None:
-    """A secret among the changed lines is never written down; a patch may be lost or damaged."""
+    """The content may contain a secret, or its patch may be lost or damaged."""
     async with reviewing(tmp_path, MANY, says()) as (world, ledger, path):
         if is_secret:
             hide = lambda text: text.replace("in the middle", "[secret]")  # noqa: E731

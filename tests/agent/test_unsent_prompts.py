@@ -39,7 +39,7 @@ from support.bubblewrap import needs_bubblewrap
 from support.checked_project import a_project
 from support.session import START, SURROUNDINGS, World, a_world, says, texts
 
-MARK = "zebra"  # is in everything that is sent with the first prompt
+MARK = "zebra"  # a word in every attachment of the first prompt
 PROBLEM = Problem(3, "error", f"{MARK} is not defined")
 
 BESIDE: Mapping[str, Mapping[str, Any]] = {
@@ -51,10 +51,10 @@ BESIDE: Mapping[str, Mapping[str, Any]] = {
     "attached problems": {"reported": (FileProblems("a.py", (PROBLEM,)),)},
     "attached text": {"texts": (PastedText("log", MARK),)},
 }
-"""What the editor and the user put beside the words, by its name."""
+"""Attachments of a prompt by the editor and the user, by name."""
 
 OF_THE_MOMENT = ("instructions", "surroundings", "memory", "time", "skill")
-"""What Indwell puts beside them."""
+"""Blocks that Indwell adds to a prompt."""
 
 
 class OneSkill:
@@ -78,7 +78,7 @@ def give(made: World, feature: Feature[Session]) -> None:
 
 
 def set_up(made: World, folder: Path, kind: str) -> Callable[[], None]:
-    """Make one block of the moment go with the next prompt; gives how to stop that."""
+    """Let Indwell add one kind of block to the next prompt; return a function that stops this."""
     match kind:
         case "instructions":
             made.instructions = MARK
@@ -110,7 +110,7 @@ STOPS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
         {"pictures": (NamedPicture("p", "image/png", ""),)},
     ),
 }
-"""What keeps words from the model: the words, and what goes with them."""
+"""Prompts that never reach the model, by the reason: the words, and the attachments."""
 
 
 def cases() -> list[Any]:
@@ -118,7 +118,8 @@ def cases() -> list[Any]:
         pytest.param(kind, stop, id=f"{kind}: {stop}")
         for kind in (*BESIDE, *OF_THE_MOMENT)
         for stop in STOPS
-        if kind not in {"memory", "skill"} or STOPS[stop][0] == "go"  # here the words matter
+        # These blocks depend on the words.
+        if kind not in {"memory", "skill"} or STOPS[stop][0] == "go"
     ]
 
 
@@ -141,7 +142,7 @@ async def test_attachments_of_unsent_words_are_not_sent(
 
 
 def _is_said(kind: str, made: World) -> bool:
-    """Does the newest request hold the block?"""
+    """Does the newest request contain the block?"""
     blocks = [block for one in made.provider.requests[-1].messages for block in one.blocks]
     assert not any(isinstance(block, Image) for block in blocks)
     said = "\n".join(text for one in made.provider.requests[-1].messages for text in texts(one))

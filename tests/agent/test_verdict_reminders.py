@@ -19,7 +19,7 @@ MORE = edit("e2", ("two", "TWO"))
 
 
 def wrote(world: World, ledger: ReviewLedger, text: str) -> None:
-    """The user's editor changes the file to ``text``."""
+    """Change the file to ``text``, as the user's editor would."""
     assert isinstance(world.workspace, MemoryWorkspace)
     world.workspace.files[A] = text
     world.workspace.watch.note(A)
@@ -67,13 +67,13 @@ async def test_a_rejection_that_the_user_undid_in_the_editor_is_not_reported(
         wrote(world, ledger, before)
         await world.turn("and now?")
         assert told(world) == []
-        wrote(world, ledger, BEFORE)  # a redo of it
+        wrote(world, ledger, BEFORE)  # the user redoes the rejection
         await world.turn("and now?")
         (words,) = told(world)
         assert "Your edit of this file was undone" in words
 
 
-async def test_a_rejection_that_was_undone_and_edited_is_reported_as_an_other_change(
+async def test_an_undone_and_then_edited_rejection_is_reported_as_an_outside_change(
     tmp_path: Path,
 ) -> None:
     async with reviewing(tmp_path, [READ, ONE, says(), says()]) as (world, ledger):
@@ -90,7 +90,9 @@ async def test_a_rejection_that_was_undone_and_edited_is_reported_as_an_other_ch
         assert world.session.seen.text(A) == now
 
 
-async def test_undoing_the_later_of_two_rejections_keeps_the_earlier(tmp_path: Path) -> None:
+async def test_after_undoing_the_later_of_two_rejections_the_earlier_is_still_reported(
+    tmp_path: Path,
+) -> None:
     both = edit("e1", ("line 2", "two"), ("line 30", "thirty"))
     async with reviewing(tmp_path, [READ, both, says(), says()]) as (world, ledger):
         await world.turn()
@@ -108,7 +110,7 @@ async def test_undoing_the_later_of_two_rejections_keeps_the_earlier(tmp_path: P
 
 
 class SlowWorkspace(MemoryWorkspace):
-    """Can take its time to read."""
+    """A workspace that can read slowly."""
 
     is_slow = False
 

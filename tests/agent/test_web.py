@@ -1,4 +1,4 @@
-"""web_fetch through the real loop: off, asked about, allowed, and pages that want more."""
+"""The tool web_fetch in real turns: switched off, asked about, allowed, and with hostile pages."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ async def test_a_page_of_a_named_host_comes_as_markdown(home: Home) -> None:
         assert left_out not in told
 
 
-async def test_a_page_comes_in_ranges_and_is_fetched_once(home: Home) -> None:
+async def test_a_page_is_returned_in_ranges_and_fetched_once(home: Home) -> None:
     text = "\n".join(f"line {number}" for number in range(1, 6_001))
     async with page_server({"/long.txt": page(text, "text/plain")}) as server:
         home.configure(f'web_fetch = true\nweb_hosts = ["localhost:{server.port}"]\n')
@@ -80,7 +80,7 @@ async def test_a_page_comes_in_ranges_and_is_fetched_once(home: Home) -> None:
     assert beyond == "the page has 6,000 lines, so there is no line 7,000"
 
 
-async def test_nothing_is_fetched_where_nobody_can_be_asked(home: Home) -> None:
+async def test_no_page_is_fetched_if_there_is_no_user_to_ask(home: Home) -> None:
     async with page_server({"/": page("SECRET")}) as server:
         home.configure("web_fetch = true\n")
         _, seen = await run(home, fetch(f"http://localhost:{server.port}/"))
@@ -124,7 +124,7 @@ async def test_a_page_that_poses_as_the_user_stays_data_and_allows_nothing(home:
     assert "ran" not in home.files
 
 
-async def test_hostile_pages_end_within_limits(home: Home) -> None:
+async def test_reading_hostile_pages_stays_within_limits(home: Home) -> None:
     pages = {
         "/endless": b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n" + ENDLESS,
         "/deep": page("<div>" * 100_000 + "DEEP"),
@@ -146,20 +146,20 @@ async def test_hostile_pages_end_within_limits(home: Home) -> None:
     assert slow.endswith("slow")
 
 
-async def test_the_pages_settings_turn_the_tool_on_and_name_the_hosts(home: Home) -> None:
+async def test_the_documented_settings_turn_the_tool_on_and_name_the_hosts(home: Home) -> None:
     (example,) = examples("web.md", "toml")
     home.configure(example.text)
     (on,) = await run(home)
     assert "web_fetch" in tools(on)
 
 
-async def test_a_project_cannot_turn_the_tool_on(home: Home) -> None:
+async def test_a_project_cannot_turn_web_fetch_on(home: Home) -> None:
     home.write(".indwell/config.toml", 'web_fetch = true\nweb_hosts = ["evil.example"]\n')
     (seen,) = await run(home)
     assert "web_fetch" not in tools(seen)
 
 
-def test_no_start_imports_the_converter_of_pages() -> None:
+def test_starting_imports_no_converter_of_pages() -> None:
     script = (
         "import sys, indwell.wiring.compose; "
         "sys.exit('indwell.tools.web_text' in sys.modules or 'indwell.providers.http.web_pages' in "

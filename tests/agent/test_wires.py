@@ -1,4 +1,4 @@
-"""One conversation over each wire, through the real client and a real endpoint, with its log."""
+"""The same conversation over each API, with the real client, a real endpoint and the log."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ each_wire = pytest.mark.parametrize("wire", WIRES)
 async def endpoint_of(
     folder: Path, wire: WireName, replies: Sequence[Sequence[Part]]
 ) -> AsyncIterator[tuple[World, LoopbackEndpoint]]:
-    """A session at an endpoint that speaks all wires; its client begins with ``wire``."""
+    """Run a session at an endpoint with all APIs; the client begins with ``wire``."""
     left = iter(replies)
 
     def answer(seen: Seen) -> Answer:
@@ -56,7 +56,7 @@ async def endpoint_of(
 
 
 class use_wire:  # noqa: N801 - reads as a statement
-    """From now on the session speaks this wire."""
+    """Let the session use this API from now on."""
 
     def __init__(self, world: World, endpoint: LoopbackEndpoint, wire: WireName) -> None:
         dialect = Dialect(wire=wire, cache_marks=wire == "messages")
@@ -67,11 +67,11 @@ class use_wire:  # noqa: N801 - reads as a statement
         return self._client
 
     def __exit__(self, *_: object) -> None:
-        """The test closes the client."""
+        """Do nothing, because the test closes the client."""
 
 
 def plain(messages: Sequence[Message]) -> list[object]:
-    """The conversation without what only its wire can read."""
+    """Return the conversation without parts that only one API can read."""
     return [
         [
             msgspec.structs.replace(block, extra="") if isinstance(block, Thinking) else block
@@ -91,7 +91,7 @@ async def test_each_wire_leaves_the_same_conversation_and_the_same_events(
         folder.mkdir(parents=True)
         async with endpoint_of(folder, name, REPLIES) as (world, _):
             assert (await world.turn("check a.py")).ending == "done"
-            await world.records()  # the log says what the session knows
+            await world.records()  # the log restores the session's messages
             events = [
                 "".join(e.text for e in world.told(kind)) for kind in (TextAdded, ThinkingAdded)
             ]  # type: ignore[attr-defined]
@@ -141,7 +141,8 @@ async def test_a_session_continues_over_another_wire(
 WORDS = st.sampled_from(["I look.", " ", "é🎉\nAnd more.", "Done"])
 CALLS = st.builds(
     Called,
-    st.sampled_from(["call_0", "toolu_1", "an id: with signs", ""]),  # some begin again each time
+    # Some endpoints restart their numbering with each reply.
+    st.sampled_from(["call_0", "toolu_1", "an id: with signs", ""]),
     st.sampled_from(["read_file", "nothing_such"]),
     st.sampled_from([('{"path":', '"a.py"}'), ("{}",), ("no json",), ()]),
 )
@@ -168,7 +169,7 @@ TURNS = st.lists(
 
 
 class InTurn:
-    """A provider whose requests take the wires in the given order, then the last one."""
+    """A provider that uses the given APIs in order, and then always the last API."""
 
     def __init__(self, base_url: str, wires: Sequence[WireName]) -> None:
         self._left = list(wires)
@@ -187,7 +188,7 @@ class InTurn:
 async def held(
     folder: Path, turns: Sequence[Sequence[tuple[Part, ...]]], wires: Sequence[WireName]
 ) -> tuple[list[object], list[object], int]:
-    """Hold a conversation; return it with its endings, its log, and the number of requests."""
+    """Run a conversation; return messages, endings, log and number of requests."""
     left = iter([reply for turn in turns for reply in turn])
     wrong: list[str] = []
 
@@ -213,7 +214,7 @@ async def held(
 
 
 def said_in(log: Sequence[Message | str]) -> list[object]:
-    """Without parts that only one API can read, and without the positions of reasoning."""
+    """Return messages without parts that only one API reads, and without places of reasoning."""
     found: list[object] = []
     for one in log:
         if isinstance(one, str):

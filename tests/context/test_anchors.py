@@ -1,4 +1,4 @@
-"""Where the prompt cache may end (H34): at most four marks, the most valuable ones."""
+"""Cache marks of a request (H34): at most four, at the most valuable places."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def conversation(*messages: Message) -> Conversation:
     return Conversation(config, (system_block("Be exact."),), (READ,), messages)
 
 
-def test_tools_system_the_milestone_and_the_newest_message_are_marked() -> None:
+def test_tools_system_a_large_result_and_the_newest_message_are_marked() -> None:
     whole = conversation(user("go"), *LARGE, *EXCHANGE, *EXCHANGE)
     assert place_anchors(whole) == Anchors(tools=True, system=True, messages=(2, 6))
 
@@ -33,7 +33,7 @@ def test_after_compaction_a_cache_anchor_moves_from_the_tools_to_the_rewritten_p
     assert place_anchors(shorter) == Anchors(tools=False, system=True, messages=(0, 4, 8))
 
 
-def test_a_rewritten_beginning_that_is_small_gets_no_mark() -> None:
+def test_a_small_rewritten_beginning_gets_no_cache_mark() -> None:
     whole = conversation(user("go"), *EXCHANGE, *EXCHANGE, *EXCHANGE)
     shorter = take(whole, CompactionStep("regions", (MessageSplice(0, 3, (user("a summary"),)),)))
     assert place_anchors(shorter) == Anchors(tools=True, system=True, messages=(4,))
@@ -48,7 +48,7 @@ def test_a_round_larger_than_the_endpoints_lookback_keeps_the_earlier_cache_anch
     assert place_anchors(conversation(user("go"), *EXCHANGE, *EXCHANGE)).messages == (4,)
 
 
-def test_with_a_dead_cache_and_no_call_to_come_messages_get_no_mark() -> None:
+def test_with_an_expired_cache_and_no_call_to_come_messages_get_no_mark() -> None:
     whole = conversation(user("go"), *LARGE, *EXCHANGE)
     last = place_anchors(whole, idle_s=301, calls_to_come=0)
     assert last == Anchors(tools=True, system=True)
@@ -62,7 +62,7 @@ def test_the_last_request_reads_the_cache_and_writes_no_new_cache_entry() -> Non
     assert place_anchors(conversation(user("go")), calls_to_come=0).messages == ()
 
 
-def test_the_last_calls_cache_write_gets_no_mark_when_the_cache_is_dead() -> None:
+def test_the_place_of_the_last_mark_gets_no_mark_when_the_cache_has_expired() -> None:
     wide = (
         assistant(*(use(id_=f"c{n}") for n in range(25))),
         user(*(result("ok", id_=f"c{n}") for n in range(25))),

@@ -59,7 +59,7 @@ def test_the_same_conversation_gives_the_same_bytes() -> None:
     assert first == second
 
 
-def test_forbidding_calls_keeps_the_prefix() -> None:
+def test_forbidding_tool_calls_does_not_change_the_request_prefix() -> None:
     free, bound = assemble(WHOLE), assemble(WHOLE, tool_choice="none")
     assert bound == msgspec.structs.replace(free, tool_choice="none")
 
@@ -92,7 +92,7 @@ def test_a_conversation_that_does_not_fit_is_reported_with_its_largest_part(
     n_tokens = estimate_tokens(LONG)
     told = f"the largest part is {largest} with about {n_tokens:,} tokens; "
     assert told in str(caught.value)
-    is_first = len(messages) == 1  # a new session would be no shorter
+    is_first = len(messages) == 1  # a new session would not be shorter
     assert isinstance(caught.value, WindowTooSmall) == is_first
     assert ("start a new session" in str(caught.value)) != is_first
     assert "leaves 7,500" in str(caught.value)

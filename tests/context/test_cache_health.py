@@ -34,7 +34,7 @@ from indwell.messages import (
 
 TOOLS = (ToolSpec("read_file", "To read a file.", "{}"), ToolSpec("bash", "To run.", "{}"))
 SYSTEM = (system_block("You are a test, and this never changes."),)
-LONG = "line of a file\n" * 600  # some 2,500 tokens
+LONG = "line of a file\n" * 600  # about 2,500 tokens
 HIT, MISS = Usage(input=4_000, cached=3_000, output=10), Usage(input=4_000, output=10)
 
 
@@ -58,7 +58,7 @@ def a_request(*messages: Message, model: str = "m", **more: object) -> Request:
 
 
 def growing(n_rounds: int) -> list[Request]:
-    """Requests of a session in which nothing that was sent is changed."""
+    """Return the requests of a session that never changes sent messages."""
     messages = [said("user", LONG)]
     requests = [a_request(*messages)]
     for number in range(1, n_rounds):
@@ -70,7 +70,7 @@ def growing(n_rounds: int) -> list[Request]:
 def told(
     requests: list[Request], usages: list[Usage], *, idle_s: float = 1.0, has_cache: bool = False
 ) -> list[str]:
-    """The warnings, one a call."""
+    """Return the warnings, one per call."""
     health, warnings = Health(), []
     for request, usage in zip(requests, usages, strict=True):
         seen = after_reply(health, request, usage, idle_s=idle_s, has_cache=has_cache)
@@ -110,7 +110,7 @@ def test_an_endpoint_without_a_cache_causes_no_warning() -> None:
 
 
 @pytest.mark.parametrize("why", ["short", "late", "another model", "not counted"])
-def test_a_call_that_could_not_hit_is_not_a_miss(why: str) -> None:
+def test_a_call_that_could_not_use_the_cache_is_not_a_miss(why: str) -> None:
     requests, usage, idle_s = growing(7), MISS, 1.0
     match why:
         case "short":
@@ -128,7 +128,7 @@ def test_a_call_that_could_not_hit_is_not_a_miss(why: str) -> None:
 
 
 def test_the_block_that_changed_is_named_with_its_source_and_before_and_after() -> None:
-    """The date at the very beginning: no cache can serve the text after it."""
+    """The date at the very beginning changes, so no cache can serve the text after the date."""
     requests = [
         a_request(*request.messages, system=(system_block(f"You are a test. It is 9:0{number}."),))
         for number, request in enumerate(growing(5))
@@ -167,7 +167,8 @@ def test_the_place_of_a_compactions_cut_is_the_first_difference() -> None:
 
 def test_requests_that_only_grow_do_not_differ() -> None:
     for before, after in zip(growing(5), growing(5)[1:], strict=False):
-        assert first_difference(before, after) is None  # equal, though other objects
+        # The requests are equal, but consist of different objects.
+        assert first_difference(before, after) is None
     first = a_request(said("user", "go"))
     joined = Message("user", (*first.messages[0].blocks, *said("user", "and this").blocks), 1)
     assert first_difference(first, a_request(joined)) is None
@@ -273,7 +274,7 @@ def test_an_unknown_price_stays_unknown_and_an_estimate_is_not_a_count() -> None
 
 
 def test_a_long_conversation_is_compared_fast() -> None:
-    """One pass over identities: 20,000 messages of a megabyte in all, far below a millisecond."""
+    """Comparing identities of 20,000 messages (a megabyte) takes far less than a millisecond."""
     messages = tuple(
         said("user" if n % 2 == 0 else "assistant", "word " * 10) for n in range(20_000)
     )

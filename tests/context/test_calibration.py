@@ -28,7 +28,7 @@ GROWN = Conversation(
     ("reported", "ratio"),
     [(0, 1.0), (1_000, 1.0), (1_300, 1.3), (100, LOWEST), (9_000, HIGHEST)],
 )
-def test_the_ratio_is_bounded_on_both_sides(reported: int, ratio: float) -> None:
+def test_the_calibration_ratio_is_limited_on_both_sides(reported: int, ratio: float) -> None:
     assert Calibration("small", reported, 1_000).ratio == ratio
 
 
@@ -42,7 +42,7 @@ def test_a_fixed_extra_of_the_endpoint_stays_and_does_not_grow() -> None:
     assert known.tokens("small", 1_100) == 5_000 + 200
 
 
-def test_after_a_compaction_the_whole_is_estimated_with_the_ratio() -> None:
+def test_after_a_compaction_the_whole_prompt_is_estimated_with_the_ratio() -> None:
     assert Calibration("small", reported=1_200, estimated=1_000).tokens("small", 500) == 600
 
 
@@ -68,18 +68,18 @@ def test_an_estimated_usage_does_not_change_the_calibration(usage: Usage) -> Non
     [
         (3_000, 3_000, 23_808, True),
         (300, 3_000, 23_808, True),
-        (299, 3_000, 23_808, False),  # `true` is 1
+        (299, 3_000, 23_808, False),  # in JSON, `true` would count as 1
         (9_000 + 5_952, 3_000, 23_808, True),
         (9_000 + 5_953, 3_000, 23_808, False),
         (40_000, 3_000, 23_808, False),
         (17_000, 3_000, 200_000, True),
         (17_001, 3_000, 200_000, False),
-        (24_000, 20_000, 23_808, False),  # the endpoint accepted it, so it fits
+        (24_000, 20_000, 23_808, False),  # the endpoint accepted the request, so it fits
         (24_000, 24_000, 23_808, True),
         (10**400, 3_000, 23_808, False),
     ],
 )
-def test_an_impossible_count_is_ignored(reported, estimated, room, answer) -> None:
+def test_an_impossible_token_count_is_ignored(reported, estimated, room, answer) -> None:
     assert is_plausible(reported, estimated, room) == answer
 
 

@@ -30,7 +30,7 @@ def selection(words: str, *, turn: int = 1) -> Text:
 
 
 def sent(*blocks: Text) -> Conversation:
-    """A conversation in which ``blocks`` were sent and answered, one turn each."""
+    """Return a conversation in which ``blocks`` were sent and answered, one turn each."""
     now = EMPTY
     for turn, block in enumerate(blocks, 1):
         now = talk.with_input(talk.queue(now, (block,)), words=f"turn {turn}", turn=turn)
@@ -76,7 +76,7 @@ def test_waiting_blocks_leave_the_queue_only_in_the_sent_value() -> None:
     assert waiting.messages == ()
 
 
-def test_the_same_selection_is_never_sent_twice_not_even_later() -> None:
+def test_the_same_selection_is_never_sent_again() -> None:
     now = sent(selection("A"), selection("B"))
     assert talk.queue(now, (selection("A", turn=3),)).pending == ()
     assert talk.queue(now, (selection("B", turn=3),)).pending == ()
@@ -99,7 +99,7 @@ def test_an_injected_state_is_sent_again_only_after_a_change(kind: str) -> None:
     assert talk.queue(sent(state("A"), state("B")), (state("A"),)).pending == (state("A"),)
 
 
-def test_a_repeated_event_is_reported_again() -> None:
+def test_a_repeated_event_is_sent_again() -> None:
     now = sent(reminder("three times the same call"))
     again = reminder("three times the same call", turn=2)
     assert talk.queue(now, (again, again)).pending == (again,)
@@ -121,7 +121,7 @@ def test_a_framed_tool_result_cannot_close_its_tag() -> None:
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n\n"])
-def test_a_blank_result_and_a_blank_reply_are_reported_not_sent_blank(text: str) -> None:
+def test_a_blank_result_or_reply_is_replaced_by_a_note(text: str) -> None:
     use = ToolUse("a", "read_file", "{}", talk.user_words("", turn=1).meta)
     assert talk.tool_result(use, text, is_error=False).text == "(no output)"
     now = talk.with_input(EMPTY, words="go", turn=1)
@@ -132,13 +132,13 @@ def test_a_blank_result_and_a_blank_reply_are_reported_not_sent_blank(text: str)
     assert blocks_of(called) == [("ToolUse", "")]
 
 
-def test_reasoning_is_before_the_words_and_is_not_an_answer() -> None:
+def test_reasoning_precedes_the_words_and_does_not_count_as_an_answer() -> None:
     now = talk.with_input(EMPTY, words="go", turn=1)
     thinking, silence = talk.with_reply(now, Reply("", thinking="hm"), turn=1).messages[-1].blocks
     assert (type(thinking), silence.text) == (Thinking, "[no answer]")
 
 
-def test_a_reply_that_broke_off_is_marked() -> None:
+def test_an_incomplete_reply_is_marked() -> None:
     now = talk.with_input(EMPTY, words="go", turn=1)
     broken = talk.with_reply(now, Reply("half a", finish="incomplete"), turn=1)
     assert blocks_of(broken.messages[-1]) == [("assistant", "half a\n[the reply broke off here]")]

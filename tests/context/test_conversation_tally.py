@@ -65,7 +65,7 @@ def test_the_tally_stops_before_invalid_messages() -> None:
     assert problems(orphan, start=tally.n) == problems(orphan) != ()
 
 
-def test_an_orphan_behind_a_sound_beginning_is_found() -> None:
+def test_an_orphaned_result_after_a_valid_beginning_is_found() -> None:
     sound = (user("go"), *EXCHANGE, assistant("ok"), user("on"))
     tally = extended(Tally(), sound)
     broken = (*sound, assistant(use(id_="c9")), user("no result"))

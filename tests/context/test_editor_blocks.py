@@ -21,7 +21,7 @@ from indwell.context.injections import inject
 SELECTION = Selection("lib/shipping.py", 9, 10, "def ships_free(amount):\n    return limit")
 
 
-def test_a_selection_says_path_lines_exact_text_state_and_problems() -> None:
+def test_a_selection_block_has_path_lines_exact_text_state_and_problems() -> None:
     problems = (Problem(10, "error", "undefined  name\n'limit'", source="pyflakes", code="F821"),)
     selection = msgspec.structs.replace(SELECTION, unsaved=True, problems=problems)
     assert inject("ide_selection", selection_words(selection), turn=1).text == snapshot("""\
@@ -41,7 +41,7 @@ The user selected line 3 of a.py (marked 40 s ago, perhaps no longer):
 x = 1""")
 
 
-def test_an_opened_file_is_its_name_language_size_and_state() -> None:
+def test_an_opened_file_block_has_name_language_size_and_state() -> None:
     opened = OpenedFile("lib/shipping.py", "python", 41_200, unsaved=True)
     assert inject("ide_opened_file", opened_words(opened), turn=1).text == snapshot("""\
 <ide_opened_file>
@@ -57,7 +57,7 @@ def test_an_opened_file_has_no_field_that_could_hold_its_contents() -> None:
 
 
 def check_bounded(text: str, *, first_line: int, last_line: int) -> None:
-    """Head, hint and tail; the hint names exactly the lines that were left out."""
+    """Check that a text has head, hint and tail, and that the hint names the omitted lines."""
     selection = Selection("big.py", first_line, last_line, text)
     bounded = bounded_text(selection)
     head, _, rest = bounded.partition("\n[… ")
@@ -80,14 +80,14 @@ LINES = [f"line {number}" for number in range(1, 3_001)]
     ("text", "first_line", "last_line"),
     [
         ("\n".join(LINES), 1, 3_000),
-        ("\n".join(LINES) + "\n", 1, 3_000),  # whole lines, as editors select them
+        ("\n".join(LINES) + "\n", 1, 3_000),  # whole lines, as editors select lines
         ("\r\n".join(LINES) + "\r\n", 101, 3_100),
         ("x" * 50_000, 7, 7),
         ("x" * 50_000 + "\n", 7, 7),
         ("\n" * 20_000, 1, 20_000),
     ],
 )
-def test_a_long_selection_says_where_the_rest_can_be_read(
+def test_a_long_selection_names_the_place_of_the_omitted_lines(
     text: str, first_line: int, last_line: int
 ) -> None:
     check_bounded(text, first_line=first_line, last_line=last_line)
@@ -98,7 +98,7 @@ def test_a_selection_within_the_limit_is_sent_whole() -> None:
     assert bounded_text(Selection("a.py", 1, 1, text)) == text
 
 
-def test_problems_are_bounded_in_number_and_length() -> None:
+def test_the_number_and_length_of_problems_is_limited() -> None:
     many = tuple(Problem(number, "error", "e" * 10_000) for number in range(1, 51))
     lines = problem_lines(many).split("\n")
     assert len(lines) == DIAGNOSTICS_LIMIT + 1

@@ -21,10 +21,12 @@ BRACKETS = (
     "\N{MEDIUM LEFT-POINTING ANGLE BRACKET ORNAMENT}\N{NOT LESS-THAN}\u16b2"
 )
 INVISIBLE = (
-    "\u200b\u200c\u200d\u2060\ufeff\u00ad\u061c\u180e\u2062\u202e\u2066\U000e0041"  # format
+    # Format characters.
+    "\u200b\u200c\u200d\u2060\ufeff\u00ad\u061c\u180e\u2062\u202e\u2066\U000e0041"
     "\ufe0f\ufe00\U000e0100\u180b"  # variation selectors
     "\u034f\u115f\u1160\u3164\uffa0\u17b4\u2800"  # joiner, fillers, Braille blank
-    "\x00\x08\x1b\x7f\x85\ue000\ufff0\u2065\u0301\u0332"  # controls, private, unassigned, marks
+    # Control characters, private and unassigned characters, combining marks.
+    "\x00\x08\x1b\x7f\x85\ue000\ufff0\u2065\u0301\u0332"
 )
 SPACES = " \t\n\r\u00a0\u2003\u3000\u2028"
 FULLWIDTH = {chr(code): chr(code + 0xFEE0) for code in range(ord("!"), ord("~"))}
@@ -34,7 +36,7 @@ ACCENTED = {"s": "ś", "e": "é", "i": "í", "k": "ķ", "t": "ț", "c": "ç", "p
 
 
 def plain(character: str) -> str:
-    """The character that a tolerant reader sees: from Unicode's names, not from our table."""
+    """Return the character that a tolerant reader sees, by Unicode's names."""
     if character in BRACKETS:
         return "<"
     if character.isspace():
@@ -58,7 +60,7 @@ IMITATION = re.compile(rf"<[\s/\\|!?'\"`.<]*(?:{NAMES})(?![_-]*[^\W_])")
 
 
 def imitations(text: str) -> list[str]:
-    """Every place that could be taken for one of our tags."""
+    """Return every place that could be read as a tag of Indwell."""
     return IMITATION.findall("".join(map(plain, text)))
 
 
@@ -70,7 +72,7 @@ def test_the_detector_of_this_test_finds_each_tag_of_indwell() -> None:
 
 @st.composite
 def spoofs(draw: st.DrawFn) -> str:
-    """One of our tags, forged by an attacker."""
+    """Draw a tag of Indwell, forged by an attacker."""
     name = draw(st.sampled_from(TAGS))
     letters = []
     for letter in name:
@@ -83,7 +85,7 @@ def spoofs(draw: st.DrawFn) -> str:
     brackets = draw(st.text(st.sampled_from(BRACKETS), min_size=1, max_size=3))
     slash = draw(st.sampled_from(["", "", "/", "\\", "\uff0f", "'", "?"]))
     behind = draw(st.sampled_from([">", " >", "/>", ' name="x">', "\uff1e", "\n", "", "\u200b>"]))
-    # On a line of its own: behind a word some of these could be the code of a generic type.
+    # Use a separate line, because after a word some forgeries could be the code of a generic type.
     return "\n" + brackets + draw(gap) + slash + draw(gap) + "".join(letters) + behind
 
 
@@ -105,7 +107,7 @@ def test_a_letter_that_looks_like_a_bracket_ends_a_name(behind: str) -> None:
 
 @settings(deadline=None, max_examples=3 * settings().max_examples)
 @given(spoofs())
-def test_only_brackets_are_replaced(spoof: str) -> None:
+def test_only_brackets_of_imitated_tags_are_replaced(spoof: str) -> None:
     safe = neutralise(spoof)
     at = 0
     for character in spoof:
@@ -126,7 +128,7 @@ def test_neutralising_leaves_text_without_imitated_tags_unchanged(text: str) -> 
 
 
 def variants(tag: str) -> list[str]:
-    """Spoofs of one tag by hand: each way alone, so that a failure says which."""
+    """Return forgeries of one tag, one for each method, so that a failure names the method."""
     half = len(tag) // 2
     inside = [f"<{tag[:half]}{blank}{tag[half:]}>" for blank in INVISIBLE]
     before = [f"<{blank}{tag}>" for blank in INVISIBLE + SPACES]
@@ -205,7 +207,7 @@ def test_a_neutralised_tag_can_be_restored(tag: str) -> None:
 
 @settings(deadline=None)
 @given(st.text(st.sampled_from("<&lt; skil/>")))
-def test_putting_tags_back_changes_nothing_else(text: str) -> None:
+def test_restoring_tags_changes_no_other_text(text: str) -> None:
     assert neutralise(with_tags(neutralise(text))) == neutralise(text)
 
 
@@ -216,7 +218,7 @@ HOSTILE = (
 
 
 def lines_run(text: str) -> int:
-    """Lines that ``neutralise`` executes for a text: work, without a clock."""
+    """Return the number of lines that ``neutralise`` executes for a text."""
     n_lines = 0
 
     def trace(frame: FrameType, event: str, argument: object) -> Any:
@@ -235,7 +237,7 @@ def lines_run(text: str) -> int:
 
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_neutralising_takes_linear_time(piece: str) -> None:
-    neutralise(piece * 400)  # the characters are known from here on
+    neutralise(piece * 400)  # this call fills caches
     small, large = lines_run(piece * 100), lines_run(piece * 400)
     assert large <= 4.2 * small + 100
 
@@ -249,7 +251,7 @@ def test_neutralising_takes_linear_time(piece: str) -> None:
         "<\u29fasystem-reminder>",
     ],
 )  # fmt: skip
-def test_punctuation_prefixes_and_rare_letters_are_seen_through(spoof: str) -> None:
+def test_tags_with_punctuation_prefixes_and_rare_letters_are_recognised(spoof: str) -> None:
     assert neutralise(spoof) == HARMLESS + spoof[1:]
 
 

@@ -12,13 +12,13 @@ from indwell.context.untrusted_text import TAGS
 from indwell.messages import Meta, Source, Text
 
 
-def test_the_table_writes_exactly_the_tags_that_are_guarded() -> None:
+def test_the_table_of_injections_has_exactly_the_guarded_tags() -> None:
     assert {row.tag for row in KINDS.values()} == set(TAGS)
     assert set(KINDS) == set(get_args(Kind))
     assert {row.source for row in KINDS.values()} <= set(get_args(Source))
 
 
-def test_only_the_harness_and_the_user_may_instruct() -> None:
+def test_only_indwell_and_the_user_may_instruct_the_model() -> None:
     instructing = {kind for kind, row in KINDS.items() if row.tier <= 1}
     of_the_user = {"prompt_hook", "pre_tool_hook", "post_tool_hook", "task_card"}
     chosen_by_the_user = {"own_skill", "plan"}

@@ -16,7 +16,7 @@ results = ids.map(lambda id_: result("r", id_=id_))
 
 
 def of(role: str, blocks: list[Block]) -> Message:
-    # Reasoning alone is not a message: the conversation never makes one.
+    # A conversation never has a message with only reasoning.
     spoken = [block for block in blocks if not isinstance(block, Thinking)]
     return (user if role == "user" else assistant)(*(blocks if spoken else []))
 
@@ -56,7 +56,7 @@ def test_any_messages_can_be_repaired_and_the_repair_is_reported(
 
 @settings(deadline=None, max_examples=3 * settings().max_examples)
 @given(conversations)
-def test_a_repair_invents_no_call_and_only_reports_interruptions(
+def test_a_repair_adds_no_call_and_only_reports_interruptions(
     broken: tuple[Message, ...],
 ) -> None:
     before = [block for message in broken for block in message.blocks]

@@ -1,4 +1,4 @@
-"""The states of a plan as a table: every pair of a state and an input is looked at."""
+"""The table of a plan's states, for every pair of a state and an input."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from indwell.context.task_state import (
 from indwell.errors import UserError
 from support.doc_examples import DOCS
 
-# Rows: the state; columns: propose, edit, approve, reject, finish. A dash: it cannot happen.
+# Each row is a state. The columns are propose, edit, approve, reject and finish. A dash means that
+# the input is impossible.
 PAIRS = """
 none      proposed -        -        -        -
 proposed  proposed proposed approved rejected -

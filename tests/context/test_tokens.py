@@ -37,7 +37,7 @@ def test_no_kind_of_text_is_far_below_its_true_count_or_far_above(record: dict[s
     assert -0.1 <= error <= 0.4
 
 
-def test_over_all_kinds_the_estimate_errs_slightly_high() -> None:
+def test_over_all_kinds_of_text_the_estimate_is_slightly_high() -> None:
     true = sum(record["tokens"] for record in RECORDS)
     assert 1.0 <= sum(estimate_tokens(record["text"]) for record in RECORDS) / true <= 1.1
 
@@ -48,7 +48,7 @@ def test_only_an_empty_text_is_estimated_at_zero_tokens() -> None:
 
 
 @given(st.text(), st.text())
-def test_more_text_never_costs_less(text: str, more: str) -> None:
+def test_a_longer_text_never_has_fewer_estimated_tokens(text: str, more: str) -> None:
     assert estimate_tokens(text) <= estimate_tokens(text + more) + 1
 
 
@@ -59,7 +59,7 @@ def test_a_long_text_is_sampled_and_gets_the_same_count() -> None:
     assert estimate_tokens(lines) == pytest.approx(sum(map(estimate_tokens, parts)), rel=0.01)
 
 
-def test_reasoning_does_not_count_because_it_is_not_sent_back() -> None:
+def test_reasoning_is_not_counted_because_it_is_not_sent_back() -> None:
     thought = assistant(Thinking("hm " * 500, meta("hm " * 500, "assistant")), "ok")
     assert message_tokens(thought) == message_tokens(assistant("ok"))
 
@@ -108,6 +108,6 @@ def test_a_reported_token_count_does_not_inflate_estimates_of_later_text() -> No
     assert grown == pytest.approx(estimate_tokens(text), rel=0.1)
 
 
-def test_the_name_of_an_endpoint_chooses_no_family() -> None:
+def test_the_name_of_an_endpoint_does_not_choose_the_model_family() -> None:
     assert family_of("phi4@llama") == family_of("gpt-5") != family_of("llama3.1@work")
     assert family_of("codellama") == family_of("gpt-5"), "an older vocabulary"

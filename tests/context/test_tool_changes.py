@@ -1,4 +1,4 @@
-"""When a changed list of tools joins the request, and when a reminder is cheaper."""
+"""When a changed list of tools is put into the request, and when a reminder is cheaper."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SPECS = st.lists(
 
 
 @given(SPECS, SPECS)
-def test_the_changes_lead_from_one_list_to_the_other(
+def test_the_reported_changes_turn_one_list_of_tools_into_the_other(
     sent: list[ToolSpec], now: list[ToolSpec]
 ) -> None:
     changes = changes_between(sent, now)
@@ -36,7 +36,7 @@ def test_the_changes_lead_from_one_list_to_the_other(
     assert (changes == ToolChanges()) == (set(sent) == set(now))
 
 
-def test_the_reminder_names_added_and_removed_tools() -> None:
+def test_the_tool_reminder_names_added_and_removed_tools() -> None:
     words = change_words(changes_between([A, B], [OTHER_A]))
     assert "No longer available: b." in words
     assert words.endswith("call them by name like the others:\na: To a, but better.\n  {}")
@@ -61,7 +61,7 @@ def test_a_cache_that_costs_as_much_as_no_cache_is_not_kept() -> None:
     assert decided(ToolChanges((A,)), 50_000, same)
 
 
-def test_many_tools_that_departed_are_worth_a_rebuild_of_a_short_conversation() -> None:
+def test_many_removed_tools_are_worth_a_rebuild_of_a_short_conversation() -> None:
     large = tuple(ToolSpec(f"t{number}", "word " * 300, "{}") for number in range(20))
     assert decided(ToolChanges((), large), 8_000)
     assert not decided(ToolChanges((), large), 100_000)

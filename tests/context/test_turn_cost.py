@@ -1,4 +1,4 @@
-"""The work of a new turn, in calls and in bytes, does not depend on the conversation's length."""
+"""The work of a new turn, in function calls and bytes, does not grow with the conversation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from indwell.providers.wires.encoder import SENT_B, RequestBody, RequestEncoder
 from support.requests import assistant, result, use, user
 
 MARKS = Dialect(cache_marks=True, cache_key=True)
-FEW, MANY = 100, 2_000  # exchanges
+FEW, MANY = 100, 2_000  # numbers of exchanges
 
 
 def exchange(number: int) -> tuple[Message, Message]:
@@ -27,7 +27,7 @@ def exchange(number: int) -> tuple[Message, Message]:
 
 
 def long_conversation(n_exchanges: int, share: float) -> Conversation:
-    """A conversation that fills this share of its budget, counted up to the newest exchange."""
+    """Return a conversation that fills a share of its budget, counted up to the newest exchange."""
     said = [user("begin"), *(one for number in range(n_exchanges) for one in exchange(number))]
     draft = counted(Conversation(Config("small", 1 << 60, 0), (), messages=tuple(said)))
     window = int(draft.tally.tokens / share)
@@ -36,7 +36,7 @@ def long_conversation(n_exchanges: int, share: float) -> Conversation:
 
 
 def n_calls(work: Callable[[], Any]) -> int:
-    """The number of functions that run, including those of C."""
+    """Return the number of functions that run, including C functions."""
     count = 0
 
     def hear(frame: object, event: str, argument: object) -> None:
@@ -53,7 +53,7 @@ def n_calls(work: Callable[[], Any]) -> int:
 
 
 def of_a_turn(n_exchanges: int, share: float) -> int:
-    """The calls of fitting, assembling and encoding the next request."""
+    """Return the number of function calls for compacting, assembling and encoding a request."""
     conversation = long_conversation(n_exchanges, share)
     encoder = RequestEncoder()
     encoder.body(assemble(conversation_of_before(conversation)), MARKS)
@@ -66,13 +66,13 @@ def of_a_turn(n_exchanges: int, share: float) -> int:
 
 
 def conversation_of_before(conversation: Conversation) -> Conversation:
-    """The conversation as in the last request."""
+    """Return the conversation of the last request."""
     return Conversation(
         conversation.config, (), messages=conversation.messages[:-1], tally=conversation.tally
     )
 
 
-# One look at each message would be 4,000 steps; the sums and the digest are kept every so often.
+# Visiting each message would take 4,000 steps. Sums and digests are stored at intervals.
 def test_the_work_of_a_turn_does_not_grow_with_the_conversation() -> None:
     for share in (0.3, 0.6):
         assert of_a_turn(MANY, share) < of_a_turn(FEW, share) + MANY / 2

@@ -53,7 +53,7 @@ PLAIN = [
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_a_rule_is_found_in_its_language_and_stays_when_others_come(rule: str) -> None:
+def test_a_rule_is_found_in_its_language_and_stays_after_more_rules(rule: str) -> None:
     later = msgspec.structs.replace(user("Add a test"), turn=2)
     assert rule in [one for _, one in constraints((user(f"Fix it\n{rule}"), assistant(), later))]
 
@@ -78,10 +78,10 @@ def test_a_sentence_of_single_letters_is_checked_fast() -> None:
     sentences = [("- a " * 60)[:238] + end for end in ("x", "！") for _ in range(25)]
     began_s = process_time()
     assert not any(is_rule(one, in_short=True) for one in sentences)
-    assert process_time() - began_s < 0.3  # it was 1 s
+    assert process_time() - began_s < 0.3  # earlier this took 1 s
 
 
-def test_a_sentence_with_a_mark_of_exclamation_demands_if_it_is_long_enough() -> None:
+def test_a_long_enough_sentence_with_an_exclamation_mark_is_a_rule() -> None:
     for sentence in ("The header stays blue!", "标题是蓝色！"):
         assert is_rule(sentence, in_short=True)
     for sentence in ("Good work!", "你好！"):

@@ -1,4 +1,4 @@
-"""The official conformance suite for clients: every scenario of what Indwell declares.
+"""The official MCP conformance suite for clients: every scenario for the declared features.
 
 Left out, and why:
 

@@ -1,4 +1,4 @@
-"""Servers over streamable HTTP on the loopback interface: a real one, and odd ones."""
+"""MCP servers over streamable HTTP on the loopback interface: a real server, and faulty servers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def connected(url: str, **more: Any) -> AsyncIterator[Any]:
 async def odd_server(
     answer: Callable[[dict[str, Any], dict[str, str]], Answer],
 ) -> AsyncIterator[str]:
-    """A server that answers each POST as told; GET and DELETE are refused."""
+    """Run a server that answers each POST by ``answer``, and refuses GET and DELETE."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
@@ -58,7 +58,7 @@ async def odd_server(
         more = {"Content-Length": str(len(data)), "Connection": "close", **more}
         lines = [f"HTTP/1.1 {status}", *(f"{name}: {value}" for name, value in more.items())]
         writer.write("\r\n".join((*lines, "", "")).encode() + data)
-        with suppress(OSError):  # the client has heard enough
+        with suppress(OSError):  # the client has closed the connection
             await writer.drain()
         writer.close()
 
@@ -117,7 +117,7 @@ async def test_the_headers_of_a_definition_go_to_its_server() -> None:
     assert set(seen) == {"blue"}
 
 
-async def test_a_redirect_to_another_place_gets_no_message_and_no_header() -> None:
+async def test_a_redirect_to_another_origin_gets_no_message_and_no_header() -> None:
     seen: list[str] = []
 
     def elsewhere(message: dict[str, Any], headers: dict[str, str]) -> Answer:
@@ -144,7 +144,7 @@ async def test_a_redirect_to_another_place_gets_no_message_and_no_header() -> No
         ("no JSON", {"Content-Type": "application/json"}, b"{"),
     ],
 )
-async def test_an_answer_that_is_no_message_ends_the_call_in_words(
+async def test_an_answer_that_is_not_a_message_ends_the_call_with_a_plain_error(
     name: str, more: dict[str, str], data: bytes
 ) -> None:
     def answer(message: dict[str, Any], _headers: dict[str, str]) -> Answer:
@@ -155,7 +155,7 @@ async def test_an_answer_that_is_no_message_ends_the_call_in_words(
             await asyncio.wait_for(odd.call("go", {}), 60)
 
 
-async def test_a_server_that_wants_a_login_says_so() -> None:
+async def test_a_server_that_requires_a_login_gives_a_plain_error() -> None:
     def answer(_message: dict[str, Any], _headers: dict[str, str]) -> Answer:
         return "401 Unauthorized", {}, b""
 
@@ -165,7 +165,7 @@ async def test_a_server_that_wants_a_login_says_so() -> None:
         assert odd.state == "needs login"
 
 
-async def test_an_address_where_nobody_answers_fails_in_words() -> None:
+async def test_an_address_without_a_server_gives_a_plain_error() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -174,7 +174,7 @@ async def test_an_address_where_nobody_answers_fails_in_words() -> None:
             await odd.tools()
 
 
-async def test_a_result_of_very_many_pieces_is_cut_and_says_so() -> None:
+async def test_a_result_of_very_many_pieces_is_cut_with_a_note() -> None:
     piece = {"type": "text", "text": "x"}
 
     def answer(message: dict[str, Any], headers: dict[str, str]) -> Answer:
@@ -189,7 +189,7 @@ async def test_a_result_of_very_many_pieces_is_cut_and_says_so() -> None:
     assert pieces[-1].text == "[500 more pieces of this result were left out]"
 
 
-async def test_a_message_of_too_many_values_costs_only_the_call() -> None:
+async def test_a_message_with_too_many_values_only_fails_the_call() -> None:
     def answer(message: dict[str, Any], headers: dict[str, str]) -> Answer:
         del headers
         if message["method"] == "tools/call":

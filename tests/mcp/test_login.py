@@ -28,7 +28,7 @@ HELLO = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 
 
 class Stay(HTTPRedirectHandler):
-    """A browser that stops where it is led."""
+    """A browser that does not follow the redirect."""
 
     def redirect_request(self, *_args: object) -> None:
         return None
@@ -54,7 +54,7 @@ def vault(server: LoginServer) -> ServerDefinition:
 
 
 async def status(server: LoginServer, keys: KeyStore) -> int:
-    """The status of a turn's request with the stored login."""
+    """Return the status of a turn's request with the stored login."""
     definition = vault(server)
     transport = definition.transport
     assert isinstance(transport, HttpServer)
@@ -62,7 +62,7 @@ async def status(server: LoginServer, keys: KeyStore) -> int:
         return (await client.post(server.url, json=HELLO)).status_code
 
 
-async def test_a_login_in_the_browser_is_kept_and_used(server, keys) -> None:
+async def test_a_login_in_the_browser_is_stored_and_used(server, keys) -> None:
     assert turn_auth(vault(server), keys) is None
     assert await log_in(vault(server), keys, browse)
     transport = vault(server).transport
@@ -72,7 +72,7 @@ async def test_a_login_in_the_browser_is_kept_and_used(server, keys) -> None:
     assert server.heard.count("POST /token") == 1
 
 
-async def test_a_token_that_ends_is_refreshed_and_the_new_one_kept(server, keys) -> None:
+async def test_an_expired_token_is_refreshed_and_the_new_token_stored(server, keys) -> None:
     server.life_s = 0
     assert await log_in(vault(server), keys, browse)
     server.life_s = 3_600
@@ -109,7 +109,7 @@ async def test_a_turn_starts_no_login_when_its_token_is_refused(server, keys) ->
     assert server.heard == ["POST /mcp"]
 
 
-async def test_no_token_goes_unencrypted_to_another_machine(keys) -> None:
+async def test_no_token_is_sent_unencrypted_to_another_machine(keys) -> None:
     far = ServerDefinition("far", HttpServer("http://far.example/mcp"))
     with pytest.raises(McpError, match="write https:// in its definition"):
         await log_in(far, keys, browse)
@@ -141,14 +141,14 @@ async def test_a_server_cannot_send_a_login_into_the_users_network(
     assert not [one for one in server.heard if one.startswith("POST /register") or "there" in one]
 
 
-async def test_the_address_of_the_browser_can_be_pasted(server, keys) -> None:
+async def test_the_final_address_of_the_browser_can_be_pasted(server, keys) -> None:
     shown: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
     async def show(address: str) -> None:
         shown.set_result(address)
 
     async def pasted() -> str:
-        """The user logs in on another machine, which this one's port is not for."""
+        """Log in with a browser on another machine, which cannot reach the redirect's port."""
         address = await shown
         with pytest.raises(HTTPError) as led:
             await asyncio.to_thread(build_opener(Stay).open, address)
@@ -159,14 +159,14 @@ async def test_the_address_of_the_browser_can_be_pasted(server, keys) -> None:
     assert await status(server, keys) == 200
 
 
-async def test_a_login_that_the_user_declines_says_so(server, keys) -> None:
+async def test_a_login_that_the_user_declines_is_an_error(server, keys) -> None:
     server.gives = False
     with pytest.raises(McpError, match="the login was not given: access_denied"):
         await log_in(vault(server), keys, browse)
     assert keys.origins() == {}
 
 
-async def test_nobody_is_led_to_an_address_that_is_not_encrypted(server, keys) -> None:
+async def test_no_browser_opens_an_address_that_is_not_encrypted(server, keys) -> None:
     server.leads_to = "http://far.example/login"
     shown: list[str] = []
 
@@ -179,12 +179,12 @@ async def test_nobody_is_led_to_an_address_that_is_not_encrypted(server, keys) -
 
 
 @pytest.mark.parametrize("address", ["file:///etc/passwd", "vscode://x/y", "https://a b"])
-def test_an_address_that_is_no_web_page_is_not_opened(address) -> None:
+def test_an_address_that_is_not_a_web_page_is_not_opened(address) -> None:
     with pytest.raises(McpError, match="is not an https address"):
         _checked(address)
 
 
-async def test_an_answer_with_another_state_is_refused(server, keys) -> None:
+async def test_a_redirect_with_a_different_state_is_refused(server, keys) -> None:
     async def forge(address: str) -> None:
         await browse(address.replace("state=", "state=x"))
 
@@ -193,7 +193,7 @@ async def test_an_answer_with_another_state_is_refused(server, keys) -> None:
     assert keys.origins() == {}
 
 
-async def test_a_server_that_lets_indwell_in_wants_no_login(server, keys) -> None:
+async def test_a_server_that_needs_no_login_is_reported(server, keys) -> None:
     server.token = server.url
     open_server = HttpServer(server.url, (("Authorization", f"Bearer {server.url}"),))
     assert not await log_in(ServerDefinition("vault", open_server), keys, browse)
@@ -201,14 +201,14 @@ async def test_a_server_that_lets_indwell_in_wants_no_login(server, keys) -> Non
 
 
 def own(server: LoginServer, **client: Any) -> ServerDefinition:
-    """The server with a client that the user registered by hand."""
+    """Return the definition of the server, with a client that the user registered by hand."""
     given = OwnClient("mine", client.pop("secret", server.secret), **client)
     return ServerDefinition("vault", HttpServer(server.url, client=given), timeout_s=20)
 
 
 @asynccontextmanager
 async def connected(definition: ServerDefinition, keys: KeyStore) -> AsyncIterator[Any]:
-    """A connection as turns use it, with the stored login."""
+    """Connect as turns do, with the stored login."""
     servers = Servers()
     around = Surrounding((Path.cwd(),), auth=lambda one: turn_auth(one, keys))
     try:
@@ -218,7 +218,7 @@ async def connected(definition: ServerDefinition, keys: KeyStore) -> AsyncIterat
 
 
 @pytest.mark.parametrize("method", [BASIC, POST])
-async def test_a_client_that_the_user_registered_is_used_with_its_secret(
+async def test_a_client_registered_by_the_user_is_used_with_its_secret(
     server, keys, method
 ) -> None:
     server.secret, server.methods = "hush", [method]
@@ -231,7 +231,9 @@ async def test_a_client_that_the_user_registered_is_used_with_its_secret(
     assert "hush" not in str(kept.key and kept.key.reveal())
 
 
-async def test_a_client_logs_in_alone_and_its_token_is_stored_nowhere(server, keys) -> None:
+async def test_a_token_of_a_client_that_logs_in_without_a_person_is_not_stored(
+    server, keys
+) -> None:
     server.secret, server.methods, server.grants = "hush", [BASIC], ["client_credentials"]
     definition = own(server, grant="client_credentials")
     async with connected(definition, keys) as vault_now:
@@ -241,7 +243,7 @@ async def test_a_client_logs_in_alone_and_its_token_is_stored_nowhere(server, ke
     assert not await log_in(definition, keys, browse)
 
 
-async def test_a_refused_client_says_so_without_its_secret(server, keys) -> None:
+async def test_the_error_about_a_refused_client_does_not_contain_its_secret(server, keys) -> None:
     server.secret, server.methods, server.grants = "hush", [BASIC], ["client_credentials"]
     definition = own(server, secret="wrong-hush", grant="client_credentials")
     async with connected(definition, keys) as vault_now:
@@ -251,7 +253,7 @@ async def test_a_refused_client_says_so_without_its_secret(server, keys) -> None
     assert "wrong-hush" not in str(refused.value)
 
 
-async def test_a_secret_goes_to_no_other_issuer_than_the_users(server, keys) -> None:
+async def test_a_secret_is_only_sent_to_the_issuer_that_the_user_named(server, keys) -> None:
     server.secret, server.methods, server.grants = "hush", [BASIC], ["client_credentials"]
     definition = own(server, grant="client_credentials", issuer="https://login.example")
     async with connected(definition, keys) as vault_now:
@@ -260,7 +262,7 @@ async def test_a_secret_goes_to_no_other_issuer_than_the_users(server, keys) -> 
     assert "POST /token" not in server.heard
 
 
-async def test_a_secret_goes_to_no_address_without_encryption(server, keys) -> None:
+async def test_a_secret_is_not_sent_to_an_address_without_encryption(server, keys) -> None:
     server.secret, server.methods, server.grants = "hush", [BASIC], ["client_credentials"]
     server.tells_at = "http://far.example/token"
     async with connected(own(server, grant="client_credentials"), keys) as vault_now:
@@ -268,9 +270,7 @@ async def test_a_secret_goes_to_no_address_without_encryption(server, keys) -> N
             await vault_now.tools()
 
 
-async def test_a_tool_that_needs_more_rights_says_so_and_the_next_login_asks_for_them(
-    server, keys
-) -> None:
+async def test_the_next_login_asks_for_rights_that_a_tool_lacked(server, keys) -> None:
     assert await log_in(vault(server), keys, browse)
     server.scopes = "read write"
     async with connected(vault(server), keys) as vault_now:
@@ -284,7 +284,7 @@ async def test_a_tool_that_needs_more_rights_says_so_and_the_next_login_asks_for
 
 
 @posix_only("modes")
-async def test_the_token_is_kept_where_only_the_user_reads_it(server, keys, tmp_path) -> None:
+async def test_a_token_is_stored_where_only_the_user_can_read_it(server, keys, tmp_path) -> None:
     assert await log_in(vault(server), keys, browse)
     path = Path(tmp_path) / "keys.json"
     kept = json.loads(path.read_text("utf-8"))

@@ -1,4 +1,4 @@
-"""Fifty servers of twenty tools start at once, and nothing holds the event loop meanwhile."""
+"""Fifty servers with twenty tools each start at once without blocking the event loop."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from mcp import types
 
 SERVER = Path(__file__).parents[1] / "support" / "small_mcp_server.py"
 N_SERVERS = 50
-MOST_HELD_S = 0.010  # of processor time; a busy machine holds up everybody
-FEW = 0.01  # of all turns of the loop may take longer: the garbage collector runs, too
+MOST_HELD_S = 0.010  # seconds of processor time, because a busy machine delays every process
+FEW = 0.01  # share of the loop's turns that may take longer, because of the garbage collector
 
 
 @asynccontextmanager
@@ -42,8 +42,8 @@ async def watched() -> AsyncIterator[list[float]]:
     is_over = True
 
 
-async def test_fifty_servers_start_at_once_without_holding_the_loop(tmp_path: Path) -> None:
-    await asyncio.to_thread(_connection_type)  # the import of the SDK runs in a thread, too
+async def test_fifty_servers_start_at_once_without_blocking_the_event_loop(tmp_path: Path) -> None:
+    await asyncio.to_thread(_connection_type)  # servers also import the SDK in a thread
     servers = Servers()
     leases = [
         servers.lease(
@@ -67,7 +67,7 @@ async def test_fifty_servers_start_at_once_without_holding_the_loop(tmp_path: Pa
         await servers.close()
 
 
-async def test_the_loop_gets_its_turns_while_a_message_of_very_many_values_is_decoded() -> None:
+async def test_decoding_a_message_of_very_many_values_does_not_block_the_event_loop() -> None:
     sent = {"jsonrpc": "2.0", "id": 1, "result": {"a": [1] * 900_000, "b": "\U0001f600"}}
     line = json.dumps(sent).encode()
     gaps, began = [0.0], time.monotonic()
@@ -83,7 +83,7 @@ async def test_the_loop_gets_its_turns_while_a_message_of_very_many_values_is_de
     assert max(gaps) < (last - began) / 3
 
 
-async def test_a_message_that_no_text_can_hold_is_dropped() -> None:
+async def test_a_message_with_text_that_cannot_be_encoded_is_dropped() -> None:
     values = ",".join(["1"] * 100_000)
     line = '{"jsonrpc":"2.0","id":1,"result":{"a":[' + values + '],"b":"\\ud800"}}'
     fault = BreakReason()

@@ -1,4 +1,4 @@
-"""Which resources and prompts of servers the user's words name, and with which arguments."""
+"""Resources and prompts of MCP servers in the user's words, with arguments."""
 
 from __future__ import annotations
 
@@ -54,5 +54,5 @@ def test_a_prompt_is_called_at_the_beginning_of_the_words(words, called) -> None
         ('topic="" more', {"topic": "", "length": "more"}),
     ],
 )
-def test_arguments_are_given_by_name_or_in_order(rest, given) -> None:
+def test_arguments_of_a_prompt_are_given_by_name_or_in_order(rest, given) -> None:
     assert arguments_in(rest, ["topic", "length"]) == given

@@ -1,4 +1,4 @@
-"""The reference servers of the protocol, in the sandbox, through our own connection."""
+"""The reference MCP servers, run in the sandbox and used through ``Connection``."""
 
 from __future__ import annotations
 
@@ -39,7 +39,9 @@ async def connected(
         await servers.close()
 
 
-async def test_the_server_of_everything_offers_tools_resources_and_prompts(tmp_path: Path) -> None:
+async def test_the_reference_server_everything_offers_tools_resources_and_prompts(
+    tmp_path: Path,
+) -> None:
     async with connected(tmp_path, "server-everything") as server:
         tools = {tool.name for tool in await server.tools()}
         assert {"echo", "get-sum", "get-tiny-image"} <= tools
@@ -52,7 +54,9 @@ async def test_the_server_of_everything_offers_tools_resources_and_prompts(tmp_p
         assert await server.prompts()
 
 
-async def test_the_server_of_files_reads_and_writes_in_the_workspace_only(tmp_path: Path) -> None:
+async def test_the_reference_server_filesystem_reads_and_writes_only_in_the_workspace(
+    tmp_path: Path,
+) -> None:
     folder, outside = tmp_path / "shop", tmp_path / "outside"
     folder.mkdir()
     outside.mkdir()
@@ -62,11 +66,11 @@ async def test_the_server_of_files_reads_and_writes_in_the_workspace_only(tmp_pa
         assert not written.is_error
         assert note.read_text("utf-8") == "buy paper"
         refused = await server.call("write_file", {"path": str(other), "content": "x"})
-        assert refused.is_error  # the sandbox refuses it, though the server would do it
+        assert refused.is_error  # the server would write the file, but the sandbox refuses
         assert not other.exists()
 
 
-async def test_the_server_of_memory_keeps_what_it_is_told(tmp_path: Path) -> None:
+async def test_the_reference_server_memory_stores_what_it_is_told(tmp_path: Path) -> None:
     env = (("MEMORY_FILE_PATH", str(tmp_path / "memory.jsonl")),)
     async with connected(tmp_path, "server-memory", env=env) as server:
         one = {"name": "shop", "entityType": "project", "observations": ["sells paper"]}

@@ -1,4 +1,4 @@
-"""Which MCP servers may run: the user's own, and a project's after a yes to exactly these."""
+"""Which MCP servers may run: the user's servers, and approved servers of a project."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_a_server_that_changed_since_its_approval_is_not_started_again(world, ch
         book.inspect(definition, world.root)
 
 
-def test_an_answer_about_a_server_applies_only_in_its_folder(world, tmp_path) -> None:
+def test_an_answer_about_a_server_applies_only_to_its_folder(world, tmp_path) -> None:
     world.say(approved=True)
     (tmp_path / "other").mkdir()
     other = World(tmp_path / "other")
@@ -112,7 +112,7 @@ def test_mcp_02_no_server_of_a_restricted_folder_runs_despite_earlier_answers(wo
     world.own = {"near": {"command": "x"}, "far": {"url": "https://host/mcp"}}
     assert world.standing(trusted=False) == "restricted"
     assert world.standing("near", trusted=False) == "restricted"
-    assert world.standing("far", trusted=False) == "usable"  # nothing starts for it
+    assert world.standing("far", trusted=False) == "usable"  # no program is started for this server
 
 
 def test_the_users_own_servers_need_no_answer_and_precede_a_projects(world) -> None:
@@ -126,7 +126,7 @@ def test_the_users_own_servers_need_no_answer_and_precede_a_projects(world) -> N
     )
 
 
-def test_a_broken_answer_store_approves_no_server_and_is_reported(world) -> None:
+def test_a_broken_file_of_answers_approves_no_server_and_is_reported(world) -> None:
     world.say(approved=True)
     (path,) = (Path(world.environment["INDWELL_STATE"]) / "mcp").glob("*.json")
     path.write_text("{")
@@ -136,7 +136,7 @@ def test_a_broken_answer_store_approves_no_server_and_is_reported(world) -> None
         world.say(approved=True)
 
 
-def test_the_question_shows_what_would_run_and_which_variables_it_takes(world) -> None:
+def test_the_question_shows_the_command_and_the_variables_of_a_server(world) -> None:
     world.define(
         '{"mcpServers": {"a": {"command": "uvx", "args": ["x\\u202e"], '
         '"env": {"TOKEN": "${GH_TOKEN}", "A": "1"}}}}'
@@ -147,7 +147,7 @@ def test_the_question_shows_what_would_run_and_which_variables_it_takes(world) -
     assert "It gets the values of your variables GH_TOKEN.\n" in words
 
 
-def test_the_question_shortens_long_blanks_and_says_what_is_not_encrypted(world) -> None:
+def test_the_question_shortens_long_blanks_and_warns_about_missing_encryption(world) -> None:
     blank = " " * 300
     world.define(DEFINED.replace("server.py", f"x{blank} evil"))
     shown = question_about(server_named(world.book().look(), "a"))

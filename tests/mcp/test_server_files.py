@@ -77,13 +77,13 @@ def test_a_user_table_can_set_every_option_of_a_server() -> None:
         ({"command": ["a"]}, "expected `str`, got `array` for `command`"),
     ],
 )
-def test_an_invalid_table_is_reported_and_the_others_apply(table, why) -> None:
+def test_an_invalid_server_table_is_reported_and_the_others_are_used(table, why) -> None:
     found = own_servers({"bad": table, "good": {"command": "a"}}, "config.toml")
     assert [one.name for one in found.servers] == ["good"]
     assert found.problems == (f"config.toml: [mcp.bad] is not used: {why}",)
 
 
-def test_mcp_json_gives_programs_and_addresses() -> None:
+def test_mcp_json_defines_servers_by_program_and_by_address() -> None:
     found = of_project(
         """{"mcpServers": {
           "Git_Hub": {"command": "uvx", "args": ["${workspaceFolder}/x"], "env": {"A": "${T:-b}"}},
@@ -168,7 +168,7 @@ def test_an_unusable_server_entry_is_reported_with_its_reason(entry, why) -> Non
     assert found.problems[0].startswith(".mcp.json: the server 'a' is not used: ")
 
 
-def test_the_variables_that_a_server_takes_are_named() -> None:
+def test_the_variables_in_a_definition_are_listed() -> None:
     (server,) = of_project(
         '{"mcpServers": {"a": {"command": "x", "args": ["${A}"], "env": {"B": "${env:C:-d}"}}}}'
     ).servers
@@ -178,13 +178,13 @@ def test_the_variables_that_a_server_takes_are_named() -> None:
 @pytest.mark.parametrize(
     "url", ["https://good.example@evil.example/", "https://g\u043eod.example/"]
 )
-def test_an_address_that_looks_like_another_one_is_not_used(url: str) -> None:
+def test_an_address_that_looks_like_another_address_is_not_used(url: str) -> None:
     found = of_project(f'{{"mcpServers": {{"a": {{"url": "{url}"}}}}}}')
     assert found.servers == ()
     assert "plain ASCII host" in found.problems[0]
 
 
-def test_only_a_user_names_the_client_of_a_login() -> None:
+def test_only_the_user_can_define_the_client_of_a_login() -> None:
     table = {
         "url": "https://h/mcp",
         "client_id": "me",

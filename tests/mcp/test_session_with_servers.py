@@ -1,4 +1,4 @@
-"""Sessions as a front door opens them, with servers of the user's settings, confined."""
+"""Sessions with MCP servers of the user's settings, in the sandbox."""
 
 from __future__ import annotations
 
@@ -55,10 +55,12 @@ async def test_a_server_of_the_settings_writes_in_the_workspace_and_nowhere_else
     script = written(outside)
     async with a_project(other, script, mcp={"paper": PAPER}, answers=["once"]) as project:
         await project.turn()
-        assert not outside.exists()  # the sandbox has a /tmp of its own
+        assert not outside.exists()  # the sandbox has its own /tmp
 
 
-async def test_changes_of_a_call_are_listed_for_review_and_can_be_rejected(tmp_path: Path) -> None:
+async def test_changes_by_a_servers_tool_are_listed_for_review_and_can_be_rejected(
+    tmp_path: Path,
+) -> None:
     work = tmp_path.resolve() / "work"
     script = [
         asks(call("find_tools", query="paper__write")),
@@ -99,7 +101,9 @@ def test_only_a_server_on_this_machine_is_expected_to_change_files(transport, is
     assert ServerDefinition("paper", transport).is_near == is_near
 
 
-async def test_without_a_server_nothing_of_it_is_in_the_request_or_imported(tmp_path: Path) -> None:
+async def test_without_servers_no_mcp_text_is_sent_and_no_mcp_module_imported(
+    tmp_path: Path,
+) -> None:
     requests: list[Request] = []
 
     def script(request: Request) -> Any:
@@ -113,7 +117,7 @@ async def test_without_a_server_nothing_of_it_is_in_the_request_or_imported(tmp_
     assert ("indwell.mcp.connection" in sys.modules) == before
 
 
-async def test_no_program_is_started_beside_a_folder_that_is_not_trusted(tmp_path: Path) -> None:
+async def test_no_server_program_is_started_in_a_folder_that_is_not_trusted(tmp_path: Path) -> None:
     requests: list[Request] = []
 
     def script(request: Request) -> Any:
@@ -125,7 +129,7 @@ async def test_no_program_is_started_beside_a_folder_that_is_not_trusted(tmp_pat
     assert "find_tools" not in [spec.name for spec in requests[0].tools]
 
 
-async def test_the_mode_plan_asks_though_a_rule_allows_the_tool(tmp_path: Path) -> None:
+async def test_plan_mode_asks_although_a_rule_allows_the_tool(tmp_path: Path) -> None:
     open_paper = {**PAPER, "confined": False}
     script = [
         asks(call("find_tools", query="paper__add")),
@@ -148,7 +152,7 @@ async def test_the_mode_plan_asks_though_a_rule_allows_the_tool(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("answer", ["session", "always"])
-async def test_a_yes_for_longer_covers_the_tool_with_any_arguments(
+async def test_a_yes_for_the_session_covers_the_tool_with_any_arguments(
     tmp_path: Path, answer: Any
 ) -> None:
     open_paper = {**PAPER, "confined": False}
@@ -193,7 +197,7 @@ class Person:
         (("red", "Decline"), '{"action":"decline"}'),
     ],
 )
-async def test_a_form_is_asked_field_by_field_as_a_question_that_says_who_asks(
+async def test_a_form_is_asked_field_by_field_and_names_the_server(
     tmp_path: Path, said: tuple[str, ...], result: str
 ) -> None:
     script = [

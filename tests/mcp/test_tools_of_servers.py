@@ -1,4 +1,4 @@
-"""Tools of real servers through the real loop, with a scripted model and a user who answers."""
+"""Tools of real MCP servers in real turns, with a scripted model."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def servers_of(
     said: Sequence[str] = (),
     questions: list[str] | None = None,
 ) -> AsyncIterator[ServerTools]:
-    """These servers for a session; ``said`` are the user's answers to questions of servers."""
+    """Yield these servers for a session; ``said`` has the user's answers to servers' questions."""
     servers, answers = Servers(), list(said)
 
     async def find() -> Sequence[ServerDefinition]:
@@ -68,7 +68,7 @@ async def a_session(
     questions: list[str] | None = None,
     **more: Any,
 ) -> AsyncIterator[World]:
-    """A session with these servers."""
+    """Run a session with these servers."""
     async with (
         servers_of(folder, *definitions, said=said, questions=questions) as tools,
         a_world(folder, script, features=[tools.feature()], **more) as world,
@@ -80,7 +80,7 @@ def names_of(request: Request) -> list[str]:
     return [spec.name for spec in request.tools]
 
 
-async def test_a_tool_is_looked_up_and_called_after_a_question(tmp_path: Path) -> None:
+async def test_a_tool_of_a_server_is_found_and_called_after_a_question(tmp_path: Path) -> None:
     requests: list[Request] = []
 
     def script(request: Request) -> Any:
@@ -120,7 +120,7 @@ async def test_a_refused_call_does_not_reach_the_server(tmp_path: Path) -> None:
         assert world.results[-1].text.startswith("the user did not allow this")
 
 
-async def test_the_catalogue_joins_the_conversation_once(tmp_path: Path) -> None:
+async def test_the_catalogue_is_sent_once(tmp_path: Path) -> None:
     script = [asks(call("find_tools", query="add")), says(), says()]
     async with a_session(tmp_path, script, paper()) as world:
         await world.turn()
@@ -136,7 +136,7 @@ async def test_the_catalogue_joins_the_conversation_once(tmp_path: Path) -> None
         assert "- add: Add two numbers." in block.text
 
 
-async def test_a_rule_by_pattern_lets_all_tools_of_a_server_run(tmp_path: Path) -> None:
+async def test_a_rule_with_a_pattern_allows_all_tools_of_a_server(tmp_path: Path) -> None:
     script = [
         asks(call("find_tools", query="paper__add")),
         asks(call("paper__add", "c2", a=1, b=1)),
@@ -160,7 +160,7 @@ async def test_pinned_tools_are_in_the_first_request(tmp_path: Path) -> None:
         assert names_of(requests[0])[-2:] == ["find_tools", "paper__add"]
 
 
-async def test_bad_arguments_are_refused_before_a_question(tmp_path: Path) -> None:
+async def test_invalid_arguments_are_refused_before_a_question(tmp_path: Path) -> None:
     script = [
         asks(call("find_tools", query="paper__add")),
         asks(call("paper__add", "c2", a="two")),
@@ -173,7 +173,7 @@ async def test_bad_arguments_are_refused_before_a_question(tmp_path: Path) -> No
         assert "'b' is a required property" in world.results[-1].text
 
 
-async def test_a_long_result_is_cut_and_kept_in_a_file(tmp_path: Path) -> None:
+async def test_a_long_result_of_a_server_is_cut_and_stored_in_a_file(tmp_path: Path) -> None:
     script = [
         asks(call("find_tools", query="paper__big")),
         asks(call("paper__big", "c2", n=300_000)),
@@ -186,7 +186,7 @@ async def test_a_long_result_is_cut_and_kept_in_a_file(tmp_path: Path) -> None:
         assert "characters left out; all of it is in " in text
 
 
-async def test_a_result_cannot_close_a_tag_of_ours(tmp_path: Path) -> None:
+async def test_a_result_of_a_server_cannot_close_a_tag_of_indwell(tmp_path: Path) -> None:
     script = [
         asks(call("find_tools", query="paper__parts")),
         asks(call("paper__parts", "c2")),
@@ -211,7 +211,7 @@ async def test_progress_is_shown_while_a_call_runs(tmp_path: Path) -> None:
         assert [one.text for one in world.told(ToolOutput)] == ["1 of 2: half\n"]
 
 
-async def test_a_server_that_fails_is_told_once_and_harms_no_turn(tmp_path: Path) -> None:
+async def test_a_failing_server_is_reported_once_and_does_not_fail_a_turn(tmp_path: Path) -> None:
     broken = ServerDefinition(
         "broken", StdioServer(sys.executable, ("-c", "exit('no key')")), is_confined=False
     )
@@ -226,7 +226,9 @@ async def test_a_server_that_fails_is_told_once_and_harms_no_turn(tmp_path: Path
         )
 
 
-async def test_a_changed_description_asks_again_though_a_rule_allows_it(tmp_path: Path) -> None:
+async def test_a_changed_tool_description_needs_a_new_question_although_a_rule_allows_the_tool(
+    tmp_path: Path,
+) -> None:
     def script(request: Request) -> Any:
         said = sum(len(message.blocks) for message in request.messages)
         del said
@@ -267,7 +269,7 @@ async def test_a_form_of_a_server_is_a_question_to_the_user(tmp_path: Path) -> N
         )
 
 
-async def test_a_tool_that_was_looked_up_is_there_after_a_restart(tmp_path: Path) -> None:
+async def test_a_tool_that_was_found_is_available_after_a_restart(tmp_path: Path) -> None:
     script = [asks(call("find_tools", query="paper__add")), says()]
     async with a_session(tmp_path, script, paper()) as world:
         await world.turn()
@@ -276,7 +278,9 @@ async def test_a_tool_that_was_looked_up_is_there_after_a_restart(tmp_path: Path
         assert [(one.server, one.name) for one in state.loaded] == [("paper", "add")]
 
 
-async def test_a_sample_is_refused_unless_the_user_allows_it(tmp_path: Path) -> None:
+async def test_a_request_for_model_text_is_refused_unless_the_user_allows_it(
+    tmp_path: Path,
+) -> None:
     script = [
         asks(call("find_tools", query="paper__think")),
         asks(call("paper__think", "c2")),
@@ -288,7 +292,7 @@ async def test_a_sample_is_refused_unless_the_user_allows_it(tmp_path: Path) -> 
         assert "sampling" in world.results[-1].text
 
 
-async def test_an_allowed_sample_is_charged_to_the_turn(tmp_path: Path) -> None:
+async def test_an_allowed_request_for_model_text_is_charged_to_the_turn(tmp_path: Path) -> None:
     requests: list[Request] = []
 
     def script(request: Request) -> Any:
@@ -309,7 +313,7 @@ async def test_an_allowed_sample_is_charged_to_the_turn(tmp_path: Path) -> None:
         assert world.session.spending.usage.output == 2 + 2 + 1 + 1
 
 
-async def test_a_server_leads_nobody_to_an_address_that_looks_like_another_one() -> None:
+async def test_no_browser_opens_an_address_that_looks_like_another_address() -> None:
     asked: list[str] = []
 
     async def ask(words: str, _options: Sequence[str], _context: ToolContext) -> None:
@@ -323,7 +327,7 @@ async def test_a_server_leads_nobody_to_an_address_that_looks_like_another_one()
     assert asked == []
 
 
-async def test_a_sub_agent_looks_up_and_calls_a_tool_after_a_question(tmp_path: Path) -> None:
+async def test_a_sub_agent_finds_and_calls_a_tool_after_a_question(tmp_path: Path) -> None:
     task = "add two and three"
     child = [
         asks(call("find_tools", "f1", query="paper__add")),

@@ -1,4 +1,4 @@
-"""The user's language servers answer `navigate`, through the real loop."""
+"""The user's language servers answer `navigate` in real turns."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ async def a_session(
     answer_s: float = ANSWER_S,
     **more: Any,
 ) -> AsyncIterator[World]:
-    """A session whose scripted model makes these calls, one a reply."""
+    """Run a session whose scripted model makes these calls, one per reply."""
     root = tmp_path / "work"
     if not root.exists():
         written(root)
@@ -118,7 +118,7 @@ TOTAL = {"path": "shop/till.py", "line": 4, "symbol": "total"}
 
 
 @needs_pyright
-async def test_pyright_tells_symbols_of_one_name_apart(tmp_path: Path) -> None:
+async def test_pyright_distinguishes_symbols_of_one_name(tmp_path: Path) -> None:
     async with a_session(
         tmp_path,
         pyright(),
@@ -247,7 +247,7 @@ async def test_a_rename_changes_nothing_if_it_is_refused_or_a_file_has_changed(
     assert (root / "shop/till.py").read_text() == FILES["shop/till.py"]
 
 
-async def test_a_server_that_crashes_is_told_once_and_syntax_trees_answer(tmp_path: Path) -> None:
+async def test_a_crash_of_a_server_is_reported_once_and_syntax_trees_answer(tmp_path: Path) -> None:
     async with a_session(tmp_path, tiny("crash"), *(HOVER,) * (MOST_STARTS + 1)) as world:
         first, *others = (one.text for one in world.results)
     assert "snake does not answer: it ended with exit code 3: out of ideas" in first
@@ -255,7 +255,7 @@ async def test_a_server_that_crashes_is_told_once_and_syntax_trees_answer(tmp_pa
     assert all(BY_NAME in one and "snake" not in one for one in others)
 
 
-async def test_a_server_that_does_not_answer_delays_a_call_by_a_bounded_time(
+async def test_a_server_that_does_not_answer_delays_a_call_only_up_to_a_limit(
     tmp_path: Path,
 ) -> None:
     async with a_session(tmp_path, tiny("silent"), HOVER, answer_s=0.5) as world:
@@ -264,7 +264,7 @@ async def test_a_server_that_does_not_answer_delays_a_call_by_a_bounded_time(
     assert BY_NAME in found
 
 
-async def test_a_server_that_sends_nonsense_is_ended_and_syntax_trees_answer(
+async def test_a_server_that_sends_invalid_data_is_ended_and_syntax_trees_answer(
     tmp_path: Path,
 ) -> None:
     async with a_session(tmp_path, tiny("garbage"), HOVER) as world:
@@ -273,7 +273,7 @@ async def test_a_server_that_sends_nonsense_is_ended_and_syntax_trees_answer(
     assert BY_NAME in found
 
 
-async def test_a_program_that_does_not_exist_is_told_at_once(tmp_path: Path) -> None:
+async def test_a_program_that_does_not_exist_is_reported_at_once(tmp_path: Path) -> None:
     setting = LanguageServerSetting(("no-such-program-here",), ("python",), confined=False)
     async with a_session(tmp_path, setting, HOVER) as world:
         (found,) = (one.text for one in world.results)
@@ -281,7 +281,7 @@ async def test_a_program_that_does_not_exist_is_told_at_once(tmp_path: Path) -> 
     assert BY_NAME in found
 
 
-async def test_no_server_starts_without_trust_or_without_a_sandbox_for_it(tmp_path: Path) -> None:
+async def test_no_server_starts_without_trust_or_without_its_sandbox(tmp_path: Path) -> None:
     async with a_session(tmp_path / "a", tiny(), HOVER, trusted=False) as world:
         assert "process" not in world.results[0].text
     confined = msgspec.structs.replace(tiny(), confined=True)
@@ -290,7 +290,7 @@ async def test_no_server_starts_without_trust_or_without_a_sandbox_for_it(tmp_pa
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signal 0 is Ctrl-C on Windows")
-async def test_sessions_share_a_server_which_ends_with_the_last_one(tmp_path: Path) -> None:
+async def test_sessions_share_a_server_that_ends_with_the_last_session(tmp_path: Path) -> None:
     running = RunningServers()
     async with a_session(tmp_path, tiny(), HOVER, running=running) as one:
         async with a_session(tmp_path, tiny(), HOVER, running=running) as other:
@@ -299,7 +299,8 @@ async def test_sessions_share_a_server_which_ends_with_the_last_one(tmp_path: Pa
         process = re.search(r"process (\d+)", found)
         assert process
         os.kill(int(process[1]), 0)
-    for _ in range(100):  # it has been waited for, so its number is free or another's
+    # The process was waited for, so its number is free or belongs to another process.
+    for _ in range(100):
         with contextlib.suppress(ProcessLookupError):
             os.kill(int(process[1]), 0)
             await asyncio.sleep(0)
@@ -309,7 +310,7 @@ async def test_sessions_share_a_server_which_ends_with_the_last_one(tmp_path: Pa
         os.kill(int(process[1]), 0)
 
 
-def test_only_the_users_own_file_names_language_servers() -> None:
+def test_only_the_users_settings_can_define_language_servers() -> None:
     own = (
         "[language_servers.pyright]\n"
         'command = ["pyright-langserver", "--stdio"]\nlanguages = ["python"]\n'

@@ -1,4 +1,4 @@
-"""``navigate`` through the real loop, with syntax trees as the only source."""
+"""The tool ``navigate`` in real turns, with syntax trees as the only source."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ async def asked(
     hide: Any = None,
     workspace: Any = None,
 ) -> list[ToolResult]:
-    """The results of calls of ``navigate``, each in a reply of its own."""
+    """Return the results of calls of ``navigate``, one call per reply."""
     script = [asks(call("navigate", f"c{n}", **one)) for n, one in enumerate(calls)]
     workspace = workspace or written(tmp_path / "work", files)
     features = [navigation_feature(navigator or Navigator((SyntaxTrees(),)), NO_SERVERS)]
@@ -110,13 +110,15 @@ async def test_a_parameter_or_local_variable_is_found_in_its_function(tmp_path: 
     assert text_of(half).startswith("a.py\n6\t    half = rate / 2")
 
 
-async def test_a_dotted_name_chooses_the_symbol_inside_the_other(tmp_path: Path) -> None:
+async def test_a_dotted_name_chooses_the_inner_symbol(tmp_path: Path) -> None:
     (found,) = await asked(tmp_path, {"action": "definition", "symbol": "Cart.total"})
     assert text_of(found).startswith("shop/cart.py\n2\t    def total(self):\n3\t")
     assert "app.ts" not in found.text
 
 
-async def test_references_by_name_leave_out_comments_and_say_what_they_are(tmp_path: Path) -> None:
+async def test_references_by_name_leave_out_comments_and_say_how_they_were_found(
+    tmp_path: Path,
+) -> None:
     (found,) = await asked(
         tmp_path, {"action": "references", "path": "shop/cart.py", "line": 2, "symbol": "total"}
     )
@@ -153,7 +155,7 @@ async def test_problems_without_a_checker_are_syntax_errors(tmp_path: Path) -> N
     assert text_of(good) == "the syntax tree reports no problems in 'good.py'"
 
 
-async def test_hidden_files_are_in_no_answer_and_secrets_in_no_line(tmp_path: Path) -> None:
+async def test_no_answer_contains_a_hidden_file_or_a_secret(tmp_path: Path) -> None:
     files = {
         "a.py": "def key():\n    return 'hush'\n",
         "secret/b.py": "def key(): ...\n",
@@ -171,7 +173,7 @@ async def test_hidden_files_are_in_no_answer_and_secrets_in_no_line(tmp_path: Pa
     assert refused.is_error
 
 
-async def test_places_of_a_source_in_hidden_files_are_left_out_and_libraries_marked(
+async def test_places_in_hidden_files_are_left_out_and_places_in_libraries_marked(
     tmp_path: Path,
 ) -> None:
     root = (tmp_path / "work").resolve()
@@ -193,7 +195,7 @@ async def test_places_of_a_source_in_hidden_files_are_left_out_and_libraries_mar
     assert text_of(found) == (f"a.py\n1\tdef key(): ...\n{library} (outside the workspace)\nline 1")
 
 
-async def test_a_failed_source_is_told_once_and_the_next_one_answers(tmp_path: Path) -> None:
+async def test_a_failed_source_is_reported_once_and_the_next_source_answers(tmp_path: Path) -> None:
     class Breaks:
         async def ask(self, question: CodeQuestion) -> CodeAnswer | None:
             raise SourceFailed(f"{question.action}: pyright ended")
@@ -219,7 +221,7 @@ async def test_many_places_are_cut_and_counted(tmp_path: Path) -> None:
     assert "stopped at 100 of 301 places" in found.text
 
 
-async def test_unsaved_text_counts(tmp_path: Path) -> None:
+async def test_navigate_uses_unsaved_text(tmp_path: Path) -> None:
     disk = written(tmp_path / "work", {"a.py": "old = 1\n", "b.py": "print(fresh)\n"})
     path = disk.roots[0] / "a.py"
 
@@ -241,7 +243,7 @@ async def test_unsaved_text_counts(tmp_path: Path) -> None:
     assert text_of(found).startswith("a.py (not saved yet)\n3\tfresh = 1")
 
 
-async def test_a_wrong_place_is_an_error_that_says_what_is_there(tmp_path: Path) -> None:
+async def test_a_wrong_place_gives_an_error_that_quotes_the_line(tmp_path: Path) -> None:
     results = await asked(
         tmp_path,
         {"action": "definition", "path": "shop/till.py", "line": 1, "symbol": "nothing"},
@@ -260,12 +262,12 @@ async def test_a_wrong_place_is_an_error_that_says_what_is_there(tmp_path: Path)
     assert "find the places with references, and change them with edit_file" in results[5].text
 
 
-async def test_other_agents_names_of_the_arguments_are_understood(tmp_path: Path) -> None:
+async def test_other_agents_names_of_navigates_arguments_are_understood(tmp_path: Path) -> None:
     (found,) = await asked(tmp_path, {"action": "symbols", "file_path": "web/app.ts", "query": ""})
     assert text_of(found) == "web/app.ts\n1\texport function total(): number {"
 
 
-async def test_the_example_of_the_page_gives_the_shown_result(tmp_path: Path) -> None:
+async def test_the_documented_example_of_navigate_gives_the_shown_result(tmp_path: Path) -> None:
     files = {one.title: one.text for one in examples("navigation.md", "python")}
     (asking,) = examples("navigation.md", "json")
     (shown,) = examples("navigation.md", "text")
@@ -295,7 +297,7 @@ def test_no_grammar_is_imported_before_a_file_is_parsed() -> None:
         ("", ""),
     ],
 )
-def test_the_name_of_a_symbol_is_the_last_one_without_arguments(written: str, name: str) -> None:
+def test_the_name_of_a_symbol_is_its_last_part_without_arguments(written: str, name: str) -> None:
     assert bare_name(written) == name
 
 

@@ -1,4 +1,4 @@
-"""A rename in the loop: all files or none, review by hunk, and refusals."""
+"""Renames in real turns: all files or none, review by hunk, and refusals."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ EDITS = {
 
 
 class Renames:
-    """Answers with a rename; columns count UTF-16 units."""
+    """A source that answers with a rename; columns count UTF-16 units."""
 
     def __init__(self, changes: Mapping[Path, tuple[ServerEdit, ...]], refusal: str = "") -> None:
         self._answer = CodeAnswer("a server", changes=changes, refusal=refusal)
@@ -88,7 +88,9 @@ async def test_each_hunk_of_a_rename_can_be_rejected(tmp_path: Path) -> None:
     }
 
 
-async def test_if_one_file_cannot_be_written_the_others_are_taken_back(tmp_path: Path) -> None:
+async def test_if_one_file_cannot_be_written_the_changes_of_other_files_are_reverted(
+    tmp_path: Path,
+) -> None:
     class Stubborn(MemoryWorkspace):
         async def write(
             self, path: Path, base: Snapshot | None, text: str, *, label: str
@@ -115,7 +117,7 @@ async def test_if_one_file_cannot_be_written_the_others_are_taken_back(tmp_path:
         (Renames({A: EDITS[A], ROOT / "secret/k.py": EDITS[A]}), "a file that you may not see"),
     ],
 )
-async def test_a_rename_that_cannot_be_whole_is_refused_whole(
+async def test_a_rename_that_cannot_be_complete_is_refused(
     tmp_path: Path, source: Renames, said: str
 ) -> None:
     workspace = MemoryWorkspace(FILES)
@@ -125,7 +127,7 @@ async def test_a_rename_that_cannot_be_whole_is_refused_whole(
     assert texts(workspace) == FILES
 
 
-async def test_the_mode_plan_renames_nothing(tmp_path: Path) -> None:
+async def test_in_plan_mode_nothing_is_renamed(tmp_path: Path) -> None:
     workspace = MemoryWorkspace(FILES)
     result = await renamed(tmp_path, Renames(EDITS), workspace, policy=Policy("plan"))
     assert result.is_error

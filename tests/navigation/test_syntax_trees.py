@@ -90,7 +90,7 @@ def test_an_outline_lists_the_definitions_of_a_file_without_local_variables(name
 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
-def test_lines_count_as_in_an_editor_whatever_ends_them(ending: str) -> None:
+def test_lines_with_any_line_ending_count_as_in_an_editor(ending: str) -> None:
     text = ending.join(("# é 𝄞", "", "def f():", "    pass", ""))
     assert [(one.name, one.line) for one in outline(Path("a.py"), text)] == [("f", 3)]
 
@@ -101,6 +101,6 @@ def test_occurrences_leave_out_strings_comments_and_longer_names() -> None:
     assert [(one.line, one.is_definition) for one in found] == [(1, True), (5, False)]
 
 
-def test_a_syntax_error_is_told_with_its_line() -> None:
+def test_a_syntax_error_is_reported_with_its_line() -> None:
     (problem,) = syntax_errors(Path("a.py"), "x = 1\ndef f(:\n    return\n")
     assert problem.label == "line 2: error: ')' is missing [syntax tree]"

@@ -39,7 +39,7 @@ def test_a_git_branch_with_an_odd_name_is_not_named_in_the_prompt(
     )
 
 
-def test_at_the_limit_of_rounds_the_model_is_asked_for_a_closing_word() -> None:
+def test_at_the_limit_of_rounds_the_model_is_asked_for_a_closing_answer() -> None:
     assert round_limit_words(100) == snapshot(
         "This turn has used its 100 rounds, so no tool can be called now. Say in a few sentences "
         "what is done, what is left, and what to do next; the user can let you go on."
@@ -51,7 +51,7 @@ def test_a_repeated_call_is_named_in_the_reminder() -> None:
     assert repetition_words("", 3).startswith("This call was made 3 times in a row with")
 
 
-def test_project_instructions_are_named_and_bounded() -> None:
+def test_project_instructions_are_named_and_cut_at_a_limit() -> None:
     assert instruction_words("Use tabs.") == "AGENTS.md of this project:\nUse tabs."
     long = instruction_words("x" * (LIMIT + 1))
     assert long.startswith(
@@ -68,7 +68,7 @@ def test_every_task_has_a_title_and_words_that_name_the_place(task: Task) -> Non
     assert ("Why?" in words) == (task in {"refactor", "ask"})
 
 
-def test_the_prompt_of_fix_this_has_this_text() -> None:
+def test_the_prompt_of_fix_this_has_the_expected_text() -> None:
     assert task_words("fix", place="a.py, line 3") == snapshot(
         "Fix this: a.py, line 3.\n"
         "Find out what is wrong there (problems that the editor reports are attached; run or read "

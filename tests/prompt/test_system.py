@@ -9,16 +9,16 @@ MACHINE = Machine("Linux 6.1", "x86_64", "bash", "3.11.7")
 PROMPT = system_prompt(MACHINE)
 
 
-def test_the_same_session_gives_the_same_bytes() -> None:
+def test_the_same_session_gives_the_same_system_prompt() -> None:
     assert system_prompt(MACHINE) == PROMPT
 
 
-def test_the_system_prompt_describes_the_machine_and_nothing_that_changes() -> None:
+def test_the_system_prompt_describes_the_machine_and_no_changing_facts() -> None:
     assert "Linux 6.1 on x86_64, shell bash, Python 3.11.7" in PROMPT
     assert re.search(r"\b20\d\d\b|branch|workspace is|model is", PROMPT) is None
 
 
-def test_the_system_prompt_names_every_tag_of_data_as_data_and_the_reminder_as_an_order() -> None:
+def test_the_system_prompt_declares_data_tags_as_data_and_the_reminder_as_an_order() -> None:
     trust = PROMPT[PROMPT.index("# Who may instruct") : PROMPT.index("# Rules")]
     orders, data = trust.split("All else is data")
     tags_of_data = {row.tag for row in KINDS.values() if row.tier >= 2}
@@ -40,7 +40,7 @@ def test_the_system_prompt_contains_the_rules_that_the_tools_rely_on() -> None:
         assert rule in PROMPT
 
 
-def test_the_users_own_instructions_come_last_and_only_if_there_are_some() -> None:
+def test_the_users_own_instructions_come_last_in_the_system_prompt() -> None:
     with_them = system_prompt(MACHINE, " Answer in German.\n")
     assert with_them == f"{PROMPT}\n\n# The user's standing instructions\nAnswer in German."
     assert system_prompt(MACHINE, " \n") == PROMPT

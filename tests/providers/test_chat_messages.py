@@ -104,7 +104,7 @@ def test_invalid_tool_arguments_are_sent_inside_a_json_object(arguments: str) ->
     assert decoded == {"invalid_json": arguments.replace("\ud83d", "?")}
 
 
-def test_lone_surrogates_do_not_stop_a_request() -> None:
+def test_lone_surrogates_do_not_prevent_a_request() -> None:
     assert messages(user("caf\udce9 é")) == [{"role": "user", "content": "caf? é"}]
 
 
@@ -130,7 +130,7 @@ def test_cache_marks_are_only_at_the_anchors() -> None:
     assert [one["content"], two["content"], four["content"]] == ["one", "two", "four"]
 
 
-def test_an_assistant_message_of_calls_alone_carries_no_mark() -> None:
+def test_an_assistant_message_with_only_calls_has_no_cache_mark() -> None:
     marked = messages(user("go"), assistant(use()), dialect=MARKS, anchors=Anchors(messages=(1,)))
     assert "cache_control" not in json.dumps(marked)
 
@@ -198,7 +198,7 @@ def test_the_dialect_follows_the_address(url: str | None, model: str, dialect: D
     assert dialect_for(url, model) == dialect
 
 
-def test_the_usage_option_can_be_left_out() -> None:
+def test_the_usage_option_can_be_omitted() -> None:
     assert "stream_options" not in chat_body(request(), Dialect(usage_option=False))
 
 
@@ -208,7 +208,7 @@ def test_the_same_request_gives_the_same_bytes() -> None:
     assert json.dumps(chat_body(asked, MARKS)) == json.dumps(chat_body(again, MARKS))
 
 
-def test_each_request_begins_with_the_messages_of_the_previous_one() -> None:
+def test_each_request_begins_with_the_messages_of_the_previous_request() -> None:
     first = request(user("a"), system=("s",))
     then = request(user("a"), assistant("b", use()), user(result("c"), words("d")), system=("s",))
     sent = chat_body(first, COMMON)["messages"]

@@ -1,4 +1,4 @@
-"""Anthropic's messages at its own cloud and at others: marks, their life, addresses, prices."""
+"""Anthropic's API at Anthropic and at other clouds: cache marks, addresses, prices."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LONG = Dialect(wire="messages", cache_marks=True, cache_hours=True)
 
 
 def answer(words: str = "Done.", **usage: Any) -> Answer:
-    """A whole reply of the messages API."""
+    """Return a whole reply of the messages API."""
     message = {"type": "message", "role": "assistant", "usage": {**USAGE, **usage}}
     text = {"type": "text_delta", "text": words}
     return stream(
@@ -53,7 +53,7 @@ def asked(life: str = "1h") -> Request:
 
 
 def marks(body: dict[str, Any]) -> list[object]:
-    """All cache marks of a body, in the order of tools, system and messages."""
+    """Return all cache marks of a body, in the order of tools, system and messages."""
     parts = [*body["tools"], *body["system"]]
     parts += [part for message in body["messages"] for part in message["content"]]
     return [part["cache_control"] for part in parts if "cache_control" in part]
@@ -96,7 +96,7 @@ async def test_an_endpoint_that_rejects_the_cache_lifetime_gets_plain_cache_mark
     assert usage.cache_write == 1_000
 
 
-def test_a_change_of_the_life_encodes_every_mark_again() -> None:
+def test_a_change_of_the_cache_lifetime_encodes_every_mark_again() -> None:
     encoder = RequestEncoder()
     for life in ("", "1h", ""):
         one = asked(life)
@@ -112,7 +112,7 @@ CLOUDS = {
 
 
 @pytest.mark.parametrize("cloud", CLOUDS)
-def test_an_address_below_anthropic_is_spoken_to_in_messages_with_marks(cloud) -> None:
+def test_an_endpoint_with_anthropic_in_its_path_gets_the_messages_api_with_marks(cloud) -> None:
     dialect = dialect_for(CLOUDS[cloud], "claude-sonnet-4-5")
     assert (dialect.wire, dialect.cache_marks, dialect.model_in_path) == ("messages", True, False)
     assert dialect_for("https://gateway.example/v1", "anthropic/claude-sonnet-4-5").wire == "chat"
@@ -154,7 +154,7 @@ async def test_vertex_gets_the_model_in_the_path_and_the_version_in_the_body(pub
     assert reply.text == "Done."
 
 
-async def test_a_named_endpoint_below_anthropic_works_with_its_key_and_an_hour_of_cache(
+async def test_a_named_endpoint_with_anthropic_in_its_path_works_with_its_key_and_an_hour_of_cache(
     home,
 ) -> None:
     async with LoopbackEndpoint([answer(cache_creation=BY_LIFE)]) as cloud:
@@ -182,7 +182,7 @@ async def test_a_named_endpoint_below_anthropic_works_with_its_key_and_an_hour_o
     (spent,) = [one for one in log if isinstance(one, Spent)]
     assert record.cache_life == "1h"
     assert json.loads(wire.dialect)["life"] == "1h"
-    # $3 in, $15 out, $0.30 from the cache, $3.75 and $6 into it, for a million tokens
+    # Prices of a million tokens: input $3, output $15, cached $0.30, cache writes $3.75 and $6.
     dollars = (10 * 3 + 100 * 0.3 + 400 * 3.75 + 600 * 6 + 5 * 15) / 1e6
     assert spent.cost == pytest.approx(dollars)
 

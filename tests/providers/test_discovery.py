@@ -38,7 +38,7 @@ async def test_a_running_server_is_found_with_its_models() -> None:
     assert servers[0].is_ready
 
 
-async def test_a_server_without_models_is_not_offered() -> None:
+async def test_a_program_that_lists_no_models_is_not_offered() -> None:
     for script in ([raw(200, "<html>hello")], [raw(200, '{"data": 1}')], [raw(404, "no")]):
         assert (await found(script))[1] == ()
 
@@ -81,7 +81,7 @@ async def test_a_context_of_ollama_that_is_too_small_is_reported(
     assert server.models[0].tools
 
 
-async def test_a_server_that_hangs_does_not_keep_the_others_from_being_found() -> None:
+async def test_a_server_that_hangs_does_not_prevent_finding_other_servers() -> None:
     async with (
         LoopbackEndpoint([Answer((HANG,))], gets=True) as silent,
         LoopbackEndpoint(answering(listed("q"))) as quick,
@@ -93,7 +93,7 @@ async def test_a_server_that_hangs_does_not_keep_the_others_from_being_found() -
         assert time.monotonic() - began < 60
 
 
-async def test_the_timely_part_of_a_slow_servers_answer_counts() -> None:
+async def test_facts_that_a_slow_server_sent_in_time_are_used() -> None:
     listing = listed("q", owned_by="library")
 
     def script(seen):
@@ -131,7 +131,7 @@ def test_an_address_is_called_by_its_title_or_its_host() -> None:
         (":9000", 9000),
         ("http://localhost:9000/", 9000),
         ("localhost", 11434),
-        ("10.0.0.7:9000", 11434),  # another machine is not asked
+        ("10.0.0.7:9000", 11434),  # no request is sent to another machine
         ("http://evil.example:9000", 11434),
         ("127.0.0.1:port", 11434),
     ],

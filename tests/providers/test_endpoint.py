@@ -14,7 +14,7 @@ from indwell.providers.endpoint import endpoint_address, is_openai, sendable_key
         ("http://[::1]:8080/v1", "http://[::1]:8080/v1"),
     ],
 )
-def test_an_address_is_shown_without_secrets(url: str, address: str) -> None:
+def test_an_address_in_a_message_contains_no_secrets(url: str, address: str) -> None:
     assert endpoint_address(url) == address
 
 
@@ -33,12 +33,12 @@ def test_a_text_that_is_not_an_http_address_is_refused_with_an_example(url: str)
 @pytest.mark.parametrize(
     ("key", "sent"), [(None, ""), ("", ""), (" sk-1\n", "sk-1"), ("sk-1", "sk-1")]
 )
-def test_a_key_loses_the_line_break_of_a_paste(key: str | None, sent: str) -> None:
+def test_the_line_break_of_a_pasted_key_is_removed(key: str | None, sent: str) -> None:
     assert sendable_key(key) == sent
 
 
 @pytest.mark.parametrize("key", ["sk-1\nsk-2", "sk 1", "sk-…"])
-def test_a_key_that_no_header_can_carry_is_refused_without_showing_it(key: str) -> None:
+def test_a_key_that_no_header_can_contain_is_refused_without_showing_the_key(key: str) -> None:
     with pytest.raises(SettingsError) as caught:
         sendable_key(key)
     assert str(caught.value) == (

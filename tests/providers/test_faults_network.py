@@ -1,4 +1,4 @@
-"""Cases LLM-39 and LLM-40: no way to the endpoint, and leaving it at any moment."""
+"""Cases LLM-39 and LLM-40: unreachable endpoints, and cancellations at any moment."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SAID = streamed(chunk({"content": "hello"}, finish="stop"))
 
 @pytest.fixture
 def self_signed(tmp_path: Path) -> ssl.SSLContext:
-    """A self-signed server certificate for 127.0.0.1."""
+    """Return a TLS context with a self-signed server certificate for 127.0.0.1."""
     certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
     command = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=127.0.0.1"
     files = ["-keyout", str(key), "-out", str(certificate)]
@@ -72,7 +72,7 @@ async def test_llm_39_a_refused_connection_is_reported() -> None:
     )
 
 
-async def test_llm_39_a_host_that_has_no_address_is_reported() -> None:
+async def test_llm_39_a_host_without_an_address_is_reported() -> None:
     kind, said = await asked_at("https://no-such-host.invalid/v1")
     assert (kind, said) == (
         Unreachable,
@@ -94,7 +94,7 @@ async def test_llm_39_an_untrusted_certificate_is_reported(
     )
 
 
-async def test_llm_39_a_server_that_speaks_no_tls_is_reported() -> None:
+async def test_llm_39_a_server_without_tls_is_reported() -> None:
     async def shout(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
         await writer.drain()
@@ -111,7 +111,7 @@ async def test_llm_39_a_server_that_speaks_no_tls_is_reported() -> None:
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
-async def test_llm_39_a_proxy_that_wants_a_password_is_reported(
+async def test_llm_39_a_proxy_that_requires_a_password_is_reported(
     scheme: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     refusing = answer(407, "who are you?", kind="text/plain")
@@ -170,7 +170,7 @@ async def test_llm_40_cancelling_a_request_is_quick_and_leaves_no_task(
         before = asyncio.all_tasks()
         task = asyncio.ensure_future(provider.complete(ASKED, lambda _: None))
         await endpoint.arrived.wait()
-        await asyncio.sleep(0.03)  # everything that was sent has arrived; no more will come
+        await asyncio.sleep(0.03)  # all sent data has arrived, and no more will be sent
         task.cancel()
         done, _ = await asyncio.wait({task}, timeout=60)
         assert done == {task}
@@ -211,7 +211,7 @@ async def test_requests_share_a_connection() -> None:
 
 
 async def test_the_text_of_one_network_read_is_reported_at_once_in_one_event() -> None:
-    """Where the machine lets it: after 3 ms of work, or of waiting for a processor, it is told."""
+    """On a busy machine, events may be reported earlier, after 3 ms of work or waiting."""
     words = b"".join(chunked(data(chunk({"content": "word "}))) for _ in range(50))
     told: list[StreamEvent] = []
 
@@ -248,10 +248,10 @@ async def test_ten_thousand_chunks_do_not_block_the_event_loop() -> None:
         reply = await provider.complete(ASKED, lambda _: None)
         watching.cancel()
     assert len(reply.text) == 50_000
-    assert longest < 0.5  # of this thread's own time, which no other program takes
+    assert longest < 0.5  # processor time of this thread, which other programs do not affect
 
 
 def _is_server(task: asyncio.Task[object]) -> bool:
-    """Whether the endpoint runs a task; on Windows, ``accept_coro`` is asyncio's own listener."""
+    """Is the task a part of the endpoint? On Windows, ``accept_coro`` is asyncio's own listener."""
     names = ("FaultEndpoint", "_left", "_send", "accept_coro")
     return any(name in repr(task) for name in names)

@@ -1,4 +1,4 @@
-"""Cases LLM-01 to LLM-08 and LLM-18: the endpoint answers, but not with a reply."""
+"""Cases LLM-01 to LLM-08 and LLM-18: the endpoint refuses, or does not begin a reply."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SAID = streamed(chunk({"content": "hello"}), chunk({}, finish="stop"))
 
 
 class Patience:
-    """A retrying provider whose sleeps are only noted."""
+    """A retrying provider that records its sleeps instead of sleeping."""
 
     def __init__(self, provider: EndpointClient) -> None:
         self.slept: list[float] = []
@@ -87,7 +87,7 @@ async def test_llm_03_a_delay_of_an_hour_is_reported_instead_of_waited_for() -> 
     assert "asks to wait 1 h" in str(error)
 
 
-async def test_llm_04_without_quota_there_is_no_second_try() -> None:
+async def test_llm_04_without_quota_there_is_no_second_attempt() -> None:
     error, patience, n_requests = await give_up(
         refusal(429, "You exceeded your current quota", code="insufficient_quota"), SAID
     )
@@ -138,7 +138,7 @@ async def test_llm_06_a_lasting_failure_is_reported_at_once(
         ),
     ],
 )
-async def test_llm_08_a_parameter_that_is_refused_is_left_out_from_then_on(
+async def test_llm_08_a_refused_parameter_is_never_sent_again(
     words: str, before: set[str], after: set[str]
 ) -> None:
     async with connected(refusal(400, words), SAID, SAID) as (provider, endpoint):
@@ -150,7 +150,7 @@ async def test_llm_08_a_parameter_that_is_refused_is_left_out_from_then_on(
     assert fields[2] == fields[1]
 
 
-async def test_llm_08_several_parameters_may_be_refused_one_after_the_other() -> None:
+async def test_llm_08_several_parameters_can_be_refused_one_after_the_other() -> None:
     lessons = (
         refusal(400, "stream_options: extra fields not permitted"),
         refusal(400, "unknown parameter", param="tool_choice"),
@@ -164,7 +164,7 @@ async def test_llm_08_several_parameters_may_be_refused_one_after_the_other() ->
     }  # fmt: skip
 
 
-async def test_llm_08_other_refusals_are_not_tried_again() -> None:
+async def test_llm_08_other_refusals_are_not_retried() -> None:
     async with connected(*[refusal(400, "max_tokens is too large: 100")] * 2) as (chat, endpoint):
         assert type(await failure(chat)) is RequestRejected
         assert len(endpoint.bodies) == 1

@@ -1,7 +1,7 @@
-"""Cases LLM-09 to LLM-24, LLM-38, LLM-41: the stream is broken, endless, slow, or none at all.
+"""Cases LLM-09 to LLM-24, LLM-38, LLM-41: the stream is broken, endless, slow or missing.
 
-The meaning of an event depends on the API, so these cases are tried on each. Faults in bytes do not
-depend on it: their cases use the APIs in turn.
+The meaning of an event depends on the API, so these cases are tried with each API. Faults in bytes
+do not depend on the API, so each of these cases uses one of the APIs.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ SPENT = {"prompt_tokens": 10, "completion_tokens": 2}
 
 
 def memory_mb() -> float:
-    """The most memory that this process ever had, in MB; bytes on macOS, KiB elsewhere."""
+    """Return the peak memory of this process in MB; the system counts bytes on macOS, else KiB."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / (1_000_000 if sys.platform == "darwin" else 1_000)
 
@@ -72,7 +72,7 @@ each_wire = pytest.mark.parametrize("wire", WIRES)
 
 
 def in_turn(name: str, values: Iterable[object]) -> pytest.MarkDecorator:
-    """The values of a parameter, each with another wire."""
+    """Return a parametrization in which each value has the next of the APIs."""
     return pytest.mark.parametrize(("wire", name), [*zip(cycle(WIRES), values)])
 
 
@@ -83,7 +83,7 @@ def whole_end(wire: WireName, finish: str = "") -> bytes:
 async def broken_reply(
     wire: WireName, *steps: object, timeout_s: float = 5.0
 ) -> tuple[str, str, str]:
-    """Text, finish reason and problem of the kept part."""
+    """Return text, finish reason and problem of the kept part of a reply."""
     settings = {"timeout_s": timeout_s, "dialect": Dialect(wire=wire)}
     async with connected(broken(*steps), **settings) as (provider, endpoint):  # type: ignore[arg-type]
         reply = await provider.complete(ASKED, lambda _: None)
@@ -234,7 +234,7 @@ CUT_OFF = [
 
 
 @pytest.mark.parametrize(("wire", "event", "n_kept"), CUT_OFF, ids=[*WIRES, "frames"])
-async def test_llm_19_an_endless_stream_is_cut_off_and_not_asked_for_again(
+async def test_llm_19_an_endless_stream_is_cut_off_and_not_retried(
     wire: WireName, event: bytes, n_kept: int
 ) -> None:
     why = "is over 32 MB" if n_kept < 1_000 else "is over 2,000,000 characters"
@@ -321,7 +321,7 @@ async def test_llm_23_every_cut_and_line_ending_gives_the_same_reply(
     assert (reply.text, reply.finish) == ("é😀", "stop")
 
 
-async def test_llm_24_empty_and_odd_chunks_are_skipped_and_the_last_usage_counts() -> None:
+async def test_llm_24_empty_and_invalid_chunks_are_skipped_and_the_last_usage_is_used() -> None:
     reply, told = await ask(
         streamed(
             {"choices": []},

@@ -1,4 +1,4 @@
-"""An endpoint that means harm: much work in few bytes, numbers that lie, a reply too many."""
+"""A hostile endpoint: much work in few bytes, false numbers, bytes after a reply."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ SECOND = streamed(chunk({"content": "second"}, finish="stop"))
 
 
 def packed(body: bytes) -> Script:
-    """A stream that comes compressed, though that was not asked for."""
+    """Return a compressed stream, though the request did not allow compression."""
     small = gzip.compress(body)
     head = "HTTP/1.1 200 X\r\nContent-Type: text/event-stream\r\nContent-Encoding: gzip\r\n"
     return broken(f"{head}Content-Length: {len(small)}\r\n\r\n".encode() + small)
 
 
 def event(delta: str) -> bytes:
-    """An event written by hand, for what takes long to encode."""
+    """Return an event as text, for events that would take long to encode."""
     return f'data: {{"choices": [{{"index": 0, "delta": {{{delta}}}}}]}}\n\n'.encode()
 
 
@@ -84,7 +84,7 @@ async def test_an_event_with_too_many_parts_is_refused(delta: str, why: str) -> 
 
 
 async def test_a_non_streamed_answer_with_too_many_parts_is_read_up_to_a_limit() -> None:
-    """In the other APIs only a complete answer has many parts in one event."""
+    """In the other APIs, only a complete answer has many parts in one event."""
     message = {"type": "message", "content": [{"type": "output_text", "text": "a"}]}
     text = {"type": "text", "text": "a"}
     for wire, part, name, fields in (
@@ -156,7 +156,7 @@ async def test_other_tasks_run_while_noise_is_read() -> None:
         working = asyncio.ensure_future(others())
         assert (await asked).text == "good"
         working.cancel()
-    assert n_turns > 30  # it took some 500 ms of work, and comes in one network read
+    assert n_turns > 30  # the noise takes 500 ms of work, and arrives in one network read
 
 
 async def test_a_compressed_reply_is_read() -> None:
@@ -201,7 +201,7 @@ def test_an_unknown_tool_is_reported_in_whole_sentences() -> None:
 
 
 def test_the_search_for_the_end_of_a_call_is_limited() -> None:
-    """Each piece is the beginning of an object behind one that could be whole; none is."""
+    """Each piece begins an object after an object that could be complete, but never is."""
     reply = ChatReply()
     reply.add(named("write_file", '{"text": "' + "x" * 900_000 + "}"))
     for _ in range(1_000):
@@ -212,14 +212,14 @@ def test_the_search_for_the_end_of_a_call_is_limited() -> None:
 
 
 @each_wire
-async def test_a_reply_with_hundreds_of_calls_loses_them(wire: WireName) -> None:
+async def test_a_reply_with_hundreds_of_calls_keeps_no_call(wire: WireName) -> None:
     calls = [one for n in range(300) for one in call_events(wire, n, f"c{n}", "r", "{}")]
     reply, _ = await ask(scripted(*calls, *end_events(wire)), dialect=Dialect(wire=wire))
     assert (reply.calls, reply.problem) == ((), "it held over 256 tool calls, which were dropped")
 
 
 @each_wire
-async def test_all_arguments_of_a_reply_together_are_bounded(wire: WireName) -> None:
+async def test_the_total_size_of_all_arguments_of_a_reply_is_limited(wire: WireName) -> None:
     calls = [call_events(wire, n, f"c{n}", "r", "x" * 900_000) for n in range(3)]
     script = scripted(*(one for call in calls for one in call), *end_events(wire))
     reply, _ = await ask(script, dialect=Dialect(wire=wire))
@@ -257,7 +257,7 @@ NUMBERS = [
 
 @each_wire
 @pytest.mark.parametrize("numbers", NUMBERS, ids=str)
-async def test_impossible_numbers_of_tokens_are_replaced_on_each_wire(
+async def test_impossible_numbers_of_tokens_are_replaced_for_each_api(
     wire: WireName, numbers: tuple[Any, Any]
 ) -> None:
     script = scripted(words_event(wire, "hi"), *end_events(wire, usage=numbers))
@@ -320,7 +320,7 @@ def response(body: bytes) -> bytes:
 
 
 POISON = response(data(chunk({"content": "POISON"}, finish="stop")) + DONE)
-FULL_READ = 65_536 - len(response(b"x" * 64_000)) + 64_000  # a body that fills what is read at once
+FULL_READ = 65_536 - len(response(b"x" * 64_000)) + 64_000  # a body that fills exactly one read
 
 
 @pytest.mark.parametrize(
@@ -335,10 +335,12 @@ FULL_READ = 65_536 - len(response(b"x" * 64_000)) + 64_000  # a body that fills 
     ],
     ids=["length", "chunked", "garbage", "later", "one line", "in the next read"],
 )
-async def test_bytes_behind_a_reply_are_never_the_next_reply(steps: tuple[Step, ...]) -> None:
+async def test_bytes_after_a_reply_are_never_read_as_the_next_reply(
+    steps: tuple[Step, ...],
+) -> None:
     async with connected(broken(*steps), SECOND, SECOND) as (provider, endpoint):
         first = await provider.complete(ASKED, lambda _: None)
-        await asyncio.sleep(0.03)  # what was sent later has come
+        await asyncio.sleep(0.03)  # the later bytes have arrived
         second = await provider.complete(ASKED, lambda _: None)
         third = await provider.complete(ASKED, lambda _: None)
         assert [reply.text for reply in (first, second, third)] == ["good", "second", "second"]
@@ -347,7 +349,7 @@ async def test_bytes_behind_a_reply_are_never_the_next_reply(steps: tuple[Step, 
 
 @pytest.fixture
 def tls(tmp_path: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
-    """The certificate of a server at 127.0.0.1, and a context that trusts it."""
+    """Return the TLS contexts of a server at 127.0.0.1 and of a client that trusts it."""
     certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
     command = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=127.0.0.1"
     names = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out"]
@@ -385,7 +387,7 @@ async def test_a_redirect_shows_no_key_and_no_path(place: str) -> None:
 
 
 async def test_only_the_beginning_of_a_refusal_is_examined() -> None:
-    """64 kB of "model " held the loop for 12 s: each was the beginning of a pattern."""
+    """Earlier, 64 kB of "model " blocked the loop for 12 s; a pattern began at each place."""
     for far in ("x " * 2_000 + "no such model", "model " + "x " * 200 + "not found"):
         error = await fail(answer(404, far, kind="text/plain"))
         assert "accepts no requests at this address" in str(error)
@@ -407,18 +409,18 @@ async def test_a_call_cut_off_by_a_broken_connection_does_not_run(wire: WireName
     if end == RST:
         assert reply.calls == ()
         assert (reply.finish, reply.problem) == ("incomplete", "it ended inside a tool call")
-    else:  # the endpoint said that it is whole, so the tool complains of it
+    else:  # the endpoint reported a complete call, so the tool reports the error
         assert (len(reply.calls), reply.finish, reply.problem) == (1, "tool_calls", "")
 
 
 async def test_a_long_call_counts_as_progress() -> None:
-    """Arguments tell nothing on the way; a file that is written must not look like silence."""
+    """Arguments cause no events, but a long argument must not look like silence."""
 
     async def written(wire: WireName) -> str:
         begun, *pieces = call_events(wire, 0, "a", "write_file", "{", *["x"] * 40)
         steps = [step for one in pieces for step in (chunked(one), 0.1)]
         end = chunked(b"".join(end_events(wire)))
-        # The whole call takes twice the time limit, and each of its pieces a twentieth of it.
+        # The whole call takes twice the time limit, and each piece a twentieth of the limit.
         reply, _ = await ask(
             broken(HEAD, chunked(begun), *steps, end, END),
             dialect=Dialect(wire=wire),

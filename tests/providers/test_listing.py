@@ -1,4 +1,4 @@
-"""Lists of models over a real connection, with the guards of the chat."""
+"""Lists of models over a real connection."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ async def test_a_server_without_model_facts_delays_the_list_only_once() -> None:
     models, seen = await offered(with_gets(script), timeout_s=0.5)
     assert models[0] == OfferedModel("m00", 32_768, source=TRAINED)
     assert models[1:] == tuple(OfferedModel(f"m{number:02}") for number in range(1, 40))
-    # As many as are asked about at once, and one more after the answer.
+    # The first requests run at once, and one more follows the first answer.
     assert len(seen) == 1 + AT_ONCE + 1
 
 
@@ -130,18 +130,18 @@ def test_an_answer_with_too_many_values_is_not_decoded() -> None:
         decoded(b"[" + b"1," * (MOST_VALUES + 1) + b"1]")
 
 
-async def test_an_endless_list_is_cut_off() -> None:
+async def test_an_endless_model_list_is_cut_off() -> None:
     endless = Answer((b"[" + b" " * (1 << 20), *([b" " * (1 << 20)] * 9)))
     with pytest.raises(BadReply, match="sent more than 8 MB"):
         await offered([endless])
 
 
-async def test_an_unreachable_endpoint_is_one_sentence() -> None:
+async def test_an_unreachable_endpoint_is_reported_in_one_sentence() -> None:
     with pytest.raises(Unreachable, match="nothing answers at http://127.0.0.1:9/v1"):
         await list_models("http://127.0.0.1:9/v1", None, timeout_s=2)
 
 
-async def test_a_server_without_tls_is_reported_to_have_none() -> None:
+async def test_a_server_without_tls_is_reported() -> None:
     async def shout(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
         await writer.drain()

@@ -1,4 +1,4 @@
-"""A long request is sent piece by piece, as one body of a known length, and again if needed."""
+"""A long request is sent in pieces, as one body of a known length, and again for a retry."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LONG = request(user("go"), *(one for number in range(120) for one in exchange(nu
 
 
 def bodies_told(told: list[StreamEvent]) -> list[tuple[bytes, str]]:
-    """The bodies that the attempts must have had, and their digests as they were told."""
+    """Return the expected bodies of the attempts, with the reported digests."""
     sendings = [one for one in told if isinstance(one, Sending)]
     dialects = [msgspec.json.decode(one.dialect, type=Dialect) for one in sendings]
     bodies = [msgspec.json.encode(chat_body(LONG, dialect)) for dialect in dialects]
@@ -44,7 +44,7 @@ async def test_a_long_request_body_arrives_complete_with_the_reported_digest() -
     assert b"transfer-encoding" not in head
 
 
-async def test_a_long_body_is_sent_again_without_the_parameter_that_was_refused() -> None:
+async def test_a_long_body_is_sent_again_without_a_refused_parameter() -> None:
     told: list[StreamEvent] = []
     refused = refusal(400, "Unrecognized request argument supplied: stream_options")
     async with connected(refused, SAID) as (provider, endpoint):

@@ -1,4 +1,4 @@
-"""NET-03 to NET-06: where the prompt and the key go, and by which way."""
+"""NET-03 to NET-06: the hosts and proxies that get the prompt and the key."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def test_net_03_a_redirect_sends_neither_prompt_nor_key_elsewhere(tmp_path
     assert "redirects to" in ran.stdout + ran.stderr
 
 
-async def test_net_04_a_proxy_comes_from_the_users_environment_alone(tmp_path) -> None:
+async def test_net_04_only_the_users_environment_can_set_a_proxy(tmp_path) -> None:
     home = Home(tmp_path)
     async with LoopbackEndpoint(lambda _seen: say("Well.")) as proxy:
         address = proxy.base_url.removesuffix("/v1")
@@ -64,7 +64,8 @@ async def test_net_04_a_proxy_comes_from_the_users_environment_alone(tmp_path) -
 async def test_net_05_a_key_is_not_sent_unencrypted(tmp_path) -> None:
     home = Home(tmp_path)
     async with LoopbackEndpoint(lambda _seen: say("Well.")) as proxy:
-        address = proxy.base_url.removesuffix("/v1")  # where it would come along
+        # An unencrypted request would arrive at this proxy.
+        address = proxy.base_url.removesuffix("/v1")
         environment = home.environment(FAR, HTTP_PROXY=address, OPENAI_API_KEY=KEY)
         for command in (("run", "hi"), ("models",)):
             ran = await indwell(*command, environment=environment, folder=home.workspace)
@@ -99,7 +100,7 @@ def test_net_05_a_key_stored_for_an_unencrypted_address_may_be_sent_there(tmp_pa
 
 
 class Host:
-    """A model's server with TLS, at an address that counts as another machine."""
+    """A model server with TLS, at an address that counts as a different machine."""
 
     def __init__(self) -> None:
         self.heard: list[bytes] = []
@@ -168,7 +169,7 @@ async def test_net_06_only_valid_certificates_and_safe_tls_are_accepted(
     assert KEY not in said
 
 
-def test_net_06_no_setting_turns_the_check_of_certificates_off() -> None:
+def test_net_06_no_setting_turns_the_certificate_check_off() -> None:
     names = {*Settings.__struct_fields__, *RULES}
     assert [
         one for one in names if any(word in one for word in ("verify", "insecure", "tls", "cert"))

@@ -56,7 +56,7 @@ LISTS = {
 
 
 @pytest.mark.parametrize("kind", LISTS)
-def test_each_kind_of_list_is_read(kind) -> None:
+def test_each_kind_of_model_list_is_read(kind) -> None:
     answer, model = LISTS[kind]
     assert parse_models(answer) == (model,)
 
@@ -77,7 +77,7 @@ def test_models_that_cannot_chat_are_left_out() -> None:
     assert parse_models(answer) == (OfferedModel("m"), OfferedModel("a kind that is a list"))
 
 
-LONG = 380_000  # entries that a page of 8 MB has room for
+LONG = 380_000  # entries that fit into 8 MB
 PAGES = {
     "a list": (parse_models, [{}] * LONG),
     "loaded models": (running_contexts, {"models": [{"name": "m"}] * LONG}),
@@ -97,7 +97,7 @@ def test_a_model_page_of_empty_values_is_read_fast(kind) -> None:
     assert time.thread_time() - began < 0.05
 
 
-def test_a_server_without_models_gives_an_empty_list_and_any_other_page_no_list() -> None:
+def test_a_server_without_models_gives_an_empty_list_and_any_other_page_gives_none() -> None:
     assert [
         parse_models(answer)
         for answer in ({"object": "list", "data": None}, {"data": []}, {"hello": 1}, "x", 3, None)

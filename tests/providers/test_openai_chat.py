@@ -76,7 +76,7 @@ async def ask(
 async def fail(
     *script: Answer, asked: Request = ASKED, **settings: Any
 ) -> tuple[ProviderError, str]:
-    """The error, and its sentence with ADDRESS for the endpoint's address."""
+    """Return the error, and the message with ADDRESS for the endpoint's address."""
     async with connected(script, **settings) as (provider, endpoint):
         with pytest.raises(ProviderError) as caught:
             await provider.complete(asked, lambda _: None)
@@ -112,7 +112,7 @@ async def test_a_streamed_reply_is_reported_as_deltas_and_returned_complete() ->
     )
 
 
-async def test_a_delta_is_reported_before_the_next_one_is_sent() -> None:
+async def test_a_delta_is_reported_before_the_next_delta_is_sent() -> None:
     told = asyncio.Event()
     waiting = stream(chunk({"content": "a"}), told, chunk({"content": "b"}, finish="stop"))
     async with connected([waiting]) as (provider, _):
@@ -188,14 +188,14 @@ async def test_usage_is_estimated_when_none_is_reported() -> None:
 
 
 @pytest.mark.parametrize("words", ["Unknown field: stream_options", "include_usage not permitted"])
-async def test_an_endpoint_that_rejects_the_usage_option_is_asked_without_it(words: str) -> None:
+async def test_after_a_refused_usage_option_requests_omit_the_option(words: str) -> None:
     async with connected([refuse(400, words), say("a"), say("b")]) as (provider, endpoint):
         replies = [await provider.complete(ASKED, lambda _: None) for _ in range(2)]
     assert [reply.text for reply in replies] == ["a", "b"]
     assert ["stream_options" in seen.body for seen in endpoint.seen] == [True, False, False]
 
 
-async def test_the_usage_option_is_given_up_only_on_400_and_only_once() -> None:
+async def test_the_usage_option_is_omitted_only_after_a_400_and_only_once() -> None:
     async with connected([refuse(422, "stream_options")]) as (provider, endpoint):
         with pytest.raises(RequestRejected):
             await provider.complete(ASKED, lambda _: None)
@@ -221,13 +221,13 @@ async def test_the_end_mark_inside_text_does_not_end_the_stream() -> None:
     assert reply.finish == "incomplete"
 
 
-async def test_the_end_mark_may_come_in_pieces() -> None:
+async def test_the_end_mark_may_arrive_in_pieces() -> None:
     answer = stream(chunk({"content": "a"}), b"da", b"ta: [DO", b"NE]\n\n", done=False)
     assert (await ask(answer))[0].finish == "stop"
 
 
 async def cut_after(*chunks: Mapping[str, Any], end: tuple[Any, ...] = (CUT,)) -> tuple[Reply, str]:
-    """The reply over a connection that breaks after the first event, and the address."""
+    """Return the reply over a connection that breaks after the first event, and the address."""
     heard = asyncio.Event()
     async with connected([stream(*chunks, heard, *end, done=False)]) as (provider, endpoint):
         reply = await provider.complete(
@@ -279,7 +279,7 @@ async def test_a_connection_that_breaks_before_any_word_is_unreachable(answer: A
     assert isinstance(error, Unreachable)
 
 
-async def test_an_error_inside_the_stream_is_reported_with_the_words_that_came() -> None:
+async def test_an_error_inside_the_stream_is_reported_with_the_received_words() -> None:
     broken: Mapping[str, Any] = {"error": {"code": 502, "message": "upstream gone"}}
     async with connected([stream(chunk({"content": "half"}), broken)]) as (provider, endpoint):
         reply = await provider.complete(ASKED, lambda _: None)
@@ -340,14 +340,14 @@ async def test_a_finish_reason_of_error_is_a_broken_reply() -> None:
         (raw(200, "hello"), "ADDRESS answered with nothing; try again"),
     ],
 )
-async def test_an_answer_that_is_not_a_reply_is_reported_as_bad(
+async def test_an_answer_that_is_not_a_reply_is_reported_as_invalid(
     answer: Answer, sentence: str
 ) -> None:
     error, said = await fail(answer)
     assert (type(error), said) == (BadReply, sentence)
 
 
-async def test_garbage_after_words_keeps_the_words() -> None:
+async def test_garbage_after_words_does_not_remove_the_words() -> None:
     reply, _ = await ask(stream(chunk({"content": "half"}), b"data: {not json\n\n"))
     assert (reply.text, reply.finish) == ("half", "incomplete")
 
@@ -415,12 +415,12 @@ async def test_the_endpoints_error_message_is_found_in_any_field(body: str, word
         stream({"error": {"message": f"key {KEY}"}}),
     ],
 )
-async def test_the_key_is_never_shown(answer: Answer) -> None:
+async def test_no_error_shows_the_key(answer: Answer) -> None:
     error, _ = await fail(answer)
     assert KEY not in str(error)
 
 
-async def test_a_redirect_is_not_followed_and_named() -> None:
+async def test_a_redirect_is_not_followed_but_reported() -> None:
     async with LoopbackEndpoint([say("stolen")]) as other:
         target = f"{other.base_url}/{KEY}/chat/completions"
         error, said = await fail(raw(307, headers={"Location": f"{target}?token=1"}))
@@ -441,7 +441,7 @@ async def test_a_refused_connection_error_names_the_address_and_a_remedy() -> No
     )
 
 
-async def test_a_host_without_an_address_is_named() -> None:
+async def test_a_host_without_an_address_is_reported() -> None:
     error, said = await fail(base_url="http://no-such-host.invalid/v1")
     assert (type(error), said) == (
         Unreachable,
@@ -449,7 +449,7 @@ async def test_a_host_without_an_address_is_named() -> None:
     )
 
 
-async def test_openai_without_a_key_is_not_asked_at_all() -> None:
+async def test_openai_gets_no_request_without_a_key() -> None:
     error, said = await fail(base_url=None, api_key=None)
     assert (type(error), said) == (
         NotAuthorised,
@@ -461,7 +461,7 @@ async def test_openai_without_a_key_is_not_asked_at_all() -> None:
 
 
 @pytest.mark.parametrize("settings", [{"base_url": "localhost:1"}, {"api_key": "sk\nx"}])
-def test_settings_that_cannot_work_are_refused_at_once(settings: dict[str, str]) -> None:
+def test_impossible_settings_are_refused_at_once(settings: dict[str, str]) -> None:
     with pytest.raises(SettingsError):
         EndpointClient(**settings)
 
@@ -506,7 +506,7 @@ async def test_a_bug_in_the_listener_propagates_and_closes_the_connection() -> N
         await asyncio.wait_for(endpoint.gone.wait(), 60)
 
 
-async def test_several_calls_at_once_do_not_mix() -> None:
+async def test_parallel_requests_do_not_mix() -> None:
     async with connected(lambda seen: say(seen.body["messages"][0]["content"])) as (provider, _):
         asked = [request(user(f"words {number}")) for number in range(8)]
         replies = await asyncio.gather(*(provider.complete(each, lambda _: None) for each in asked))

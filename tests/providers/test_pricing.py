@@ -10,7 +10,7 @@ PRICES = Prices(RATES)
 LONG = Prices(RATES, tiers=(Tier(200_000, ModelPrices(6.0, 22.5, 0.6, 7.5)),))
 
 
-def test_an_unknown_price_is_an_unknown_cost() -> None:
+def test_an_unknown_price_gives_an_unknown_cost() -> None:
     assert cost(Usage(input=1_000_000), None) is None
 
 
@@ -38,7 +38,7 @@ def test_a_long_prompt_pays_the_tier_for_every_token(n_input: int, dollars: floa
     assert cost(Usage(input=n_input), LONG) == pytest.approx(dollars)
 
 
-def test_the_highest_tier_that_is_reached_counts() -> None:
+def test_the_highest_reached_tier_of_prices_is_used() -> None:
     tiers = (Tier(10, ModelPrices(10.0, 0, 0, 0)), Tier(20, ModelPrices(20.0, 0, 0, 0)))
     assert cost(Usage(input=1_000_000), Prices(RATES, tiers)) == pytest.approx(20.0)
 
@@ -52,7 +52,7 @@ LOOKED_UP = Prices(
 )
 
 
-def test_without_user_prices_the_looked_up_prices_apply() -> None:
+def test_without_user_prices_the_listed_prices_apply() -> None:
     assert overridden(LOOKED_UP, OwnRates()) is LOOKED_UP
     assert overridden(None, OwnRates()) is None
 
@@ -68,6 +68,6 @@ def test_prices_set_by_the_user_are_used_without_a_lookup() -> None:
     assert overridden(LOOKED_UP, OwnRates(1.0, 2.0, 0.1)) == Prices(ModelPrices(1.0, 2.0, 0.1, 1.0))
 
 
-def test_a_price_for_input_or_output_alone_counts_as_unknown() -> None:
+def test_a_price_for_only_input_or_only_output_counts_as_unknown() -> None:
     assert overridden(None, OwnRates(input=1.0)) is None
     assert overridden(None, OwnRates(cached=1.0)) is None

@@ -1,4 +1,4 @@
-"""A row for each endpoint: its recognition, its request, and a stream in its dialect."""
+"""Each known endpoint: recognition, request, and a stream in its dialect."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ THOUGHT = {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}
 
 
 def call(index: int | None = 0, **fields: Any) -> dict[str, Any]:
-    """A whole call in one chunk."""
+    """Return a whole call in one chunk."""
     function = {"name": "read_file", "arguments": ARGUMENTS}
     place = {} if index is None else {"index": index}
     return chunk({"tool_calls": [{**place, "id": "a", "function": function, **fields}]})
 
 
 def later(arguments: str, **fields: Any) -> dict[str, Any]:
-    """A later piece of a call."""
+    """Return a later piece of a call."""
     function = {"arguments": arguments, **fields.pop("function", {})}
     return chunk({"tool_calls": [{"index": 0, "function": function, **fields}]})
 
@@ -48,7 +48,8 @@ def spent(**usage: Any) -> dict[str, Any]:
 
 READ_A = (ToolCall("a", "read_file", ARGUMENTS),)
 USED = Usage(input=10, output=2)
-THOUGHT_USED = msgspec.structs.replace(USED, thinking=1)  # one of the two is of the text
+# One of the two tokens is a token of the text.
+THOUGHT_USED = msgspec.structs.replace(USED, thinking=1)
 SIGNED = {"google": {"thought_signature": "c2ln"}}
 
 TEXT_DELTA = {"type": "text_delta", "text": "ok"}
@@ -230,7 +231,7 @@ async def test_a_stream_in_each_dialect_is_understood(name: str) -> None:
         ("http://localhost:1234/v1", "lmstudio"),
     ],
 )
-def test_an_endpoint_is_known_by_its_host_or_its_port_here(url: str | None, name: str) -> None:
+def test_an_endpoint_is_recognised_by_host_or_local_port(url: str | None, name: str) -> None:
     row = row_for(url)
     assert isinstance(row, Row)
     assert row.name == name
@@ -243,7 +244,7 @@ def test_an_address_that_only_resembles_a_known_one_gets_no_dialect(url: str) ->
     assert row_for(url) is None
 
 
-def test_a_dialect_can_be_set_by_name_and_a_wrong_name_is_reported() -> None:
+def test_a_dialect_can_be_set_by_name_and_an_unknown_name_is_reported() -> None:
     assert dialect_for("https://gateway.example/v1", name="mistral").nine_ids
     with pytest.raises(SettingsError, match="no dialect 'mistrall' is known; choose one of openai"):
         dialect_for(None, name="mistrall")
@@ -307,7 +308,7 @@ def test_the_dialect_of_an_unknown_endpoint_is_learned_from_its_refusals(
 
 
 def table() -> str:
-    """The rows as the page shows them."""
+    """Return the table as shown in the documentation."""
     lines = [
         "| name | known by | what differs | streams | sources |",
         "| --- | --- | --- | --- | --- |",
@@ -326,7 +327,7 @@ def table() -> str:
     return "\n".join(lines)
 
 
-def test_the_page_shows_the_table() -> None:
+def test_the_documentation_shows_the_table_of_endpoints() -> None:
     assert table() in PAGE.read_text("utf-8")
 
 
@@ -343,7 +344,7 @@ def test_azure_addresses_with_the_openai_api_use_the_openai_dialect(url: str, wi
     assert Extras().key_name(url) == "api-key"
 
 
-async def test_a_key_with_its_own_header_is_sent_in_no_other_header() -> None:
+async def test_a_key_with_a_separate_header_is_sent_in_no_other_header() -> None:
     async with LoopbackEndpoint([say("Hello.")]) as endpoint:
         extras = Extras({"x-team": "search"}, {"api-version": "preview"}, "api-key")
         client = EndpointClient(base_url=endpoint.base_url, api_key="k-1234567890", extras=extras)

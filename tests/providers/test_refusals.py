@@ -80,7 +80,7 @@ def test_a_refusal_status_and_message_map_to_the_matching_error(
     assert type(refused(status, words, code)) is kind
 
 
-def test_tools_are_not_blamed_when_none_were_sent() -> None:
+def test_tools_are_not_blamed_for_a_refusal_if_none_were_sent() -> None:
     error = refused(400, "m1 does not support tools", has_tools=False)
     assert type(error) is RequestRejected
 
@@ -182,6 +182,6 @@ def test_durations_are_reported_rounded_up(seconds: float, said: str) -> None:
     assert duration(seconds) == said
 
 
-def test_a_quote_is_one_bounded_line_without_control_characters() -> None:
+def test_a_quote_is_one_short_line_without_control_characters() -> None:
     assert quote("no\n\x1b[31m such  thing.") == "no [31m such thing"
     assert quote("x" * 400) == "x" * 299 + "…"

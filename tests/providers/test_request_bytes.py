@@ -44,7 +44,7 @@ SIZES = (3, 300, 20_000, 70_000)
 
 @st.composite
 def requests(draw: st.DrawFn) -> Request:
-    """A part of the turns, or the same with one message changed, with marks somewhere."""
+    """Draw a request: a part of the turns, perhaps with one changed message, with cache marks."""
     n_turns = 2 * draw(st.integers(0, 3)) + 1
     said = list(TURNS[:n_turns])
     if draw(st.booleans()):
@@ -61,7 +61,7 @@ def requests(draw: st.DrawFn) -> Request:
 
 
 def legal(asked: Request) -> Request:
-    """Without a mark on tools that are not there."""
+    """Return the request without a cache mark on missing tools."""
     marks = msgspec.structs.replace(asked.anchors, tools=asked.anchors.tools and bool(asked.tools))
     return msgspec.structs.replace(asked, anchors=marks)
 
@@ -105,7 +105,7 @@ def test_a_long_request_body_is_sent_in_pieces_with_the_digest_of_the_whole(
         assert b"".join(pieces) == body.joined() == whole
         assert body.digest == digest_of(whole)
         assert len(pieces) <= len(whole) / SENT_B + 1
-        assert asyncio.run(sent(body)) == pieces  # another attempt sends the same
+        assert asyncio.run(sent(body)) == pieces  # a second attempt sends the same pieces
 
 
 @each_wire
@@ -117,7 +117,7 @@ def test_a_request_body_reuses_the_encoded_parts_of_the_previous_body(dialect: D
 
 
 @each_wire
-def test_two_requests_in_a_row_share_their_prefix(dialect: Dialect) -> None:
+def test_two_consecutive_requests_share_their_prefix(dialect: Dialect) -> None:
     encoder = RequestEncoder()
     first = encoder.body(request(*TURNS[:3]), dialect)
     second = encoder.body(request(*TURNS[:5]), dialect)

@@ -43,7 +43,7 @@ class Clock:
 async def run(
     *steps: Step, clock: Clock | None = None, random: Callable[[], float] = lambda: 1.0
 ) -> tuple[Reply | ProviderError, list[StreamEvent], int]:
-    """The outcome, the events, and the number of attempts."""
+    """Return the outcome, the events, and the number of attempts."""
     clock = clock or Clock()
     told: list[StreamEvent] = []
     script = ScriptedProvider(steps)
@@ -60,7 +60,7 @@ async def test_a_successful_first_attempt_passes_on_its_reply_and_events() -> No
 
 
 @pytest.mark.parametrize("error", [GONE, ServerFault("500"), RateLimited("slow down")])
-async def test_a_temporary_failure_is_tried_again_after_a_wait(error: ProviderError) -> None:
+async def test_a_temporary_failure_is_retried_after_a_wait(error: ProviderError) -> None:
     told = [RetryWait(1.0, str(error)), TextDelta("done")]
     assert await run(error, DONE) == (DONE, told, 2)
 
@@ -114,7 +114,7 @@ async def test_attempts_begin_within_60_s_of_the_first_failure() -> None:
     assert await run(*asked) == (asked[2], told, 3)
 
 
-async def test_a_long_attempt_that_breaks_is_tried_again() -> None:
+async def test_a_long_attempt_that_breaks_is_retried() -> None:
     clock = Clock()
 
     def stalls(_: Request) -> ProviderError:
@@ -125,13 +125,13 @@ async def test_a_long_attempt_that_breaks_is_tried_again() -> None:
     assert (outcome, attempts) == (DONE, 2)
 
 
-async def test_a_stream_that_broke_is_discarded_and_tried_again() -> None:
+async def test_a_broken_stream_is_discarded_and_retried() -> None:
     told = [TextDelta("half"), Discarded(), RetryWait(1.0, "it broke off"), TextDelta("done")]
     assert await run(BROKEN, DONE) == (DONE, told, 2)
 
 
 @pytest.mark.parametrize("outcome", [BROKEN, GONE], ids=["broken", "gone"])
-async def test_no_attempt_is_repeated_once_a_call_has_begun(outcome: Reply | ProviderError) -> None:
+async def test_no_attempt_follows_once_a_call_has_begun(outcome: Reply | ProviderError) -> None:
     class BreaksInACall:
         async def complete(self, _: Request, on_event: Callable[[StreamEvent], None]) -> Reply:
             on_event(CallStarted("read_file"))
@@ -162,7 +162,7 @@ async def test_discarded_text_returns_if_no_later_attempt_is_better() -> None:
     assert told[-2:] == [RetryWait(8.0, "nobody there"), TextDelta("half")]
 
 
-async def test_a_final_refusal_wins_over_a_broken_stream() -> None:
+async def test_a_final_refusal_takes_precedence_over_a_broken_stream() -> None:
     refusal = NotAuthorised("the key was revoked")
     assert (await run(BROKEN, refusal))[0] is refusal
 

@@ -53,7 +53,7 @@ async def test_the_scripted_model_streams_word_by_word_and_other_tasks_run() -> 
     assert told[1] == "other"
 
 
-async def test_a_pace_waits_between_two_deltas() -> None:
+async def test_the_scripted_model_can_wait_between_two_deltas() -> None:
     slept: list[float] = []
 
     async def sleep(seconds: float) -> None:
@@ -64,7 +64,7 @@ async def test_a_pace_waits_between_two_deltas() -> None:
     assert slept == [0.05, 0.05, 0.05]
 
 
-async def test_usage_that_the_script_does_not_give_is_estimated() -> None:
+async def test_usage_that_the_script_omits_is_estimated() -> None:
     reply = await ScriptedProvider([Reply("done")]).complete(ASKED, lambda _: None)
     used = Usage(input=request_tokens(ASKED), output=estimate_tokens("done"), reported=False)
     assert reply == Reply("done", usage=used)
@@ -80,7 +80,7 @@ async def test_a_scripted_provider_without_further_steps_fails_and_shows_the_req
         await ScriptedProvider([]).complete(ASKED, lambda _: None)
 
 
-async def test_a_hang_streams_its_text_and_ends_only_by_being_cancelled() -> None:
+async def test_a_hang_streams_its_text_and_only_a_cancellation_ends_it() -> None:
     streamed = asyncio.Event()
     script = ScriptedProvider([hang("half")])
     task = asyncio.ensure_future(script.complete(ASKED, lambda _: streamed.set()))
@@ -105,7 +105,7 @@ EXCHANGE = (user("go"), assistant("I read.", use()), user(result("text"), "and?"
         ),
     ],
 )
-def test_a_legal_request_passes(messages: tuple[Message, ...]) -> None:
+def test_a_legal_request_passes_the_check(messages: tuple[Message, ...]) -> None:
     check_legal(request(*messages, system=("s",), tools=(READ,)))
 
 
@@ -148,9 +148,7 @@ def test_a_legal_request_passes(messages: tuple[Message, ...]) -> None:
         (request(tools=(READ, READ)), "a tool stands twice"),
     ],
 )
-def test_a_request_that_endpoints_refuse_fails_and_says_where(
-    asked: Request, complaint: str
-) -> None:
+def test_an_illegal_request_fails_the_check_with_the_place(asked: Request, complaint: str) -> None:
     with pytest.raises(AssertionError, match=complaint):
         check_legal(asked)
 

@@ -30,7 +30,7 @@ def read(*parts: bytes, limit: int = 1_000) -> list[Event]:
         (b"", []),
     ],
 )
-def test_events_are_read_as_the_standard_says(body: bytes, events: list[Event]) -> None:
+def test_events_are_parsed_as_the_standard_requires(body: bytes, events: list[Event]) -> None:
     assert read(body) == events
 
 
@@ -44,7 +44,9 @@ LINES = st.lists(
     st.lists(st.sampled_from(["\n", "\r", "\r\n"]), min_size=1),
     st.lists(st.integers(1, 5), min_size=1),
 )
-def test_any_cut_gives_the_same_events(lines: list[str], ends: list[str], sizes: list[int]) -> None:
+def test_any_split_of_the_bytes_gives_the_same_events(
+    lines: list[str], ends: list[str], sizes: list[int]
+) -> None:
     text = "".join(line + ends[n % len(ends)] for n, line in enumerate(lines))
     body = text.encode()
     parts, start = [], 0
@@ -53,7 +55,7 @@ def test_any_cut_gives_the_same_events(lines: list[str], ends: list[str], sizes:
         parts.append(body[start : start + size])
         start += size
     plain = "".join(f"{line}\n" for line in lines).encode()
-    # A lone CR before an empty line that ends with LF reads as one CR LF, cut or not.
+    # A lone CR before an empty line that ends with LF is always read as one CR LF.
     if "\r" not in ends or "\n" not in ends:
         assert read(body) == read(plain)
     assert read(*parts) == read(body)

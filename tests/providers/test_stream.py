@@ -55,7 +55,7 @@ def test_text_reasoning_and_calls_are_reported_as_received() -> None:
 
 
 @pytest.mark.parametrize("field", ["reasoning", "reasoning_content"])
-def test_reasoning_is_read_from_either_of_its_two_fields(field: str) -> None:
+def test_reasoning_is_read_from_either_of_two_fields(field: str) -> None:
     assert grow(chunk({field: "hm"}))[1] == [ThinkingDelta("hm")]
 
 
@@ -63,7 +63,7 @@ def test_reasoning_under_both_names_is_reported_once() -> None:
     assert grow(chunk({"reasoning": "hm", "reasoning_content": "hm"}))[1] == [ThinkingDelta("hm")]
 
 
-def test_content_in_parts_gives_its_text() -> None:
+def test_the_text_of_content_in_parts_is_joined() -> None:
     parts = [{"type": "thinking", "thinking": []}, {"type": "text", "text": "done"}]
     assert grow(chunk({"content": parts}))[1] == [TextDelta("done")]
 
@@ -77,11 +77,11 @@ def test_a_character_split_between_two_chunks_is_joined() -> None:
     ("reason", "finish"),
     [("stop", "stop"), ("length", "length"), ("content_filter", "filtered"), ("eos", "stop")],
 )
-def test_the_finish_reason_says_why_the_reply_ended(reason: str, finish: str) -> None:
+def test_the_finish_reason_tells_why_the_reply_ended(reason: str, finish: str) -> None:
     assert grow(chunk({"content": "x"}, finish=reason))[0].whole(ASKED).finish == finish
 
 
-def test_calls_in_a_reply_with_finish_reason_stop_are_kept() -> None:  # Ollama
+def test_calls_in_a_reply_with_finish_reason_stop_are_kept() -> None:  # Ollama sends this
     whole = grow(call("{}"), chunk({}, finish="stop"), spent(SPENT))[0].whole(ASKED)
     calls = (ToolCall("a", "read", "{}"),)
     assert whole == Reply("", calls, finish="tool_calls", usage=Usage(input=10, output=2))
@@ -91,9 +91,7 @@ def test_calls_in_a_reply_with_finish_reason_stop_are_kept() -> None:  # Ollama
     ("reason", "finish", "why"),
     [("length", "length", "reached its limit"), ("content_filter", "filtered", "was filtered")],
 )
-def test_calls_of_a_reply_that_was_cut_off_are_dropped_and_named(
-    reason: str, finish: Any, why: str
-) -> None:
+def test_calls_of_a_cut_reply_are_dropped_and_named(reason: str, finish: Any, why: str) -> None:
     whole = grow(call('{"p":'), chunk({}, finish=reason), spent(SPENT))[0].whole(ASKED)
     problem = f"the reply {why} inside a tool call, which was dropped: read"
     assert whole == Reply("", finish=finish, usage=Usage(input=10, output=2), problem=problem)
@@ -125,13 +123,11 @@ def test_calls_of_a_reply_that_was_cut_off_are_dropped_and_named(
         ({"prompt_tokens": -3, "completion_tokens": 5}, Usage(output=5)),
     ],
 )
-def test_nulls_and_nonsense_in_the_usage_count_as_0(
-    reported: Mapping[str, Any], usage: Usage
-) -> None:
+def test_invalid_numbers_in_the_usage_count_as_0(reported: Mapping[str, Any], usage: Usage) -> None:
     assert grow(spent(reported))[0].whole(ASKED).usage == usage
 
 
-def test_a_token_estimate_that_came_with_the_request_is_used() -> None:
+def test_the_token_estimate_of_the_request_is_used_without_a_report() -> None:
     asked = msgspec.structs.replace(ASKED, tokens=16_000)
     assert grow(chunk({"content": ""}))[0].whole(asked).usage == Usage(16_000, reported=False)
 
@@ -192,7 +188,7 @@ LINE = "The total is wrong because the tax is added twice. "
 
 @pytest.mark.parametrize(("begin", "most"), [("", 5), ("I look at the total first.", 3)])
 @pytest.mark.parametrize("unit", [LINE, "\n", "0, ", LINE * 19 + "So I look again.\n"])
-def test_a_text_that_repeats_itself_is_cut_off(unit: str, begin: str, most: int) -> None:
+def test_an_endlessly_repeating_text_is_cut_off(unit: str, begin: str, most: int) -> None:
     reply = ChatReply()
     reply.add(chunk({"content": begin}))
     said = 0
@@ -207,7 +203,7 @@ def test_a_text_that_repeats_itself_is_cut_off(unit: str, begin: str, most: int)
     [f"{'=' * 70}\nTest {number}\n" for number in range(800)],
     [LINE] * 100 + ["And then it ends."] + [LINE] * 50,
 ])  # fmt: skip
-def test_a_long_table_is_not_repetition(lines: list[str]) -> None:
+def test_a_long_table_does_not_count_as_repetition(lines: list[str]) -> None:
     reply = ChatReply()
     for line in lines:
         reply.add(chunk({"content": line}))
@@ -215,7 +211,7 @@ def test_a_long_table_is_not_repetition(lines: list[str]) -> None:
 
 
 @given(st.text(min_size=1, max_size=900), st.integers(0, 900))
-def test_the_period_of_a_text_is_found(unit: str, start: int) -> None:
+def test_the_length_of_the_repeated_piece_is_found(unit: str, start: int) -> None:
     text = (unit * (REPEATED // len(unit) + 3))[start : start + REPEATED]
     found = period(text)
     assert found

@@ -40,7 +40,7 @@ def test_arguments_are_joined_by_index_even_when_calls_interleave() -> None:
 
 
 def test_a_new_id_at_a_used_index_is_a_new_call() -> None:
-    check(  # Ollama gives every call index 0
+    check(  # Ollama gives every call the index 0
         piece(index=0, id="a", name="read", arguments='{"p":1}'),
         piece(index=0, id="b", name="read", arguments='{"p":2}'),
         calls=[("a", "read", '{"p":1}'), ("b", "read", '{"p":2}')],
@@ -155,7 +155,7 @@ JSON = st.dictionaries(
 
 @st.composite
 def chunked_calls(draw: st.DrawFn) -> tuple[tuple[ToolCall, ...], list[CallDelta]]:
-    """Calls, and one way that a well-behaved endpoint may cut and interleave them."""
+    """Draw calls, and one way in which an endpoint may split and interleave the calls."""
     arguments = draw(st.lists(JSON, min_size=1, max_size=4))
     calls = tuple(
         ToolCall(f"id{index}", draw(st.sampled_from(["read", "grep"])), json.dumps(value))
@@ -178,14 +178,14 @@ def chunked_calls(draw: st.DrawFn) -> tuple[tuple[ToolCall, ...], list[CallDelta
             for text in pieces
         ]
         queues.append(queue)
-    deltas: list[CallDelta] = [queue.pop(0) for queue in queues]  # calls begin in order
+    deltas: list[CallDelta] = [queue.pop(0) for queue in queues]  # the calls begin in order
     while left := [queue for queue in queues if queue]:
         deltas.append(left[draw(st.integers(0, len(left) - 1))].pop(0))
     return calls, deltas
 
 
 @given(chunked_calls())
-def test_calls_cut_into_any_pieces_are_joined_equally(
+def test_calls_split_into_any_pieces_are_assembled_equally(
     case: tuple[tuple[ToolCall, ...], list[CallDelta]],
 ) -> None:
     calls, deltas = case
@@ -193,7 +193,7 @@ def test_calls_cut_into_any_pieces_are_joined_equally(
 
 
 @given(chunked_calls())
-def test_calls_one_after_the_other_need_neither_index_nor_repeated_ids(
+def test_consecutive_calls_need_neither_index_nor_repeated_ids(
     case: tuple[tuple[ToolCall, ...], list[CallDelta]],
 ) -> None:
     calls, deltas = case

@@ -1,4 +1,4 @@
-"""Work before the first request, and the SDK's method that sends requests."""
+"""Preparation of the first request, and both ways to send a request through the SDK."""
 
 from __future__ import annotations
 
@@ -84,6 +84,6 @@ async def test_the_public_sdk_call_raises_the_same_errors() -> None:
     assert type(silent) is TooSlow
 
 
-async def test_a_huge_new_message_is_sent_like_any_other() -> None:
+async def test_a_huge_new_message_is_sent_without_errors() -> None:
     reply, _ = await ask(SAID, asked=request(user("x" * 2_000_000)))
     assert reply.text == "hello"

@@ -1,4 +1,4 @@
-"""Web pages over a real connection: limits, redirects, and addresses that must not be reached."""
+"""Web pages over a real connection: limits, redirects, and forbidden addresses."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def test_a_page_is_fetched_with_its_type_and_without_cookies_or_keys() -> 
     assert f"Host: localhost:{server.port}\r\n" in head
 
 
-async def test_an_endless_page_ends_at_the_limit() -> None:
+async def test_an_endless_page_is_cut_at_the_limit() -> None:
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
     async with page_server({"/": head + ENDLESS}) as server:
         address = web_address(f"http://localhost:{server.port}/")
@@ -46,7 +46,7 @@ async def test_compressed_bytes_count_after_unpacking() -> None:
     assert (len(found.body), found.is_cut) == (PAGE_B, True)
 
 
-async def test_redirects_on_one_host_are_followed_and_others_are_given_back() -> None:
+async def test_redirects_within_one_host_are_followed_and_others_are_returned() -> None:
     pages = {
         "/1": moved("/2"),
         "/2": page("there"),
@@ -80,7 +80,7 @@ async def test_redirects_on_one_host_are_followed_and_others_are_given_back() ->
     "number",
     ["127.0.0.1", "10.0.0.1", "192.168.1.1", "169.254.169.254", "::1", "fd00::1", "0.0.0.0"],  # noqa: S104
 )
-async def test_a_name_that_leads_to_this_machine_or_network_is_refused(number: str) -> None:
+async def test_a_name_that_resolves_to_this_machine_or_network_is_refused(number: str) -> None:
     asked: list[HostPort] = []
 
     async def resolve(place: HostPort) -> Sequence[Address]:
@@ -93,7 +93,7 @@ async def test_a_name_that_leads_to_this_machine_or_network_is_refused(number: s
     assert asked == [HostPort("evil.example", 443)], "resolved once, and then never again"
 
 
-def test_a_name_of_the_settings_may_lead_to_the_users_network_but_not_further() -> None:
+def test_a_host_in_the_settings_may_be_in_the_users_network_but_not_on_this_machine() -> None:
     wiki = web_address("https://wiki.example/")
     reached = {
         number: may_lead_to(wiki, ipaddress.ip_address(number), is_named=True)
@@ -103,7 +103,7 @@ def test_a_name_of_the_settings_may_lead_to_the_users_network_but_not_further() 
 
 
 @posix_only("openssl")
-async def test_the_certificate_has_to_be_that_of_the_named_host(tmp_path: Path) -> None:
+async def test_the_certificate_must_belong_to_the_named_host(tmp_path: Path) -> None:
     authority = Authority(tmp_path)
     own = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     own.load_cert_chain(*authority.sign("127.0.0.1"))
@@ -119,7 +119,7 @@ async def test_the_certificate_has_to_be_that_of_the_named_host(tmp_path: Path) 
             await WebPages().fetch(number, is_named=False)
 
 
-async def test_errors_of_the_server_are_told_in_plain_words() -> None:
+async def test_errors_of_the_server_are_reported_in_plain_words() -> None:
     async with page_server({"/broken": b"nonsense\r\n\r\n"}) as server:
         address = f"http://localhost:{server.port}"
         with pytest.raises(ToolError, match="answers 404 Not Found"):

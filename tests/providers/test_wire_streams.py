@@ -1,4 +1,4 @@
-"""The streams of ``wire_streams.toml``: what each API documents, through the real client."""
+"""The documented streams of each API (``wire_streams.toml``), read by the real client."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ async def test_each_documented_stream_gives_the_expected_reply(stream: dict[str,
 
 
 def sent_back(reply: Reply, dialect: Dialect) -> list[dict[str, Any]]:
-    """The reasoning in the request that follows the reply."""
+    """Return the reasoning in the request that follows the reply."""
     talk = with_reply(EMPTY, reply, turn=1)
     body = chat_body(msgspec.structs.replace(ASKED, messages=talk.messages), dialect)
     if dialect.wire == "responses":
@@ -105,7 +105,7 @@ STOPS = {
 
 
 @pytest.mark.parametrize("reason", STOPS)
-async def test_each_stop_reason_of_messages_has_its_meaning(reason: str) -> None:
+async def test_each_stop_reason_of_the_messages_api_has_its_meaning(reason: str) -> None:
     events = [
         {"type": "message_start", "message": {"usage": {"input_tokens": 9, "output_tokens": 1}}},
         {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "x"}},
@@ -147,7 +147,7 @@ SEALS: dict[WireName, str] = {
 async def test_unreadable_encrypted_reasoning_is_left_out_and_the_model_continues_thinking(
     wire: WireName,
 ) -> None:
-    """As in openai/codex#8145: a session that continued at another deployment."""
+    """The session continues at another deployment, as in openai/codex#8145."""
     stream = next(one for one in STREAMS if one["wire"] == wire and one.get("back"))
     refused = json.dumps({"error": {"message": SEALS[wire], "type": "invalid_request_error"}})
     script = (script_of(stream), answer(400, refused), script_of(stream))

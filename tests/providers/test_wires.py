@@ -1,4 +1,4 @@
-"""The three wires: the same reply through each, whatever breaks on the way."""
+"""The three APIs give the same reply, also after faults."""
 
 from __future__ import annotations
 
@@ -69,12 +69,12 @@ async def asked(wire: WireName, *steps: bytes, **settings: Any) -> tuple[Reply, 
 
 
 @each_wire
-async def test_a_reply_is_the_same_through_each_wire(wire: WireName) -> None:
+async def test_a_reply_is_the_same_through_each_api(wire: WireName) -> None:
     reply, told = await asked(wire, *STREAMS[wire](PARTS, ""))
     assert (reply.text, reply.calls, reply.finish) == ("I read it.", CALLS, "tool_calls")
     assert reply.thinking == "Look at é the file 🎉.And the other."
     assert msgspec.structs.replace(reply.usage, thinking=0) == SPENT
-    assert bool(reply.usage.thinking) == (wire == "responses")  # which alone counts it
+    assert bool(reply.usage.thinking) == (wire == "responses")  # only this API counts thinking
     texts = [one.text for one in told if isinstance(one, TextDelta)]
     assert "".join(texts) == "I read it."
     assert [one.name for one in told if isinstance(one, CallStarted)] == ["read_file", "glob"]
@@ -92,7 +92,7 @@ async def test_a_reply_at_its_limit_has_no_calls(wire: WireName) -> None:
 
 
 @each_wire
-async def test_any_split_of_the_bytes_gives_the_same_reply(wire: WireName) -> None:
+async def test_any_split_of_a_streams_bytes_gives_the_same_reply(wire: WireName) -> None:
     stream = b"".join(STREAMS[wire](PARTS, ""))
     whole, _ = await asked(wire, stream)
     for size in (1, 2, 3, 7, 64, 1_000):
@@ -110,7 +110,7 @@ async def test_a_stream_cut_anywhere_runs_no_call(wire: WireName) -> None:
             try:
                 reply = await provider.complete(ASKED, lambda _: None)
             except ProviderError:
-                continue  # nothing that could be kept
+                continue  # there was no part that could be kept
             said_all = n_events >= len(events) - (2 if wire == "chat" else 1)
             assert reply.calls == () or (said_all and reply.calls == CALLS)
             assert reply.calls or reply.finish == "incomplete"
@@ -135,7 +135,7 @@ FAULTS = ("none", "cut", "odd", "garbage", "twice", "swapped", "lost", "error")
 
 
 def faulty(wire: WireName, events: list[bytes], fault: str, data: st.DataObject) -> list[bytes]:
-    """The events of a stream with one fault among them."""
+    """Return the events of a stream, with one fault inserted."""
     at = data.draw(st.integers(0, len(events) - (1 if wire != "chat" else 2)))
     match fault:
         case "odd":
@@ -194,7 +194,7 @@ def test_a_broken_stream_invents_no_call_and_the_next_reply_is_complete(
     found, after = asyncio.run(run())
     assert (after.text, after.calls) == ("I read it.", CALLS)
     if not isinstance(found, Reply) or fault in {"odd", "swapped", "lost", "twice"}:
-        return  # another reply than was meant, but nothing else than a reply or our own error
+        return  # the result is a different reply, or one of Indwell's errors
     whole = _blank_lines(wire, parts)
     calls = tuple(
         ToolCall(one.id, one.name, "".join(one.pieces) or "{}")
@@ -204,12 +204,12 @@ def test_a_broken_stream_invents_no_call_and_the_next_reply_is_complete(
     assert whole.startswith(found.text)
     if found.finish == "incomplete":
         assert (fault != "none", found.calls) == (True, ())
-    else:  # it was whole before anything broke
+    else:  # the reply was complete before the fault
         assert (found.text, found.calls) == (whole, calls)
 
 
 def _blank_lines(wire: WireName, parts: tuple[Part, ...]) -> str:
-    """The text that the parts mean: a blank line separates texts that do not belong together."""
+    """Return the text of the parts, with blank lines between separate texts."""
     text, before = "", -1
     for place, one in enumerate(parts):
         if not isinstance(one, Said):
@@ -299,7 +299,7 @@ WHOLE: dict[WireName, dict[str, Any]] = {
 
 
 @each_wire
-async def test_a_whole_answer_in_place_of_a_stream_is_a_reply(wire: WireName) -> None:
+async def test_a_whole_answer_in_place_of_a_stream_is_accepted(wire: WireName) -> None:
     script = answer(200, json.dumps(WHOLE[wire]))
     reply, _ = await ask(script, dialect=Dialect(wire=wire))
     assert reply == Reply("hello", usage=Usage(input=10, output=2))
@@ -316,7 +316,7 @@ REQUEST = request(
 
 
 async def conversation(wire: WireName, model: str = "claude-opus-4-6") -> Conversation:
-    """A conversation after a reply with two calls, and their results."""
+    """Return a conversation after a reply with two calls and their results."""
     dialect = Dialect(wire=wire)
     asked_for = msgspec.structs.replace(REQUEST, model=model)
     stream = played(*STREAMS[wire](PARTS, ""))
@@ -332,12 +332,12 @@ def empty(model: str) -> Conversation:
 
 
 def body(talk: Conversation, dialect: Dialect, model: str = "claude-opus-4-6") -> dict[str, Any]:
-    """The body of the next request."""
+    """Return the body of the next request."""
     sent = msgspec.structs.replace(REQUEST, messages=talk.messages, model=model)
     return chat_body(sent, dialect)
 
 
-async def test_the_responses_wire_sends_reasoning_before_the_items_that_followed() -> None:
+async def test_the_responses_api_is_sent_reasoning_before_the_items_that_followed() -> None:
     items = body(await conversation("responses"), Dialect(wire="responses"))["input"]
     kinds = [item["type"] for item in items]
     assert kinds == [
@@ -393,7 +393,7 @@ async def test_the_messages_api_is_sent_its_thinking_unchanged_with_the_signatur
 async def test_a_conversation_can_change_to_another_api_in_the_middle(
     made_by: WireName, sent_over: WireName, model: str
 ) -> None:
-    """Text, calls and results stay; a seal is read only by the wire and model that made it."""
+    """Text, calls and results stay; only the API and model that sealed reasoning can read it."""
     talk = await conversation(made_by)
     raw = json.dumps(body(talk, Dialect(wire=sent_over), model))
     for part in ("I read it.", "call_a", "call_b", "a.py", "fix it"):
@@ -466,7 +466,7 @@ EFFORT = [
 
 
 @pytest.mark.parametrize(("wire", "model", "effort", "fields"), EFFORT)
-def test_each_wire_has_its_own_form_of_the_effort(
+def test_each_api_has_its_own_form_of_the_effort(
     wire: WireName, model: str, effort: Effort, fields: dict[str, Any]
 ) -> None:
     asked_for = msgspec.structs.replace(REQUEST, model=model, effort=effort, max_output=10_000)
@@ -486,7 +486,7 @@ SEALED = (
 @pytest.mark.parametrize(
     ("blocks", "thinks"),
     [
-        ((use(),), False),  # another model, or an effort that was set later
+        ((use(),), False),  # a different model answered, or the effort was set later
         ((Thinking("hm", meta(), SEALED), use()), True),
         ((Thinking("hm", meta(), SEALED.replace("4-5", "4")), use()), False),
     ],
@@ -495,7 +495,7 @@ def test_a_model_with_a_thinking_budget_thinks_only_in_turns_that_began_with_thi
     blocks: tuple[Any, ...],
     thinks: bool,  # noqa: FBT001 - a parameter of the test
 ) -> None:
-    """Or the endpoint refuses the request (anomalyco/opencode#3077)."""
+    """Otherwise the endpoint refuses the request (anomalyco/opencode#3077)."""
     going_on = (user("go"), assistant(*blocks), user(result("x")), assistant(use(id_="c2")))
     in_the_turn = (*going_on, user(result("y", id_="c2")))
     for said, expected in (
@@ -515,7 +515,7 @@ RESPONSES_ONLY = (
 
 
 @pytest.mark.parametrize("status", [400, 404])
-async def test_an_endpoint_that_requires_the_responses_wire_gets_responses_requests_afterwards(
+async def test_an_endpoint_that_requires_the_responses_api_gets_it_from_then_on(
     status: int,
 ) -> None:
     stream = played(*STREAMS["responses"](PARTS, ""))

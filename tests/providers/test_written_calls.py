@@ -1,4 +1,4 @@
-"""Calls that models write as text: which are read, and which stay text."""
+"""Tool calls that models write as text: some are read as calls, others stay text."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_text_that_only_resembles_a_call_stays_text(case) -> None:
     assert is_attempt(case["text"], TOOLS) == case.get("attempt", False)
 
 
-def test_both_sample_sets_have_the_same_size() -> None:
+def test_the_samples_of_calls_and_of_text_are_equally_many() -> None:
     assert (len(DATA["calls"]), len(DATA["others"])) == (40, 40)
 
 

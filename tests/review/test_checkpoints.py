@@ -1,4 +1,4 @@
-"""Changes of a command in the workspace are in the ledger, and can be reverted byte for byte."""
+"""Changes by a command in the workspace are recorded, and can be reverted byte for byte."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from support.platforms import posix_only
 
 
 def read_in(look: FolderLook) -> list[str]:
-    """The files of a look that are read."""
+    """Return the files that a scan has read."""
     return [f"{at}/{name}".lstrip("/") for at, one in look.kept.items() for name in one.digests]
 
 
 ME = Actor("s1", 1)
-LONG_S = 60.0  # time enough to read all files, however slow the machine is
+LONG_S = 60.0  # seconds; enough to read all files on a slow machine
 LATIN = "grün ist schön, natürlich auch für ältere Häuser\r\n".encode("latin-1")
 
 
@@ -40,7 +40,7 @@ def as_it_is(text: str) -> str:
 
 
 class Room:
-    """A folder, its ledger, and a coverage; ``told`` has the messages to the user."""
+    """A folder with a ledger and recorded commands; ``told`` has the messages to the user."""
 
     def __init__(self, folder: Path, ledger: ReviewLedger, files: Mapping[str, bytes]) -> None:
         self.root = folder / "work"
@@ -74,7 +74,7 @@ class Room:
         return {one.relative_to(self.root).as_posix(): one.read_bytes() for one in found}
 
     async def run(self, command: Callable[[], object], *, accepted: bool = False) -> None:
-        """Do it as a command of the agent would."""
+        """Run ``command`` as a command of the agent."""
         async with self.coverage.around(
             ME, "call", accepted=lambda: accepted, tell=self.told.append
         ):
@@ -111,7 +111,7 @@ async def test_changes_by_a_command_are_reviewed_and_reverted_byte_for_byte(tmp_
         room.put("a.txt", b"\xef\xbb\xbfone\r\n2\rthree")
         (room.root / "gone.txt").unlink()
         room.put("data.bin", b"\0\1\2\3")
-        room.put("wide.txt", b"x = 1\n")  # another encoding: no lines can bring that back
+        room.put("wide.txt", b"x = 1\n")  # a different encoding, which lines cannot restore
         room.put("same.txt", b"same\n")
         room.put("new/made.txt", b"made\n")
         room.put("new/made.bin", b"\0")
@@ -192,7 +192,7 @@ async def test_a_folder_that_becomes_a_cache_is_not_taken_for_removed(tmp_path) 
     assert room.kinds() == {"src/CACHEDIR.TAG": ["create"], "src/a.py": ["change"]}
 
 
-async def test_the_bytes_of_secret_files_are_never_kept(tmp_path) -> None:
+async def test_the_bytes_of_secret_files_are_never_stored(tmp_path) -> None:
     room = await room_in(tmp_path, __env=b"KEY=hunter2\n", keys__bin=b"\0hunter2")
     room.secret = [str(room.root / ".env")]
     room.coverage = room.covering(lambda text: text.replace("hunter2", "[secret]"))
@@ -210,7 +210,7 @@ async def test_the_bytes_of_secret_files_are_never_kept(tmp_path) -> None:
 
 
 @posix_only("symlinks")
-async def test_uncovered_changes_are_reported_once(tmp_path) -> None:
+async def test_changes_that_cannot_be_recorded_are_reported_once(tmp_path) -> None:
     room = await room_in(tmp_path, a__txt=b"a\n")
     (room.root / "link").symlink_to("a.txt")
 
@@ -226,7 +226,7 @@ async def test_uncovered_changes_are_reported_once(tmp_path) -> None:
     assert "a command changed 'link', 'other'; no older text is kept" in room.told[0]
 
 
-async def test_a_command_that_changes_many_files_creates_no_review_for_each_file(tmp_path) -> None:
+async def test_the_changes_of_a_command_that_changes_many_files_count_as_accepted(tmp_path) -> None:
     room = await room_in(tmp_path)
 
     def command() -> None:
@@ -266,7 +266,7 @@ async def test_text_saved_or_typed_by_the_user_during_a_command_belongs_to_the_u
     for path, text in ((paths["saved"], "new\n"), (paths["typed"], "b and mine\n")):
         room.ledger.sync(path, text)
     assert room.kinds() == {}
-    room.ledger.sync(paths["shown"], "new\n")  # the editor reloads the command's text
+    room.ledger.sync(paths["shown"], "new\n")  # the editor reloads the text that the command wrote
     assert room.kinds() == {"shown.txt": ["change"]}
 
 
@@ -283,7 +283,7 @@ async def test_text_that_an_editor_reloads_during_a_command_belongs_to_the_agent
     room.coverage = room.covering()
     async with room.coverage.around(ME, "call", accepted=lambda: False, tell=room.told.append):
         room.put("a.txt", b"1\n2\n")
-        room.ledger.sync(path, "1\n2\n")  # as the editor's change comes in
+        room.ledger.sync(path, "1\n2\n")  # the editor reports its new text
     assert [one.new for one in room.ledger.hunks(path)] == [("2\n",)]
 
 
@@ -303,7 +303,7 @@ async def test_a_revert_restores_an_open_file_that_a_command_removed(tmp_path) -
     assert room.files == {"a.txt": b"a\r\n"}
 
 
-async def test_changes_of_a_stopped_command_are_covered(tmp_path) -> None:
+async def test_changes_of_a_stopped_command_are_recorded(tmp_path) -> None:
     room = await room_in(tmp_path, a__txt=b"a\n")
     begun = asyncio.Event()
 
@@ -324,7 +324,7 @@ async def test_changes_of_a_stopped_command_are_covered(tmp_path) -> None:
     assert room.kinds() == {"a.txt": ["change"]}
 
 
-async def test_changes_of_a_failed_command_are_covered(tmp_path) -> None:
+async def test_changes_of_a_failed_command_are_recorded(tmp_path) -> None:
     room = await room_in(tmp_path, a__txt=b"a\n")
 
     def command() -> None:
@@ -336,7 +336,7 @@ async def test_changes_of_a_failed_command_are_covered(tmp_path) -> None:
     assert room.kinds() == {"a.txt": ["change"]}
 
 
-def test_a_change_within_one_tick_of_the_clock_is_seen(tmp_path) -> None:
+def test_a_change_within_one_tick_of_the_clock_is_detected(tmp_path) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(b"old")
     lookout = Lookout(tmp_path, Bodies(), lambda: ())
@@ -371,13 +371,14 @@ def test_a_later_scan_reads_only_changed_files(tmp_path) -> None:
 
 
 def test_a_scan_compares_only_files_in_changed_folders(tmp_path) -> None:
-    """In a workspace of very many files nothing else is worth a command's waiting."""
+    """In a workspace with very many files, comparing all files would take too long."""
     for folder in "abc":
         (tmp_path / folder).mkdir()
         for number in range(20):
             (tmp_path / folder / f"{number}.txt").write_bytes(b"text %d" % number)
     (tmp_path / "b" / "link").symlink_to("0.txt")
-    n_links = len([one for one in (tmp_path / "b").iterdir() if one.is_symlink()])  # Wine: none
+    # Wine creates no links.
+    n_links = len([one for one in (tmp_path / "b").iterdir() if one.is_symlink()])
     later = time.time_ns() + 10_000_000_000
     lookout = Lookout(tmp_path, Bodies(), lambda: (), clock_ns=lambda: later, ahead_s=LONG_S)
     first = lookout.before()
@@ -389,16 +390,17 @@ def test_a_scan_compares_only_files_in_changed_folders(tmp_path) -> None:
     (change,) = lookout.after(again).changes
     assert (change.at, change.before, change.after) == ("a/3.txt", b"text 3", b"another text")
     third = lookout.before()
-    assert (third.n_compared, len(read_in(third))) == (0, 60)  # `after` has read the changed one
+    assert (third.n_compared, len(read_in(third))) == (0, 60)  # `after` has read the changed file
     (tmp_path / "a" / "4.txt").write_bytes(b"by the user")
     assert lookout.before().n_compared == 20
 
 
 def test_a_recently_scanned_file_is_not_read_again_before_the_command(tmp_path) -> None:
-    """Where the clock of the disk is fine enough, a second change would show."""
+    """If the clock of the disk is fine enough, a second change would be visible."""
     path = tmp_path / "a.txt"
     path.write_bytes(b"old")
-    while path.stat().st_ctime_ns % 1_000_000 == 0:  # once in a million, or on a coarse disk
+    # True once in a million times, or on a disk with a coarse clock.
+    while path.stat().st_ctime_ns % 1_000_000 == 0:
         path.write_bytes(b"old")
         if path.stat().st_mtime_ns % 1_000_000_000 == 0:
             pytest.skip("this disk counts time in seconds")
@@ -408,7 +410,7 @@ def test_a_recently_scanned_file_is_not_read_again_before_the_command(tmp_path) 
 
 
 def test_two_parallel_commands_each_have_their_own_snapshot(tmp_path) -> None:
-    """What the end of one command reads anew is not what stood there before the other."""
+    """Files read at the end of one command do not replace the snapshot of the other command."""
     (tmp_path / "a.txt").write_bytes(b"first")
     later = time.time_ns() + 10_000_000_000
     lookout = Lookout(tmp_path, Bodies(), lambda: (), clock_ns=lambda: later)
@@ -444,14 +446,14 @@ async def test_a_command_ends_the_scan_ahead_and_no_further_scan_starts(tmp_path
 
 
 def test_files_not_read_before_a_command_are_read_while_it_runs(tmp_path) -> None:
-    """No command waits for the first look at a large folder, and what it changes is covered."""
+    """No command waits for the first scan of a large folder, and its changes are still recorded."""
     for number in range(20):
         (tmp_path / f"{number}.txt").write_bytes(b"old")
     later = time.time_ns() + 10_000_000_000
     lookout = Lookout(tmp_path, Bodies(), lambda: (), clock_ns=lambda: later, ahead_s=0)
     look = lookout.before()
     assert len(look.waiting) == 20
-    (tmp_path / "1.txt").write_bytes(b"new")  # before anybody read it
+    (tmp_path / "1.txt").write_bytes(b"new")  # before the file was read
     lookout.read_on(look)
     (tmp_path / "2.txt").write_bytes(b"new")
     seen = lookout.after(look)
@@ -471,14 +473,14 @@ def test_reading_files_during_a_command_ends_with_the_command(tmp_path) -> None:
 
 
 def test_a_file_that_changed_a_moment_ago_is_read_before_the_command(tmp_path) -> None:
-    """Beside it, a second change within a tick of the clock would look the same."""
+    """Otherwise, a second change within one tick of the clock would not be visible."""
     (tmp_path / "a.txt").write_bytes(b"old")
     just_now = (tmp_path / "a.txt").stat().st_ctime_ns + 1
     look = Lookout(tmp_path, Bodies(), lambda: (), clock_ns=lambda: just_now, ahead_s=0).before()
     assert (read_in(look), look.waiting) == (["a.txt"], ())
 
 
-def test_a_file_that_is_too_large_is_not_kept_and_is_reported(tmp_path) -> None:
+def test_a_too_large_file_is_not_stored_but_reported(tmp_path) -> None:
     (tmp_path / "large.txt").write_bytes(b"x" * 100)
     (tmp_path / "small.txt").write_bytes(b"x")
     lookout = Lookout(tmp_path, Bodies(), lambda: (), most_file_b=10)
@@ -490,7 +492,7 @@ def test_a_file_that_is_too_large_is_not_kept_and_is_reported(tmp_path) -> None:
     assert seen.lost == ("large.txt",)
 
 
-def test_beyond_the_file_limit_no_file_counts_as_new_or_removed(tmp_path) -> None:
+def test_above_the_file_limit_no_file_counts_as_new_or_removed(tmp_path) -> None:
     for folder in "abc":
         (tmp_path / folder).mkdir()
         for number in range(5):
@@ -502,7 +504,7 @@ def test_beyond_the_file_limit_no_file_counts_as_new_or_removed(tmp_path) -> Non
     assert (seen.changes, seen.lost, seen.is_whole) == ((), (), False)
 
 
-async def test_a_command_that_removes_the_whole_folder_is_reverted(tmp_path) -> None:
+async def test_the_removal_of_the_whole_folder_by_a_command_is_reverted(tmp_path) -> None:
     room = await room_in(tmp_path, a__txt=b"a\n")
     room.put("b/c.bin", b"\0c")
     before = room.files
@@ -529,7 +531,7 @@ def test_a_scan_does_not_follow_links_to_find_a_file(tmp_path) -> None:
     }
 
 
-def test_a_link_is_never_read_through(tmp_path) -> None:
+def test_a_link_is_never_followed_when_reading(tmp_path) -> None:
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "secret").write_bytes(b"hunter2")
     root = tmp_path / "work"

@@ -1,4 +1,4 @@
-"""Stretches of a command: cut by the steps of others, begun again behind each."""
+"""Recording stretches of a command end before steps of others, and begin again after them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from indwell.review.checkpoints.coverage import Beside
 
 
 class Stretches:
-    """Notes when a stretch begins and ends; the next one waits for ``ready``."""
+    """Records when a stretch begins and ends; the next stretch waits for ``ready``."""
 
     def __init__(self) -> None:
         self.said: list[str] = []
@@ -30,7 +30,7 @@ class Stretches:
         self.said.append("ends")
 
 
-async def test_a_step_lies_between_two_coverage_stretches() -> None:
+async def test_a_step_runs_between_two_recording_stretches() -> None:
     stretches, beside = Stretches(), Beside()
     await beside.begin(stretches.make)
     async with beside.aside(), beside.aside():
@@ -39,7 +39,7 @@ async def test_a_step_lies_between_two_coverage_stretches() -> None:
     assert stretches.said == ["begins", "ends", "step", "begins", "ends"]
 
 
-async def test_a_new_coverage_stretch_begins_after_a_cancelled_step() -> None:
+async def test_a_new_recording_stretch_begins_after_a_cancelled_step() -> None:
     stretches, beside = Stretches(), Beside()
     await beside.begin(stretches.make)
     reached = asyncio.Event()
@@ -63,7 +63,7 @@ async def test_a_new_coverage_stretch_begins_after_a_cancelled_step() -> None:
     assert stretches.said == ["begins", "ends", "begins", "ends"]
 
 
-async def test_no_coverage_stretch_begins_after_the_command_ended() -> None:
+async def test_no_recording_stretch_begins_after_the_command_ended() -> None:
     stretches, beside = Stretches(), Beside()
     await beside.begin(stretches.make)
     async with beside.aside():

@@ -67,7 +67,7 @@ async def test_a_verdict_is_reported_once_in_all_processes(tmp_path: Path) -> No
     assert two.untold(ACTOR.session) == ()
 
 
-async def test_two_processes_that_write_at_once_agree(tmp_path: Path) -> None:
+async def test_two_processes_that_write_at_once_have_the_same_ledger(tmp_path: Path) -> None:
     one = await ReviewLedger.open(tmp_path, [])
     two = await ReviewLedger.open(tmp_path, [])
     paths = [Path(f"/project/{n}.py") for n in range(8)]
@@ -120,14 +120,15 @@ async def test_damaged_lines_are_skipped_and_reported(tmp_path: Path) -> None:
     assert (await ReviewLedger.open(tmp_path, [])).n_pending == 0
 
 
-async def test_an_inconsistent_record_is_skipped_and_the_next_record_counts(
+async def test_an_inconsistent_record_is_skipped_and_the_next_record_is_used(
     tmp_path: Path,
 ) -> None:
     ledger = await ReviewLedger.open(tmp_path, [])
     await edit(ledger, "a\nB\nc\n")
     log = tmp_path / "changes.jsonl"
     lines = [line for line in log.read_bytes().split(b"\n") if line]
-    log.write_bytes(b"\n".join([lines[0], *lines[2:]]) + b"\n")  # without what began
+    # Without the record of the beginning.
+    log.write_bytes(b"\n".join([lines[0], *lines[2:]]) + b"\n")
     again = await ReviewLedger.open(tmp_path, [])
     assert again.n_pending == 0
     assert len(again.take_notices()) == 1
@@ -135,7 +136,7 @@ async def test_an_inconsistent_record_is_skipped_and_the_next_record_counts(
     assert [one.old for one in again.hunks(FILE)] == [("c\n",)]
 
 
-async def test_a_log_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
+async def test_a_log_of_a_newer_version_is_not_changed(tmp_path: Path) -> None:
     log = tmp_path / "changes.jsonl"
     text = json.dumps({"type": "started", "id": "x", "at": "2030-01-01T00:00:00+00:00"})
     log.write_bytes((text[:-1] + ', "format": 9}\n{"type":"unheard of"}\n').encode())
@@ -187,10 +188,11 @@ async def test_a_review_log_is_cleared_when_no_session_needs_the_log(tmp_path: P
         if not is_needed:
             await ledger.accept([ledger.hunks(FILE)[0].id])
         await ReviewLedger.open(folder, [], now=later)
-        assert (folder / "changes.jsonl").exists()  # pending; then: rewound it may be
+        # Kept because of pending changes, and then because of a possible rewind.
+        assert (folder / "changes.jsonl").exists()
     session.rmdir()
     await ReviewLedger.open(folder, [])
-    assert (folder / "changes.jsonl").exists()  # too soon
+    assert (folder / "changes.jsonl").exists()  # too early to delete the log
     again = await ReviewLedger.open(folder, [], now=later)
     assert not (folder / "changes.jsonl").exists()
     assert (list(folder.glob("bases/*")), again.known()) == ([], ())
@@ -209,7 +211,7 @@ async def test_an_unwritable_review_log_still_keeps_changes_in_memory(tmp_path: 
     assert any("cannot be stored" in one for one in ledger.take_notices())
 
 
-async def test_a_binary_or_too_large_change_is_one_opaque_hunk(tmp_path: Path) -> None:
+async def test_a_change_of_a_binary_or_too_large_file_is_one_opaque_hunk(tmp_path: Path) -> None:
     ledger = await ReviewLedger.open(tmp_path, [])
     big = "x" * LARGE + "\n"
     await edit(ledger, big + "y\n", before=big)
@@ -230,7 +232,9 @@ async def test_a_binary_or_too_large_change_is_one_opaque_hunk(tmp_path: Path) -
     assert ledger.n_pending == 0
 
 
-async def test_listeners_hear_of_each_change_and_of_the_end_of_a_write(tmp_path: Path) -> None:
+async def test_listeners_are_called_for_each_change_and_at_the_end_of_a_write(
+    tmp_path: Path,
+) -> None:
     ledger = await ReviewLedger.open(tmp_path, [])
     heard: list[int] = []
     forget = ledger.on_change(lambda: heard.append(ledger.n_pending))
@@ -277,14 +281,14 @@ async def test_files_outside_the_roots_are_not_shown(tmp_path: Path) -> None:
     assert ledger.known() == (FILE,)
 
 
-OF_SYSTEMS = [r"C:\\project\\a.py", "/project/a.py"]  # as JSON writes them
+OF_SYSTEMS = [r"C:\\project\\a.py", "/project/a.py"]  # in the form of JSON
 OTHER, OWN = reversed(OF_SYSTEMS) if sys.platform == "win32" else OF_SYSTEMS
 
 
-async def test_changes_of_another_system_are_reported_and_never_rejected_into_a_wrong_place(
+async def test_changes_of_another_system_are_reported_and_never_rejected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """There the recorded path means another file, or one below the current folder or drive."""
+    """On this system the recorded path would mean a different file."""
     monkeypatch.chdir(tmp_path)
     ledger = await ReviewLedger.open(tmp_path / "state", [])
     await edit(ledger, "a\nB\nc\n", path=Path(json.loads(f'"{OWN}"')))

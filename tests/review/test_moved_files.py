@@ -1,4 +1,4 @@
-"""Files and folders that the user renames: their pending changes move, too."""
+"""Pending changes of files and folders that the user renames move, too."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def _shown(ledger, path: Path) -> list[tuple[Path, str]]:
     return [(one.path, "".join(one.new)) for one in ledger.hunks(path)]
 
 
-async def test_a_moved_file_keeps_what_is_pending_in_all_processes_and_after_a_restart(
+async def test_a_moved_file_keeps_its_pending_changes_in_all_processes_and_after_a_restart(
     tmp_path,
 ) -> None:
     mine, theirs = await ledger_in(tmp_path), await ledger_in(tmp_path)
@@ -23,10 +23,10 @@ async def test_a_moved_file_keeps_what_is_pending_in_all_processes_and_after_a_r
     await theirs.refresh()
     heard: list[int] = []
     mine.on_change(lambda: heard.append(mine.n_pending))
-    mine.sync(OLD, None)  # as an editor closes it first
+    mine.sync(OLD, None)  # the editor first closes the old file
     assert not mine.hunks(OLD)
     await mine.moved(OLD, NEW)
-    await theirs.moved(OLD, NEW)  # its editor has seen it too
+    await theirs.moved(OLD, NEW)  # the other editor has also reported the move
     again = await ledger_in(tmp_path)
     for one in (mine, theirs, again):
         assert one.paths() == (NEW,)
@@ -35,7 +35,7 @@ async def test_a_moved_file_keeps_what_is_pending_in_all_processes_and_after_a_r
         assert one.take_notices() == ()
     assert heard[-1] == 1
 
-    # It is followed there, and judged there.
+    # The other process uses the new path, and records the verdict there.
     mine.sync(NEW, f"mine\n{AFTER}")
     (hunk,) = mine.hunks(NEW)
     plan = mine.rejection(NEW, [hunk.id])
@@ -47,14 +47,14 @@ async def test_a_moved_file_keeps_what_is_pending_in_all_processes_and_after_a_r
         await one.close()
 
 
-async def test_a_moved_folder_moves_the_changes_of_its_files_only(tmp_path) -> None:
+async def test_a_moved_folder_moves_only_the_changes_of_its_own_files(tmp_path) -> None:
     ledger = await ledger_in(tmp_path)
     near = Path("/project/older/a.py")
     for path in (OLD, near, OLD.with_name("b.py")):
         await change(ledger, path, BEFORE, AFTER)
     await ledger.moved(OLD.parent, NEW.parent)
     assert set(ledger.paths()) == {NEW, near, NEW.with_name("b.py")}
-    await ledger.moved(NEW.parent, OLD.parent)  # an undo of it
+    await ledger.moved(NEW.parent, OLD.parent)  # the user undoes the move
     assert set(ledger.paths()) == {OLD, near, OLD.with_name("b.py")}
     await ledger.moved(Path("/project/nothing"), NEW)
     assert ledger.n_pending == 3

@@ -1,4 +1,4 @@
-"""Files of odd encodings and line ends keep every byte outside the edit, whatever is decided."""
+"""Files with unusual encodings and line ends keep every byte outside of an edit."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from support.ledgers import ledger_in
 from support.odd_files import odd_files, through_review
 from support.platforms import posix_only
 
-NUMBER = 40  # ``tests/faults/odd_files.py`` goes through 1,000, open and closed
+NUMBER = 40  # ``tests/faults/odd_files.py`` tests 1,000 files, open and closed
 
 
 @posix_only("slow")

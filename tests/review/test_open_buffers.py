@@ -1,4 +1,4 @@
-"""Commands under buffers that do not show what they wrote: nothing of it is left unsaid."""
+"""Changes by commands to files whose editor buffer still has the old text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from support.near_editor import NearEditor
 
 
 class Room:
-    """An editor that has one file open; ``told`` has the messages to the user."""
+    """An editor with one open file; ``told`` has the messages to the user."""
 
     def __init__(self, root: Path, ledger: ReviewLedger) -> None:
         self.path = root / "a.txt"
@@ -31,7 +31,7 @@ class Room:
         )
 
     async def run(self) -> None:
-        """A command of the agent changes the file on disk; the editor does not load it."""
+        """Let a command change the file on disk, which the editor does not reload."""
         me = Actor("s1", 1)
         async with self.coverage.around(me, "c", accepted=lambda: False, tell=self.told.append):
             self.path.write_bytes(b"one\n2\n")
@@ -68,5 +68,5 @@ async def test_a_rewind_skips_and_names_a_file_whose_buffer_is_older_than_the_di
     assert "reload the file" in done.failed[0][1]
     assert room.path.read_bytes() == b"one\n2\n"
     assert (await rewind_files(room.ledger, room.editor.workspace, "s1", 1)).failed == ()
-    room.path.write_bytes(b"one\ntwo\n")  # another program reverted it on disk
+    room.path.write_bytes(b"one\ntwo\n")  # another program reverted the change on disk
     assert (await rewind_files(room.ledger, room.editor.workspace, "s1", 0)).failed == ()

@@ -1,4 +1,4 @@
-"""Another process that reads another text takes nothing from the one that holds the changes."""
+"""A process that sees an older text of a file does not revert another process's changes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TYPED = "# mine\n" + AFTER
 
 
 async def held(folder: Path) -> tuple[ReviewLedger, Path]:
-    """An editor's ledger, with a change that is in its buffer alone; the disk has ``BEFORE``."""
+    """Return an editor's ledger with a change only in the buffer; the disk has ``BEFORE``."""
     folder = folder.resolve()
     (folder / "work").mkdir()
     path = folder / "work" / "a.txt"
@@ -49,7 +49,7 @@ async def test_a_process_that_sees_only_the_disk_does_not_revert_unsaved_hunks_f
     other = await ledger_in(tmp_path.resolve(), path.parent)
     other.sync(path, BEFORE)
     other.sync(path, BEFORE + "\n")
-    other.sync(path, BEFORE)  # checked twice, with a change in between
+    other.sync(path, BEFORE)  # synced twice, with a change in between
     await other.close()
     assert other.hunks(path) == ()
     assert kinds(ledger) == ["started", "began", "finished"]
@@ -100,7 +100,8 @@ async def test_a_verdict_on_saved_text_leaves_unsaved_lines_pending(tmp_path) ->
     assert (await reject(other, workspace, Scope())).failed == ()
     assert path.read_text(encoding="utf-8") == BEFORE
     await ledger.refresh()
-    ledger.sync(path, "# mine\n" + AFTER)  # reloaded, or reverted by hand
+    # The editor reloads the file, or the user reverts by hand.
+    ledger.sync(path, "# mine\n" + AFTER)
     assert news(ledger, path) == [("2\n",)]
 
 
@@ -117,7 +118,7 @@ async def test_a_verdict_first_reads_the_changes_of_other_processes(tmp_path) ->
 
 
 class Window:
-    """An editor with ``text`` open, which hears what other processes judged."""
+    """An editor with ``text`` open, which is told about verdicts of other processes."""
 
     def __init__(self, path: Path, text: str) -> None:
         self.told: list[str] = []
@@ -129,7 +130,7 @@ class Window:
         )
 
     async def hear(self, ledger: ReviewLedger, *beside: Awaitable[None]) -> None:
-        """Hear, and wait until all is said that follows."""
+        """Read verdicts of other processes, and wait for all resulting messages."""
         await asyncio.gather(self._elsewhere.hear(ledger), *beside)
         await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()})
 
@@ -137,7 +138,7 @@ class Window:
         return self._path.read_text(encoding="utf-8") != document.text
 
 
-async def test_a_buffer_that_still_contains_text_reverted_elsewhere_is_named(tmp_path) -> None:
+async def test_a_buffer_with_text_that_was_reverted_elsewhere_is_reported(tmp_path) -> None:
     ledger, path = await held(tmp_path)
     path.write_bytes(AFTER.encode())
     window = Window(path, AFTER)
@@ -164,7 +165,7 @@ async def test_a_verdict_unsaved_in_another_editor_is_not_reported_as_on_disk(
     assert window.told == []
 
 
-async def test_a_file_that_was_accepted_elsewhere_is_not_named(tmp_path) -> None:
+async def test_a_file_that_was_accepted_elsewhere_is_not_reported(tmp_path) -> None:
     ledger, path = await held(tmp_path)
     window = Window(path, AFTER)
     other = await ledger_in(tmp_path.resolve(), path.parent)
@@ -175,8 +176,8 @@ async def test_a_file_that_was_accepted_elsewhere_is_not_named(tmp_path) -> None
     assert window.told == []
 
 
-async def test_a_file_that_the_editor_opens_while_the_log_is_read_is_not_named(tmp_path) -> None:
-    """After a reload, if ``git checkout`` reverted the change while no server ran."""
+async def test_a_file_that_the_editor_opens_while_the_log_is_read_is_not_reported(tmp_path) -> None:
+    """This happens after a restart, if ``git checkout`` reverted the change meanwhile."""
     _, path = await held(tmp_path)
     window = Window(path, BEFORE)
     reopened = await ledger_in(tmp_path.resolve(), path.parent)

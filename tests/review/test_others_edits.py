@@ -1,4 +1,4 @@
-"""Effects of other people's edits on the agent's lines: one example for each rule.
+"""Effects of edits by others on the agent's lines, with one example for each rule.
 
 Lines are written ``a b c``; a hunk reads ``line:old>new``, with ``!`` if the user touched it.
 """
@@ -25,7 +25,7 @@ def shown(ledger: PureLedger) -> str:
 
 
 def check(before: str, agent: str, now: str, hunks: str, rejected: str) -> None:
-    """``before``, what the agent made of it, what it reads now: hunks, and all rejected."""
+    """Check the hunks after edits by the agent and others, and the text after rejecting all."""
     for end in ENDS:
         ledger = PureLedger(text_of(before, end))
         for turn, words in enumerate(agent.split("/"), 1):
@@ -70,12 +70,12 @@ def test_a_replaced_line_is_paired_with_its_replacement() -> None:
     assert ledger.text == "a\nfirst(1, x)\nmine\nsecond(2)\nz\n"
 
 
-def test_lines_typed_beside_a_hunk_are_not_part_of_the_hunk() -> None:
+def test_lines_typed_next_to_a_hunk_are_not_part_of_the_hunk() -> None:
     check("a b z", "a B z", "a mine B z", "3:b>B", "a mine b z")
     check("a b z", "a B z", "a B mine z", "2:b>B", "a b mine z")
 
 
-def test_lines_of_the_agent_that_the_user_deleted_leave_the_hunk() -> None:
+def test_lines_of_the_agent_that_the_user_deleted_are_removed_from_the_hunk() -> None:
     check("a z", "a p q z", "a q z", "2:>q", "a z")
     check("a z", "a p q z", "a z", "", "a z")
 
@@ -85,12 +85,12 @@ def test_an_undo_in_the_editor_removes_the_hunk() -> None:
     check("a b c d e", "a B c D e", "a b c D e", "4:d>D", "a b c d e")
 
 
-def test_a_restored_part_leaves_the_hunk() -> None:
+def test_a_restored_part_is_removed_from_the_hunk() -> None:
     check("one two three", "one", "one two", "3:three>", "one two three")
     check("one two three z", "one z", "one three z", "2:two>", "one two three z")
 
 
-def test_a_line_that_is_restored_and_reformatted_leaves_the_hunk() -> None:
+def test_a_line_that_is_restored_and_reformatted_is_removed_from_the_hunk() -> None:
     ledger = PureLedger("a\nf(1,  2)\nz\n")
     ledger.agent(1, "a\nz\n")
     ledger.sync("a\nf(1, 2)\nz\n")
@@ -104,7 +104,7 @@ def test_a_typed_empty_line_does_not_count_as_a_removed_line_restored() -> None:
     assert [one.old for one in ledger.hunks()] == [("b\n", "\n", "c\n")]
 
 
-def test_a_formatter_keeps_hunks() -> None:
+def test_a_formatter_does_not_remove_hunks() -> None:
     ledger = PureLedger("a\nf(1,2)\nz\n")
     ledger.agent(1, "a\nf(1,2,3)\nnew( x )\nz\n")
     ledger.sync("a\nf(1, 2, 3)\nnew(\n    x\n)\nz\n")

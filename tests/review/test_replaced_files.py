@@ -32,7 +32,7 @@ def _dangling(path: Path) -> None:
 
 
 def _standing(path: Path) -> tuple[int, int, int]:
-    """What is there; when it was last read does not matter."""
+    """Return the state of a path without its access time."""
     found = path.lstat()
     return found.st_ino, found.st_mode, found.st_mtime_ns
 
@@ -91,7 +91,7 @@ async def test_a_verdict_changes_no_file_through_a_folder_replaced_by_a_link(
 
 
 class _Typist(NotingDoor):
-    """Types while it is asked, and then lets the old lines be restored."""
+    """An editor in which the user types during the question, and then allows the change."""
 
     def __init__(self, path: Path, typed: str) -> None:
         super().__init__()

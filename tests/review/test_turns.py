@@ -1,4 +1,4 @@
-"""Two turns in one file, files that were made and removed, rewinding: one example a rule."""
+"""Changes of two turns, created and removed files, and rewinds, with one example per rule."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ def test_changes_that_an_editor_adds_to_an_edit_belong_to_the_user() -> None:
     assert [(one.old, one.new) for one in ledger.hunks()] == [(("b\n",), ("B\n",))]
 
 
-def test_of_an_unfinished_edit_only_the_written_part_counts() -> None:
+def test_only_the_written_part_of_an_unfinished_edit_counts() -> None:
     ledger = PureLedger("a\nb\n")
     ledger.begins(1, "a\nB\nC\n")
     again = ledger.reloaded()

@@ -1,4 +1,4 @@
-"""Two ledgers of one workspace, as two processes have them, with a third one that reads it all."""
+"""Two processes with ledgers of one workspace, and a third that reads the whole log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands of two sessions in one folder: they take turns, and each is credited with its own."""
+"""Commands of two sessions in one folder take turns, so that each session gets its own changes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PATIENCE_S = 60
 
 
 class OpenSession:
-    """A session of the folder, as far as review goes: it runs commands that write one file."""
+    """A session of the folder that runs commands, each of which writes one file."""
 
     def __init__(self, name: str, workspace: DiskWorkspace, ledger: ReviewLedger) -> None:
         self.actor = Actor(name, 1)
@@ -40,7 +40,7 @@ class OpenSession:
         (self.root / file).write_bytes(f"{self.actor.session}\n".encode())
 
     async def command(self, file: str, began: asyncio.Event, end: asyncio.Event) -> None:
-        """Write before ``end`` is set, and after it."""
+        """Run a command that writes before and after ``end`` is set."""
         around = self.coverage.around(self.actor, file, accepted=lambda: False, tell=self.tell)
         async with self.coverage.turn(self.actor.session, self.tell), around:
             began.set()
@@ -146,8 +146,8 @@ async def test_a_background_command_holds_the_folder_between_turns_until_it_has_
         first.write("between-turns")
         waiting = asyncio.create_task(second.command("b", began, end))
         await second.told.wait()
-        await first.begin_beside()  # its next turn
-        await first.command("a", asyncio.Event(), end)  # the session itself goes on
+        await first.begin_beside()  # the first session's next turn begins
+        await first.command("a", asyncio.Event(), end)  # the session itself can run commands
         assert not began.is_set()
         await first.coverage.end_beside(runs_on=False)
         await waiting
@@ -173,7 +173,7 @@ async def test_closing_a_session_lets_waiting_sessions_continue(tmp_path: Path) 
 def test_only_one_session_at_a_time_holds_the_folder_and_every_session_gets_a_turn(
     steps: list[tuple[str, bool]],
 ) -> None:
-    """``steps``: who asks next, and whether the oldest hold ends before."""
+    """Each step has the session that asks next, and whether the oldest hold ends first."""
 
     async def run() -> None:
         order = CommandOrder()

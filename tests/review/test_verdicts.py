@@ -21,7 +21,7 @@ AFTER = "one\r\nTWO\r\nthree\r\nfour\r\nFIVE"
 
 
 class Room:
-    """A folder with one file that the agent has changed in two places."""
+    """A folder with one file in which the agent has changed two places."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder.resolve()
@@ -40,7 +40,7 @@ class Room:
         return self
 
     async def edit(self, path: Path, text: str, actor: Actor | None = None) -> None:
-        """The agent's edit, as its tools make it."""
+        """Edit a file as the agent's tools do."""
         base = await self.workspace.read(path) if path.exists() else None
         await self.workspace.write(path, base, text, label="edit")
         before = None if base is None else base.text
@@ -120,7 +120,7 @@ async def test_a_created_file_with_a_line_by_the_user_is_not_removed(room: Room)
 
 
 class Moving(DiskWorkspace):
-    """The user types right before each write, a few times."""
+    """A workspace in which the user types right before each of the first writes."""
 
     n_left = 0
 
@@ -147,7 +147,7 @@ async def test_the_rejection_of_a_changing_file_is_planned_again_three_times(roo
 
 
 class Refusing(DiskWorkspace):
-    """One file refuses edits."""
+    """A workspace in which one file refuses edits."""
 
     refused = Path()
 
@@ -192,7 +192,7 @@ async def test_two_parallel_rejects_revert_each_hunk_once(room: Room) -> None:
     assert room.reads() == BEFORE
 
 
-async def test_a_stop_between_two_files_leaves_a_truthful_ledger(room: Room) -> None:
+async def test_after_a_stop_between_two_files_the_ledger_has_the_true_state(room: Room) -> None:
     other = room.root / "b.txt"
     other.write_bytes(b"b\n")
     await room.edit(other, "B\n")
@@ -211,7 +211,7 @@ async def test_a_stop_between_two_files_leaves_a_truthful_ledger(room: Room) -> 
     assert anew.paths() == (other,)
 
 
-async def test_a_rewind_takes_accepted_changes_too_and_leaves_other_sessions(room: Room) -> None:
+async def test_a_rewind_also_reverts_accepted_changes_but_not_other_sessions(room: Room) -> None:
     await accept(room.ledger, room.workspace, Scope())
     await room.edit(room.path, AFTER.replace("one", "ONE"), Actor("s1", 2))
     await room.edit(room.path, room.reads().replace("four", "4"), Actor("other", 1))
@@ -241,7 +241,7 @@ async def test_an_interrupted_rewind_is_finished_by_the_next_rewind(room: Room) 
 
     with pytest.raises(KeyboardInterrupt):
         await rewind_files(room.ledger, room.workspace, "s1", 0, on_file=die)
-    anew = await ledger_in(room.folder, room.root)  # as a process that begins after a kill
+    anew = await ledger_in(room.folder, room.root)  # a new process after a kill
     plans = await planned_rewind(anew, room.workspace, "s1", 0)
     assert [one.path for one in plans] == paths[1:]
     await rewind_files(anew, room.workspace, "s1", 0)
@@ -250,7 +250,8 @@ async def test_an_interrupted_rewind_is_finished_by_the_next_rewind(room: Room) 
 
 
 async def test_a_kill_between_a_rejection_and_its_record_is_harmless(room: Room) -> None:
-    room.path.write_bytes(BEFORE.encode())  # taken back, and killed before that was written down
+    # The file was reverted, but the process was killed before recording this.
+    room.path.write_bytes(BEFORE.encode())
     anew = await ledger_in(room.folder, room.root)
     assert await planned_rewind(anew, room.workspace, "s1", 0) == ()
     done = await reject(anew, room.workspace, Scope())

@@ -1,4 +1,4 @@
-"""Random lives of a file against a ledger by hand, one object a line."""
+"""Random histories of a file, compared with a simple model that has one object per line."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ class Life:
         self.past: list[ByLines] = []
         self.was_touched = False
         self.turn = 1
-        self.deleted: set[str] = set()  # of the agent; what comes back is the user's
+        # Lines of the agent that the user deleted; if they reappear, they belong to the user.
+        self.deleted: set[str] = set()
 
     def fresh(self, n: int) -> list[str]:
         lines = []
@@ -69,7 +70,7 @@ class Life:
         self.oracle.deletes(at, n_gone)
 
     def rewrites(self) -> None:
-        """Types into a line, which makes it the user's; the effect on a hunk is checked there."""
+        """Type into a line, which then belongs to the user."""
         n = len(self.oracle.visible)
         if not n:
             return
@@ -116,14 +117,14 @@ class Life:
             self.follow(self.ledger.text or "")
 
     def follow(self, text: str) -> None:
-        """Where lines stand beside what came back is the ledger's choice."""
+        """Adopt the ledger's order of lines next to restored lines, which the model cannot know."""
         known = {one.text: one for one in self.oracle.visible}
         lines = text.splitlines(keepends=True)
         if [one.text for one in self.oracle.visible] != lines and sorted(known) == sorted(lines):
             gone = [one for one in self.oracle.lines if one.is_gone]
             self.oracle.lines = [known[line] for line in lines]
             if gone:
-                self.was_touched = True  # where they stood is lost to the oracle
+                self.was_touched = True  # the model does not know the old place of these lines
         elif [one.text for one in self.oracle.visible] != lines:
             self.oracle = ByLines(lines)
             self.was_touched = True
@@ -135,7 +136,7 @@ class Life:
 
     def check(self) -> None:
         if self.ledger.sync(self.oracle.text):
-            self.was_touched = True  # typed the same as an undo gives: indistinguishable
+            self.was_touched = True  # the typed text equals the text after an undo
         weave = self.ledger.weave
         if NAME not in self.ledger.state.files:
             return
@@ -146,7 +147,7 @@ class Life:
             assert list(one.new) == lines[one.line - 1 : one.line - 1 + len(one.new)]
         self.was_touched = self.was_touched or any(one.is_touched for one in hunks)
         if self.was_touched:
-            return  # whose a line is then is a judgement, which ``test_others_edits`` tells
+            return  # the owner of such lines is ambiguous; ``test_others_edits`` tests these cases
         other = self.ledger.reloaded()
         other.reject([one.id for one in hunks])
         left = (other.text or "").splitlines(keepends=True)
@@ -162,7 +163,7 @@ def lives(seed: int, n_steps: int) -> None:
 
 
 @settings(max_examples=80, deadline=None)
-@example(522)  # words in place of a line that waits, one of the user's and one that was accepted
+@example(522)  # replaces a pending line, a line of the user and an accepted line
 @example(1163)
 @given(st.integers(0, 2**32))
 def test_random_histories_of_a_file_keep_typed_lines_and_revert_agent_lines(seed: int) -> None:

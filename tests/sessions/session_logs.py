@@ -57,7 +57,7 @@ def log_of(store: SessionStore, session: str) -> Path:
 
 
 async def write(path: Path, records: tuple[Record, ...]) -> None:
-    """Write records as the server does, and close."""
+    """Write records as the server does, and close the log."""
     writer = LogWriter(AppendLog(path))
     for record in records:
         writer.append(record)
@@ -127,4 +127,4 @@ records = st.one_of(
         words=_texts,
     ),
 )
-"""Any record whose text is text; lone surrogates have a test of their own."""
+"""Any record without lone surrogates, which have a separate test."""

@@ -29,7 +29,7 @@ def result(turn: int, id_: str, text: str, *, is_error: bool = False) -> Message
 
 
 def check(*records: Record) -> list[tuple[str, str, str]]:
-    """Id, end and ending of each act."""
+    """Return id, end and ending of each action."""
     return [(act.id, act.end, act.ending) for act in acts((TurnStartRecord(1, "go", AT), *records))]
 
 
@@ -103,7 +103,7 @@ def test_the_audit_includes_rewound_turns_with_their_results() -> None:
     ]
 
 
-def test_an_id_that_occurs_twice_in_a_turn_is_two_calls() -> None:
+def test_a_repeated_id_in_a_turn_counts_as_two_calls() -> None:
     found = check(
         decided(1, "c"),
         result(1, "c", "exit code 0"),
@@ -114,7 +114,7 @@ def test_an_id_that_occurs_twice_in_a_turn_is_two_calls() -> None:
 
 
 def test_the_audit_trail_marks_a_call_without_an_answer_as_not_run() -> None:
-    """After Ctrl-C the model is told of an unknown effect; there was none (U13)."""
+    """After Ctrl-C the model is told that the effect is unknown, though the call had none (U13)."""
     found = check(
         decided(1, "stopped", "ask"),
         result(1, "stopped", "[interrupted before it finished; …]", is_error=True),

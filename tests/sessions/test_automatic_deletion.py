@@ -46,7 +46,7 @@ def swept(
 async def session(
     state: Path, days_ago: float, *, dated: datetime | None = None, size_b: int = 0, close=True
 ):
-    """A session that began ``days_ago``, whose log has the time ``dated``."""
+    """Create a session that began ``days_ago``, with a log of the time ``dated``."""
     at = NOW - timedelta(days=days_ago)
     store = SessionStore(state, state / "work")
     name, writer = store.create(model="m", now=at)
@@ -75,7 +75,7 @@ async def test_a_log_with_a_wrong_modification_time_has_the_age_in_its_name(tmp_
     assert swept(tmp_path) == ()
 
 
-async def test_a_session_from_a_machine_without_a_clock_has_no_age(tmp_path) -> None:
+async def test_the_age_of_a_session_with_an_impossible_date_is_unknown(tmp_path) -> None:
     days = (NOW - datetime(1970, 1, 1, 5, tzinfo=UTC)).days
     name, _ = await session(tmp_path, days)
     await session(tmp_path, 0)
@@ -92,7 +92,7 @@ async def test_a_clock_that_jumps_forward_deletes_no_session(
         at = wrong + timedelta(minutes=minutes)
         ours, _ = await session(tmp_path, -4_000 - minutes / 1_440)
         assert swept(tmp_path, now=at, ours=ours) == ()
-    assert swept(tmp_path, now=NOW) == ()  # the clock is right again
+    assert swept(tmp_path, now=NOW) == ()  # with the right time again, no session is deleted
     assert set(names) <= set(session_ids(tmp_path))
     assert record_of(tmp_path).doubted == ""
 
@@ -117,7 +117,7 @@ def test_a_clock_jump_is_not_trusted_within_a_day(newest, now, seconds) -> None:
         if is_first and newest is not None and abs(now - newest) > LEAP:
             assert not sure
         if record.doubted:
-            newest = at  # the session that begins under that clock proves nothing
+            newest = at  # a session that began with the wrong clock is no evidence
             assert not sure
         is_first = False
 
@@ -140,7 +140,7 @@ async def test_an_open_session_and_the_callers_session_are_kept(tmp_path) -> Non
     await writer.close()
 
 
-async def test_the_oldest_sessions_are_deleted_until_the_rest_fits(tmp_path) -> None:
+async def test_the_oldest_sessions_are_deleted_until_the_size_limit_is_met(tmp_path) -> None:
     names = [(await session(tmp_path, days, size_b=100_000))[0] for days in (4, 3, 2, 1)]
     before_b = held_b(tmp_path)
     assert swept(tmp_path, RetentionLimits(most_b=before_b)) == ()
@@ -172,7 +172,7 @@ async def test_copies_of_the_users_files_are_deleted_by_age_and_last_to_free_spa
     assert sorted(path.name for path in undo.iterdir()) == ["c.old", "live.undo"]
 
 
-async def test_deleted_sessions_are_reported_once_and_stay_on_record(tmp_path) -> None:
+async def test_deleted_sessions_are_reported_once_and_stay_in_the_record(tmp_path) -> None:
     old, _ = await session(tmp_path, 31)
     await session(tmp_path, 0)
     assert swept(tmp_path) == (old,)
@@ -181,7 +181,7 @@ async def test_deleted_sessions_are_reported_once_and_stay_on_record(tmp_path) -
     assert [one.sessions for one in record_of(tmp_path).gone] == [(old,)]
 
 
-async def test_a_session_that_was_not_deleted_after_all_is_not_reported(tmp_path) -> None:
+async def test_a_session_whose_deletion_failed_is_not_reported(tmp_path) -> None:
     kept, _ = await session(tmp_path, 0)
     folder = tmp_path / FOLDER
     folder.mkdir()
@@ -190,8 +190,8 @@ async def test_a_session_that_was_not_deleted_after_all_is_not_reported(tmp_path
     assert take_untold(tmp_path) == ()
 
 
-async def test_old_sessions_are_deleted_although_the_record_cannot_be_written(tmp_path) -> None:
-    """Nothing can be written where a folder stands in the way of the record."""
+async def test_old_sessions_are_deleted_even_if_the_record_cannot_be_written(tmp_path) -> None:
+    """A folder in place of the record prevents writing the record."""
     old, _ = await session(tmp_path, 3, size_b=10_000)
     await session(tmp_path, 0)
     (tmp_path / FOLDER / "record.json" / "x").mkdir(parents=True)
@@ -243,7 +243,7 @@ async def test_a_kill_during_automatic_deletion_leaves_each_session_whole_or_del
         child.start()
         gate.wait()
         while len(session_ids(state)) > 30 - 7 * turn and child.is_alive():
-            pass  # until so many are gone, however fast that is
+            pass  # wait until this number of sessions is deleted
         os.kill(child.pid, signal.SIGKILL)
         child.join()
         left = session_ids(state)

@@ -1,4 +1,4 @@
-"""A log is a tree: after any rewinds it folds to what a tree of conversations would hold."""
+"""A log with any rewinds restores the same conversation as a tree of turns."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_later_rewind_can_return_to_earlier_rewound_turns() -> None:
     assert past_of(empty).prefix == PREFIX
 
 
-def test_only_existing_turns_can_be_named() -> None:
+def test_only_existing_turns_can_be_the_target_of_a_rewind() -> None:
     records = (*THREE, Rewound(1, "small", AT), *a_turn(4))
     assert words_of(up_to(records, 2)) == ["words 1", "reply 1", "words 2", "reply 2"]
     assert words_of(up_to(records, 4)) == ["words 1", "reply 1", "words 4", "reply 4"]
@@ -91,7 +91,7 @@ def test_a_rewind_of_a_compaction_restores_the_original_messages() -> None:
 
 @given(st.lists(st.none() | st.integers(0, 12), max_size=12))
 def test_a_log_with_any_rewinds_equals_a_model_built_as_a_tree(steps) -> None:
-    """None is one more turn; a number is a rewind to the end of that turn, if there is one."""
+    """In ``steps``, None adds a turn; a number rewinds to the end of that turn, if it exists."""
     records: list[Record] = [STARTED, PREFIX]
     tree: dict[int, list[str]] = {0: []}
     now: list[str] = []

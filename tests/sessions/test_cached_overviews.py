@@ -17,7 +17,7 @@ NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 
 class Opened:
-    """Counts how often logs are opened, as the interpreter tells."""
+    """Counts how often logs are opened, by audit events of the interpreter."""
 
     def __init__(self) -> None:
         self.counts: list[str] = []
@@ -69,7 +69,7 @@ async def test_a_list_reads_each_log_once(store, opened) -> None:
     assert [one.preview for one in first] == ["words 0", "words 1", "words 2"]
 
 
-async def test_a_log_that_grew_is_read_again(store) -> None:
+async def test_a_log_that_has_grown_is_read_again(store) -> None:
     name = await session(store)
     assert (store.overview(name).turns, store.overview(name).title) == (1, "hello")
     _, writer = store.resume(name, now=NOW)

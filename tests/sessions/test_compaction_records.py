@@ -1,4 +1,4 @@
-"""Compactions and repairs in a log: folded as they were made, and passed over where they cannot."""
+"""Compactions and repairs in a log are applied on restoring, or skipped if they do not fit."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_an_old_repair_record_without_splices_is_still_read() -> None:
     assert encode(Repaired("x", AT)) == old
 
 
-def test_a_repair_made_on_loading_is_recorded_and_loads_equally_the_next_time() -> None:
+def test_a_repair_on_loading_is_recorded_and_applied_at_the_next_loading() -> None:
     past = past_of((MessageRecord(model("no beginning"), AT), *SAID))
     assert past.messages[0].role == "user"
     assert past.splices

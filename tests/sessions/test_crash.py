@@ -1,4 +1,4 @@
-"""Kills, crash states and failing disks: the short forms of ``tests/faults/session_*.py``."""
+"""Kills, crashes and failing disks: short versions of ``tests/faults/session_*.py``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ N_STATES = 500
 
 @pytest.fixture
 def strace() -> None:
-    """Records and breaks system calls; the pipeline has it."""
+    """Skip the test without strace, which records and breaks system calls."""
     if shutil.which("strace") is None:
         if os.environ.get("CI") == "true":
             pytest.fail("strace is missing; install it (apt-get install strace)")
@@ -37,7 +37,7 @@ def seed() -> int:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills processes that it forks")
 def test_per_01_and_per_02_a_kill_at_any_moment_loses_no_acknowledged_record() -> None:
-    # In a process of its own: a fork of a process with threads is not safe to work in.
+    # Use a separate process, because forking a process with threads is not safe.
     ended = subprocess.run(
         [sys.executable, str(FAULTS / "session_kills.py"), str(N_KILLS), str(seed())],
         env={**os.environ, "PYTHONPATH": f"{ROOT / 'server'}{os.pathsep}{ROOT / 'tests'}"},

@@ -1,4 +1,4 @@
-"""A log that is cut, flipped, padded or newer: valid records are read, the rest is reported."""
+"""Damaged or newer logs: valid records are read, and other lines are reported."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def log(tmp_path: Path) -> Path:
 
 
 def opened(folder: Path, log: Path, data: bytes) -> tuple[Record, ...]:
-    """Write a log, go on with it as the next process does, and give what could be read."""
+    """Write a log, resume it as the next process does, and return the records that were read."""
     log.write_bytes(data)
     store = store_in(folder)
     before = store.open(SESSION)
     store.overview(SESSION)
-    assert log.read_bytes() == data  # reading touches nothing
+    assert log.read_bytes() == data  # reading changes nothing
     reading, writer = store.resume(SESSION, now=NOW)
     writer.append(TurnStartRecord(turn=99, words="on", at=AT))
     writer._thread.shutdown()
@@ -45,7 +45,7 @@ def opened(folder: Path, log: Path, data: bytes) -> tuple[Record, ...]:
     assert log.read_bytes().startswith(data)
     again = store.open(SESSION)
     assert [one for one in again.records if isinstance(one, TurnStartRecord)][-1].turn == 99
-    assert again.damage == ()  # it was told, once
+    assert again.damage == ()  # the damage was reported once
     assert reading.records == before.records
     return reading.records
 
@@ -54,7 +54,7 @@ def opened(folder: Path, log: Path, data: bytes) -> tuple[Record, ...]:
 def test_per_06_a_log_cut_at_any_byte_keeps_every_complete_record(tmp_path, log) -> None:
     ends = [len(b"".join(map(encode, WHOLE_TURN[:n]))) for n in range(len(WHOLE_TURN) + 1)]
     for size in range(len(WHOLE) + 1):
-        n_whole = sum(end - 1 <= size for end in ends[1:])  # the line feed may be missing
+        n_whole = sum(end - 1 <= size for end in ends[1:])  # the last line feed may be missing
         assert opened(tmp_path, log, WHOLE[:size]) == WHOLE_TURN[:n_whole], size
 
 
@@ -104,7 +104,7 @@ def test_per_15_and_per_06_a_session_in_a_newer_format_can_be_read_but_not_writt
     assert log.read_bytes() == data
     assert len(store.open(SESSION).records) == 6
     with pytest.raises(SessionError):
-        store.resume(SESSION, now=NOW)  # and the lock was let go of
+        store.resume(SESSION, now=NOW)  # the lock was released, so the session can be resumed
 
 
 GIGABYTE = """
@@ -124,7 +124,7 @@ print(len(reading.records), len(reading.notices), store.overview(sys.argv[3]).tu
 def test_per_06_a_log_of_a_gigabyte_takes_little_memory(tmp_path, log) -> None:
     with log.open("wb") as file:
         file.write(WHOLE)
-        file.truncate(1 << 30)  # zeros that take no room, as after a loss of power
+        file.truncate(1 << 30)  # a hole in the file, as after a power failure
     child = subprocess.run(
         [sys.executable, "-c", GIGABYTE, str(tmp_path / "state"), str(tmp_path), SESSION],
         env={**os.environ, "PYTHONPATH": str(SERVER)},

@@ -1,4 +1,4 @@
-"""Forks and rewinds on disk: logs only grow, texts that a fork names stay, money counts once."""
+"""Forks and rewinds on disk: logs only grow, texts of forks stay, costs count once."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LATER = NOW + timedelta(hours=1)
 
 
 async def session(store: SessionStore, *turns: int) -> str:
-    """A session with these turns, closed; its spill folder holds one text."""
+    """Create a closed session with these turns and one spilled text."""
     name, log = store.create(model="small", now=NOW)
     for turn in turns:
         for record in a_turn(turn):
@@ -43,7 +43,7 @@ def store(tmp_path) -> SessionStore:
     return SessionStore(tmp_path, tmp_path / "work")
 
 
-async def test_a_fork_has_the_same_conversation_and_leaves_its_origin_unchanged(store) -> None:
+async def test_a_fork_has_the_same_conversation_and_leaves_the_original_unchanged(store) -> None:
     origin = await session(store, 1, 2, 3)
     before = log_of(store, origin).read_bytes()
     made = await fork_session(store, origin, 2, now=LATER)
@@ -95,7 +95,7 @@ async def test_a_fork_copies_the_plan_document_with_the_users_edits(store) -> No
     assert written_plan(plan_of(store.open(again).records)) == "1. As proposed\n"
 
 
-def test_an_old_fork_does_not_use_the_plan_document_of_its_origin() -> None:
+def test_an_old_fork_does_not_use_the_plan_document_of_its_original() -> None:
     fork = Forked("20261121-a", 1, "small", "t", ("20261121-a",), whole=True)
     for root in ("/state/", "C:\\state\\"):
         path = f"{root}20261121-a/spill/0001-plan.md"
@@ -129,7 +129,7 @@ async def test_texts_referenced_by_a_fork_are_kept_until_the_last_fork_is_delete
 
 
 def swept(state: Path, end: datetime, ours: str = "") -> tuple[str, ...]:
-    """What goes by the end of a day, at whose beginning the clock was not believed."""
+    """Return the sessions deleted a day after the clock was first doubted."""
     limits = RetentionLimits(keep_days=30)
     gone = [
         sweep(state, limits, now=now, pending=lambda _folder: (), ours=ours)
@@ -161,7 +161,7 @@ async def test_copied_usage_counts_only_in_the_original_session_of_a_fork(store)
     assert (past.cost, past.usage, past.last_usage) == (0.0, Usage(), Usage(input=5, output=1))
 
 
-async def test_an_incomplete_fork_after_a_kill_is_not_taken_for_complete(store) -> None:
+async def test_an_incomplete_fork_after_a_kill_does_not_count_as_complete(store) -> None:
     origin = await session(store, 1, 2)
     fork = (await fork_session(store, origin, 2, now=LATER)).session
     path = log_of(store, fork)
@@ -240,5 +240,5 @@ async def test_a_cancelled_rewind_releases_the_lock_of_the_log(store) -> None:
     await asyncio.wait({waiting})
     await asyncio.wait(asyncio.all_tasks() - before)
     assert words_of(store.open(name).records) == ["words 1", "reply 1"]
-    _, log = store.resume(name, now=LATER)  # nobody holds it
+    _, log = store.resume(name, now=LATER)  # raises an error if the log is still locked
     await log.close()

@@ -15,13 +15,15 @@ moments = st.datetimes(timezones=st.sampled_from([UTC, timezone(timedelta(hours=
 randoms = st.binary(min_size=6, max_size=6)
 
 
-def test_an_id_says_when_the_session_began() -> None:
+def test_an_id_contains_the_start_time_of_the_session() -> None:
     now = datetime(2026, 11, 21, 5, 40, 12, 123_999, tzinfo=timezone(timedelta(hours=2)))
     assert new_id(now, bytes.fromhex("9f3a1c7e2b4d")) == "20261121-034012-123-9f3a1c7e2b4d"
 
 
 @given(moments, moments, randoms, randoms)
-def test_a_later_session_sorts_later(one: datetime, other: datetime, a: bytes, b: bytes) -> None:
+def test_the_id_of_a_later_session_sorts_after_an_earlier_id(
+    one: datetime, other: datetime, a: bytes, b: bytes
+) -> None:
     earlier, later = sorted([one, other])
     if later - earlier >= timedelta(milliseconds=1):
         assert new_id(earlier, a) < new_id(later, b)
@@ -52,13 +54,13 @@ def test_every_new_id_passes_the_check(now: datetime, random_bytes: bytes) -> No
         "-rf",
         "a-",
         "é",
-        "٣",  # a digit, but not one of ours
+        "٣",  # an Arabic digit, which is not allowed
         "ａ",  # noqa: RUF001 -- a full-width letter is the point
         "\ud800",
         "a" * 65,
     ],
 )
-def test_a_name_that_could_leave_the_folder_or_be_hidden_is_not_a_session_id(text: str) -> None:
+def test_a_name_that_leaves_the_folder_or_is_hidden_is_not_a_session_id(text: str) -> None:
     with pytest.raises(SessionError, match="is not a session id"):
         check_id(text)
 
@@ -67,7 +69,7 @@ def test_a_name_that_could_leave_the_folder_or_be_hidden_is_not_a_session_id(tex
 def test_every_valid_id_names_one_entry_of_the_folder(text: str) -> None:
     if is_id(text):
         assert re.fullmatch(r"[0-9a-z-]{1,64}", text, re.ASCII)
-        state = Path("/state").resolve()  # with a drive on Windows
+        state = Path("/state").resolve()  # has a drive on Windows
         assert (state / text / "log.jsonl").resolve().parent.parent == state
 
 

@@ -1,4 +1,4 @@
-"""Conversations that other tools recorded, whole and damaged."""
+"""Imports of complete and damaged conversations that other tools recorded."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_file_may_contain_one_conversation_or_one_message_per_line() -> None:
     assert (one.id, len(one.messages), one.notes) == ("mine", 4, ())
 
 
-def test_a_damaged_history_is_healed_and_what_was_repaired_is_reported() -> None:
+def test_a_damaged_history_is_repaired_and_the_repairs_are_reported() -> None:
     damaged = [WHOLE[2], 7, {"role": "tool", "tool_call_id": "c9", "content": "?"}, *WHOLE[4:]]
     one = recorded({"messages": [*damaged, {"role": "oracle", "content": "x"}]}, name="n")
     assert problems(one.messages) == ()
@@ -50,7 +50,7 @@ def test_lines_that_are_not_json_are_left_out_and_reported() -> None:
     assert len(one.notes) == 3
 
 
-def test_text_injected_by_the_recording_tool_does_not_count_as_the_users() -> None:
+def test_text_injected_by_the_recording_tool_does_not_count_as_user_text() -> None:
     events = [{"at": 1, "kind": "injected"}]
     one = recorded({"messages": WHOLE, "events": events})
     (block,) = one.messages[0].blocks

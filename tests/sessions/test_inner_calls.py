@@ -1,4 +1,4 @@
-"""Calls of sub-agents as a log tells them: in the card of their call, each once."""
+"""Tool calls of sub-agents, read from a log, each inside the call of the sub-agent."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def done(id_: str = "a1-1", failed: str = "") -> tuple[Event, ...]:
 
 
 def main(failed: str = "") -> tuple[Event, ...]:
-    """The call of the sub-agent itself, ended without a result yet."""
+    """Return the events of the sub-agent's own call, which has ended without a result yet."""
     begin = ToolStarted(1, "c1", "agent", "make", "{}")
     return begin, ToolFinished(1, "c1", "agent", "make", bool(failed), "2 lines", 0.5, failed)
 
 
 def check(*records: Record, told: tuple[Event, ...]) -> None:
-    """Read them back from a file's text behind the call of a sub-agent."""
+    """Check the events that are read from a log with these records."""
     text = b"".join(map(encode, (*BEGUN, *records)))
     (turn,) = events_of(log_lines.decode(text).records)
     assert turn.events[1:] == told
@@ -67,7 +67,7 @@ def test_an_approved_call_counts_as_running_until_it_ends() -> None:
     check(asked, wanted(ending="done"), ended(), told=(CARD, *done()))
 
 
-def test_a_repeated_id_belongs_to_another_call() -> None:
+def test_a_repeated_id_belongs_to_a_different_call() -> None:
     check(wanted(), ended(), wanted(), told=(CARD, *done(), *OPEN))
     check(ended(), ended(failed="no"), told=(CARD, *done(), *done(failed="no")))
 

@@ -1,4 +1,4 @@
-"""A session recorded on another system can be resumed, and no file is confused.
+"""A session recorded on another operating system can be resumed, without confusing files.
 
 The logs in ``of_systems`` come from ``indwell run`` on Linux and on Windows' Python.
 """
@@ -25,7 +25,7 @@ FOLDERS = {"linux": "/srv/work", "windows": r"C:\work"}
 
 
 class Moved:
-    """A user's folders with the session of a system, as if its state folder came from there."""
+    """A user's folders, with a state folder that was recorded on another operating system."""
 
     def __init__(self, folder: Path, system: str) -> None:
         self.home = Home(folder)
@@ -47,13 +47,15 @@ class Moved:
         return ended.code, ended.stdout + ended.stderr
 
     def other_files(self) -> list[str]:
-        """All files but those of the state folder."""
+        """Return all files except those of the state folder."""
         files = [one for one in self.home.folder.rglob("*") if one.is_file()]
         return [one.name for one in files if self.home.state not in one.parents]
 
 
 @pytest.mark.parametrize("system", FOLDERS)
-async def test_a_session_of_any_system_is_listed_and_goes_on(tmp_path: Path, system: str) -> None:
+async def test_a_session_of_any_system_is_listed_and_can_continue(
+    tmp_path: Path, system: str
+) -> None:
     moved = Moved(tmp_path, system)
     assert "Mend the sum." in (await moved.run("sessions"))[1]
     async with LoopbackEndpoint(strictly([say("Yes.", usage=USAGE)])) as endpoint:
@@ -70,7 +72,7 @@ async def test_a_session_of_any_system_is_listed_and_goes_on(tmp_path: Path, sys
 
 
 @pytest.mark.parametrize("system", [one for one in FOLDERS if one != HERE])
-async def test_changes_of_another_system_are_not_rejected_and_that_is_said(
+async def test_changes_of_another_system_are_not_rejected_and_this_is_reported(
     tmp_path: Path, system: str
 ) -> None:
     moved = Moved(tmp_path, system)
@@ -85,7 +87,7 @@ async def test_changes_of_another_system_are_not_rejected_and_that_is_said(
 
 
 async def test_changes_of_this_system_are_rejected(tmp_path: Path) -> None:
-    """The control, with the workspace in the place where it is now."""
+    """As a control, the log has the workspace's present path."""
     moved = Moved(tmp_path, HERE)
     before, now = (json.dumps(one)[1:-1] for one in (FOLDERS[HERE], str(moved.home.workspace)))
     moved.changes.write_bytes(moved.changes.read_bytes().replace(before.encode(), now.encode()))

@@ -1,4 +1,4 @@
-"""When the messages of a recording were made."""
+"""The times of the messages in a recording."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CALL = [{"id": "c1", "function": {"name": "Read", "arguments": "{}"}}]
 
 
 def session(*times: object, name: str = "timestamp") -> tuple[float, ...]:
-    """Times of words, a call, its result with words behind it, and a reply."""
+    """Return the times of words, a call, a result with words after it, and a reply."""
     entries: list[dict[str, Any]] = [
         {"role": "user", "content": "go"},
         {"role": "assistant", "content": None, "tool_calls": CALL},

@@ -88,7 +88,7 @@ def test_per_11_an_interrupted_conversation_with_added_answers_can_be_sent() -> 
     assert (again.messages, again.open_calls, again.notes) == (answered, (), ())
 
 
-def test_damaged_records_make_every_open_call_count_as_begun() -> None:
+def test_after_damage_every_open_call_counts_as_begun() -> None:
     past = past_of(KILLED_IN_A_CALL[:-1], is_damaged=True)
     assert all(one.begun for one in past.open_calls)
 
@@ -173,7 +173,7 @@ EDITS = {
 
 
 @pytest.mark.parametrize("name", EDITS)
-def test_per_10_the_file_text_shows_whether_a_lost_edit_was_made(name) -> None:
+def test_per_10_the_text_of_a_file_shows_whether_a_lost_edit_was_made(name) -> None:
     edit, before, after = EDITS[name]
     arguments = EditFile("a.py", (edit,))
     assert (state_of(arguments, before), state_of(arguments, after)) == ("not done", "done")
@@ -194,7 +194,7 @@ def test_per_10_a_text_that_matches_neither_side_of_an_edit_is_reported_as_neith
     ]
 
 
-async def test_only_edits_are_looked_up_even_with_invalid_arguments() -> None:
+async def test_only_edits_are_looked_up_after_a_kill_even_with_invalid_arguments() -> None:
     workspace = MemoryWorkspace({"a.py": "two\n"})
 
     async def look(tool: str, arguments: str) -> str:

@@ -17,7 +17,7 @@ NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 
 async def session(state: Path, workspace: Path, *, days_ago: int = 0, close: bool = True):
-    """A session that was last written to ``days_ago``; its id, and its writer if still open."""
+    """Create a session last written ``days_ago``; return the id, and the writer if open."""
     at = NOW - timedelta(days=days_ago)
     name, writer = SessionStore(state, workspace).create(model="m", now=at)
     writer.append(TurnStartRecord(1, "mend  it", at.isoformat()))
@@ -72,7 +72,7 @@ async def test_an_open_session_is_never_deleted(tmp_path) -> None:
 
 @posix_only("symlinks")
 async def test_deleting_sessions_does_not_follow_links_in_the_state_folder(tmp_path) -> None:
-    """A folder that somebody linked in is not ours to delete."""
+    """A folder that the user linked into the state folder must not be deleted."""
     mine = tmp_path / "mine"
     mine.mkdir()
     (mine / "work.txt").write_bytes(b"mine")

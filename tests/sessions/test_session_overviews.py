@@ -1,4 +1,4 @@
-"""Views of a log for people: a line of the list, the turns, unsent text."""
+"""A log as shown to people: the line in the list, the turns, unsent text."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ LOG = (
 )
 
 
-def test_a_session_is_one_line_of_the_list() -> None:
+def test_a_session_is_one_line_of_the_session_list() -> None:
     assert overview("s1", LogReading(LOG, ("a notice",))) == Overview(
         id="s1",
         workspace="/work",
@@ -108,7 +108,8 @@ def test_a_turn_is_shown_as_its_events_with_the_results_of_calls() -> None:
             TurnFinished(1, "done", "", "I look.", "", 1, whole, 0.75, None),
         ),
     )
-    # Killed in its second turn: the same id there is another call, and nobody answered it.
+    # The process was killed in the second turn. There the same id is a different call without a
+    # result.
     assert second == RecordedTurn(
         2,
         NOW,
@@ -147,7 +148,7 @@ def test_the_diff_of_a_call_has_one_edit_for_each_file(diff, target, edits) -> N
     assert "\n".join(one.diff for one in told) == diff
 
 
-def test_the_mark_of_an_interrupted_reply_is_shown_only_to_the_model() -> None:
+def test_only_the_model_sees_the_mark_of_an_interrupted_reply() -> None:
     def said(text: str) -> MessageRecord:
         return MessageRecord(Message("assistant", (Text(text, META),), 1), NOW)
 

@@ -1,4 +1,4 @@
-"""Spending by day: shared by processes, and complete after a kill."""
+"""The daily spending is shared by processes, and complete after a kill."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ async def test_a_reservation_past_midnight_is_released_on_the_day_it_was_made(
 async def test_a_cancelled_budget_reservation_is_released(tmp_path: Path) -> None:
     book = ledger(tmp_path)
     waiting = asyncio.create_task(book.hold(0.5, 1.0))
-    await asyncio.sleep(0)  # it has been asked for
+    await asyncio.sleep(0)  # the reservation has begun
     waiting.cancel()
     await asyncio.wait({waiting})
     assert (waiting.cancelled(), await book.today()) == (True, 0.0)
@@ -165,7 +165,7 @@ async def test_a_torn_or_invalid_spending_line_is_ignored(tmp_path: Path) -> Non
     book.add(0.5)
     await book.today()
     with file_of(tmp_path).open("ab") as file:
-        file.write(b"hello\n-3\nnan\ninf\n0.1")  # the last one is torn, or not yet whole
+        file.write(b"hello\n-3\nnan\ninf\n0.1")  # the last line is torn or incomplete
     assert await book.today() == 0.5
     book.add(0.25)
     assert await book.today() == pytest.approx(0.85)

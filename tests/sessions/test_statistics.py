@@ -89,7 +89,7 @@ def test_a_log_is_summed_by_day_model_and_turn() -> None:
     )
 
 
-def test_sessions_are_merged_newest_first_and_nothing_is_counted_twice() -> None:
+def test_sessions_are_merged_newest_first_and_counted_once() -> None:
     first = a_session("a", spent(20), spent(21, model="n", input=900))
     second = a_session("b", spent(21), spent(22, cost=None))
     empty = a_session("c")
@@ -101,7 +101,8 @@ def test_sessions_are_merged_newest_first_and_nothing_is_counted_twice() -> None
         assert sum(table.values(), UsageFigures()) == shown.total
     assert (shown.total.requests, shown.total.usage.input) == (4, 1_200)
     assert (shown.total.cost, shown.total.known_cost, shown.total.unpriced) == (None, 1.5, 1)
-    assert shown.days["2026-11-20"].cost == 0.5  # one unknown price spoils only its own sums
+    # One unknown price only affects the sums with this call.
+    assert shown.days["2026-11-20"].cost == 0.5
     assert shown.models["n"].cost == 0.5
 
 
@@ -112,7 +113,8 @@ def test_only_the_requested_days_count() -> None:
 
 
 def test_messages_are_not_decoded_and_damage_is_reported() -> None:
-    broken = b'{"type":"said","message":{"no such thing":1}}\n'  # passed over as it begins and ends
+    # Skipped because of its beginning and end.
+    broken = b'{"type":"said","message":{"no such thing":1}}\n'
     torn = b'{"type":"spent","turn":1\n'
     log = encode(spent(20)) + broken + torn + encode(spent(20))
     session = scanned_figures("a", [log], day_of)

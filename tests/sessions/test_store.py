@@ -121,7 +121,7 @@ async def test_a_resumed_session_has_its_spill_folder_again(tmp_path: Path) -> N
     assert store.spill(session).is_dir()
 
 
-async def test_a_session_that_is_being_written_can_be_read_but_not_taken_over(
+async def test_a_session_that_is_being_written_can_be_read_but_not_resumed(
     tmp_path: Path,
 ) -> None:
     store = store_in(tmp_path)
@@ -148,11 +148,12 @@ async def test_sessions_are_listed_newest_first_and_other_entries_are_ignored(
         made.append(session)
     folder = log_of(store, made[0]).parent.parent
     (folder / "notes.txt").touch()
-    (folder / "20990101-000000-000-aaaaaaaaaaaa").mkdir()  # killed before it had a log
+    # The folder of a session that was killed before it had a log.
+    (folder / "20990101-000000-000-aaaaaaaaaaaa").mkdir()
     assert store.ids() == (made[2], made[1], made[0])
 
 
-async def test_per_14_sessions_are_in_the_order_of_their_beginnings_whatever_the_clock_says(
+async def test_per_14_sessions_are_in_the_order_of_their_start_despite_a_wrong_clock(
     tmp_path: Path,
 ) -> None:
     store = store_in(tmp_path)
@@ -164,9 +165,9 @@ async def test_per_14_sessions_are_in_the_order_of_their_beginnings_whatever_the
         made.append(session)
     assert store.ids() == tuple(reversed(made))
     began = [one for one in store.open(made[1]).records if isinstance(one, SessionStarted)]
-    assert began[0].at == timestamp(NOW - timedelta(days=365))  # the log says what the clock said
+    assert began[0].at == timestamp(NOW - timedelta(days=365))  # the log has the time of the clock
     assert time_after("no time in it", NOW) == NOW
-    assert time_after("99991231-235959-999-aaaaaaaaaaaa", NOW) == NOW  # nothing comes after it
+    assert time_after("99991231-235959-999-aaaaaaaaaaaa", NOW) == NOW  # no id can be later
 
 
 async def test_sessions_of_other_workspaces_are_not_listed(tmp_path: Path) -> None:
@@ -210,7 +211,7 @@ def test_folders_of_workspaces_have_readable_and_distinct_names() -> None:
 
 
 @pytest.mark.parametrize("method", ["open", "spill", "resume"])
-def test_no_session_name_leads_out_of_the_folder(tmp_path: Path, method: str) -> None:
+def test_no_session_id_leads_out_of_the_folder(tmp_path: Path, method: str) -> None:
     store = store_in(tmp_path)
     with pytest.raises(SessionError, match="is not a session id"):
         store.resume("../x", now=NOW) if method == "resume" else getattr(store, method)("../x")
@@ -230,7 +231,7 @@ async def test_only_the_user_can_read_a_session(tmp_path: Path) -> None:
 
 
 @posix_only("symlinks")
-async def test_a_link_in_the_place_of_a_log_is_neither_read_nor_written(tmp_path: Path) -> None:
+async def test_a_link_in_place_of_a_log_is_neither_read_nor_written(tmp_path: Path) -> None:
     store = store_in(tmp_path)
     session = await session_of(store)
     target = tmp_path / "precious"
@@ -246,7 +247,7 @@ async def test_a_link_in_the_place_of_a_log_is_neither_read_nor_written(tmp_path
 
 
 @posix_only("mkfifo")
-async def test_a_pipe_in_the_place_of_a_log_does_not_hang(tmp_path: Path) -> None:
+async def test_a_pipe_in_place_of_a_log_does_not_hang(tmp_path: Path) -> None:
     store = store_in(tmp_path)
     session = await session_of(store)
     log_of(store, session).unlink()
@@ -266,7 +267,7 @@ def test_a_state_folder_that_is_a_file_is_reported_in_one_sentence(tmp_path: Pat
 async def test_two_sessions_never_share_an_id(tmp_path: Path) -> None:
     store = store_in(tmp_path)
     made = []
-    for _ in range(3):  # of one moment, and of one draw
+    for _ in range(3):  # with the same time and the same random bytes
         session, writer = store.create(model="m", now=NOW, random_bytes=b"\x01" * 6)
         await writer.close()
         made.append(session)
@@ -286,7 +287,7 @@ async def test_a_workspace_with_an_undecodable_name_has_sessions(tmp_path: Path)
     assert asked == ASKED
 
 
-async def test_a_log_written_line_by_line_reads_as_one_written_at_once(tmp_path: Path) -> None:
+async def test_a_log_written_line_by_line_equals_one_written_at_once(tmp_path: Path) -> None:
     for record in WHOLE_TURN:
         await write(tmp_path / "slow.jsonl", (record,))
     await write(tmp_path / "fast.jsonl", WHOLE_TURN)

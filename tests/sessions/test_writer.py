@@ -24,7 +24,7 @@ SERVER = Path(__file__).parents[2] / "server"
 
 
 class SlowDisk(AppendLog):
-    """A disk whose fsync waits until it is let go, and which counts them."""
+    """A disk whose fsync waits until it is released; the disk counts the calls."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
@@ -40,14 +40,14 @@ class SlowDisk(AppendLog):
 
 
 class FullDisk(AppendLog):
-    """A disk that takes nothing more."""
+    """A disk without free space."""
 
     def append(self, _data: bytes) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 class DyingDisk(AppendLog):
-    """A disk whose first fsync fails, and whose later ones lie, as Linux's do."""
+    """A disk whose first fsync fails, and whose later calls falsely succeed, as on Linux."""
 
     failed = False
 
@@ -87,7 +87,7 @@ async def test_an_appended_record_reaches_the_file_without_a_commit(tmp_path: Pa
     writer = LogWriter(AppendLog(path))
     for n_records, record in enumerate(WHOLE_TURN, start=1):
         writer.append(record)
-        # The one thread of the log has done the flush when it does what comes after it.
+        # The log has one thread, so the flush is done once the thread runs this job.
         await asyncio.get_running_loop().run_in_executor(writer._thread, lambda: None)
         assert read(path) == WHOLE_TURN[:n_records]
     await writer.close()
@@ -101,7 +101,7 @@ async def test_concurrent_commits_share_one_fsync(tmp_path: Path) -> None:
     await until(disk.is_syncing)
 
     async def one(record: Record) -> None:
-        writer.append(record)  # and the loop is free, although the disk is not
+        writer.append(record)  # the event loop is free, although the disk is busy
         await writer.commit()
 
     rest = [asyncio.create_task(one(record)) for record in numbered(*range(1, 50))]
@@ -249,11 +249,11 @@ async def test_a_log_that_closes_releases_its_file_even_on_a_full_disk(
     ):
         await writer.close()
     await writer.close()
-    await write(path, WHOLE_TURN)  # another writer has it
+    await write(path, WHOLE_TURN)  # another writer can open the file
     assert read(path) == WHOLE_TURN
 
 
-def test_a_log_has_one_writer(tmp_path: Path) -> None:
+def test_a_log_has_only_one_writer(tmp_path: Path) -> None:
     first = AppendLog(tmp_path / "log.jsonl")
     with pytest.raises(BlockingIOError, match="another writer has it open"):
         AppendLog(tmp_path / "log.jsonl")
@@ -302,9 +302,9 @@ async def test_commit_soon_writes_in_the_background(tmp_path: Path) -> None:
     writer = LogWriter(disk)
     writer.append(WHOLE_TURN[0])
     writer.commit_soon()
-    writer.commit_soon()  # one takes all that is there
+    writer.commit_soon()  # one flush writes all queued records
     assert await asyncio.to_thread(disk.is_syncing.wait, 30)
-    writer.append(WHOLE_TURN[1])  # the caller goes on while the disk is busy
+    writer.append(WHOLE_TURN[1])  # the caller continues while the disk is busy
     disk.go_on.set()
     await writer.commit()
     assert disk.n_syncs == 2
@@ -341,7 +341,7 @@ async def test_an_open_log_that_was_removed_is_rewritten_completely(
     assert path.read_bytes() == encode(first) + encode(second)
     assert path.stat().st_mode & 0o777 == 0o600
     with pytest.raises(BlockingIOError):
-        AppendLog(path)  # it is held as before
+        AppendLog(path)  # the file is locked as before
     writer.append(third)
     await writer.commit()
     path.unlink()
@@ -371,7 +371,7 @@ async def test_a_log_that_another_file_replaced_is_reported_and_that_file_stays(
 
 
 class Crowded(ThreadPoolExecutor):
-    """A machine without room for another thread, until there is."""
+    """A machine that allows no more threads until ``free`` is set."""
 
     def __init__(self) -> None:
         super().__init__(1)

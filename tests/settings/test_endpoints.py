@@ -1,4 +1,4 @@
-"""Endpoints with names: what belongs to one address never goes to another one."""
+"""Named endpoints: values for one address are never sent to another address."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_settings_of_one_address_are_not_used_for_another(model) -> None:
     assert settings.price_in is None
 
 
-def test_shared_settings_count_unless_the_endpoint_overrides_them() -> None:
+def test_shared_settings_apply_unless_the_endpoint_overrides_them() -> None:
     settings = loaded(TEAM="search")
     assert in_force(settings).temperature == 0.7
     assert in_force(settings, "qwen@local").temperature == 0.1
@@ -130,11 +130,11 @@ def test_a_header_with_an_unset_environment_variable_is_an_error() -> None:
         in_force(loaded(WORK_KEY="k"))
 
 
-def test_a_key_variable_that_is_not_set_is_named() -> None:
+def test_the_error_about_an_unset_key_variable_names_the_variable() -> None:
     assert "the variable WORK_KEY, which holds the key" in lacking(loaded(TEAM="search"))
 
 
-def test_keys_and_headers_are_not_shown() -> None:
+def test_keys_and_headers_are_never_shown() -> None:
     shown = repr(loaded(WORK_KEY="k-of-work", TEAM="secret-team"))
     assert "k-of-work" not in shown
     assert "secret-team" not in shown
@@ -173,6 +173,6 @@ def test_only_the_user_can_set_the_address_of_requests() -> None:
     asked = {"endpoints": {"a": {"base_url": "https://evil.example/v1"}}, "model": "m@a"}
     for table in (asked, *({name: "x"} for name in (*ADDRESS_BOUND, *SHARED))):
         changed = tighten(users, table, "options", chooses=True)
-        if "max_output" not in table:  # which may only be lowered
+        if "max_output" not in table:  # this setting may be lowered
             assert changed.settings == users
         assert changed.notices

@@ -1,4 +1,4 @@
-"""Hooks in settings files: the user's own are strict, a project's are apart, others have none."""
+"""Hooks in settings files of the user and of a project."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_an_invalid_hook_in_the_users_file_is_an_error(text: str, why: str) -> N
 
 
 @pytest.mark.parametrize("value", [[{"event": "turn_end", "command": "pwn"}], "pwn", {}, [{}]])
-def test_options_of_an_editor_cannot_define_hooks(value: object) -> None:
+def test_editor_options_cannot_define_hooks(value: object) -> None:
     loaded = load({}, GOOD, editor_options={"hooks": value})
     assert loaded.settings.hooks == (HOOK,)
     assert loaded.notices == (
@@ -57,7 +57,7 @@ def test_hooks_of_a_workspace_are_not_settings_of_the_user() -> None:
     assert loaded.notices == ()
 
 
-def test_a_problem_in_a_workspaces_hooks_is_reported() -> None:
+def test_a_fault_in_a_workspaces_hooks_is_reported() -> None:
     loaded = load({}, workspace_file='mode = "plan"\n[[hooks]]\nevent = "turn_end"\n')
     assert loaded.settings.mode == "plan"
     (notice,) = loaded.notices

@@ -16,7 +16,7 @@ KEY = Secret("sk-canary-1")
 
 
 class DictRing:
-    """A keyring in memory; notes which origins it was asked for."""
+    """A keyring in memory that records the requested origins."""
 
     def __init__(self) -> None:
         self.held: dict[str, str] = {}
@@ -34,7 +34,7 @@ class DictRing:
 
 
 class EmptyRing(DictRing):
-    """Takes everything and keeps nothing."""
+    """A keyring that accepts keys but stores nothing."""
 
     def set(self, origin: str, key: str) -> None:
         pass
@@ -69,7 +69,7 @@ def test_a_key_is_used_only_for_its_own_origin(path) -> None:
         None,
         None,
     ]
-    assert ring.asked == []  # a keyring is not even asked about an origin that nobody stored
+    assert ring.asked == []  # the keyring is not asked about an origin without a stored key
 
 
 @pytest.mark.parametrize("open_ring", [no_ring, EmptyRing])
@@ -119,7 +119,7 @@ def test_a_key_missing_from_the_keyring_is_reported_in_one_sentence(path) -> Non
 
 
 @pytest.mark.parametrize("damage", ["{", '{"x": 1}', '{"x": {"where": "moon"}}', "\xff"])
-def test_a_broken_file_of_keys_is_reported_without_its_contents(path, damage) -> None:
+def test_the_error_about_a_broken_key_file_contains_no_keys(path, damage) -> None:
     path.parent.mkdir()
     path.write_bytes((damage + KEY.reveal()).encode("latin-1"))
     with pytest.raises(

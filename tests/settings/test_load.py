@@ -15,7 +15,7 @@ def test_empty_settings_give_the_defaults() -> None:
     assert load({}) == Loaded(Settings())
 
 
-def test_the_environment_wins_over_the_file_and_the_file_over_the_defaults() -> None:
+def test_the_environment_overrides_the_file_and_the_file_overrides_the_defaults() -> None:
     loaded = load(
         {"INDWELL_MODEL": "from-env", "OPENAI_API_KEY": "k", "HOME": "/root"},
         'model = "from-file"\nround_limit = 7\nbase_url = "http://localhost:1/v1"\n',
@@ -35,7 +35,7 @@ def test_an_empty_variable_counts_as_unset() -> None:
     assert load(environment, 'model = "m"') == Loaded(Settings(model="m"))
 
 
-def test_every_variable_sets_its_setting() -> None:
+def test_every_environment_variable_sets_its_setting() -> None:
     environment = {
         "OPENAI_API_KEY": "k\n",
         "OPENAI_BASE_URL": "https://h/v1",
@@ -47,7 +47,7 @@ def test_every_variable_sets_its_setting() -> None:
     )
 
 
-def test_an_invalid_variable_is_named() -> None:
+def test_the_error_about_an_invalid_variable_names_the_variable() -> None:
     with pytest.raises(SettingsError) as caught:
         load({"OPENAI_BASE_URL": "localhost"})
     assert str(caught.value) == (
@@ -56,7 +56,7 @@ def test_an_invalid_variable_is_named() -> None:
     )
 
 
-def test_a_broken_file_is_an_error_with_its_line() -> None:
+def test_the_error_about_a_broken_file_names_the_line() -> None:
     with pytest.raises(SettingsError, match=r"^mine.toml line 2: .*; correct it and try again$"):
         load({}, 'model = "m"\nmode = \n', "mine.toml")
 
@@ -94,7 +94,8 @@ def test_pol_15_a_workspace_adds_rules_that_ask_or_deny_and_none_that_allow() ->
     """
     loaded = load({}, '[rules]\nallow = ["make *"]\ndeny = ["rm *"]', workspace_file=table)
     assert (loaded.settings.rules_allow, loaded.settings.rules_ask) == (("make *",), ("npm *",))
-    assert loaded.settings.rules_deny == ("rm *",)  # one of the two is not a pattern: none is taken
+    # One of the two entries is not a pattern, so both are ignored.
+    assert loaded.settings.rules_deny == ("rm *",)
     assert [one.split(" ")[0] for one in loaded.notices] == [
         "mode",
         "'rules_allow'",
@@ -170,7 +171,7 @@ def test_notices_about_every_settings_source_are_collected() -> None:
             ".indwell/config.toml is ignored: it is longer than any settings need to be",
         ),
         (
-            f"{'.'.join(['a'] * 32_000)} = 1",  # took twelve seconds
+            f"{'.'.join(['a'] * 32_000)} = 1",  # earlier this took twelve seconds
             ".indwell/config.toml is ignored: it is longer than any settings need to be",
         ),
     ],

@@ -1,4 +1,4 @@
-"""The pages of facts on disk: only the user's, read again when changed, never written over."""
+"""Memory pages on disk are private, read again after changes, and not overwritten if broken."""
 
 from __future__ import annotations
 

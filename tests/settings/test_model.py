@@ -17,7 +17,7 @@ from indwell.settings.model import FREEDOM, SECRETS, CompactionName, Mode, Setti
 KEY = "sk-canary-1234567890"
 
 
-def test_a_key_is_never_shown(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_key_is_never_shown_in_settings(caplog: pytest.LogCaptureFixture) -> None:
     settings = Settings(api_key=Secret(KEY))
     logging.getLogger("t").warning("%s %r %s", settings, settings.api_key, settings.api_key)
     trace = "".join(traceback.format_exception_only(ValueError(settings, settings.api_key)))
@@ -83,5 +83,5 @@ def test_files_with_names_similar_to_secret_files_are_not_secret(path: str) -> N
     assert not matches_any(path, SECRETS)
 
 
-def test_only_presets_of_compaction_can_be_chosen() -> None:
+def test_only_existing_compaction_presets_can_be_chosen() -> None:
     assert set(get_args(CompactionName)) == set(PRESETS)

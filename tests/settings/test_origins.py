@@ -21,7 +21,7 @@ from indwell.settings.credentials import origin_of
         ("http://127.0.0.1:80", "http://127.0.0.1"),
     ],
 )
-def test_equal_origins_have_one_spelling(address, origin) -> None:
+def test_equal_origins_have_the_same_spelling(address, origin) -> None:
     assert origin_of(address) == origin
 
 

@@ -61,7 +61,7 @@ def test_a_settings_path_that_is_not_a_file_is_reported_in_one_sentence(
 def test_an_endless_settings_file_is_read_up_to_a_limit(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
     with path.open("wb") as file:
-        file.truncate(MOST_B + 1)  # holes: a file of terabytes takes no room on the disk
+        file.truncate(MOST_B + 1)  # a file with holes, which takes no space on the disk
     with pytest.raises(SettingsError, match=r"larger than the 1,048,576 bytes .*; fix that"):
         read_user_file(path)
     os.truncate(path, MOST_B)
@@ -81,6 +81,6 @@ def test_trusted_folders_are_resolved(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text", [".", "work", pytest.param("~nobody-of-this-name/x", marks=posix_only("homes"))]
 )
-def test_a_trusted_folder_is_never_relative(text: str) -> None:
+def test_a_relative_trusted_folder_is_refused(text: str) -> None:
     with pytest.raises(SettingsError, match="trusted = "):
         trusted_folders((text,))

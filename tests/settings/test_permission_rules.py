@@ -1,4 +1,4 @@
-"""Permissions for always, in a file that people edit by deleting lines."""
+"""Permanent permissions are in a file that people can edit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from indwell.errors import SettingsError
 from indwell.settings.permission_rules import RuleBook
 
 
-async def test_a_rule_can_be_deleted_with_a_text_editor(tmp_path) -> None:
+async def test_a_permission_rule_can_be_deleted_with_a_text_editor(tmp_path) -> None:
     path = tmp_path / "rules.json"
     book = RuleBook(path)
     for rule in ("a", "b, ]", "c"):
@@ -28,7 +28,9 @@ async def test_a_rule_can_be_deleted_with_a_text_editor(tmp_path) -> None:
 
 
 @pytest.mark.parametrize("text", ['["a",,]', '["a"', "a\n", '{"a": 1}', "[1]", "\udcff"])
-async def test_a_damaged_file_grants_nothing_and_is_not_written_over(tmp_path, text) -> None:
+async def test_a_damaged_permissions_file_grants_nothing_and_is_not_overwritten(
+    tmp_path, text
+) -> None:
     path = tmp_path / "rules.json"
     data = text.encode("utf-8", "surrogateescape")
     path.write_bytes(data)
@@ -60,7 +62,7 @@ async def test_a_session_rule_is_only_in_memory_and_is_not_revoked(tmp_path) -> 
     assert book.revoke(["a"]) == 0
 
 
-async def test_servers_that_write_at_once_lose_no_rule(tmp_path) -> None:
+async def test_parallel_writes_of_servers_lose_no_rule(tmp_path) -> None:
     path = tmp_path / "rules.json"
     rules = [f"rule {number}" for number in range(40)]
     await asyncio.gather(*(RuleBook(path).grant(rule, always=True) for rule in rules))

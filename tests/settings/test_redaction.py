@@ -30,7 +30,7 @@ KEY = "plainsecretvalue987654"
         ("http://h:99999", ""),
     ],
 )  # fmt: skip
-def test_an_address_is_shown_without_a_possible_key(url, shown) -> None:
+def test_an_address_is_shown_without_anything_that_may_be_a_key(url, shown) -> None:
     assert plain_address(url) == shown
 
 
@@ -59,7 +59,7 @@ def test_an_error_about_an_invalid_address_does_not_repeat_the_key_in_the_addres
         assert KEY not in str(caught.value)
 
 
-def test_a_key_in_another_setting_is_not_repeated() -> None:
+def test_an_error_about_another_setting_does_not_repeat_a_key() -> None:
     with pytest.raises(SettingsError) as caught:
         convert("mode", "sk-canary-0123456789")
     assert str(caught.value).startswith("mode = '[secret]' is not valid")

@@ -25,7 +25,7 @@ def change(text: str, **changes: str | int | None) -> str:
     return edited(text, changes, "config.toml")
 
 
-def test_comments_order_and_tables_stay() -> None:
+def test_an_edit_keeps_comments_order_and_tables() -> None:
     assert change(FILE, model="new", base_url=None, window=8_192) == (
         "# my settings\n"
         'model = "new"   # the cheap one\n'
@@ -59,7 +59,7 @@ def test_a_setting_written_as_a_table_is_found() -> None:
     assert dict(check(parse_toml(new, "x"), "x").values) == {"base_url": "http://new/v1"}
 
 
-def test_a_broken_file_is_reported_with_its_line_and_not_touched() -> None:
+def test_a_broken_settings_file_is_reported_with_its_line_and_not_changed() -> None:
     with pytest.raises(SettingsError, match="config.toml line 2: "):
         change('model = "a"\nmode = \n', model="b")
 
@@ -68,7 +68,7 @@ def test_a_broken_file_is_reported_with_its_line_and_not_touched() -> None:
     model=st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), min_size=1, max_size=20),
     window=st.one_of(st.none(), st.integers(1, 10**9)),
 )
-def test_changed_settings_are_read_back_and_the_others_stay(model, window) -> None:
+def test_changed_settings_are_read_back_and_other_settings_stay(model, window) -> None:
     new = change(FILE, model=model, window=window)
     values = dict(check(parse_toml(new, "x"), "x").values)
     before = dict(check(parse_toml(FILE, "x"), "x").values)

@@ -1,4 +1,4 @@
-"""Keeps ``docs/settings.md`` equal to the code; run as a script it prints the table."""
+"""Checks that ``docs/settings.md`` equals the code; run as a script, prints the table."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MAY = {
 
 
 def table() -> str:
-    """The table of all settings, as it stands in the page."""
+    """Return the table of all settings, in the form of the page."""
     variables = {name: variable for variable, name in VARIABLES.items()}
     rows = ["| Setting | Type | Default | Variable | Others may | What it is |", "|---" * 6 + "|"]
     for field in msgspec.structs.fields(Settings):

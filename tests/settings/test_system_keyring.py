@@ -16,7 +16,7 @@ ORIGIN, KEY = "https://one.example", "sk-canary-2"
 
 
 class Memory(KeyringBackend):
-    """A backend that works."""
+    """A working keyring backend."""
 
     priority = 1
 
@@ -36,7 +36,7 @@ class Memory(KeyringBackend):
 
 
 class Failing(Memory):
-    """A backend whose every call raises."""
+    """A keyring backend that raises an error in every call."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class Failing(Memory):
 
 
 class Waiting(Memory):
-    """A backend that waits for a window that nobody closes."""
+    """A keyring backend that waits for ever, like an open password window."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -63,7 +63,7 @@ def test_a_key_is_stored_and_read_under_the_name_of_indwell() -> None:
     ring.set(ORIGIN, KEY)
     assert (ring.get(ORIGIN), backend.held) == (KEY, {("indwell", ORIGIN): KEY})
     ring.delete(ORIGIN)
-    ring.delete(ORIGIN)  # not there any more, and no fault
+    ring.delete(ORIGIN)  # deleting a missing key raises no error
     assert (ring.get(ORIGIN), backend.held) == (None, {})
 
 
@@ -80,7 +80,7 @@ def test_a_keyring_backend_that_stores_nothing_is_reported(backend, sentence) ->
     assert str(caught.value) == sentence
 
 
-def test_a_backend_that_only_writes_a_file_is_not_taken_for_a_keyring() -> None:
+def test_a_backend_that_only_writes_a_file_does_not_count_as_a_keyring() -> None:
     plain = type("PlaintextKeyring", (Memory,), {"__module__": "keyrings.alt.file"})
     with pytest.raises(KeyringUnusable, match="PlaintextKeyring only writes a file of its own"):
         SystemRing(plain())
@@ -105,7 +105,7 @@ def test_a_keyring_backend_error_is_one_sentence_without_the_key(error, sentence
 
 
 class SecurityFrameworkError(Exception):
-    """Carries a status of macOS, as in the package's ``macOS.api``, which only macOS can load."""
+    """An error with a status of macOS, as in ``macOS.api``, which only macOS can load."""
 
 
 class KeychainDenied(SecurityFrameworkError):
@@ -118,7 +118,7 @@ class NotFound(SecurityFrameworkError):
 
 @pytest.fixture
 def keychain(monkeypatch: pytest.MonkeyPatch) -> Callable[[Exception], SystemRing]:
-    """The package's own backend for the Keychain, on a framework whose every call fails."""
+    """Return the package's Keychain backend, with a framework that fails in every call."""
 
     def made(error: Exception) -> SystemRing:
         def fail(*_given: object) -> None:
@@ -157,7 +157,7 @@ def test_a_keychain_refusal_is_one_sentence_without_the_key(keychain, error, sen
     assert str(caught.value) == sentence
 
 
-def test_a_keyring_that_never_answers_is_given_up() -> None:
+def test_waiting_for_a_keyring_that_never_answers_ends() -> None:
     backend = Waiting()
     with pytest.raises(KeyringUnusable, match="did not answer in 0.05 s; unlock it and try again"):
         SystemRing(backend, answer_s=0.05).get(ORIGIN)

@@ -67,7 +67,7 @@ WAITS = {one for one in TYPES if one.endswith("_timeout_s")} - {"first_token_tim
 
 
 def is_no_wider(settings: Settings, than: Settings, *, may_choose: bool) -> bool:
-    """Compare every field; a new field counts as one that must not change."""
+    """Compare every field; an unknown field must be equal."""
     for name in TYPES:
         now, before = getattr(settings, name), getattr(than, name)
         match name:
@@ -93,7 +93,7 @@ def is_no_wider(settings: Settings, than: Settings, *, may_choose: bool) -> bool
                 | "first_token_timeout_s"
             ):
                 fits = now == before if now is None else before is None or now <= before
-            case _:  # hints only show the agent's changes to who has them anyway
+            case _:  # hints are only a display option
                 fits = now == before or name == "review_hints"
         if not fits:
             return False
@@ -101,7 +101,7 @@ def is_no_wider(settings: Settings, than: Settings, *, may_choose: bool) -> bool
 
 
 @given(users, tables, st.booleans())
-def test_no_table_from_editor_or_workspace_widens_permissions(
+def test_no_table_from_editor_or_workspace_makes_settings_laxer(
     settings: Settings, table: Mapping[str, Any], chooses: Literal[True, False]
 ) -> None:
     result = tighten(settings, table, "s", chooses=chooses).settings
@@ -137,7 +137,7 @@ def test_a_rejected_setting_is_always_reported(
         assert result.notices == ()
 
 
-def test_a_workspace_can_tighten_every_setting() -> None:
+def test_a_workspace_can_make_every_setting_stricter() -> None:
     table = {
         "mode": "ask",
         "max_output": 100,
@@ -201,13 +201,13 @@ def test_a_workspace_can_tighten_every_setting() -> None:
         ),
     ],
 )
-def test_a_setting_that_widens_permissions_is_ignored_and_named(
+def test_a_setting_that_would_extend_permissions_is_ignored_and_reported(
     table: Mapping[str, Any], notice: str
 ) -> None:
     assert tighten(USERS, table, "w", chooses=False) == Tightened(USERS, (notice,))
 
 
-def test_the_other_globs_beside_a_refused_one_apply() -> None:
+def test_valid_globs_next_to_a_refused_glob_are_used() -> None:
     result = tighten(USERS, {"deny": ["!.env", "*.db"]}, "w", chooses=False)
     assert result.settings.deny == (*SECRETS, "*.db")
 
@@ -248,7 +248,7 @@ def test_an_editor_can_choose_only_the_users_models() -> None:
     )
 
 
-def test_a_budget_can_be_set_and_lowered_but_never_raised_or_taken_away() -> None:
+def test_a_budget_can_be_set_and_lowered_but_never_raised_or_removed() -> None:
     limited = msgspec.structs.replace(USERS, budget_day=2.0)
     wishes = {"budget": {"turn": 0.5, "day": 3.0, "session": None}}
     assert tighten(limited, wishes, "w", chooses=False) == Tightened(

@@ -20,7 +20,7 @@ YES = FolderAnswer(
     trusted=True, at="2026-11-21T19:00:00+00:00", files={"AGENTS.md": TrustedFile("d", ("l",))}
 )
 NO = FolderAnswer(trusted=False, at="2026-11-21T19:00:00+00:00")
-A = str(Path("/a"))  # with a backslash on Windows
+A = str(Path("/a"))  # contains a backslash on Windows
 N_WRITERS, N_PROCESSES = 100, 10
 
 WRITER = """
@@ -46,7 +46,7 @@ def test_a_missing_trust_file_gives_no_answers_and_no_problem(store) -> None:
     assert store.read() == Answers()
 
 
-def test_answers_are_kept_and_forgotten(store) -> None:
+def test_trust_answers_are_stored_and_deleted(store) -> None:
     store.keep(Path("/a"), YES)
     store.keep(Path("/a/b"), NO)
     assert store.read() == Answers({A: YES, str(Path("/a/b")): NO})
@@ -117,7 +117,7 @@ def test_tru_08_a_hundred_writers_at_once_lose_no_answer(store) -> None:
         for first in range(0, N_WRITERS, each)
     ]
     while any(writer.poll() is None for writer in writers):
-        assert store.read().problem == ""  # whole at every moment
+        assert store.read().problem == ""  # the file is complete at every moment
     assert {writer.returncode for writer in writers} == {0}
     assert set(store.read().folders) == {str(Path(f"/work/{n}")) for n in range(N_WRITERS)}
     assert json.loads(store.path.read_bytes())["version"] == 1

@@ -12,7 +12,7 @@ NO_ADDRESS = "is not an address, expected one like 'https://host/v1'"
 NO_KEY = "api_key holds a space or a character that no key has; copy it again"
 
 
-def test_tables_become_prefixes_of_setting_names() -> None:
+def test_table_names_become_prefixes_of_setting_names() -> None:
     table = parse_toml('mode = "ask"\n[attach]\nselection = false\n[price]\nin = 2\n', "c")
     assert check(table, "c") == SourceSettings(
         {"mode": "ask", "attach_selection": False, "price_in": 2.0}
@@ -43,7 +43,7 @@ def test_a_number_of_thousands_of_digits_is_an_error() -> None:
         parse_toml("window = " + "1" * 5_000, "config.toml")
 
 
-def test_a_byte_order_mark_is_accepted() -> None:
+def test_a_byte_order_mark_in_a_settings_file_is_accepted() -> None:
     assert parse_toml('\ufeffmode = "ask"', "c") == {"mode": "ask"}
 
 
@@ -110,7 +110,7 @@ def test_an_unknown_setting_is_reported_with_the_closest_known_name() -> None:
         ("instructions", 5, "instructions = 5 is not valid, expected `str`, got `int`"),
     ],
 )
-def test_a_value_of_the_wrong_type_is_named_and_the_default_is_used(
+def test_a_value_of_the_wrong_type_is_reported_and_the_default_is_used(
     name: str, value: object, problem: str
 ) -> None:
     assert check({name: value}, "config.toml") == SourceSettings(
@@ -200,7 +200,7 @@ def test_a_notice_shows_foreign_text_cut_and_escaped() -> None:
     )
 
 
-def test_patterns_of_commands_may_hold_colons() -> None:
+def test_patterns_of_commands_may_contain_colons() -> None:
     patterns = ["npm run test:unit", "write: docs/**", "echo x: *", "ssh host:22"]
     given = check({"rules_deny": patterns}, "config.toml")
     assert given == SourceSettings({"rules_deny": tuple(patterns)})

@@ -1,4 +1,4 @@
-"""Call the standard tools as the loop does, and see all that they do."""
+"""Calls the standard tools as the agent's loop does."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from indwell.workspace.base import Workspace
 
 
 class Agent:
-    """The tools over one workspace; what is spilled goes to a folder that may be read."""
+    """The tools of one workspace; spilled texts go to a readable folder."""
 
     def __init__(self, workspace: Workspace, spill_folder: Path) -> None:
         make_private_folder(spill_folder)
@@ -39,7 +39,7 @@ class Agent:
         return await self.tools.bind(tool, json.dumps(arguments)).run(self.context)
 
     async def preview(self, tool: str, **arguments: object) -> str:
-        """What a person would be asked to confirm."""
+        """Return the change that a person would be asked to confirm."""
         preview = self.tools.bind(tool, json.dumps(arguments)).preview
         assert preview is not None
         return (await preview(self.context)).diff

@@ -1,4 +1,4 @@
-"""Which programs run in a folder, as the system sees it (Linux)."""
+"""Finds the programs that run in a folder, on Linux."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Answer = TypeVar("Answer")
 
 
 def programs(folder: Path) -> list[str]:
-    """Programs that run in a folder, except those that have ended."""
+    """Return the programs that run in a folder."""
     found = []
     for process in Path("/proc").iterdir():
         if process.name.isdecimal():
@@ -19,19 +19,18 @@ def programs(folder: Path) -> list[str]:
                 if (process / "cwd").readlink() == folder:
                     found.append(process.name)
             except OSError:
-                continue  # it has ended, or is not ours
+                continue  # the process has ended, or belongs to another user
     return found
 
 
 async def seen_running(
     folder: Path, call: Callable[[], Coroutine[object, object, Answer]]
 ) -> asyncio.Task[Answer]:
-    """A call whose program runs in the folder at this moment.
+    """Start a call, and return the task once a program of the call runs in the folder.
 
-    A program may start and end between two looks, and the system tells nobody
-    when one starts: such a call is made again.
+    A program may start and end between two checks. In this case the call is made again.
 
-    Raises AssertionError if none of 200 calls was seen.
+    An AssertionError is raised if no program of 200 calls was seen.
     """
     for _ in range(200):
         task = asyncio.create_task(call())

@@ -1,4 +1,4 @@
-"""Where the shared cases are, which are not part of the project."""
+"""Reads shared test cases, which are not part of the project."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BESIDE = Path(__file__).parents[3] / "shared" / "data"
 
 
 def shared_cases(name: str) -> list[dict[str, Any]]:
-    """The records of a file of cases; skips the test where they are not installed."""
+    """Return the records of a file of cases; skip the test if the file is not installed."""
     path = Path(os.environ.get("INDWELL_SHARED", BESIDE)) / "cases" / name
     if not path.exists():
         pytest.skip(f"no {name} beside the project or under INDWELL_SHARED")

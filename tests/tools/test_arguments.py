@@ -1,4 +1,4 @@
-"""Arguments of tools: under the names of other agents, and by a JSON Schema of somebody else."""
+"""Arguments of tools, with the names of other agents, and with a JSON Schema."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ EDIT = {"old": "a", "new": "b"}
 
 
 def ours(tool: Tool[Any], given: object) -> object:
-    """The arguments that permission, audit and people see."""
+    """Return the arguments that permission, audit and people see."""
     return json.loads(tool.bind(json.dumps(given)).arguments)
 
 
@@ -128,7 +128,7 @@ def test_a_workdir_argument_of_bash_is_refused_with_advice(tmp_path) -> None:
         ("grep", {"pattern": "x", "-A": 9}, "<= 5"),
     ],
 )
-def test_wrong_arguments_are_refused_without_guessing(
+def test_invalid_arguments_are_refused_without_guessing(
     tool: str, given: Given, complaint: str
 ) -> None:
     with pytest.raises(ToolError, match=f"bad arguments for {tool}: .*{complaint}.*; it takes"):
@@ -136,7 +136,7 @@ def test_wrong_arguments_are_refused_without_guessing(
 
 
 @pytest.mark.parametrize("text", ['{"path": "a"}', ' {"path":"a", "limit": 3}'])
-def test_arguments_with_our_own_names_stay_unchanged(text: str) -> None:
+def test_arguments_with_indwells_own_names_stay_unchanged(text: str) -> None:
     assert TOOLS["read_file"].bind(text).arguments == text
 
 

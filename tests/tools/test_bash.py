@@ -19,7 +19,7 @@ from support.memory_workspace import MemoryWorkspace
 from support.platforms import posix_only
 from tools.calling import Agent
 
-# The byte FF in what a command writes: Windows' programs write in the console's code page.
+# The byte FF in a command's output, as text. Programs on Windows write in the console's code page.
 NO_UTF_8 = b"\xff".decode("oem") if sys.platform == "win32" else "\N{REPLACEMENT CHARACTER}"
 
 
@@ -78,7 +78,7 @@ async def test_every_way_a_command_ends_is_reported(agent: Agent, command: str, 
         ("cd() { builtin cd a; }; pwd() { echo /etc; }; cd; pwd", "a"),
     ],
 )
-async def test_the_working_directory_is_kept_between_commands(
+async def test_the_working_directory_of_the_last_command_is_kept(
     agent: Agent, root: Path, command: str, folder: str
 ) -> None:
     await agent.call("bash", command=command)
@@ -106,7 +106,7 @@ async def test_the_working_directory_stays_in_the_workspace(
     assert agent.shell.cwd == root
 
 
-async def test_a_change_of_the_working_directory_is_reported(agent: Agent) -> None:
+async def test_a_changed_working_directory_is_reported(agent: Agent) -> None:
     outcome = await agent.call("bash", command="cd a/b")
     assert outcome.text == "(no output)\nexit code 0\n[the working directory is now 'a/b']"
 
@@ -161,7 +161,7 @@ async def test_the_number_of_output_lines_is_limited_on_request(agent: Agent) ->
     assert outcome.text.splitlines()[-2:] == ["10", "exit code 0"]
 
 
-async def test_a_huge_output_keeps_its_end(agent: Agent) -> None:
+async def test_the_end_of_a_huge_output_is_kept(agent: Agent) -> None:
     outcome = await agent.call(
         "bash", command="echo begin; head -c 20000000 /dev/zero | tr '\\0' x; echo; echo end"
     )
@@ -234,7 +234,7 @@ async def test_a_time_out_is_reported_with_the_output_before_it(agent: Agent) ->
 
 
 @pytest.mark.parametrize("timeout_s", [0, 601])
-async def test_the_time_limit_is_bounded(agent: Agent, timeout_s: int) -> None:
+async def test_the_time_limit_of_a_command_has_a_maximum(agent: Agent, timeout_s: int) -> None:
     with pytest.raises(ToolError, match="bad arguments for bash"):
         await agent.call("bash", command="true", timeout_s=timeout_s)
 
@@ -245,7 +245,7 @@ async def test_prc_07_leftover_background_processes_end_and_are_reported(agent: 
     assert outcome.text == ("started\nexit code 0\n[1 background process ended with the command]")
 
 
-async def test_stale_files_are_named_before_the_output(root: Path, tmp_path: Path) -> None:
+async def test_outdated_files_are_named_before_the_output(root: Path, tmp_path: Path) -> None:
     workspace = MemoryWorkspace({"a.py": "old"}, unsaved={"a.py": "new"}, root=root)
     outcome = await Agent(workspace, tmp_path / "spill").call("bash", command="echo run")
     assert outcome.text == (
@@ -254,15 +254,13 @@ async def test_stale_files_are_named_before_the_output(root: Path, tmp_path: Pat
 
 
 class Touched(MemoryWorkspace):
-    """A workspace in which every command changes a file that is open."""
+    """A workspace in which every command changes an open file."""
 
     async def changed_under_buffers(self) -> tuple[Path, ...]:
         return (self.roots[0] / "a.py",)
 
 
-async def test_files_that_changed_beneath_open_buffers_are_named(
-    root: Path, tmp_path: Path
-) -> None:
+async def test_open_files_that_a_command_changed_are_named(root: Path, tmp_path: Path) -> None:
     agent = Agent(Touched({"a.py": "text"}, root=root), tmp_path / "spill")
     assert (await agent.call("bash", command="echo run")).text == (
         "run\nexit code 0\n[the command changed files that are open in the editor: a.py; the "
@@ -277,7 +275,7 @@ async def test_prc_09_a_command_that_exceeds_its_cpu_limit_is_reported(agent: Ag
     assert (" s of processor time" in outcome.text, outcome.figure) == (True, "used too much")
 
 
-async def test_prc_05_endless_output_takes_little_memory(agent: Agent) -> None:
+async def test_prc_05_an_endless_output_takes_little_memory(agent: Agent) -> None:
     tracemalloc.start()
     try:
         outcome = await agent.call("bash", command="head -c 100000000 /dev/zero | tr '\\0' x")
@@ -295,7 +293,7 @@ async def test_a_command_that_fills_the_report_pipe_ends(agent: Agent, root: Pat
 
 
 @posix_only("folders")
-async def test_a_command_cannot_fake_a_working_directory_outside_by_the_report_pipe(
+async def test_a_command_cannot_fake_a_working_directory_outside_the_workspace(
     agent: Agent, root: Path
 ) -> None:
     forge = "trap - EXIT; for f in /dev/fd/*; do [ ${f##*/} -gt 2 ] && echo /etc >$f; done"
@@ -304,7 +302,9 @@ async def test_a_command_cannot_fake_a_working_directory_outside_by_the_report_p
     assert agent.shell.cwd == root
 
 
-async def test_a_command_runs_only_in_the_folder_that_was_checked(agent: Agent, root: Path) -> None:
+async def test_a_command_runs_only_in_the_folder_of_its_permission(
+    agent: Agent, root: Path
+) -> None:
     call = agent.tools.bind("bash", '{"command": "touch here"}')
     await agent.call("bash", command="cd a")
     with pytest.raises(ToolError, match="nothing was run"):
@@ -313,7 +313,7 @@ async def test_a_command_runs_only_in_the_folder_that_was_checked(agent: Agent, 
 
 
 class Anything(msgspec.Struct):
-    """Arguments of a tool that takes any JSON."""
+    """The arguments of a tool that accepts any JSON."""
 
     value: Any
 

@@ -50,7 +50,7 @@ async def test_a_second_edit_needs_no_second_read(agent: Agent, workspace: Memor
 
 
 def in_memory(data: bytes) -> Large:
-    """As a file that is too large to be read as one text."""
+    """Return the bytes as a file that is too large to be read as one text."""
 
     def read(offset: int, size: int) -> bytes:
         return data[offset : offset + size]
@@ -94,7 +94,7 @@ async def test_an_edit_that_changes_only_line_ends_is_made(tmp_path, before, edi
         (CRLF, [("line1", "x"), ("x", "line1")], "would leave a as it is"),
     ],
 )
-async def test_an_edit_without_a_change_is_refused_with_the_reason(
+async def test_an_edit_that_changes_nothing_is_refused_with_the_reason(
     tmp_path, before, edits, why
 ) -> None:
     workspace = MemoryWorkspace({"a": before})
@@ -119,7 +119,7 @@ async def test_a_write_that_differs_only_in_line_ends_reports_no_change(tmp_path
 
 
 class EndsOfItsOwn(MemoryWorkspace):
-    """An editor that opens a new file at once, with line ends of its own, in a CRLF folder."""
+    """An editor that opens a new file at once and chooses its line ends, in a CRLF folder."""
 
     async def line_end(self, path: Path, text: str) -> LineEnd:
         del path, text
@@ -131,7 +131,7 @@ class EndsOfItsOwn(MemoryWorkspace):
         return await super().write(path, base, text.replace("\r\n", "\n"), label=label)
 
 
-async def test_a_new_file_with_an_editors_own_line_ends_is_no_change_of_others(tmp_path) -> None:
+async def test_line_ends_that_an_editor_chose_do_not_count_as_a_change_by_others(tmp_path) -> None:
     agent = Agent(EndsOfItsOwn({}), tmp_path / "spill")
     told = await agent.call("write_file", path="a", content="one\ntwo\n")
     assert told.text == "created a (2 lines): +2 \N{MINUS SIGN}0"
@@ -177,7 +177,7 @@ async def test_bytes_around_an_edit_stay_unchanged(tmp_path: Path) -> None:
 
 
 async def test_a_file_of_another_encoding_is_not_edited(tmp_path: Path) -> None:
-    half = "two\n".encode("utf-16")[:-1]  # its last character is cut in two
+    half = "two\n".encode("utf-16")[:-1]  # the last character is incomplete
     (tmp_path / "a").write_bytes(half)
     agent = Agent(DiskWorkspace([tmp_path]), tmp_path / "spill")
     await agent.call("read_file", path="a")
@@ -187,7 +187,7 @@ async def test_a_file_of_another_encoding_is_not_edited(tmp_path: Path) -> None:
 
 
 class Formatting(MemoryWorkspace):
-    """An editor that formats on save."""
+    """An editor that formats files on save."""
 
     n_writes = 0
 
@@ -220,7 +220,8 @@ async def test_edt_22_a_formatters_change_is_shown_and_the_next_edit_includes_th
     )
     again = await agent.call("edit_file", path="a", edits=[{"old": "ONE", "new": "1"}])
     assert again.text.startswith("edited a: +1")
-    assert (workspace.files[ROOT / "a"], workspace.n_writes) == ("1\n2\n", 2)  # no edit war
+    # The agent does not change the formatted text again.
+    assert (workspace.files[ROOT / "a"], workspace.n_writes) == ("1\n2\n", 2)
 
 
 async def test_an_edit_names_its_path_for_the_policy(agent: Agent) -> None:
@@ -245,7 +246,7 @@ class TestWriteFile:
         outcome = await agent.call("edit_file", path="b", edits=[{"old": "two", "new": "2"}])
         assert outcome.text.startswith("edited b: +1")
 
-    async def test_a_file_that_was_not_read_is_not_replaced(
+    async def test_a_file_that_was_never_read_is_not_replaced(
         self, agent: Agent, workspace: MemoryWorkspace
     ) -> None:
         with pytest.raises(ToolError, match="has not been read yet"):
@@ -297,10 +298,11 @@ class TestWriteFile:
         with pytest.raises(ToolError, match="deleted or renamed meanwhile; nothing was edited"):
             await agent.call("write_file", path="a", content="back\n")
         assert ROOT / "a" not in workspace.files
-        await agent.call("write_file", path="a", content="back\n")  # it knows now
+        # The model knows now that the file was deleted.
+        await agent.call("write_file", path="a", content="back\n")
         assert workspace.files[ROOT / "a"] == "back\n"
 
-    async def test_a_file_that_was_read_is_replaced(self, agent: Agent) -> None:
+    async def test_a_file_that_was_read_can_be_replaced(self, agent: Agent) -> None:
         await agent.call("read_file", path="a")
         outcome = await agent.call("write_file", path="a", content="one\n2\nthree\n")
         assert outcome.text == f"wrote a (3 lines): +1 \N{MINUS SIGN}1\n{DIFF}".rstrip()

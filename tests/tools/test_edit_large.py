@@ -21,7 +21,7 @@ BODY = FILLER * N_LINES
 
 
 class Room:
-    """A large file, its agent, and what the file holds."""
+    """A large file, with an agent that edits the file."""
 
     def __init__(self, folder: Path, data: bytes) -> None:
         (folder / "w").mkdir()
@@ -30,7 +30,7 @@ class Room:
         self.agent = Agent(DiskWorkspace([folder / "w"]), folder / "spill")
 
     async def edit(self, *edits: tuple[str, str], read: bool = True, **options: bool) -> str:
-        """What the model is told."""
+        """Edit the file; return the result for the model."""
         if read:
             await self.agent.call("read_file", path="a", limit=1)
         listed = [{"old": old, "new": new, **options} for old, new in edits]
@@ -141,7 +141,7 @@ async def test_a_file_that_was_not_read_or_has_changed_is_refused(tmp_path: Path
     with pytest.raises(ToolError, match="has not been read yet"):
         await room.edit(("old", "new"), read=False)
     await room.edit(("old", "new"))
-    await room.edit(("new", "newer"), read=False)  # what it has edited it knows
+    await room.edit(("new", "newer"), read=False)  # the model knows the text that it has edited
     with room.path.open("ab") as file:
         file.write(b"the user's\n")
     with pytest.raises(ToolError, match="has changed since it was read"):
@@ -185,7 +185,7 @@ async def test_a_search_text_that_begins_with_a_line_end_is_found_once(tmp_path:
     assert room.path.read_bytes() == body + b"one\r\n2\r\n3\r\n"
 
 
-async def test_a_long_line_takes_the_line_ending_of_the_file(tmp_path: Path) -> None:
+async def test_a_new_line_in_a_long_line_gets_the_line_ending_of_the_file(tmp_path: Path) -> None:
     line = b"v" * 6_000 + b" MARK%d " + b"w" * 6_000 + b"\r\n"
     before = b"".join(line % number for number in range(LARGE_B // 12_000 + 1))
     room = Room(tmp_path, before)
@@ -198,9 +198,9 @@ WORDS = st.lists(
 ).map("".join)
 
 
-@settings(max_examples=40, phases=[Phase.generate])  # to shrink 256 kB takes minutes
+@settings(max_examples=40, phases=[Phase.generate])  # shrinking 256 kB would take minutes
 @given(WORDS, WORDS, st.data())
-def test_a_piecewise_edit_equals_an_edit_of_the_whole_text(
+def test_an_edit_of_a_file_in_pieces_equals_an_edit_of_the_whole_text(
     head: str, tail: str, drawn: st.DataObject
 ) -> None:
     shift = drawn.draw(st.integers(0, 14))

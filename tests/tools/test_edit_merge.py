@@ -1,4 +1,4 @@
-"""Edits of a file that others change too, between the reading and the writing."""
+"""Edits of a file that others change between the agent's read and write."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PATH = ROOT / "a"
 
 
 class Racing(MemoryWorkspace):
-    """Somebody else is faster than the agent: so often, before a write, the text is changed."""
+    """A workspace in which others change the text before each of the first writes."""
 
     n_races = 0
     n_tries = 0
@@ -109,7 +109,7 @@ async def test_edt_05_a_conflict_shows_only_the_changes_of_the_same_lines(
         "lines 13 to 14 now:\n13\tline 12, mine\n14\tand more\nthe edit wanted there:\ntwelve"
     )
     assert workspace.files[PATH] == theirs
-    # It may repeat the edit on what it was shown. Of the first line it still knows nothing.
+    # The agent may repeat the edit on the shown lines, but does not know the first line.
     with pytest.raises(EditRefused, match="nothing was written"):
         await agent.call("write_file", path="a", content="all new\n")
 
@@ -141,10 +141,10 @@ async def test_a_large_edit_conflict_is_shown_in_part(
     said = await refusal(agent, TEXT, "short\n")
     assert "[… 4960 more lines; read_file them …]" in said
     assert len(said) < 2_000
-    assert agent.context.seen.text(PATH) == TEXT  # it was not shown all of it
+    assert agent.context.seen.text(PATH) == TEXT  # the agent was not shown the whole change
 
 
-async def test_the_same_change_by_others_is_reported_as_done(
+async def test_an_edit_that_others_have_already_made_is_reported_as_done(
     agent: Agent, workspace: MemoryWorkspace
 ) -> None:
     workspace.files[PATH] = TEXT.replace("line 12", "twelve")
@@ -174,7 +174,7 @@ async def test_an_edit_that_does_not_fit_is_refused_with_the_changes(
     )
 
 
-async def test_a_text_read_too_long_ago_has_to_be_read_again(
+async def test_a_text_read_too_long_ago_must_be_read_again(
     agent: Agent, workspace: MemoryWorkspace
 ) -> None:
     agent.context.seen.record(ROOT / "big", digest("x"), "x" * KEPT_CHARS)

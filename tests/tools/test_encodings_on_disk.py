@@ -1,4 +1,4 @@
-"""Files of any encoding through read_file, edit_file and write_file, over real bytes."""
+"""Files in any encoding, read and changed by the tools, with real bytes on disk."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def over(tmp_path: Path, data: bytes, name: str = "a") -> Agent:
 
 
 async def edited(agent: Agent, old: str, new: str, name: str = "a") -> bytes:
-    """The file's bytes after a read and an edit."""
+    """Return the file's bytes after a read and an edit."""
     await agent.call("read_file", path=name)
     await agent.call("edit_file", path=name, edits=[{"old": old, "new": new}])
     return (agent.context.workspace.roots[0] / name).read_bytes()
@@ -46,7 +46,7 @@ async def test_enc_01_a_crlf_file_keeps_all_other_bytes_and_gets_crlf(tmp_path: 
     assert after == b"one\r\n2\r\nand more\r\nthree\rfour\nfive"
 
 
-async def test_enc_03_a_byte_order_mark_is_kept_and_not_shown(tmp_path: Path) -> None:
+async def test_enc_03_a_byte_order_mark_stays_and_is_not_shown(tmp_path: Path) -> None:
     agent = over(tmp_path, codecs.BOM_UTF8 + b"old\n")
     assert (await agent.call("read_file", path="a")).text == "1\told"
     assert await edited(agent, "old", "new") == codecs.BOM_UTF8 + b"new\n"
@@ -63,7 +63,7 @@ async def test_enc_04_an_edit_keeps_a_detected_encoding(tmp_path: Path, encoding
     shown = (await agent.call("read_file", path="a")).text
     assert shown.startswith(f"1\t{first}\n2\told = 1")
     assert ("which is a guess]" in shown) is not bool(mark)
-    repeated = first.replace("# ", "old = 2 # ")  # only characters that the file has
+    repeated = first.replace("# ", "old = 2 # ")  # only characters that are already in the file
     after = await edited(agent, "old = 1", repeated)
     assert after == mark + text.replace("old = 1", repeated).encode(encoding)
 
@@ -108,14 +108,14 @@ async def test_enc_05_a_binary_file_is_reported_and_not_edited(tmp_path: Path, d
 
 @pytest.mark.parametrize("stray", [b"\xff", b"\xc3", b"\xe2\x82", b"\xed\xa0\x80", b"\x80\x80"])
 @pytest.mark.parametrize("text", ["größe\n", "plain\n"])
-async def test_enc_06_a_stray_byte_is_shown_and_survives_an_edit_beside_it(
+async def test_enc_06_a_stray_byte_is_shown_and_survives_an_edit_next_to_it(
     tmp_path: Path, stray: bytes, text: str
 ) -> None:
     lead = text.encode() * 3 + b"stray " + stray
     agent = over(tmp_path, lead + b"\nold\n")
     shown = (await agent.call("read_file", path="a")).text
-    assert shown.encode()  # JSON can carry it
-    if text != "plain\n":  # else it is a fair guess that it is not UTF-8 at all
+    assert shown.encode()  # the text can be encoded as JSON
+    if text != "plain\n":  # a plain line has too few hints that the file is UTF-8
         spelled = "".join(f"\\x{byte:02x}" for byte in stray)
         assert f"4\tstray {spelled}\n" in shown
     assert await edited(agent, "old", "new") == lead + b"\nnew\n"
@@ -151,11 +151,12 @@ def test_enc_07_the_locale_does_not_affect_read_and_written_bytes(
     work = tmp_path / "w"
     work.mkdir()
     (work / "a").write_bytes("größe 漢\n".encode())
-    kept = ("PATH", "HOME", "SYSTEMROOT", "USERPROFILE", "TEMP")  # Windows' Python needs these
+    # Python on Windows needs these variables.
+    kept = ("PATH", "HOME", "SYSTEMROOT", "USERPROFILE", "TEMP")
     environment = {key: os.environ[key] for key in kept if key in os.environ}
     environment |= {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"}
     program = LOCALE_PROGRAM
-    if settings == "cp1252":  # what Windows answers there
+    if settings == "cp1252":  # the values on Windows
         program = (
             "import locale\nlocale.getpreferredencoding = lambda *_: 'cp1252'\n"
             "locale.getencoding = lambda: 'cp1252'\n"
@@ -171,7 +172,7 @@ def test_enc_07_the_locale_does_not_affect_read_and_written_bytes(
     assert (work / "b").read_bytes() == "ü漢\n".encode()
 
 
-async def test_enc_10_a_name_is_found_however_its_accents_are_written(tmp_path: Path) -> None:
+async def test_enc_10_a_name_is_found_in_any_unicode_form_of_its_accents(tmp_path: Path) -> None:
     for disk, asked in (("cafe\u0301.py", "caf\u00e9.py"), ("u\u0308.py", "\u00fc.py")):
         folder = tmp_path / asked
         folder.mkdir()
@@ -183,7 +184,7 @@ async def test_enc_10_a_name_is_found_however_its_accents_are_written(tmp_path: 
         }
 
 
-async def test_enc_10_a_text_does_not_match_another_unicode_form(tmp_path: Path) -> None:
+async def test_enc_10_a_text_does_not_match_a_different_unicode_form(tmp_path: Path) -> None:
     before = "name = 'cafe\u0301'\n".encode()
     agent = over(tmp_path, before)
     with pytest.raises(ToolError, match="does not appear"):

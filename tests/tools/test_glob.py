@@ -21,14 +21,15 @@ from tools.shared_data import shared_cases
 OPTIONS: dict[str, dict[str, bool]] = {
     "CASEI": {"ignore_case": True},
     "NOBSESC": {"escapes": False},
-    "BSESC": {},  # the default
+    "BSESC": {},  # this is the default
     "SLASHLIT": {},  # a star never matches a slash
 }
-"""What the options of ripgrep's tests are called here."""
+"""Indwell's names for the options of ripgrep's tests."""
 
 ONE_SYSTEM_EACH = ("matchslash5", "abc\\def", "abc/def")
-"""Two records that say the opposite: in ripgrep's source one is for Unix (no match) and one for
-Windows, where a backslash separates folders too. Our paths are written with ``/`` everywhere."""
+"""Two contradictory records: in ripgrep's source one is for Unix (no match), and one for Windows,
+where a backslash also separates folders. Indwell's paths always have ``/``.
+"""
 
 
 @pytest.fixture
@@ -53,7 +54,7 @@ async def found(agent: Agent, pattern: str, path: str = ".") -> list[str]:
 
 
 def denying(agent: Agent, part: str) -> Agent:
-    """The same with a rule that keeps paths with ``part`` from the model."""
+    """Return the agent with a rule that hides paths with ``part`` from the model."""
     agent.context = msgspec.structs.replace(agent.context, hidden=lambda path: part in path)
     return agent
 
@@ -63,7 +64,8 @@ def test_patterns_match_as_in_the_test_cases_of_other_tools() -> None:
     assert len(cases) == 80
     wrong = []
     for case in cases:
-        # Ripgrep's tests leave empty alternatives out unless they ask for them, which none does.
+        # Ripgrep's tests do not use empty alternatives unless an option allows them; no test has
+        # this option.
         options = {"empty_alternatives": False}
         for name in case["options"]:
             options |= OPTIONS[name]
@@ -104,13 +106,13 @@ async def test_glob_finds_a_name_in_any_folder_newest_first(agent: Agent) -> Non
         ("**/b.py", "src/deep", ["src/deep/b.py"]),
     ],
 )
-async def test_patterns_are_relative_to_the_folder(
+async def test_glob_patterns_are_relative_to_the_folder(
     agent: Agent, pattern: str, path: str, files: list[str]
 ) -> None:
     assert await found(agent, pattern, path) == files
 
 
-async def test_a_pattern_may_start_at_the_root_of_the_disk(agent: Agent, root: Path) -> None:
+async def test_a_glob_pattern_may_be_an_absolute_path(agent: Agent, root: Path) -> None:
     assert await found(agent, f"{root}/src/*.ts") == ["src/c.ts"]
 
 
@@ -122,7 +124,7 @@ async def test_glob_skips_ignored_files_and_the_git_folder(agent: Agent, root: P
 
 
 @posix_only("symlinks")
-async def test_links_are_not_followed(agent: Agent, root: Path, tmp_path: Path) -> None:
+async def test_glob_does_not_follow_links(agent: Agent, root: Path, tmp_path: Path) -> None:
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "z.zz").write_bytes(b"x")
     (root / "link").symlink_to(tmp_path / "outside")
@@ -130,7 +132,9 @@ async def test_links_are_not_followed(agent: Agent, root: Path, tmp_path: Path) 
     assert await found(agent, "*.zz") == ["no file below '.' matches '*.zz' (ignored files aside)"]
 
 
-async def test_at_most_100_files_are_listed_and_the_rest_counted(agent: Agent, root: Path) -> None:
+async def test_at_most_100_files_are_listed_and_the_others_counted(
+    agent: Agent, root: Path
+) -> None:
     (root / "many").mkdir()
     for number in range(130):
         (root / "many" / f"{number}.txt").write_bytes(b"x")
@@ -186,7 +190,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize("pattern", HOSTILE)
 def test_no_pattern_takes_long_on_a_hostile_name(pattern: str) -> None:
-    """At most 5 ms, while nothing else runs; in processor time, the best of five."""
+    """At most 5 ms of processor time; the best of five runs is used."""
     matches = path_matcher(pattern)
     for path in ("a" * 255, *DEEP):
         taken = []
@@ -205,7 +209,7 @@ async def test_files_that_a_rule_denies_are_neither_listed_nor_counted(
     assert outcome == Outcome(text="new.py\nsrc/deep/b.py\nold.py", figure="3 files")
 
 
-async def test_edt_09_an_open_file_that_was_never_saved_is_the_newest(
+async def test_edt_09_an_open_file_that_was_never_saved_is_listed_as_newest(
     root: Path, tmp_path: Path
 ) -> None:
     unsaved = {"old.py": "x", "src/untitled.py": "x", "src/untitled.ts": "x", "no/.env.py": "x"}
@@ -217,7 +221,7 @@ async def test_edt_09_an_open_file_that_was_never_saved_is_the_newest(
     assert await found(agent, "un*.ts", "src") == ["src/untitled.ts (not saved yet)"]
 
 
-async def test_without_a_path_every_root_is_listed(root: Path, tmp_path: Path) -> None:
+async def test_without_a_path_files_of_every_root_are_listed(root: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     (other / "src").mkdir(parents=True)
     (other / "src" / "z.py").write_bytes(b"x")
@@ -248,7 +252,7 @@ async def test_the_reason_for_an_empty_result_is_reported(
     ]
 
 
-async def test_fs_03_a_folder_of_the_pattern_may_not_be_a_link(
+async def test_fs_03_a_folder_in_the_pattern_must_not_be_a_link(
     agent: Agent, root: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "outside").mkdir()

@@ -200,7 +200,7 @@ async def test_binary_files_are_skipped(agent: Agent, root: Path) -> None:
     assert await found(agent, "needle", path="src/zip") == [nothing, f"[{BINARY}]"]
 
 
-async def test_a_search_says_that_it_finds_only_ascii_in_files_of_other_encodings(
+async def test_grep_reports_that_only_ascii_is_found_in_files_of_other_encodings(
     agent: Agent, root: Path
 ) -> None:
     (root / "old.txt").write_bytes("größe\n".encode("latin-1"))
@@ -267,7 +267,7 @@ async def test_lines_around_each_match_are_distinguished_from_matches(
         await found(agent, "x", context=6)
 
 
-async def test_only_files_or_counts_can_be_asked_for(root: Path, tmp_path: Path) -> None:
+async def test_grep_can_return_only_files_or_counts(root: Path, tmp_path: Path) -> None:
     agent = Agent(MemoryWorkspace(unsaved={"a.py": "needle\n" * 3}, root=root), tmp_path / "spill")
     assert await agent.call("grep", pattern="needle", mode="files") == Outcome(
         text=".github/f.yml\na.py (not saved yet)\nsrc/b.py\nsrc/c.ts", figure="4 files"
@@ -341,7 +341,7 @@ async def test_fs_14_a_file_name_with_ripgrep_messages_stays_a_name(
 
 def test_a_file_name_with_ripgrep_messages_does_not_reveal_a_denied_file() -> None:
     warning = './b: WARNING: stopped searching binary file after match (found "\\0" byte)\n'
-    stolen = f"{warning}./secrets/key"  # the folder "b: … byte)\n." stands there too
+    stolen = f"{warning}./secrets/key"  # there is also a folder with the name "b: … byte)\n."
     hits = Hits(
         "lines",
         limit=9,

@@ -105,7 +105,7 @@ async def test_unsaved_buffers_are_searched_with_context_and_crlf(
 
 @pytest.mark.parametrize("end", ["", "\n", "\n\n"])
 def test_context_lines_of_a_match_in_a_large_buffer_are_correct(end: str) -> None:
-    lines = [f"line {number}" for number in range(1, 60_001)]  # some pieces
+    lines = [f"line {number}" for number in range(1, 60_001)]  # enough lines for several pieces
     matches = [(number, b"it", True) for number in (1, 23_830, 40_000, 60_000)]
     n_lines = len(lines) + (end == "\n\n")
     around = with_context("\n".join(lines) + end, matches, 2)
@@ -126,7 +126,7 @@ async def test_a_thousand_unsaved_buffers_are_searched(root: Path, tmp_path: Pat
     ]
 
 
-def test_buffers_that_are_too_large_are_named() -> None:
+def test_buffers_that_are_too_large_for_a_search_are_named() -> None:
     joined = join({"a": "one\ntwo", "b": "x" * 50, "c": "", "d": "four\n"}, room=20)
     assert (joined.names, joined.left_out, joined.data) == (
         ("a", "d"),
@@ -139,7 +139,7 @@ def test_buffers_that_are_too_large_are_named() -> None:
 async def test_a_denied_file_is_found_neither_on_disk_nor_in_a_buffer(
     root: Path, tmp_path: Path
 ) -> None:
-    for name in (".env", "0.env", "1.env", "2.env"):  # more than is taken of all
+    for name in (".env", "0.env", "1.env", "2.env"):  # more buffers than fit into the limit
         (root / name).write_bytes(("needle\n" * 2_000).encode())
     agent = Agent(MemoryWorkspace(unsaved={"x.env": "needle\n"}, root=root), tmp_path / "spill")
     agent.context = msgspec.structs.replace(agent.context, hidden=lambda path: ".env" in path)

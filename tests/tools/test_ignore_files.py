@@ -1,4 +1,4 @@
-"""Which files ignore files leave out, for both searches."""
+"""Files that ignore files exclude from ``glob`` and ``grep``."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def write(root: Path, files: dict[str, str]) -> None:
 
 @posix_only("names")
 async def test_all_shared_cases_of_ignore_files_pass(tmp_path: Path) -> None:
-    """Each with its own root, file and kind, as written: is it left out, as git says?"""
+    """Each case has a root, an ignore file and a path, and says whether git ignores the path."""
     cases = shared_cases("gitignore.json")
     assert len(cases) == 42
     wrong = []
@@ -45,13 +45,13 @@ async def test_all_shared_cases_of_ignore_files_pass(tmp_path: Path) -> None:
 
 
 async def is_ignored(case: dict[str, Any], base: Path) -> bool:
-    """Lay the case out, the ignore file at its root, and look from there."""
+    """Create the files of a case, and return whether the path is ignored."""
     root = base / "w"
     below = case["path"].removeprefix("./")
     if case["root"].startswith("./") and not Path(case["root"]).is_absolute():
         below = below.removeprefix(case["root"].removeprefix("./").rstrip("/") + "/")
     name, rules = below, case["gitignore"]
-    if case["is_dir"]:  # whatever an ignored folder holds cannot be taken out again
+    if case["is_dir"]:  # files in an ignored folder cannot be included again
         name = f"{below}/inside"
         rules += f"\n!{name}\n"
     write(root, {name: "needle\n", ".gitignore": rules})
@@ -67,7 +67,9 @@ async def is_ignored(case: dict[str, Any], base: Path) -> bool:
     return not found[0]
 
 
-async def test_a_nested_ignore_file_wins_over_one_above(agent: Agent, root: Path) -> None:
+async def test_a_nested_ignore_file_overrides_one_in_a_parent_folder(
+    agent: Agent, root: Path
+) -> None:
     write(
         root,
         {
@@ -112,8 +114,8 @@ async def test_ignore_files_of_ripgrep_and_of_the_repository_are_respected(
     assert sorted(listed) == ["back.txt", "kept.txt"]
 
 
-async def test_an_ignore_file_above_the_workspace_counts(agent: Agent, root: Path) -> None:
-    """The workspace may be a folder of a larger repository."""
+async def test_an_ignore_file_above_the_workspace_is_respected(agent: Agent, root: Path) -> None:
+    """This matters if the workspace is a folder of a larger repository."""
     (root.parent / ".gitignore").write_bytes(b"*.log\n")
     write(root, {"a.log": "needle\n", "b.txt": "needle\n"})
     assert (await agent.call("grep", pattern="needle", mode="files")).text == "b.txt"

@@ -34,7 +34,7 @@ CASES = [
 
 @pytest.mark.parametrize("pattern", CASES)
 async def test_a_narrowed_folder_walk_finds_the_same_matches(pattern: str, tmp_path: Path) -> None:
-    """What the tool lists is what the pattern matches, file by file."""
+    """The tool lists exactly the files that the pattern matches."""
     root = tmp_path / "w"
     for name in FILES:
         (root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -62,7 +62,9 @@ async def test_a_narrowed_folder_walk_finds_the_same_matches(pattern: str, tmp_p
         ("Makefile", SearchScope(names=("Makefile",))),
     ],
 )
-def test_a_plain_pattern_is_resolved_by_the_walk_alone(pattern: str, expected: SearchScope) -> None:
+def test_a_plain_pattern_is_resolved_only_by_the_folder_walk(
+    pattern: str, expected: SearchScope
+) -> None:
     assert scope_of(pattern) == expected
 
 
@@ -73,6 +75,6 @@ def test_the_rest_of_a_pattern_is_matched_on_the_walked_files() -> None:
     assert (way.matches("src/x/a1.go"), way.matches("src/x/c1.go")) == (True, False)
 
 
-def test_too_many_alternatives_are_reported() -> None:
+def test_too_many_alternatives_in_a_pattern_are_reported() -> None:
     with pytest.raises(ToolError, match="too many alternatives"):
         scope_of("{a,b}" * 20)

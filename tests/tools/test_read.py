@@ -24,7 +24,7 @@ async def test_lines_are_numbered_and_only_real_line_ends_count(tmp_path: Path) 
     )
 
 
-async def test_a_partial_read_says_how_to_continue(tmp_path: Path) -> None:
+async def test_a_partial_read_says_how_to_read_on(tmp_path: Path) -> None:
     agent = over(tmp_path, {"a": "".join(f"l{i}\n" for i in range(1, 11))})
     assert (await agent.call("read_file", path="a", offset=4, limit=2)).text == (
         "4\tl4\n5\tl5\n[lines 4 to 5 of 10; go on with offset=6]"
@@ -136,7 +136,7 @@ async def test_reading_a_long_file_does_not_block_the_event_loop(tmp_path: Path)
         await asyncio.sleep(0)
         delays.append(loop.time() - before)
     assert (await reading).text.startswith("98001\tdef function_98000(x)")
-    # One rotation of the loop; a busy machine may hold up a few of them, the work none.
+    # Each delay is that of one turn of the loop; a busy machine may delay a few turns.
     assert sorted(delays)[-len(delays) // 20 - 1] < 0.01
 
 
@@ -150,7 +150,7 @@ async def test_a_spilled_result_can_be_read_and_other_outside_files_cannot(tmp_p
             await agent.call("read_file", path=str(outside))
 
 
-async def test_a_model_that_counts_lines_from_zero_reads_from_the_first_line(tmp_path) -> None:
+async def test_line_zero_means_the_first_line(tmp_path) -> None:
     shown = await over(tmp_path, {"a": "x\ny\n"}).call("read_file", path="a", offset=0, limit=1)
     assert shown.text == "1\tx\n[lines 1 to 1 of 2; go on with offset=2]"
 

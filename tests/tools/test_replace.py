@@ -32,10 +32,10 @@ def test_enc_11_trailing_blanks_are_ignored_for_one_match_and_reported() -> None
         "a:\n    B\n\nc\n", ("matched with other trailing blanks at line 2",)
     )
     assert edited("b\r\nc\r\n", ("b  \nc", "B\nc")) == "B\r\nc\r\n"
-    assert edited("a\nb  \nc\n", ("b ", "")) == "a\n \nc\n"  # exact, so taken as it stands
+    assert edited("a\nb  \nc\n", ("b ", "")) == "a\n \nc\n"  # an exact match is used unchanged
 
 
-def test_enc_11_trailing_blanks_are_not_ignored_for_two_matches() -> None:
+def test_enc_11_two_matches_without_trailing_blanks_are_refused() -> None:
     assert refusal("b  \nb\t\n", Replacement("b \n", "x")).startswith("old text does not appear")
 
 
@@ -71,7 +71,7 @@ def test_enc_10_another_unicode_form_is_named_and_the_exact_form_matches() -> No
     assert "only the form of some characters differs (Unicode NFC and NFD)" in said
 
 
-def test_enc_11_suggestions_are_ranked() -> None:
+def test_enc_11_the_most_similar_places_are_listed_first() -> None:
     text = "def a():\n    x = 1\n    return x\n\n\ndef b():\n    x = 1\n    return y\n"
     words = refusal(text, Replacement("def b():\n    x = 1\n    return x\n", ""))
     assert words.endswith(
@@ -249,6 +249,6 @@ def test_ignoring_trailing_blanks_is_quick_for_every_line_end(end: str) -> None:
 def test_an_exact_match_changes_only_the_matched_text(before: str, old: str, new: str) -> None:
     text = f"{before}<{old}>{before}"
     if not new:
-        return  # deletions may take a line end with them
+        return  # deletions may remove a line end, too
     result = apply(text, [Replacement(f"<{old}>", new)], "f")
     assert (result[: len(before)], result[len(result) - len(before) :]) == (before, before)

@@ -1,4 +1,4 @@
-"""Recorded edits of real agents and of other tools' tests, as they are and mutated (H47)."""
+"""Recorded edits of real agents and of other tools' tests, unchanged and mutated (H47)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tools.shared_data import shared_cases
 
 
 def replay(case: dict[str, Any]) -> str:
-    """What becomes of a recorded edit: the text, or why not."""
+    """Return the text after a recorded edit, or the reason of a refusal."""
     edits = [
         Replacement(e["search"], e["replace"], e.get("replace_all", False)) for e in case["edits"]
     ]
@@ -36,7 +36,7 @@ def replay(case: dict[str, Any]) -> str:
 def test_every_recorded_edit_of_a_real_agent_is_reproduced_byte_for_byte() -> None:
     cases = shared_cases("edit_real.jsonl.gz")
     whole = [case for case in cases if case["original"] is not None]
-    assert (len(cases), len(whole)) == (294, 288)  # of 6 refused ones the file was not recorded
+    assert (len(cases), len(whole)) == (294, 288)  # for 6 refused edits, the file was not recorded
     wrong = [
         case["id"]
         for case in whole
@@ -75,7 +75,7 @@ DIALECTS = {
 
 
 def dialect(case: dict[str, Any]) -> str:
-    """Why a case of another tool is not reproduced; a key of ``DIALECTS``."""
+    """Return why a case of another tool is not reproduced, as a key of ``DIALECTS``."""
     edits = case["edits"]
     if not edits or "$^.*" in edits[0]["search"]:
         return "blocks"
@@ -116,12 +116,12 @@ def test_enc_11_refused_edits_of_other_tools_have_a_reason_and_the_score_does_no
 
 
 def tabbed(text: str) -> str:
-    """With tabs for each four spaces that a line begins with."""
+    """Return the text with a tab for each four spaces at the beginning of a line."""
     return re.sub(r"(?m)^(?: {4})+", lambda spaces: "\t" * (len(spaces.group()) // 4), text)
 
 
 MUTATIONS: dict[str, tuple[Callable[[str], str], Callable[[str], str], bytes]] = {
-    # the file, what the model writes, and the byte order mark
+    # Each entry changes the file, changes the model's text, and has a byte order mark.
     "crlf": (lambda text: text.replace("\n", "\r\n"), str, b""),
     "mark": (str, str, b"\xef\xbb\xbf"),
     "tabs": (tabbed, tabbed, b""),
@@ -143,12 +143,12 @@ async def test_recorded_edits_of_mutated_files_are_exact_to_the_byte(
             continue
         begins = all(f"\n{e.old}" in f"\n{case['original']}" for e in _edits(case))
         if mutation == "tabs" and not begins:
-            continue  # of what stands within a line, nobody can say how it is indented
+            continue  # the indentation of text inside a line is unknown
         path = tmp_path / "w" / f"{number}.txt"
         before = mark + of_file(case["original"]).encode()
         path.write_bytes(before)
         edits = [
-            # A text with no line end in it does not say which one its writer means.
+            # A text without a line end does not tell which kind of line end the writer means.
             Replacement(of_model(e.old), of_model(e.new) if says or "\n" in e.old else e.new, e.all)
             for e in _edits(case)
         ]

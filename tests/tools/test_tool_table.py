@@ -13,7 +13,7 @@ from indwell.wiring.features import standard_tools
 TOOLS = standard_tools(Shell(Path("/w")))
 
 
-def test_the_tools_are_in_a_stable_order() -> None:
+def test_the_table_of_tools_has_a_stable_order() -> None:
     assert [spec.name for spec in TOOLS.specs] == [
         "read_file",
         "edit_file",
@@ -34,7 +34,7 @@ def test_all_schemas_together_take_few_tokens() -> None:
     assert sum(map(estimate_tokens, text)) < 760
 
 
-def test_every_schema_names_required_arguments_and_refuses_unknown_ones() -> None:
+def test_every_schema_names_required_arguments_and_refuses_unknown_arguments() -> None:
     schemas = {spec.name: json.loads(spec.parameters) for spec in TOOLS.specs}
     assert {name: schema["required"] for name, schema in schemas.items()} == {
         "read_file": ["path"],

@@ -28,7 +28,7 @@ def test_a_line_limit_keeps_both_ends_of_an_output() -> None:
 
 
 @given(st.text("ab\n", max_size=40_000), st.integers(0, 20))
-def test_kept_and_omitted_text_together_are_complete(text: str, max_lines: int) -> None:
+def test_kept_and_omitted_parts_together_are_the_whole_text(text: str, max_lines: int) -> None:
     cut = cut_output(text, max_lines)
     if cut is not None:
         assert text.startswith(cut.head)
@@ -55,7 +55,7 @@ def test_terminal_escape_sequences_are_removed_from_output(raw: str, shown: str)
     assert without_escapes(raw) == shown
 
 
-def test_progress_that_was_overwritten_is_not_shown() -> None:
+def test_overwritten_progress_is_not_shown() -> None:
     assert plain("10%\r20%\r100%\ndone\r\nlast\r") == "100%\ndone\nlast"
 
 

@@ -1,4 +1,4 @@
-"""What the model was never shown, ``write_file`` does not take away."""
+"""``write_file`` does not remove text that the model was never shown."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MANY = "".join(f"the user's line {i}, never shown whole\n" for i in range(100))
 
 
 class Formatting(MemoryWorkspace):
-    """A formatter that writes right after each edit."""
+    """A workspace with a formatter that writes right after each edit."""
 
     async def write(
         self, path: Path, base: Snapshot | None, text: str, *, label: str
@@ -84,7 +84,8 @@ async def test_a_long_file_that_was_read_in_pages_may_be_written(tmp_path: Path)
         await read(agent, offset)
     await write(agent)
     assert workspace.files[PATH] == "all new\n"
-    await agent.call("write_file", path="a", content="newer\n")  # its own text it knows
+    # The model knows the text that it wrote.
+    await agent.call("write_file", path="a", content="newer\n")
 
 
 async def _refused_or_new(agent: Agent) -> str:

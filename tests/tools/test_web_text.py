@@ -1,4 +1,4 @@
-"""Web pages as Markdown: what is kept, what is left out, and pages that mean harm."""
+"""Web pages as Markdown: kept parts, omitted parts, and hostile pages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ADDRESS = "https://docs.example/guide/"
 
 
 def text(html: str) -> str:
-    """The Markdown of a page without blank lines."""
+    """Return the Markdown of a page without blank lines."""
     lines = markdown_of(html, ADDRESS)[0].splitlines()
     return "\n".join(line for line in lines if line)
 
@@ -59,7 +59,7 @@ def test_a_page_becomes_markdown(html: str, markdown: str) -> None:
         "<template>NO</template>", "<input value=NO hidden>", "<svg><text>NO</text></svg>",
     ],
 )  # fmt: skip
-def test_what_no_reader_sees_is_left_out(html: str) -> None:
+def test_parts_that_no_reader_sees_are_left_out(html: str) -> None:
     assert text(f"<p>a</p>{html}<p>b</p>") == "a\nb"
 
 
@@ -73,7 +73,7 @@ def test_what_no_reader_sees_is_left_out(html: str) -> None:
     ],
     ids=lambda html: html[:12],
 )
-def test_a_hostile_page_ends_in_time(html: str) -> None:
+def test_reading_a_hostile_page_ends_in_time(html: str) -> None:
     begun = time.thread_time()
     markdown_of(html, ADDRESS)
     assert time.thread_time() - begun < TIME_S + 3
@@ -93,5 +93,5 @@ def test_the_text_of_a_page_is_about_as_long_as_the_page(html: str) -> None:
     assert not is_cut
 
 
-def test_a_page_ends_at_a_number_that_is_no_character() -> None:
+def test_a_character_reference_with_an_impossible_number_ends_the_page() -> None:
     assert markdown_of(f"<p>read{' ' * PIECE}<p>&#{'9' * 5_000};", ADDRESS) == ("read", True)

@@ -14,7 +14,7 @@ from indwell.providers.wires.encoder import RequestEncoder
 from support.recorded import played, recorded_sessions
 
 WINDOW = 6_000
-"""Small, so that every ladder has work in sessions of ten thousand tokens."""
+"""A small window, so that every preset compacts sessions of ten thousand tokens."""
 
 
 @pytest.mark.parametrize("preset", sorted(PRESETS.keys() - {"none"}))
@@ -44,7 +44,7 @@ def _bodies(messages, preset: str) -> list[bytes]:
         for _, request in played(messages, PRESETS[preset], window=WINDOW):
             bodies.append(RequestEncoder().encode(request, Dialect()))
     except ConversationTooLarge:
-        pass  # a message of the recording does not fit so small a window
+        pass  # a recorded message does not fit into this small window
     return bodies
 
 

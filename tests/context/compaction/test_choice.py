@@ -1,4 +1,4 @@
-"""Which lines stay, and how likely they are needed."""
+"""The choice of lines to keep, and the chance that a line is needed."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_line_with_a_name_from_the_agents_own_words_is_kept():
     assert chosen([ReducibleText(lines)], 1_000, [result], known) == [set()]
 
 
-def test_required_lines_stay_even_without_room():
+def test_required_lines_stay_even_without_space():
     lines = "<skill>\nwords\n</skill>"
     assert chosen([ReducibleText(lines, kept=(0, 2))], -100, (), uses()) == [{0, 2}]
 
@@ -76,7 +76,8 @@ def test_required_lines_stay_even_without_room():
 def test_the_second_line_of_a_call_pair_costs_no_marker():
     piece = ReducibleText("cart_total\ntax_rate here", head=30, pair="1:a")
     known = uses(written=dict.fromkeys(NAMES, 50))
-    assert chosen([piece], 85, (), known) == [set()]  # 4 + 1 + 30 + 50 is too much
+    # The line needs 4 + 1 + 30 + 50 tokens, more than the limit of 85 allows with the break.
+    assert chosen([piece], 85, (), known) == [set()]
     assert chosen([piece], 100, (), known) == [{0, 1}]
 
 
@@ -86,7 +87,7 @@ LINES = st.lists(
 
 
 @given(st.lists(LINES, max_size=6), st.integers(-50, 400))
-def test_chosen_lines_fit_the_room_and_exclude_worthless_lines(texts, room):
+def test_chosen_lines_fit_the_token_limit_and_exclude_worthless_lines(texts, room):
     pieces = [
         ReducibleText("\n".join(lines), head=10, pair=str(at % 2)) for at, lines in enumerate(texts)
     ]
@@ -100,7 +101,7 @@ def test_chosen_lines_fit_the_room_and_exclude_worthless_lines(texts, room):
         assert most / (line.tokens + 2) >= LEAST_WORTH
 
 
-def test_uses_are_followed_call_by_call():
+def test_uses_of_names_are_counted_call_by_call():
     read = ToolUse("c1", "read_file", '{"path": "shop/cart.py"}', meta("assistant"))
     told = ToolResult("c1", "1\tcart_total = 1", meta())
     known = uses_of(

@@ -24,7 +24,7 @@ def test_the_conversation_is_not_cut_after_an_unanswered_call() -> None:
     assert snapped(messages, 2) == 1
 
 
-def test_the_tail_is_the_newest_turns_up_to_a_number_of_tokens() -> None:
+def test_the_tail_has_the_newest_turns_up_to_a_number_of_tokens() -> None:
     now = empty()
     for turn in range(1, 9):
         now = turned(now, turn, ["short"], reply="Done.")

@@ -1,4 +1,4 @@
-"""Old messages as digests: what stays, what goes, and where the rest is."""
+"""Digests of old messages: kept lines, removed lines, and the files with the removed text."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def started(words: str = "Please mend the cart.") -> Conversation:
 def with_call(
     now: Conversation, number: int, result: str, *, said: str = "", name: str = "bash", **given: str
 ) -> Conversation:
-    """One model call with one tool call and its result."""
+    """Add one reply with one tool call, and the result."""
     arguments = msgspec.json.encode(given or {"command": f"make step{number}"}).decode()
     call = ToolCall(f"call_{number}", name, arguments)
     now = talk.with_reply(now, Reply(said, (call,), finish="tool_calls"), turn=1)
@@ -105,7 +105,7 @@ def test_messages_of_the_user_and_the_harness_stay_word_for_word():
     assert words in shown(digested(now))
 
 
-def test_the_agents_text_beside_removed_calls_moves_to_its_next_reply():
+def test_the_agents_text_next_to_removed_calls_moves_to_its_next_reply():
     now = filled(with_call(started(), 1, FILLER, said="First I look around."), 13)
     after = digested(now)
     assert "First I look around." in shown(after)
@@ -139,7 +139,7 @@ def test_the_omission_note_is_data_of_the_lowest_trust_and_cannot_be_forged():
     assert {one.meta.tier for part in after.messages for one in part.blocks if is_note(one)} == {3}
 
 
-def test_a_later_note_replaces_the_earlier_one_and_does_not_grow():
+def test_a_later_note_replaces_the_earlier_note_and_does_not_grow():
     now = started()
     lengths = []
     for times in range(1, 12):
@@ -179,7 +179,7 @@ def test_a_long_injected_text_keeps_its_tag_and_names_its_file():
     assert any(one.text == skill.text for one in step.spills)
 
 
-def test_a_closing_reply_keeps_a_line_that_says_something():
+def test_a_closing_reply_keeps_its_informative_line():
     now = with_call(started(), 1, "ok")
     closing = "Done.\nAll prices are right again now.\n" + FILLER
     now = talk.with_reply(now, Reply(closing), turn=1)
@@ -195,7 +195,7 @@ def test_a_step_that_saves_no_money_is_not_made():
         slow = with_call(slow, number, FILLER[:1_500])
     fast = filled(started(), 15)
     assert abs(prompt_tokens(slow) - prompt_tokens(fast)) < 0.1 * WINDOW
-    # If the conversation grows fast, it is soon rewritten again, so waiting is cheaper.
+    # If the conversation grows fast, a rewrite soon follows anyway, so waiting is cheaper.
     assert cut(slow, must=False) is not None
     assert cut(fast, must=False) is None
 

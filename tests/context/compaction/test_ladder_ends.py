@@ -1,4 +1,4 @@
-"""Compaction before one call always ends, by design and not by a limit in its driver."""
+"""Compaction before one call always ends, without a limit in the caller."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_each_compaction_step_frees_tokens_and_a_forced_compaction_halves_the_pr
     after = fitted(now, PRESETS[preset], msgspec.structs.replace(FACTS, force=True), watch=watch)
     assert steps
     assert all(one > other for one, other in steps)
-    # A region at a time, the last layer can leave a little more; the next call may go on.
+    # A layer that removes one region at a time may leave a little more than half.
     assert prompt_tokens(after) < 0.75 * prompt_tokens(now)
     assert next_step(
         Climb(prompt_tokens(after), out=frozenset(map(layer_name, _layers(PRESETS[preset])))),

@@ -1,4 +1,4 @@
-"""The cases that the harness's specification names (section 9), at the level of the engine."""
+"""The cases of section 9 of the agent's specification, tested on the context engine."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ def turned(
 
 
 def called(now: Conversation, preset: str, turn: int, words: str | None, summarise) -> Conversation:
-    """Fitted and sent."""
+    """Compact the conversation, and send the next request."""
     now = counted(now)
     incoming = talk.user_words(words, turn=turn).meta.tokens + 4 if words else 0
     facts = CompactionFacts(incoming=incoming, spill_folder="/s")
     options = {"summarise": summarise} if summarise else {}
     now = fitted(now, PRESETS[preset], facts, **options)
     now = talk.with_input(now, words=words, turn=turn)
-    assemble(now)  # raises if it is over the budget or has an orphan
+    assemble(now)  # raises an error if the request exceeds the budget or lacks a result
     return now
 
 
@@ -86,7 +86,7 @@ def test_a_result_of_ten_megabytes_is_cut_and_the_turn_continues(preset: str) ->
     now = empty(128_000)
     now = turned(now, preset, 1, "short")
     huge = LINE.format(2) * (TEN_MB // len(LINE))
-    if preset == "slide":  # drops old messages and cuts none, so it can only report a size
+    if preset == "slide":  # this preset drops old messages but cuts none, so the error is expected
         with pytest.raises(ConversationTooLarge, match=r"result of read_file shop/part_2\.py"):
             turned(now, preset, 2, huge)
         return

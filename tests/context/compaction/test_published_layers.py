@@ -1,4 +1,4 @@
-"""Micro, snip, slide and summarise, as their designs publish them."""
+"""The published layers micro, snip, slide and summarise."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from support.long_talks import (
 LONG = code(400)
 
 
-def test_micro_keeps_the_newest_three_results_and_short_ones() -> None:
+def test_micro_keeps_the_newest_three_results_and_short_results() -> None:
     now = turned(empty(), 1, ["short", LONG, LONG, LONG, LONG])
     step = wanted(Micro(keep=3), now)
     assert isinstance(step, CompactionStep)
@@ -83,12 +83,13 @@ def test_a_result_that_is_cut_twice_is_spilled_in_its_original_form() -> None:
     now = taken(now, snipped)
     step = wanted(Micro(keep=3), now)
     assert isinstance(step, CompactionStep)
-    assert step.spills == snipped.spills  # it is there already, unless this is a fork: again
+    # The step writes the text again, because in a fork the file may be missing.
+    assert step.spills == snipped.spills
     assert snipped.spills[0].name in results(taken(now, step).messages)[0]
 
 
 def test_a_result_that_names_its_own_file_is_still_written() -> None:
-    """In a fork the text names the file of another folder; and a tool can write such words."""
+    """In a fork the text names a file in another folder, and a tool can print such words."""
     for said in (Micro(keep=0), Snip()):
         now = turned(empty(), 1, [LONG], reply="Ok.")
         first = wanted(Snip(), now)
@@ -122,7 +123,7 @@ def test_slide_drops_the_oldest_exchanges_down_to_the_goal_and_leaves_a_note() -
     assert users_words(after.messages) == [f"Do number {turn}." for turn in range(7, 11)]
 
 
-def test_slide_never_drops_the_newest_exchange_nor_a_pin() -> None:
+def test_slide_never_drops_the_newest_exchange_or_a_pinned_block() -> None:
     now = talk.queue(empty(), (inject("instructions", "Use tabs.", turn=1),))
     now = turned(now, 1, [LONG, LONG])
     step = wanted(Slide(), now)

@@ -1,6 +1,6 @@
-"""Random work and compaction, in any order: nothing is lost, orphaned, made larger or repeated.
+"""Random work and compaction in any order lose nothing and keep calls with their results.
 
-``tests/faults/context_operations.py`` is the long form.
+``tests/faults/context_operations.py`` runs more steps.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Replays recorded sessions: each request has the user's words, the task and finished requests.
 
-``tests/faults/recorded_words.py`` is the long form.
+``tests/faults/recorded_words.py`` replays more sessions.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ BODY = [f"{at}\tvalue_{at} = compute_{at}(shop, cart, {at * 7})" for at in range
 
 
 def read(now: Conversation, number: int, lines: list[str], path: str = "shop/cart.py"):
-    """One model call that reads a file; the conversation before the next request."""
+    """Add one model call that reads a file; return the conversation before the next request."""
     arguments = msgspec.json.encode({"path": path}).decode()
     call = ToolCall(f"call_{number}", "read_file", arguments)
     now = talk.with_reply(now, Reply("", (call,), finish="tool_calls"), turn=1)
@@ -102,7 +102,7 @@ def test_a_digest_restores_removed_lines_where_a_later_read_refers_to_them():
 
 
 def changed(now: Conversation, number: int, name: str, **given: str) -> Conversation:
-    """One model call that changes the file."""
+    """Add one model call that changes the file."""
     arguments = msgspec.json.encode({"path": "shop/cart.py", **given}).decode()
     call = ToolCall(f"call_{number}", name, arguments)
     now = talk.with_reply(now, Reply("", (call,), finish="tool_calls"), turn=1)
@@ -123,7 +123,7 @@ def test_a_second_read_shows_a_line_that_an_edit_named_even_if_unchanged():
     assert len(lines) == 3
 
 
-def test_only_the_last_read_text_of_a_line_counts():
+def test_only_the_newest_text_of_a_line_counts_as_shown():
     other = [f"{at}\tother_{at}(something, else)" for at in range(1, 61)]
     now = read(read(started(), 1, BODY), 2, other)
     assert repeats(read(now, 3, BODY).messages) is None

@@ -1,4 +1,4 @@
-"""When a rewrite of the cached prefix is worth it."""
+"""When a rewrite of the cached prefix saves money."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def at(freed: float, rewritten: float, grown: float, **rates: float) -> bool:
 
 
 def cost_a_call(freed: float, rewritten: float, grown: float) -> float:
-    """The cost of a sawtooth with teeth of height ``freed``, above the prompt's lowest size."""
+    """The cost of a call if a compaction frees ``freed`` tokens, beyond the smallest prompt's."""
     return 1.15 * rewritten * grown / freed + 0.1 * freed / 2
 
 
 @given(TOKENS, st.integers(10, 5_000))
-def test_a_cut_saves_money_from_the_cheapest_size_on(rewritten, grown):
+def test_a_cut_saves_money_from_the_cheapest_number_of_freed_tokens_on(rewritten, grown):
     heights = [10 * 1.05**step for step in range(320)]
     best = min(heights, key=lambda height: cost_a_call(height, rewritten, grown))
     assert not at(best / 1.06, rewritten, grown)

@@ -27,7 +27,7 @@ from indwell.context.conversation import (
 from indwell.messages import Message
 from support.requests import assistant, result, use, user
 
-SIZES = (1, 40, 900)  # lines of a result
+SIZES = (1, 40, 900)  # numbers of lines of a result
 
 
 def exchange(size: int, words: str) -> tuple[Message, Message]:
@@ -43,7 +43,7 @@ talks = st.builds(
 
 @st.composite
 def conversations(draw: st.DrawFn) -> Conversation:
-    """Up to 240 messages, counted up to somewhere."""
+    """Draw a conversation of up to 240 messages, counted up to some message."""
     script = draw(st.lists(st.one_of(exchanges, talks), min_size=1, max_size=12))
     messages = (user("begin"), *(one for pair in script * draw(st.integers(1, 10)) for one in pair))
     window = draw(st.sampled_from([8_000, 32_000, 128_000, 400_000]))
@@ -76,7 +76,7 @@ def test_the_tally_bounds_agree_with_a_full_search(
 
 
 def filling(conversation: Conversation, share: float) -> Conversation:
-    """In a window of which it fills this share."""
+    """Return the conversation with a window of which it fills the given share."""
     budget = int(prompt_tokens(conversation) / share)
     config = Config("small", budget + 100, 100)
     return msgspec.structs.replace(conversation, config=config)
@@ -110,7 +110,9 @@ def test_a_conversation_of_user_words_has_no_step_that_saves_money() -> None:
 
 
 CHAT = (*(one for _ in range(200) for one in (user("and"), assistant("word " * 70))), user("on"))
-"""As far as one can tell without a look much could go, but each reply is one line, which stays."""
+"""By its sums, much of this conversation could be removed, but each reply has one line, which
+stays.
+"""
 
 
 def grown(conversation: Conversation, n_words: int) -> Conversation:

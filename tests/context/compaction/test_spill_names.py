@@ -1,4 +1,4 @@
-"""Names of the files for what was cut: short, and no two texts with the same one."""
+"""Names of files with cut text are short, and different for different texts."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import zlib
 
 from indwell.context.compaction.cuts import spill_name
 
-# Found by hand for crc32: with the same ids of calls the second would have taken the first's file.
+# Two texts with the same crc32. With crc32 in the name and equal call ids, both would get the same
+# file.
 FORGED = ("plumless", "buckeroo")
-FOUND = ("text 337648", "text 501442")  # in a second: the same five bytes of blake2b
+# Found in a second: two texts with the same first five bytes of blake2b.
+FOUND = ("text 337648", "text 501442")
 
 
 def test_texts_with_equal_checksums_have_separate_files() -> None:
@@ -19,7 +21,7 @@ def test_texts_with_equal_checksums_have_separate_files() -> None:
         assert len({spill_name("call-1", one) for one in pair}) == 2
 
 
-def test_a_name_is_the_same_each_time_short_and_plain() -> None:
+def test_a_file_name_for_cut_text_is_the_same_each_time_short_and_plain() -> None:
     name = spill_name("toolu_01/ABC:defgh", "tëxt \ud800")
     assert name == spill_name("toolu_01/ABC:defgh", "tëxt \ud800")
     assert len(name) <= 31

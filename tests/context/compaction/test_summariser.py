@@ -22,14 +22,15 @@ def sizes(**given: object) -> SummarySizes:
 def test_the_cheaper_model_writes_the_summary() -> None:
     # main: 50,000 × 0.1 + 300 + 4,000 × 5 = 25,300; small: 20,000 × 0.2 + 4,000 = 8,000
     assert readers(sizes(), CompactionFacts(small=SMALL)) == ("small", "main")
-    # a small model that is hardly cheaper pays the full price for tokens that the other has cached
+    # The small model is hardly cheaper, and pays the full price for tokens that the main model has
+    # cached.
     assert readers(sizes(), CompactionFacts(small=TokenRates(0.9, 0.1, 1.0, 4.5))) == (
         "main",
         "small",
     )
 
 
-def test_a_prefix_that_no_cache_holds_costs_its_full_price() -> None:
+def test_a_prefix_without_a_cache_costs_its_full_price() -> None:
     near = TokenRates(0.9, 0.1, 1.0, 4.5)
     assert readers(sizes(), CompactionFacts(small=near, is_cached=False)) == ("small", "main")
 
@@ -39,13 +40,13 @@ def test_a_prefix_that_contains_a_summary_is_not_summarised_again() -> None:
     assert readers(sizes(is_faithful=False), CompactionFacts(small=SMALL)) == ("small",)
 
 
-def test_a_model_with_too_small_a_window_is_not_asked_for_a_summary() -> None:
+def test_a_model_with_a_too_small_window_is_not_asked_for_a_summary() -> None:
     assert readers(sizes(prefix=70_000), CompactionFacts(small=SMALL)) == ("small",)
     assert readers(sizes(small_budget=10_000), CompactionFacts(small=SMALL)) == ("main",)
     assert readers(sizes(prefix=70_000, region=70_000), CompactionFacts(small=SMALL)) == ()
 
 
-def test_a_reply_may_have_the_target_and_200_more() -> None:
+def test_a_summary_reply_may_have_the_target_and_200_more_tokens() -> None:
     assert output_limit(4_000) == 4_200
     assert output_limit(100) == 1_000
 

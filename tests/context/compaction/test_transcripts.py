@@ -1,4 +1,4 @@
-"""The files with a summary's originals: the same ones for each, named in order, nothing missing."""
+"""The files with the originals of summaries: named in order, complete, and written once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def planned(now: Conversation) -> SummarySpan:
 
 
 def bare(text: str) -> str:
-    """A file's text without its tags."""
+    """Return a file's text without tags."""
     return text.removeprefix("<transcript>\n").removesuffix("\n</transcript>")
 
 

@@ -1,4 +1,4 @@
-"""The user's words survive every compaction, and each one after it, wherever they stand then."""
+"""The user's words survive every compaction, at any place in the conversation."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def test_user_words_that_a_summary_merged_into_another_message_survive_the_next_
     now = empty(60_000)
     for turn in range(1, 7):
         now = turned(now, turn, [LONG, LONG], reply=f"Done {turn}.")
-    now = summarised(now, planned(now, 1, 18, keep_replies=True))  # turns 1 to 3
+    now = summarised(now, planned(now, 1, 18, keep_replies=True))  # summarise turns 1 to 3
     last = snapped(now.messages, len(now.messages) - 6)
-    # The next summary puts its words into the last message of that group.
+    # The next summary puts the user's words into the last message of the group.
     now = summarised(now, planned(now, max(now.history.joined) + 1, last))
     said = [f"Do number {turn}." for turn in range(1, 7)]
     assert users_words(now.messages) == said
@@ -198,7 +198,7 @@ def test_any_sequence_of_summaries_keeps_all_user_words(window, lengths, replies
 
 
 def test_files_of_user_words_grow_with_the_words_and_not_with_each_summary() -> None:
-    """A later summary names the files of an earlier one again; only the newest is written."""
+    """A later summary uses an earlier summary's files again; only the newest file is written."""
     now, written = empty(8_000), dict[str, str]()
     said: list[str] = []
     n_written: list[int] = []

@@ -1,4 +1,4 @@
-"""The page of facts: what people write in it is read, and stays as they wrote it."""
+"""The memory page: facts that people write are read, and other text stays unchanged."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_list_item_on_the_page_is_a_fact(line, fact) -> None:
 
 
 @pytest.mark.parametrize("line", ["", "-", "- ", "no list", "    - code", "-none", "# - heading"])
-def test_a_line_of_another_form_is_not_a_fact(line) -> None:
+def test_a_line_that_is_not_a_list_item_is_not_a_fact(line) -> None:
     assert facts(f"{line}\n") == []
 
 
@@ -58,7 +58,7 @@ def test_a_huge_memory_page_is_read_up_to_a_limit() -> None:
     assert len(facts("- x\n" * (MOST_FACTS + 9))) == MOST_FACTS
 
 
-def test_a_new_fact_is_appended_and_all_else_stays() -> None:
+def test_a_new_fact_is_appended_and_other_text_stays() -> None:
     page = "# Mine\r\n\r\n- one\r\n\r\nwords of mine"
     assert with_fact(page, KEPT) == f"{page}\r\n{fact_line(KEPT)}\r\n"
 
@@ -79,7 +79,7 @@ def test_a_fact_is_refused_if_the_memory_page_is_full_or_broken(page, why) -> No
         with_fact(page, KEPT)
 
 
-def test_a_full_page_takes_a_correction() -> None:
+def test_a_correction_fits_a_full_page() -> None:
     page = "- one\n" + "- x\n" * (MOST_FACTS - 1)
     assert facts(with_fact(page, KEPT, "one"))[0] == KEPT
 
@@ -91,7 +91,7 @@ def test_a_fact_that_was_shown_cut_is_never_replaced() -> None:
 
 
 def test_a_very_long_blank_line_is_read_fast() -> None:
-    blanks = " " * 400_000  # took minutes when the search began at each of them
+    blanks = " " * 400_000  # earlier this took minutes, because a search began at each blank
     assert facts(f"- a{blanks}b{blanks}<!-- {blanks}\n")[0].text.startswith("a b <!--")
 
 

@@ -76,7 +76,7 @@ def test_the_newer_of_two_equally_good_facts_ranks_first() -> None:
     assert ranked(facts, MemoryQuery("tests")) == facts[::-1]
 
 
-def test_a_page_without_facts_works() -> None:
+def test_searching_a_page_without_facts_finds_no_facts() -> None:
     assert ranked((), MemoryQuery("tests")) == ()
 
 
@@ -91,7 +91,7 @@ def test_a_page_without_facts_works() -> None:
         ("日本語", ("日本", "本語")),
     ],
 )
-def test_words_are_split_into_their_parts(text, words) -> None:
+def test_names_in_code_are_split_into_their_words(text, words) -> None:
     assert terms(text) == words
 
 
@@ -99,7 +99,7 @@ def told(facts, query, conversation=EMPTY):
     return recalled(facts, query, conversation, turn=1, hide=lambda text: text)
 
 
-def test_at_most_five_facts_are_included_and_few_tokens() -> None:
+def test_at_most_five_facts_and_few_tokens_are_included() -> None:
     short = [Fact(f"tests of part {number} are slow") for number in range(4 * MOST)]
     assert told(short, MemoryQuery("slow tests")) is None, "a word of all of them tells nothing"
     some = [*short[:MOST], *(Fact(f"word{number} counts") for number in range(2 * MOST))]
