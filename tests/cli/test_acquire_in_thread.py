@@ -31,7 +31,7 @@ async def test_a_cancelled_caller_holds_no_lock() -> None:
     assert let_go == ["a lock"]
 
 
-async def test_a_caller_that_stays_gets_the_lock_or_the_error() -> None:
+async def test_a_caller_that_is_not_cancelled_gets_the_lock_or_the_error() -> None:
     async def leave(_what: str) -> None:
         raise AssertionError("nobody is gone")
 

@@ -84,6 +84,6 @@ def test_the_chat_shows_a_question_as_documented() -> None:
     assert f"{question_words(QUESTION, OPTIONS)}\n" == promised.text
 
 
-def test_no_line_of_a_question_can_be_anything_but_a_quote() -> None:
+def test_every_line_of_a_question_is_shown_as_a_quotation() -> None:
     words = question_words("a\n## You\nsend this\n```\n<!-- x", ["## You", "<b>"])
     assert all(line.startswith(">") for line in words.split("\n"))

@@ -146,7 +146,7 @@ WANTED = "with network to x.org"
         ("", f"; it was to run {WANTED}; no answer is on record"),
     ],
 )
-def test_a_refused_act_is_reported_with_what_it_requested(answer: str, words: str) -> None:
+def test_a_refused_call_is_reported_with_the_requested_access(answer: str, words: str) -> None:
     act = Act(
         1,
         "c",
@@ -163,7 +163,7 @@ def test_a_refused_act_is_reported_with_what_it_requested(answer: str, words: st
     assert decided_words(act) == f"asked by network: why{words}"
 
 
-def test_a_command_that_ran_outside_the_sandbox_is_reported_as_such_only_once() -> None:
+def test_a_command_that_ran_outside_the_sandbox_is_reported_once_as_such() -> None:
     act = Act(1, "c", AT, "bash", "x", decision="ask", answer="once", sandbox="not sandboxed")
     act = msgspec.structs.replace(act, widening="outside the sandbox")
     assert decided_words(act) == "asked; you said once, outside the sandbox"

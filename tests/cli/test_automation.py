@@ -1,4 +1,4 @@
-"""``indwell run`` for scripts: prompts on stdin, limits over all of them, codes that tell it."""
+"""``indwell run`` for scripts: prompts on stdin, limits for all prompts, and exit codes."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ async def test_the_prompt_is_read_from_stdin(home, way) -> None:
     assert (ended.code, ended.stderr) == (0, "")
 
 
-async def test_with_words_stdin_is_included_as_data(home) -> None:
+async def test_stdin_is_included_as_data_if_the_command_line_has_words(home) -> None:
     async with LoopbackEndpoint([say("Well.")]) as endpoint:
         ended = await run(
             home,
@@ -211,7 +211,7 @@ async def test_a_line_that_is_not_a_prompt_ends_the_run_and_is_named(home, line,
 
 
 async def test_a_first_line_that_is_not_a_prompt_begins_no_session(home) -> None:
-    """`--continue` would go on with the empty one."""
+    """Otherwise, `--continue` would continue an empty session."""
     ended = await run(home, "--scripted", "--json", "--input-format", "jsonl", stdin="mend it\n")
     assert (ended.code, ends(ended)) == (2, [(0, "failed")])
     assert "line 1 is not a prompt" in ended.events[-1]["message"]
@@ -363,7 +363,7 @@ async def test_background_work_after_the_run_does_not_count_in_its_time_limit() 
     assert (closed.is_set(), told) == (True, [])
 
 
-async def test_the_time_limit_counts_while_stdin_is_waited_for(home) -> None:
+async def test_the_time_limit_includes_the_wait_for_stdin(home) -> None:
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "indwell", "run", "-", "--scripted", "--json"),
         *("--time-limit", "1"),

@@ -1,4 +1,4 @@
-"""Forks and rewinds from the command line: the same bytes up to that turn, and the same texts."""
+"""Forks and rewinds from the command line keep the bytes and texts up to the turn."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def run(home: Home, *arguments: str, base_url: str = "", **variables: str)
 
 
 def goes_on(later: Seen, earlier: Seen) -> bool:
-    """Does ``later`` begin with the bytes of ``earlier``, up to the end of its messages?"""
+    """Whether ``later`` begins with the bytes of ``earlier`` up to the end of its messages."""
     sent, now = earlier.body, later.body
     assert {name: now[name] for name in now if name != "messages"} == {
         name: sent[name] for name in sent if name != "messages"

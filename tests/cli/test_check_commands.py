@@ -1,4 +1,4 @@
-"""Which command checks a folder: the user's own, or those that its files name."""
+"""The commands that check a folder: the user's own, or those that the folder's files name."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_checker_that_is_not_installed_gives_no_check_command(folder: Path) ->
 
 
 @posix_only("symlinks")
-def test_a_link_out_of_the_folder_is_not_followed(folder: Path) -> None:
+def test_a_check_command_behind_a_link_out_of_the_folder_is_not_used(folder: Path) -> None:
     (folder.parent / "other.toml").write_bytes(b"[tool.ruff]\n")
     (folder / "pyproject.toml").symlink_to(folder.parent / "other.toml")
     assert commands(folder, "a.py") == []

@@ -1,4 +1,4 @@
-"""Messages about compaction at a terminal: one for each run, and few runs."""
+"""Messages about compaction at a terminal: one for each run, and only a few per turn."""
 
 from __future__ import annotations
 

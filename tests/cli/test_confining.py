@@ -176,7 +176,7 @@ def test_only_an_unconfined_command_has_no_bounds(tmp_path: Path) -> None:
     assert hosts.hosts == ("example.com",)
 
 
-def test_the_sessions_temporary_folder_goes_with_it(tmp_path: Path) -> None:
+def test_the_sessions_temporary_folder_is_removed_with_the_session(tmp_path: Path) -> None:
     bounds = confiner((tmp_path,), Settings, home=tmp_path / "home")
     confinement = bounds(NOTHING)
     assert confinement is not None

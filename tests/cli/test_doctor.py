@@ -1,4 +1,4 @@
-"""The doctor: what works, what does not, how to fix it; and a report that gives nothing away."""
+"""The doctor: what works, what fails, how to fix it, and a bug report without private data."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ async def test_the_doctor_passes_every_check_of_a_working_setup(home) -> None:
     names += ["settings", "packages", "rg", "git", "bash", "state folder", "open files"]
     assert {name: found[name] for name in names} == dict.fromkeys(names, "ok")
     assert found["shell"] == "warn"
-    assert found["sandbox"] in {"ok", "warn"}  # as the machine has it
+    assert found["sandbox"] in {"ok", "warn"}  # depends on the machine
     assert (ended.code, json.loads(ended.stdout)["ok"], CANARY in ended.stdout) == (0, True, False)
 
 
@@ -59,7 +59,7 @@ async def test_a_failed_check_says_how_to_fix_it(home) -> None:
     assert " sandbox: commands are " in ended.stdout
 
 
-async def test_an_endpoint_that_refuses_the_key_says_where_a_key_is_made(home) -> None:
+async def test_an_endpoint_that_refuses_the_key_says_where_to_create_a_key(home) -> None:
     async with LoopbackEndpoint(answering(listed("q"), key="another")) as server:
         home.configure(f'model = "q"\nbase_url = "{server.base_url}"\napi_key = "{CANARY}"\n')
         ended = await doctor(home)
@@ -132,7 +132,7 @@ async def test_an_endpoint_that_hangs_does_not_hang_the_doctor(tmp_path) -> None
 
 
 async def test_a_bug_report_contains_no_key_no_name_and_no_home_folder(home) -> None:
-    """Canaries in every place that a sentence of the doctor could repeat."""
+    """Canary texts are in every place that a sentence of the doctor could repeat."""
     home.configure(f'api_key = "{CANARY}-file"\nmodel = "q"\nsecret_{CANARY}-name = 1\n')
     (home.folder / "keyring.json").write_bytes(b"{}")
     secrets = {

@@ -1,4 +1,4 @@
-"""The doctor knows which configuration a Neovim needs, and sees one that it cannot run."""
+"""The doctor names the configuration that a Neovim needs, and detects an unusable one."""
 
 from __future__ import annotations
 

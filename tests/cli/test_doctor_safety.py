@@ -48,7 +48,7 @@ def test_a_home_folder_that_nothing_hides_is_reported(level: Level, *, is_said: 
     assert ("nothing hides your home folder" in home_words(Strength(level))) is is_said
 
 
-def test_each_bound_that_windows_holds_or_lacks_is_reported() -> None:
+def test_each_bound_that_windows_enforces_or_lacks_is_reported() -> None:
     proof = Proof(frozenset(["writes", "processes"]), "it does not block network and secrets")
     held, _ = strength_of([("restricted", proof)])
     assert notice_of(held) == (
@@ -98,7 +98,7 @@ def test_a_folder_in_which_others_may_write_is_reported(home) -> None:
     )
 
 
-async def test_rules_and_standing_answers_are_counted_and_a_broken_file_is_reported(home) -> None:
+async def test_rules_and_permanent_answers_are_counted_and_a_broken_file_is_reported(home) -> None:
     home.configure('[rules]\nallow = ["git fetch *", "npm test"]\ndeny = ["curl"]\n')
     path = home.state / "permissions" / f"{folder_name(home.workspace.resolve())}.json"
     path.parent.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""The size of system prompt and tool schemas with everything on: the doctor's report, the limit."""
+"""The size of system prompt and tool schemas with every feature: the doctor's report, a limit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from support.editing import Home
 from support.terminal import indwell
 
 ALL = (*LEAN, *ORDER)
-MOST_BYTES = 8_800  # about 2,000 tokens, for machines without the vocabulary
+MOST_BYTES = 8_800  # bytes, about 2,000 tokens, for machines without the vocabulary
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ async def test_all_features_together_are_estimated_at_2200_tokens_at_most(
     assert 1_500 < found.together <= MOST == 2_200
 
 
-async def test_all_that_can_be_on_takes_2000_tokens_of_o200k_at_most(
+async def test_all_optional_features_together_take_2000_tokens_of_o200k_at_most(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home.config))
@@ -52,7 +52,9 @@ async def test_all_that_can_be_on_takes_2000_tokens_of_o200k_at_most(
     assert sum(len(encode(one)) for one in (prompt, *tools)) <= 2_000
 
 
-async def test_the_doctor_prints_the_prompts_size_by_part_with_user_parts_apart(home: Home) -> None:
+async def test_the_doctor_prints_the_size_of_each_part_of_the_prompt_with_user_parts_apart(
+    home: Home,
+) -> None:
     home.configure('instructions = "Answer in German."\nmemory = false\n')
     (home.config / "indwell" / "AGENTS.md").write_bytes(b"Use tabs.\n")
     ended = await indwell(

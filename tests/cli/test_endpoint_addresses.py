@@ -1,4 +1,4 @@
-"""Texts that a user types as an address, and the resulting address."""
+"""Texts that a user types as an address, and the addresses that result."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_bare_host_is_tried_with_v1_first() -> None:
     assert spellings("http://h:1/api") == ("http://h:1/api",)
 
 
-async def test_v1_is_found_without_being_typed(tmp_path) -> None:
+async def test_v1_is_found_if_the_user_does_not_type_it(tmp_path) -> None:
     home = Home(tmp_path)
 
     async def login(address: str):

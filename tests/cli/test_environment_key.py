@@ -1,4 +1,4 @@
-"""The environment's key is OpenAI's, unless the environment names the endpoint beside it."""
+"""The environment's key is OpenAI's, unless the environment also names the endpoint."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_key_that_is_not_sent_to_another_endpoint_is_reported(tmp_path) -> Non
     assert foreign_key_notice(elsewhere, store) == ""
 
 
-async def test_the_environments_key_does_not_go_where_config_toml_points(tmp_path) -> None:
+async def test_the_environments_key_is_not_sent_to_the_address_in_config_toml(tmp_path) -> None:
     home = Home(tmp_path)
     async with LoopbackEndpoint(lambda _seen: say("Well.")) as endpoint:
         home.configure(f'model = "m"\nbase_url = "{endpoint.base_url}"\n')
@@ -66,7 +66,7 @@ async def test_the_environments_key_does_not_go_where_config_toml_points(tmp_pat
         assert (ended.code, KEY in repr([one.headers for one in endpoint.seen])) == (0, False)
 
 
-async def test_the_key_in_config_toml_goes_to_its_own_endpoint(tmp_path) -> None:
+async def test_the_key_in_config_toml_is_sent_to_its_own_endpoint(tmp_path) -> None:
     home = Home(tmp_path)
     async with LoopbackEndpoint(answering(listed("m"), key="own-key-1")) as endpoint:
         home.configure(f'model = "m"\nbase_url = "{endpoint.base_url}"\napi_key = "own-key-1"\n')

@@ -105,7 +105,7 @@ def test_skills_that_others_can_write_are_not_used(tmp_path: Path, home: Path) -
     assert f"run `chmod go-w {folder}`" in second
 
 
-def test_a_file_in_a_sticky_shared_folder_is_not_foreign(
+def test_a_file_of_the_user_in_a_sticky_shared_folder_is_not_foreign(
     tmp_path: Path,
 ) -> None:
     folder = tmp_path / "shared"

@@ -1,4 +1,4 @@
-"""From nothing to the first edit: the real server, a plain editor, a model server found here."""
+"""From no settings to the first edit: the real server, a plain editor, and a local model server."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def home(tmp_path) -> Home:
 
 
 class Model:
-    """Takes the test of tools, then plays a turn."""
+    """Answers the test of tools, and then plays a turn."""
 
     def __init__(self, *, takes_tools: bool = True) -> None:
         self.turn = [*mend(), say("You are welcome.")]
@@ -56,7 +56,7 @@ async def test_a_fix_without_a_model_finds_one_and_continues_at_once(home) -> No
             (titles,) = editor.choices
             assert titles[0] == "Use Ollama: q"
             assert "Indwell: q at " in editor.messages[1]
-            # The next one needs no question.
+            # The next turn needs no question.
             endpoint_asked = len(endpoint.seen)
             assert (await editor.ask("thanks")).ending == "done"
             assert (len(editor.choices), len(endpoint.seen) > endpoint_asked) == (1, True)

@@ -1,4 +1,4 @@
-"""No place of keys in the home folder is read from the sandbox, and builds go on working."""
+"""A sandboxed command cannot read keys in the home folder, and builds still work."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ OPEN = tuple(_OPEN.split())
 
 @pytest.fixture
 def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    # Not in /tmp, because the sandbox has its own.
+    # The folder is not in /tmp, because the sandbox has its own /tmp.
     with tempfile.TemporaryDirectory(prefix="made-up-", dir=Path(__file__).parent) as folder:
         home = Path(folder).resolve()
         monkeypatch.setenv("HOME", str(home))
@@ -146,7 +146,7 @@ async def test_no_sandboxed_command_can_read_places_with_keys(
     root = home if is_project else workspace_of(home)
     command = reads(home, KEYS)
     seen = (await run(home, root, command, way=way)).output
-    # With the home folder as the project, names without a leading dot belong to the project.
+    # If the home folder is the project, names without a leading dot belong to the project.
     plain = {name for name in KEYS if is_project and not name.startswith(".")} - {"passwords.kdbx"}
     found = {name for at, name in enumerate(KEYS) if f"canary-{at}-" in seen}
     assert found - plain - {"work/other/secrets.yml", "Downloads/key.txt"} == set()

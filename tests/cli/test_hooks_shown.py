@@ -1,4 +1,4 @@
-"""Hooks at the terminal: the doctor's count, the output of a run, the list of the audit."""
+"""Hooks at the terminal: the doctor's count, the output of a run, and the audit's list."""
 
 from __future__ import annotations
 

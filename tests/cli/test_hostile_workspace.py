@@ -42,12 +42,12 @@ def git(cwd: Path, *words: str) -> None:
 
 
 def beside(workspace: Path) -> Quarantine:
-    """The folder for files that are moved away."""
+    """Return the folder for files that are moved away."""
     return Quarantine(workspace.parent / "quarantine", (workspace,))
 
 
 def moved(workspace: Path, path: str) -> Path:
-    """The one thing that was moved away from there."""
+    """Return the only file that was moved away from this path."""
     (one,) = moved_away(workspace.parent / "quarantine", workspace)[path]
     return one
 
@@ -391,7 +391,7 @@ async def test_pol_12_no_command_changes_or_reads_files_that_the_users_rules_den
 
 
 def test_an_unreadable_folder_is_hidden_whole_and_user_files_in_it_stay_visible() -> None:
-    """Root closes nothing to itself, so another user looks."""
+    """Root can open any folder, so another user scans."""
     done = subprocess.run(
         [sys.executable, "-c", CLOSED],
         check=True,

@@ -1,4 +1,4 @@
-"""Hunk by hunk at a terminal (`h`, and a letter for each, POL-22); what waits for a verdict."""
+"""Hunk by hunk at a terminal (`h`, and a letter for each hunk, POL-22), and pending changes."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def test_pol_22_the_terminal_asks_for_each_hunk_and_enter_means_no(tmp_path) -> 
     ):
         terminal.answer("by [H]unk?", "h")
         terminal.answer("Hunk 1 of 3: [N]o, [Y]es?", "")
-        terminal.answer("Hunk 2 of 3: [N]o, [Y]es?", "2")  # no answer
+        terminal.answer("Hunk 2 of 3: [N]o, [Y]es?", "2")  # not a valid answer
         terminal.answer("Hunk 2 of 3: [N]o, [Y]es?", "y")
         terminal.answer("Hunk 3 of 3: [N]o, [Y]es?", "n")
         terminal.until("answered: some hunks of it")
         assert terminal.ends() == 0
-        assert "change to review" not in terminal.shown  # it was reviewed
+        assert "change to review" not in terminal.shown  # the user reviewed the change already
     assert path.read_text(encoding="utf-8") == BEFORE.replace("line 20\n", "changed 20\n")
 
 
@@ -59,4 +59,4 @@ async def test_a_run_reports_pending_changes_and_keeps_the_changes_pending_for_t
         ended = await indwell(
             "run", "--mode", "auto", "--json", "go", environment=environment, folder=home.workspace
         )
-    assert ended.events[-1]["toReview"] == 3  # of the first run
+    assert ended.events[-1]["toReview"] == 3  # changes of the first run

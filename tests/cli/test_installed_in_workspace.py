@@ -1,4 +1,4 @@
-"""Indwell installed in its own workspace: no file from a model becomes part of it."""
+"""If Indwell is installed in its own workspace, no file from a model becomes part of it."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ async def test_the_doctor_runs_no_program_of_the_current_folder(
     assert found["git"].state == "warn"
     assert "so it is not used" in found["git"].sentence
     await editors(Path("/home-of-nobody"), tmp_path / "other")
-    assert (tmp_path / "ran").exists()  # it would have run
+    assert (tmp_path / "ran").exists()  # otherwise the program would have run
     (tmp_path / "ran").unlink()
     await editors(Path("/home-of-nobody"), tmp_path)
     assert not (tmp_path / "ran").exists()

@@ -1,4 +1,4 @@
-"""The end of a command that is interrupted, or whose reader closed the pipe."""
+"""The end of a command that is interrupted, or whose output pipe was closed."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from support.terminal import indwell
 
 @pytest.fixture
 def home(tmp_path) -> Home:
-    """``shop.py`` has the first byte of a new text, and the old text is in the state folder."""
+    """``shop.py`` has the first byte of a new text, and the state folder has the old text."""
     home = Home(tmp_path)
     new = os.memfd_create("new")
     os.write(new, b"?" * len(SOURCE))
@@ -31,7 +31,7 @@ def home(tmp_path) -> Home:
     return home
 
 
-async def test_per_13_a_run_reads_the_old_text(home) -> None:
+async def test_per_13_a_run_reads_the_text_from_before_an_interrupted_edit(home) -> None:
     async with LoopbackEndpoint([say(calls=[READ], usage=USAGE), say("Ok.")]) as endpoint:
         ended = await indwell(
             "run", "look", environment=home.environment(endpoint.base_url), folder=home.workspace

@@ -14,7 +14,7 @@ async def seven() -> int:
     return 7
 
 
-def test_work_is_done_to_its_end() -> None:
+def test_wait_for_runs_work_to_its_end() -> None:
     assert wait_for(seven()) == 7
 
 

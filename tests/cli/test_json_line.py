@@ -1,4 +1,4 @@
-"""JSON on a terminal: what acts on it is escaped, everything else stays as it is."""
+"""JSON on a terminal: characters that control the terminal are escaped, others stay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A key is sent to its endpoint and shown nowhere else: not on screen, in a log, or in a file."""
+"""A key is sent only to its endpoint, and is never shown on screen, in a log, or in a file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CANARY = "sk-canary-5f1e7a"
 
 
 def holding(folder: Path) -> list[str]:
-    """Files with the canary in them."""
+    """Return the files that contain the canary."""
     return [
         path.name
         for path in folder.rglob("*")
@@ -25,7 +25,7 @@ def holding(folder: Path) -> list[str]:
     ]
 
 
-async def test_a_key_of_the_environment_stays_with_the_endpoint(tmp_path) -> None:
+async def test_a_key_of_the_environment_is_sent_only_to_its_endpoint(tmp_path) -> None:
     home = Home(tmp_path)
     script = [bash("env; echo $OPENAI_API_KEY"), say("Well."), refuse(401, f"bad key {CANARY}")]
     async with LoopbackEndpoint(script) as endpoint:

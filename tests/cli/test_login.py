@@ -1,4 +1,4 @@
-"""Logging in from a terminal: tested, stored for one origin, or nothing stored at all."""
+"""A login from a terminal is tested and stored for one origin, or nothing is stored."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def home(tmp_path) -> Home:
 
 
 async def run(home: Home, *arguments: str, key: str | None = None, **variables: str) -> Ended:
-    """``indwell`` with a keyring that works, unless the variables say otherwise."""
+    """Run ``indwell`` with a working keyring, unless the variables say otherwise."""
     environment = {**home.environment(), **file_keyring.variables(home.folder), **variables}
     stdin = None if key is None else f"{key}\n".encode()
     return await indwell(*arguments, environment=environment, folder=home.workspace, stdin=stdin)
@@ -69,7 +69,7 @@ async def test_the_stored_key_goes_to_no_other_origin(home) -> None:
         ended = await run(home, "models", OPENAI_BASE_URL=other.base_url)
         assert ended.code == 0
         assert [one.headers.get("authorization") for one in other.seen] == [None]
-        # A key that other programs use is not sent to an endpoint that has one of its own.
+        # A key that other programs use is not sent to an endpoint with its own key.
         await run(home, "models", OPENAI_API_KEY="sk-of-others")
         assert first.seen[-1].headers["authorization"] == f"Bearer {CANARY}"
 
@@ -118,7 +118,7 @@ async def test_if_the_settings_file_cannot_be_changed_the_stored_key_is_removed(
     path.unlink()
     path.symlink_to(
         home.folder / "nowhere" / "config.toml"
-    )  # it can be read (missing), not written
+    )  # the file can be read (it is missing), but not written
     async with LoopbackEndpoint(answering(listed("q"))) as endpoint:
         ended = await run(home, "login", endpoint.base_url, "--key-stdin", key=CANARY)
     assert (ended.code, "cannot be written" in ended.stdout) == (1, True), ended
@@ -172,7 +172,7 @@ async def test_a_model_that_makes_no_tool_call_causes_a_warning(home) -> None:
     assert (ended.code, "! q was asked to call a tool and did not" in ended.stdout) == (0, True)
 
 
-async def test_variables_that_win_over_what_was_stored_are_named(home) -> None:
+async def test_variables_that_override_stored_values_are_named(home) -> None:
     async with LoopbackEndpoint(answering(listed("q"))) as endpoint:
         ended = await run(home, "login", endpoint.base_url, INDWELL_MODEL="another")
     assert (

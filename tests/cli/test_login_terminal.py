@@ -1,4 +1,4 @@
-"""Logging in at a terminal: questions, hidden keys, second tries, and Ctrl-C at each of them."""
+"""Logging in at a terminal: questions, hidden keys, further tries, and Ctrl-C at each question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two logins at once keep both keys, and none undoes what the other has stored."""
+"""Two logins at once keep both keys, and no login reverts another login's key."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def origin(url: str) -> str:
 
 
 async def test_two_logins_of_one_process_keep_both_keys(tmp_path) -> None:
-    """Each waits a moment between reading the keys and writing them, for the other to do so too."""
+    """Each login waits a moment between reading and writing the keys, so that both overlap."""
     both = threading.Barrier(2)
 
     def slow_ring() -> Ring:
-        with suppress(threading.BrokenBarrierError):  # the other is kept out, as it should be
+        with suppress(threading.BrokenBarrierError):  # the lock keeps the other login out
             both.wait(0.3)
         return no_ring()
 

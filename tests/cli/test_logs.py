@@ -53,7 +53,7 @@ def test_only_variables_that_name_a_secret_are_secrets() -> None:
     assert secrets_of(environment) == ("canary-token-long", "canary-key-1")
 
 
-def test_a_flood_is_cut_and_counted() -> None:
+def test_a_flood_of_log_lines_is_limited_and_counted() -> None:
     clock = Clock()
     throttle = Throttle(rate=10, burst=3, monotonic=clock)
     assert [throttle.admit() for _ in range(5)] == [0, 0, 0, None, None]
@@ -72,7 +72,7 @@ def test_the_log_never_exceeds_its_burst_and_rate(pauses) -> None:
     assert admitted <= 4 + 5 * clock.now + 1e-6
 
 
-def test_a_long_record_is_cut_and_no_secret_is_written() -> None:
+def test_a_long_log_record_is_shortened_and_contains_no_secret() -> None:
     out: list[str] = []
     written(StderrHandler(("canary-key-1",), out.append), ["x canary-key-1", "y" * 10_000])
     assert out == [
@@ -88,7 +88,7 @@ def test_a_full_stderr_pipe_does_not_block_logging() -> None:
         written(handler, [f"line {number}" for number in range(BURST)])
     finally:
         stuck.set()
-    # Getting here is the proof: each write would have waited ten seconds.
+    # Reaching this line is the proof, because each write would have waited ten seconds.
     assert handler._lines.unfinished_tasks <= BURST
 
 
@@ -121,7 +121,7 @@ def test_a_full_stderr_pipe_does_not_block_logging_without_a_thread() -> None:
 
 
 def test_the_log_is_not_loaded_before_initialize_is_answered() -> None:
-    """Editors wait for that answer, and the log imports what hides secrets."""
+    """Editors wait for that answer, and the log imports the module that hides secrets."""
     program = (
         "import sys, indwell.cli.serve.command\n"
         "print(sorted({'indwell.cli.serve.logs', 'indwell.secrets'} & set(sys.modules)))"

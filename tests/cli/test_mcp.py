@@ -63,7 +63,7 @@ async def test_an_incomplete_or_contradictory_mcp_command_is_refused(home) -> No
     assert await states(home) == {}
 
 
-async def test_a_server_of_the_project_is_approved_by_a_word(home) -> None:
+async def test_a_server_of_the_project_is_approved_by_the_command(home) -> None:
     home.write(".mcp.json", '{"mcpServers": {"a": {"command": "x"}}}')
     assert await states(home) == {"a": "open"}
     asked = await mcp(home, "approve", "a")
@@ -86,7 +86,7 @@ async def test_a_server_of_a_restricted_folder_cannot_be_approved(home) -> None:
     assert await states(home) == {"a": "restricted"}
 
 
-async def test_a_broken_mcp_file_is_reported_and_breaks_nothing(home) -> None:
+async def test_a_broken_mcp_file_is_reported_and_other_servers_still_work(home) -> None:
     home.write(".mcp.json", "{")
     listed = await mcp(home)
     assert (listed.code, listed.stdout) == (
@@ -116,7 +116,7 @@ def test_the_documented_mcp_example_works(home) -> None:
     assert written == tomllib.loads(examples("mcp.md", "toml")[0].text)
 
 
-async def test_a_client_for_the_login_is_added_with_the_name_of_its_secret(home) -> None:
+async def test_a_login_client_is_added_with_the_name_of_the_variable_for_its_secret(home) -> None:
     options = ("--client-id", "me", "--client-secret", "${SECRET}", "--client-credentials")
     await mcp(home, "add", "docs", "--url", "https://docs.example/mcp", *options)
     written = tomllib.loads((home.config / "indwell" / "config.toml").read_text("utf-8"))
@@ -128,7 +128,7 @@ async def test_a_client_for_the_login_is_added_with_the_name_of_its_secret(home)
     }
 
 
-async def test_a_login_in_the_browser_is_kept_and_forgotten(home) -> None:
+async def test_a_login_in_the_browser_is_stored_and_can_be_deleted(home) -> None:
     async with login_server() as server:
         await mcp(home, "add", "vault", "--url", server.url)
         environment = home.environment(**variables(home.folder))
@@ -172,7 +172,7 @@ async def test_a_login_opens_the_browser(home) -> None:
     assert ended.stderr.startswith("your browser opens this address; log in there:\n")
 
 
-async def test_a_program_takes_no_login(home) -> None:
+async def test_a_server_that_is_a_program_needs_no_login(home) -> None:
     await mcp(home, "add", "files", "--", "npx")
     refused = await mcp(home, "login", "files")
     assert (refused.code, refused.stderr) == (
@@ -181,7 +181,7 @@ async def test_a_program_takes_no_login(home) -> None:
     )
 
 
-async def test_a_test_connects_and_lists_what_the_server_offers(home) -> None:
+async def test_mcp_test_connects_and_lists_the_offers_of_the_server(home) -> None:
     program = (sys.executable, str(PAPER))
     await mcp(home, "add", "paper", "--not-confined", "--", *program)
     tried = await mcp(home, "test", "paper")
@@ -196,7 +196,7 @@ async def test_a_test_connects_and_lists_what_the_server_offers(home) -> None:
     assert (told["resources"], told["prompts"]) == (["note://today"], ["letter"])
 
 
-async def test_a_test_says_why_a_server_does_not_work(home) -> None:
+async def test_mcp_test_reports_why_a_server_does_not_work(home) -> None:
     await mcp(home, "add", "bad", "--not-confined", "--", "no-such-program")
     tried = await mcp(home, "test", "bad")
     assert tried.code == 1
@@ -225,7 +225,7 @@ async def test_a_prompt_of_a_server_is_called_in_the_terminal(home) -> None:
     assert len(endpoint.seen) == 1
 
 
-async def test_a_run_without_an_answer_tells_how_to_approve(home) -> None:
+async def test_a_run_with_an_unapproved_server_says_how_to_approve_it(home) -> None:
     home.write(".mcp.json", '{"mcpServers": {"a": {"command": "x"}}}')
     async with LoopbackEndpoint([say("Hello.")]) as endpoint:
         done = await indwell(

@@ -19,7 +19,7 @@ from support.editing import Home
 
 
 def run(home: Home, script: str) -> subprocess.CompletedProcess[str]:
-    """A shell script of a user's, in their workspace; ``indwell`` is the one under test."""
+    """Run a user's shell script in the workspace; ``indwell`` is the one under test."""
     beside = str(Path(sys.executable).parent)
     environment = home.environment()
     environment["PATH"] = os.pathsep.join((beside, environment["PATH"]))
@@ -64,7 +64,7 @@ def test_the_documented_memory_page_is_a_valid_memory_page(tmp_path) -> None:
     }
 
 
-def test_every_action_answers_a_program_in_json(tmp_path) -> None:
+def test_every_memory_action_prints_json_on_request(tmp_path) -> None:
     home = Home(tmp_path)
     path = run(home, "indwell memory path").stdout.strip()
     lines = {

@@ -1,4 +1,4 @@
-"""Models at several endpoints: the requests to each, and their names for people."""
+"""Models at several endpoints: the requests to each endpoint, and the names for people."""
 
 from __future__ import annotations
 
@@ -54,7 +54,8 @@ async def test_a_request_to_a_named_endpoint_uses_that_endpoints_key_and_headers
     body = seen.body
     assert body["model"] == "prod-a"
     assert (body["service_tier"], body["top_p"], body["temperature"]) == ("flex", 0.9, 0.2)
-    assert '"cost":0.' in ended.stdout.replace(" ", "")  # gpt-4o's, though no list has prod-a
+    # gpt-4o's price, although no list has prod-a
+    assert '"cost":0.' in ended.stdout.replace(" ", "")
     everything = ended.stdout + ended.stderr + str(home.logs())
     assert "key-of-work" not in everything
 
@@ -86,7 +87,7 @@ async def test_the_effort_of_the_command_line_counts_more_than_that_of_the_setti
     assert [one.effort for one in sent] == ["low", "high"]
 
 
-async def test_a_field_that_the_endpoint_refuses_is_left_out_from_then_on(home) -> None:
+async def test_a_field_that_the_endpoint_refuses_is_omitted_from_later_requests(home) -> None:
     def script(seen: Seen) -> Answer:
         if "temperature" in seen.body:
             return refuse(400, "Unsupported parameter: 'temperature' is not supported here.")
@@ -323,7 +324,7 @@ async def test_a_fallback_for_an_endpoint_over_its_limit_reports_its_higher_pric
 
 
 async def test_the_price_follows_the_model_and_its_endpoint_not_the_host(home) -> None:
-    """Both endpoints are at one address, and their profiles bill the same model differently."""
+    """Both endpoints have one address, and their profiles price the same model differently."""
     async with LoopbackEndpoint(answering(listed("m", "n"), chat=plain)) as gateway:
         home.configure(f"""
             model = "m"

@@ -1,4 +1,4 @@
-"""The user's own AGENTS.md: in the system prompt, bounded, and never a reason not to begin."""
+"""The user's own AGENTS.md is in the system prompt, limited, and never prevents a start."""
 
 from __future__ import annotations
 

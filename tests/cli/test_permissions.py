@@ -1,4 +1,4 @@
-"""``indwell permissions``: the list, taking back, and why a command would be asked for."""
+"""``indwell permissions``: the list, revoking, and why a command needs a question."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from indwell.cli.safety.permissions import rules_of_folder
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A workspace, with a user of its own around it."""
+    """Create a workspace, with its own user folders around it."""
     work = tmp_path / "work"
     work.mkdir()
     for name in ("HOME", "USERPROFILE", "XDG_CONFIG_HOME", "WIN_PD_OVERRIDE_LOCAL_APPDATA"):
@@ -26,7 +26,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def said(capsys: pytest.CaptureFixture[str], *words: str) -> str:
-    """The output of a command, which must end with 0."""
+    """Return the output of a command, which must end with 0."""
     assert run_command(["permissions", *words]) == 0
     return capsys.readouterr().out
 
@@ -51,7 +51,7 @@ async def test_permanent_permissions_are_listed_and_revoked(
 
 
 @pytest.mark.parametrize("line", ["--json", "--json list", "list --json", "--json revoke --all"])
-def test_json_may_stand_before_an_action(
+def test_the_json_option_may_precede_an_action(
     line: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert json.loads(said(capsys, *line.split()))["folder"] == str(folder)
@@ -141,4 +141,4 @@ def test_explain_uses_rules_from_a_file_the_settings_and_a_line(
         "allow", "ask", "allow", "deny", "allow", "deny", "deny", "deny", "allow", "deny"
     ]  # fmt: skip
     assert [one["rule"] for one in answers].count("unreadable") == 3
-    assert not (folder.parent / "state").exists()  # nothing is written to say what would happen
+    assert not (folder.parent / "state").exists()  # explaining a command writes no file

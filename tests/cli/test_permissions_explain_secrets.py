@@ -1,4 +1,4 @@
-"""``indwell permissions explain`` knows of the secret files of the folder, as a session does."""
+"""``indwell permissions explain`` considers the folder's secret files, as a session does."""
 
 from __future__ import annotations
 

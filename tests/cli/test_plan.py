@@ -1,4 +1,4 @@
-"""Plans in the terminal: the example of the docs, run unchanged."""
+"""Plans in the terminal: the example of the docs runs unchanged."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def home(tmp_path) -> Home:
 
 
 async def typed(home: Home, line: str, base_url: str = "") -> Ended:
-    """A line of the page, as a shell would read it."""
+    """Run a line of the page as a shell would."""
     program, *arguments = shlex.split(line)
     assert program == "indwell"
     variables = home.environment(base_url)
@@ -52,7 +52,7 @@ async def test_the_documented_plan_example_waits_and_carries_out_the_users_plan(
     assert "The plan is approved: carry it out." in sent
 
 
-async def test_words_are_included_with_the_approval(home) -> None:
+async def test_words_beside_an_approval_are_sent_with_it(home) -> None:
     async with LoopbackEndpoint([PROPOSED, say("Well.", usage=USAGE)]) as endpoint:
         await typed(home, PLANNING, endpoint.base_url)
         await typed(home, f'{CARRYING} "but slowly"', endpoint.base_url)

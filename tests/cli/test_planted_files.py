@@ -1,4 +1,4 @@
-"""A planted file takes effect for no program: its command stops, and the file is moved away."""
+"""No program obeys a planted file: its command is stopped, and the file is moved away."""
 
 from __future__ import annotations
 

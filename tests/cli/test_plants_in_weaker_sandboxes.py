@@ -36,7 +36,7 @@ def test_a_protected_name_is_moved_away_at_once_and_reported(tmp_path: Path, nam
 
     guarded = FolderGuard(root, SECRETS, quarantine=Quarantine(tmp_path / "state", (root,))).look()
     with guarded.watched(hear, hold):
-        with contextlib.suppress(FileNotFoundError):  # its folder may be moved away before
+        with contextlib.suppress(FileNotFoundError):  # the folder may be moved away first
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).touch()
         assert is_told.wait(SOON_S)
@@ -55,7 +55,7 @@ def test_a_command_that_cannot_be_paused_while_the_watch_is_behind_is_stopped(
         told.extend(notes)
         if not is_hearing.is_set():
             is_hearing.set()
-            time.sleep(0.7)  # that the watch is behind
+            time.sleep(0.7)  # so long is the watch behind
         elif "faster than they could be checked" in told[-1]:
             is_told.set()
 

@@ -1,4 +1,4 @@
-"""The last minutes: sessions are listed and deleted, and everything can be purged."""
+"""Sessions can be listed and deleted, and all stored data can be purged."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ async def test_sessions_of_other_folders_are_shown_only_when_asked_for(home) -> 
         (("remove",), "invalid choice"),
     ],
 )
-async def test_a_wrong_command_line_is_a_usage_error(home, arguments, words) -> None:
+async def test_a_wrong_sessions_command_line_is_a_usage_error(home, arguments, words) -> None:
     ended = await run(home, "sessions", *arguments)
     assert (ended.code, words in ended.stderr) == (2, True), ended
 
@@ -111,7 +111,7 @@ def test_purge_spares_the_settings_where_everything_shares_one_folder() -> None:
 
 
 async def kept_sessions(home: Home, number: int) -> list[str]:
-    """Sessions that are over, oldest first."""
+    """Create ended sessions, oldest first."""
     names = []
     for hour in range(number):
         began = datetime(2026, 1, 2, 3 + hour, tzinfo=UTC)
@@ -153,7 +153,7 @@ async def test_the_session_list_has_aligned_columns_and_marks_imported_sessions(
     assert second[head.index("model") :].startswith("imported ")
 
 
-async def test_a_session_can_be_deleted_by_as_much_of_its_id_as_is_unique(home) -> None:
+async def test_a_session_can_be_deleted_by_a_unique_beginning_of_its_id(home) -> None:
     first, second = await kept_sessions(home, 2)
     shared = first[:9]  # the date
     assert second.startswith(shared)

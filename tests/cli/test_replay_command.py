@@ -99,7 +99,7 @@ async def test_packed_files_and_stdin_give_the_same_figures(home) -> None:
     lines = (record("a", entries(8)) + record("b", entries(4))).encode()
     plain = str(home.write("plain.jsonl", lines.decode()))
     packed = home.workspace / "packed.jsonl.gz"
-    half = len(lines) // 2  # two packed pieces, one behind the other, as `cat` joins them
+    half = len(lines) // 2  # two packed pieces after one another, as `cat` joins them
     packed.write_bytes(gzip.compress(lines[:half]) + gzip.compress(lines[half:]))
     told = [
         untimed(await replay(home, plain, "--json", "--window", "9000")),
@@ -278,7 +278,7 @@ async def test_a_model_of_the_endpoint_writes_the_summaries(home) -> None:
     n_calls = len(endpoint.seen)
     assert spent.startswith(f"summaries by summer: {n_calls} calls, {5_000 * n_calls:,} tokens in")
     assert 0 < n_calls <= figures["compactions"] * 3
-    # No list knows its price, so the usual ratios count: 1 for input, 5 for output.
+    # The price is on no list, so the usual ratios count: 1 for input, 5 for output.
     assert figures["summary_cost"] == pytest.approx(n_calls * (5_000 + 5 * 100) / 1e6)
     for seen in endpoint.seen:
         assert seen.body["model"] == "summer"
@@ -333,7 +333,7 @@ def test_a_terminal_shows_a_progress_bar_and_the_table(home) -> None:
 
 @pytest.mark.parametrize("n_sessions", [2, 12])
 def test_ctrl_c_ends_a_replay_with_code_130_and_no_traceback(home, n_sessions: int) -> None:
-    """Also where worker processes are at work, which nothing of the terminal ends by itself."""
+    """This also holds with worker processes, which the terminal does not end by itself."""
     long = [record(f"s{number}", entries(400, lines=60)) for number in range(n_sessions)]
     path = written(home, "long.jsonl", *long)
     with at_terminal(home, path, "--window", "30000") as terminal:
@@ -385,7 +385,7 @@ def at_terminal(home: Home, *arguments: str, base_url: str = "") -> Terminal:
 
 
 def untimed(ended: Ended) -> dict[str, Any]:
-    """The totals, without the time."""
+    """Return the totals without the time."""
     assert ended.code == 0, ended
     total = ended.events[-1]
     for figures in total["presets"].values():

@@ -1,4 +1,4 @@
-"""Requests made again from the log, and conversations of other tools that become sessions."""
+"""Requests are rebuilt from the log, and conversations of other tools become sessions."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ async def test_every_request_is_rebuilt_from_the_log_byte_for_byte(home) -> None
         assert (ended.code, words in ended.stderr) == (1, True), ended
 
 
-async def test_a_changed_log_is_distinguished_from_what_was_sent(home) -> None:
+async def test_a_rebuilt_request_from_a_changed_log_is_reported_as_different(home) -> None:
     async with LoopbackEndpoint(strictly([say("one", usage=USAGE)])) as endpoint:
         await run(home, "run", "mend it, please", base_url=endpoint.base_url)
     (log,) = home.state.rglob("log.jsonl")

@@ -30,7 +30,7 @@ def home(tmp_path) -> Home:
 
 
 class Agent:
-    """Changes files as an agent does, and writes it into the ledger of the folder."""
+    """Changes files as an agent does, and records the changes in the folder's ledger."""
 
     def __init__(self, home: Home) -> None:
         self.home = home
@@ -58,7 +58,7 @@ class Agent:
             await ledger.finish(pending, after, accepted=False)
 
     def pending(self) -> dict[str, list[str]]:
-        """The new lines of pending changes, by file."""
+        """Return the new lines of pending changes, by file."""
 
         async def look() -> dict[str, list[str]]:
             ledger = await open_ledger(self.home.environment(), [self.home.workspace])
@@ -219,7 +219,7 @@ def test_a_review_can_be_limited_to_a_turn_a_file_or_a_folder(home, agent) -> No
     assert text(home, "a.txt") == AFTER
 
 
-def test_the_command_works_from_a_subfolder(home, agent) -> None:
+def test_the_review_command_works_from_a_subfolder(home, agent) -> None:
     agent.edit({"sub/b.txt": ("1\n", "2\n")})
     folder = home.workspace / "sub"
     done = asyncio.run(indwell("review", "b.txt", environment=home.environment(), folder=folder))
@@ -250,7 +250,7 @@ def test_a_file_with_unsaved_edits_is_left_to_the_editor(home, agent) -> None:
     agent.edit({"a.txt": (BEFORE, AFTER)}, on_disk=False)
     agent.edit({"b.txt": ("1\n", "2\n")})
     sessions = home.state / "sessions" / folder_name(home.workspace)
-    log = AppendLog(sessions / SESSION / "log.jsonl")  # as an editor that works in it
+    log = AppendLog(sessions / SESSION / "log.jsonl")  # like an editor that has the session open
     try:
         code, out, _ = review(home)
         assert code == 0
@@ -264,7 +264,7 @@ def test_a_file_with_unsaved_edits_is_left_to_the_editor(home, agent) -> None:
     finally:
         log.close()
     assert (text(home, "a.txt"), text(home, "b.txt")) == (BEFORE, "1\n")
-    assert len(agent.pending()["a.txt"]) == 3  # nothing was recorded as gone
+    assert len(agent.pending()["a.txt"]) == 3  # no change was recorded as gone
     home.write("a.txt", AFTER)
     assert review(home, "--reject", "a.txt")[0] == 0
     assert text(home, "a.txt") == BEFORE
@@ -284,7 +284,7 @@ def test_rejecting_a_turn_reverts_only_that_turns_changes(home, agent) -> None:
     assert text(home, "a.txt") == "1\n2\n3\n"
 
 
-def test_line_ends_and_bytes_outside_of_a_change_stay(home, agent) -> None:
+def test_a_reject_keeps_line_ends_and_bytes_outside_of_the_change(home, agent) -> None:
     before = "\ufeffa\r\nb\nc\r\nd"
     agent.edit({"a.txt": (before, before.replace("b\n", "B\n"))})
     (home.workspace / "a.txt").write_bytes("\ufeffa\r\nB\nc\r\nd".encode())

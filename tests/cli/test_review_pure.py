@@ -82,7 +82,7 @@ PENDING = (hunk("1"), hunk("2", line=5, old=("e\n",), new=("E\n",)))
     [
         (KNOWN, False),
         ("a\nb\nc\nd\ne\nf\n", True),  # saved before the turn
-        ("a\nB\nc\nd\ne\nf\n", True),  # saved in the middle of it
+        ("a\nB\nc\nd\ne\nf\n", True),  # saved in the middle of the turn
         ("a\nb\nc\nd\nE\nf\nmore\n", True),
         ("a\nmine\nc\nd\nE\nf\n", False),  # rewritten by the user
         (KNOWN + "more\n", False),

@@ -1,4 +1,4 @@
-"""``indwell run --turn N --files``: files are taken back from the command line."""
+"""``indwell run --turn N --files``: files are restored from the command line."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ async def run(home: Home, *arguments: str, base_url: str = "") -> Ended:
 
 
 async def two_turns(home: Home) -> None:
-    """One that edits a file, and one that runs a command."""
+    """Run a turn that edits a file, and a turn that runs a command."""
     script = [
         say("I look.", calls=[READ], usage=USAGE),
         say(calls=[EDIT], usage=USAGE),
@@ -66,7 +66,7 @@ async def test_a_rewind_without_the_files_flag_leaves_files_unchanged(home) -> N
     assert "--files: name the turn" in wrong.stderr
 
 
-async def test_with_words_the_conversation_continues_from_there_at_once(home) -> None:
+async def test_a_rewind_with_words_continues_the_conversation_at_once(home) -> None:
     await two_turns(home)
     async with LoopbackEndpoint(strictly([say("Otherwise.", usage=USAGE)])) as endpoint:
         which = ("--continue", "--turn", "0", "--files")

@@ -40,7 +40,7 @@ async def run(home: Home, *arguments: str, base_url: str = "", **variables: str)
 async def test_with_json_each_line_is_an_event_and_the_last_is_the_end(home) -> None:
     ended = await run(home, "What can you do?", "--scripted", "--json")
     assert (ended.code, ended.stderr) == (0, "")
-    # Without a sandbox a notice says so, at the latest in the second turn.
+    # Without a sandbox, a notice about that comes by the second turn.
     told = [one for one in ended.events if one["type"] == "notice"]
     assert [one["message"] for one in told if not one["message"].startswith("sandbox: ")] == []
     kinds = [one["type"] for one in ended.events if one["type"] not in {"text", "notice"}]
@@ -52,7 +52,7 @@ async def test_with_json_each_line_is_an_event_and_the_last_is_the_end(home) -> 
     assert home.endings() == [("done", "")]
 
 
-async def test_an_empty_reply_is_asked_for_again(home) -> None:
+async def test_an_empty_reply_causes_another_request(home) -> None:
     async with LoopbackEndpoint([say("", usage=USAGE), say("Here I am.", usage=USAGE)]) as endpoint:
         ended = await run(home, "hello", base_url=endpoint.base_url)
     assert (ended.code, ended.stderr) == (0, "")
@@ -107,7 +107,7 @@ async def test_an_empty_reply_after_work_says_that_the_work_stays(home) -> None:
         (("--file", "nowhere.py", "x"), "--file: "),
     ],
 )
-async def test_the_reason_for_doing_nothing_goes_to_stderr(home, words, why) -> None:
+async def test_the_reason_for_running_no_turn_goes_to_stderr(home, words, why) -> None:
     ended = await run(home, *words)
     assert ended.code in {1, 2}
     assert why in ended.stderr, ended
@@ -180,7 +180,7 @@ async def test_commands_run_unasked_only_with_the_allow_commands_flag(home) -> N
 
 
 async def test_the_allow_commands_flag_allows_only_commands(home) -> None:
-    """Not AGENTS.md, `.env`, hooks, or commands that the user's own rules ask about (U4)."""
+    """It allows no AGENTS.md, `.env`, hooks, or commands under the user's ask rules (U4)."""
     home.configure('[rules]\nask = ["git push"]\n')
     home.write(".env", "PASSWORD=hunter2\n")
     home.write(".git/hooks/README", "x\n")
@@ -263,7 +263,7 @@ BAD = {
         (("two", "words"), "unrecognized arguments: words; put the words of a prompt in quotes"),
     ],
 )
-async def test_a_wrong_command_line_is_a_usage_error(home, arguments, said) -> None:
+async def test_a_wrong_run_command_line_is_a_usage_error(home, arguments, said) -> None:
     ended = await run(home, *arguments)
     assert (ended.code, ended.stdout, said in ended.stderr) == (2, "", True), ended
 
@@ -281,7 +281,7 @@ async def test_a_run_that_cannot_begin_fails_with_one_sentence(home) -> None:
     assert home.logs() == []
 
 
-async def test_with_json_a_failure_is_an_event_that_gives_the_words_back(home) -> None:
+async def test_with_json_a_failure_is_an_event_that_returns_the_words(home) -> None:
     ended = await run(home, "my words", "--json", INDWELL_MODEL=MODEL)
     (event,) = ended.events
     assert (ended.code, event["type"], event["ending"], event["draft"]) == (
@@ -293,7 +293,7 @@ async def test_with_json_a_failure_is_an_event_that_gives_the_words_back(home) -
     assert event["message"].startswith("no API key is set; ")
 
 
-async def test_a_wrong_command_line_prints_the_usage(home) -> None:
+async def test_a_wrong_run_command_line_prints_the_usage(home) -> None:
     shown = await asyncio.gather(
         run(home),
         run(home, "x", "--no-such-option"),
@@ -308,7 +308,7 @@ async def test_a_wrong_command_line_prints_the_usage(home) -> None:
 
 
 async def test_a_failed_turn_ends_the_run_with_exit_code_one(home) -> None:
-    """A call that is repeated without end is stopped: the task was not done."""
+    """A call that is repeated without end is stopped, because the task was not done."""
     async with LoopbackEndpoint(lambda _seen: say(calls=[READ])) as endpoint:
         ended = await run(home, "loop", "--json", base_url=endpoint.base_url)
     last = ended.events[-1]
@@ -337,7 +337,7 @@ async def test_without_a_model_a_server_on_this_machine_is_named(home) -> None:
     assert ended.stderr.endswith("; Ollama runs here: `indwell login ollama`\n")
 
 
-async def test_words_that_never_reached_the_model_are_given_back(home) -> None:
+async def test_words_that_never_reached_the_model_are_returned(home) -> None:
     async with LoopbackEndpoint([refuse(401)]) as endpoint:
         ended = await run(home, "my own words", base_url=endpoint.base_url)
     assert ended.code == 1

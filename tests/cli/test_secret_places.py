@@ -1,4 +1,4 @@
-"""Names that lead to secret files, though nothing in them says so."""
+"""Names that lead to secret files, although the names do not show that."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recorded sessions of other tools become ours: imported, gone on with, made again from the log."""
+"""Recorded sessions of other tools are imported, continued, and rebuilt from the log."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def run(home: Home, *arguments: str, base_url: str = "", stdin: bytes | No
 
 
 def packed(folder: Path, name: str, n_sessions: int) -> Path:
-    """The first sessions of a shared file, in a file of their own."""
+    """Write the first sessions of a shared file to a packed file."""
     path = folder / f"{name}.jsonl.gz"
     sessions = islice(recorded_sessions(name), n_sessions)
     lines = [json.dumps({"id": f"{name}-{at}", "messages": one}) for at, one in enumerate(sessions)]
@@ -68,7 +68,7 @@ async def test_each_import_failure_is_reported_in_one_sentence(home) -> None:
     assert "the conversations before it are imported (1); check it" in failed[str(broken)]
     assert "has no conversation" in failed[str(empty)]
     assert "cannot be read" in failed[str(home.folder / "none")]
-    assert len(SessionStore(home.state, home.workspace).ids()) == 1  # the readable part of it
+    assert len(SessionStore(home.state, home.workspace).ids()) == 1  # the readable part of the file
 
 
 async def test_a_file_of_several_packed_parts_is_read_to_its_end(home) -> None:
@@ -97,7 +97,7 @@ async def test_import_and_replay_report_damage_in_the_same_words(home) -> None:
     assert (again.stderr, len(json.loads(again.stdout)["imported"])) == (made.stderr, 2)
 
 
-async def test_a_conversation_can_come_on_stdin(home) -> None:
+async def test_a_conversation_can_be_imported_from_stdin(home) -> None:
     for given in (GOOD.encode(), gzip.compress(GOOD.encode())):
         made = await run(home, "sessions", "import", "-", "--json", stdin=given)
         assert (made.code, made.stderr) == (0, "")

@@ -1,4 +1,4 @@
-"""A session is resumed from the command line: the same bytes, its own model, clear messages."""
+"""A session resumed from the command line has the same bytes, its own model, clear messages."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def only_log(home: Home) -> Path:
 
 
 def kill_at(home: Home, kind: str) -> None:
-    """Cut the only session's log as a kill right after its first record of a kind would."""
+    """Truncate the only session's log as a kill right after its first record of a kind would."""
     log = only_log(home)
     lines = log.read_bytes().splitlines(keepends=True)
     at = next(at for at, line in enumerate(lines) if line.startswith(f'{{"type":"{kind}"'.encode()))
@@ -127,7 +127,7 @@ async def test_the_prompt_of_a_killed_turn_is_sent_once_with_the_next_turn(
     assert ended.code == 0, ended
     (_system, user) = endpoint.seen[0].body["messages"]
     assert str(user["content"]).count("mend it, please") == 1
-    assert "read a file again" not in str(user["content"])  # nothing had been read
+    assert "read a file again" not in str(user["content"])  # no file had been read
 
 
 async def test_a_torn_line_is_reported_once_and_the_session_continues(home) -> None:
@@ -248,7 +248,8 @@ async def test_a_session_is_shown_turn_by_turn(home) -> None:
 async def test_per_15_a_session_of_a_newer_version_is_refused_and_untouched(home) -> None:
     await run(home, "run", "x", "--scripted")
     log = only_log(home)
-    newer = log.read_bytes().replace(b'"format":1', b'"format":2')[:-1]  # and without its end
+    # without the end of its last line
+    newer = log.read_bytes().replace(b'"format":1', b'"format":2')[:-1]
     log.write_bytes(newer)
     ended = await run(home, "run", "--continue", "y", "--scripted")
     assert ended.code == 1
@@ -297,7 +298,7 @@ async def test_a_cancelled_resume_leaves_the_session_free_for_others(home) -> No
             environment=home.environment(),
         )
     )
-    await asyncio.wait({taking}, timeout=0)  # its thread is on its way
+    await asyncio.wait({taking}, timeout=0)  # the thread is starting
     taking.cancel()
     with pytest.raises(asyncio.CancelledError):
         await taking
@@ -306,7 +307,7 @@ async def test_a_cancelled_resume_leaves_the_session_free_for_others(home) -> No
 
 
 async def taken_up(home: Home, *records: Record) -> Resumed:
-    """Take up a session that a log of these records tells of, with a model without pictures."""
+    """Resume a session from a log of these records, with a model without pictures."""
     store = SessionStore(home.state, home.workspace)
     session, writer = store.create(model="m", now=datetime.now(UTC))
     for record in records:
@@ -325,7 +326,7 @@ async def taken_up(home: Home, *records: Record) -> Resumed:
     return resumed
 
 
-async def test_a_model_that_takes_no_pictures_reads_a_word_in_place_of_each(home) -> None:
+async def test_a_model_without_picture_support_reads_a_word_in_place_of_each_picture(home) -> None:
     meta = Meta(tier=3, source="tool", tokens=1_500, turn=1)
     shown = (Text("look", meta), Image("image/png", "iVBO", meta))
     resumed = await taken_up(home, MessageRecord(Message("user", shown, 1), AT))
@@ -344,7 +345,7 @@ async def test_the_garbage_collector_never_searches_messages_read_from_a_log(hom
     searched = {id(one) for one in gc.get_objects()}
     messages = resumed.session.conversation.messages
     assert len(messages) == 2_000
-    assert sum(id(one) in searched for one in messages) < 10  # those of this process itself
+    assert sum(id(one) in searched for one in messages) < 10  # objects of the process itself
 
 
 async def test_a_resumed_session_keeps_an_outdated_system_prompt_and_reports_it(home) -> None:

@@ -1,4 +1,4 @@
-"""``indwell sessions show`` tells what sub-agents did, as lines of their call."""
+"""``indwell sessions show`` prints sub-agents' calls as lines of the call that ran them."""
 
 from __future__ import annotations
 

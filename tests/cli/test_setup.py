@@ -41,7 +41,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     home = tmp_path / "home"
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("USERPROFILE", str(home))  # the same on Windows
+    monkeypatch.setenv("USERPROFILE", str(home))  # the same variable for Windows
     monkeypatch.setenv("INDWELL_STATE", str(tmp_path / "state"))
     return home
 
@@ -55,7 +55,7 @@ def files(home: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
-def test_the_page_shows_what_setup_prints(name: str) -> None:
+def test_the_documentation_shows_exactly_what_setup_prints(name: str) -> None:
     configuration = CONFIGURATIONS[name]
     page = (PAGES / configuration.page).read_text("utf-8")
     for block in configuration.shown(PLAIN):
@@ -166,7 +166,7 @@ def test_json_output_names_the_file_and_the_command(
     assert json.loads(capsys.readouterr().out)["changed"] is True
 
 
-def test_setup_says_how_the_extension_of_vs_code_is_installed(
+def test_setup_says_how_to_install_the_extension_for_vs_code(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main(["setup", "vscode"]) == 0

@@ -1,4 +1,4 @@
-"""`indwell setup` keeps the user's files, and an undo restores them exactly."""
+"""`indwell setup` keeps the user's files, and removal restores the files exactly."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     home = tmp_path / "home"
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("USERPROFILE", str(home))  # the same on Windows
+    monkeypatch.setenv("USERPROFILE", str(home))  # the same variable for Windows
     monkeypatch.setenv("INDWELL_STATE", str(tmp_path / "state"))
     return home
 
@@ -112,7 +112,7 @@ def written(editor: str, before: str | None) -> tuple[str, Record]:
 
 
 @pytest.mark.parametrize("editor", ["nvim", "vim"])
-def test_a_file_of_the_users_by_our_name_is_neither_replaced_nor_deleted(
+def test_a_users_file_with_indwells_name_is_neither_replaced_nor_deleted(
     editor: str, home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = there(home, editor, b"my own hand-written glue\n")
@@ -170,7 +170,7 @@ def test_setup_updates_entries_with_another_command_and_can_remove_them_fully(
     assert take(newest, again.text, again.record).text == before
 
 
-def test_a_server_of_the_users_own_is_not_replaced(
+def test_setup_does_not_replace_a_server_entry_of_the_user(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = there(home, "kate", OWN_KATE.encode())
@@ -207,7 +207,7 @@ def test_setup_removal_restores_every_byte(editor: str, content: bytes, home: Pa
     assert path.read_bytes() == content
 
 
-def test_entries_that_the_user_changed_since_are_left(home: Path) -> None:
+def test_setup_removal_keeps_entries_that_the_user_changed(home: Path) -> None:
     path = there(home, "sublime", b"{}\n")
     assert main(["setup", "sublime", "--write"]) == 0
     changed = path.read_text(encoding="utf-8").replace("source |", "source.python |")
@@ -229,7 +229,7 @@ def test_other_settings_of_the_user_stay_when_entries_are_removed(home: Path) ->
 
 
 def test_setup_removes_a_short_entry_only_where_it_was_inserted() -> None:
-    """The user moved our name from one language to another."""
+    """The user moved Indwell's name from one language to another."""
     before = '[[a]]\nl = ["x"]\n[[b]]\nl = ["x"]\n'
     after = before.replace('["x"]', '["x", "indwell"]', 1)
     found = pieces(before, after)
@@ -259,7 +259,7 @@ def test_setup_leaves_damaged_marks_unchanged(text: str, home: Path) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o444 | 0o200])
-def test_the_copy_is_as_private_as_the_file_and_older_copies_stay(mode: int, home: Path) -> None:
+def test_the_backup_is_as_private_as_the_file_and_older_backups_stay(mode: int, home: Path) -> None:
     path = there(home, "zed", b"{}\n")
     path.chmod(mode)
     older = path.with_name("settings.json.before-indwell")

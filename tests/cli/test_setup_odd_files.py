@@ -1,4 +1,4 @@
-"""`indwell setup` with odd files, paths and homes: plain sentences, and nothing written."""
+"""`indwell setup` with odd files, paths and home folders prints plain sentences, writes nothing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     home = tmp_path / "home"
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("USERPROFILE", str(home))  # the same on Windows
+    monkeypatch.setenv("USERPROFILE", str(home))  # the same variable for Windows
     monkeypatch.setenv("INDWELL_STATE", str(tmp_path / "state"))
     return home
 
@@ -45,7 +45,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("zed", '{\n  "lsp": {\n    "pylsp": null\n  }\n}\n'),
     ],
 )
-def test_odd_configurations_are_left_alone_in_plain_words(
+def test_setup_leaves_odd_configurations_unchanged_and_says_why(
     editor: str, content: str, home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = there(home, editor, content.encode())
@@ -78,7 +78,7 @@ def test_a_command_path_that_looks_like_a_placeholder_is_written_unchanged() -> 
 
 
 @pytest.mark.parametrize("odd", ["/a\nb", "/a\x1b[31m", "/a\udcff", "/a\u2028"])
-def test_a_path_with_a_control_character_is_refused(odd: str) -> None:
+def test_a_command_path_with_a_control_character_is_refused(odd: str) -> None:
     with pytest.raises(UserError, match="line break or control character"):
         printable((odd, "serve"))
 

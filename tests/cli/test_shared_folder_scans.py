@@ -23,7 +23,7 @@ def tree(folder: Path) -> Path:
         (work / name).mkdir(parents=True)
         (work / name / "one.py").touch()
     (work / "a" / "b" / "credentials.json").touch()
-    while time.time_ns() - work.stat().st_ctime_ns < FRESH_NS:  # newer lists are not kept
+    while time.time_ns() - work.stat().st_ctime_ns < FRESH_NS:  # recent lists are not kept
         time.sleep(FRESH_NS / 1e9)
     return work
 
@@ -34,8 +34,7 @@ def paths(found: Iterable[str]) -> set[Path]:
 
 @posix_only("listings")
 def test_all_scans_together_list_each_folder_once(tmp_path: Path) -> None:
-    """In a workspace of 200,000 files each list more costs a third of a second, which the first
-    command of a session waits for."""
+    """In a workspace of 200,000 files, each further list takes a third of a second."""
     work = tree(tmp_path)
     guard = FolderGuard(work, SECRETS, quarantine=Quarantine(tmp_path / "state", (work,)))
     places = SecretPlaces([work], lambda: SECRETS)

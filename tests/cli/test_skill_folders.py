@@ -1,4 +1,4 @@
-"""Skills on disk: the user's, those of a trusted folder as it was trusted, and those that ship."""
+"""Skills on disk: the user's, those of a trusted folder in their trusted form, and shipped ones."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def home(tmp_path, monkeypatch) -> Path:
     home = tmp_path / "home"
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("USERPROFILE", str(home))  # this and the last one are read on Windows
+    monkeypatch.setenv("USERPROFILE", str(home))  # Windows reads this variable and the last one
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / ".config"))
     monkeypatch.setenv("WIN_PD_OVERRIDE_LOCAL_APPDATA", str(home / ".config"))
     return home
@@ -42,7 +42,7 @@ def root(tmp_path) -> Path:
 
 
 def put(folder: Path, text: str = "", *, about: str = "To do it.") -> Path:
-    """A skill in a folder of its own."""
+    """Create a skill in its own folder."""
     folder.mkdir(parents=True)
     path = folder / "SKILL.md"
     path.write_bytes((text or BODY.format(name=folder.name, about=about)).encode())
@@ -54,7 +54,7 @@ def own(home: Path, name: str) -> Path:
 
 
 def trusted(*roots: Path) -> FolderTrust:
-    """The user trusts these folders as they are now."""
+    """Trust these folders in their present state, as the user would."""
     trust = FolderTrust({"INDWELL_STATE": str(roots[0].parent / "state")})
     for standing in trust.look(roots, Settings()):
         trust.answer(standing, trusted=True)
@@ -79,7 +79,7 @@ def names(found: FoundSkills, origin: str) -> list[str]:
     return [one.name for one in found.skills if one.origin == origin]
 
 
-def test_three_skills_ship_and_each_fits_the_catalogue(home):
+def test_three_skills_are_shipped_and_each_fits_the_catalogue(home):
     found = looked()
 
     assert names(found, "indwell") == ["explain-repository", "review-a-change", "write-tests"]
@@ -94,7 +94,7 @@ def test_shipped_skills_stay_below_the_advised_size():
         assert estimate_tokens(path.read_text(encoding="utf-8")) < 1_500
 
 
-def test_the_user_s_skills_are_in_two_folders(home):
+def test_the_user_s_skills_are_read_from_two_folders(home):
     put(own(home, "one"))
     put(home / ".agents" / "skills" / "two")
 
@@ -157,7 +157,7 @@ def test_a_skill_behind_a_link_out_of_the_folder_is_not_read(home, root, tmp_pat
 
 @posix_only("symlinks")
 @pytest.mark.parametrize("real", [".agents/skills/build", "tools/build"])
-def test_a_link_within_the_folder_is_a_skill_once(home, root, real):
+def test_a_skill_linked_within_the_folder_is_listed_once(home, root, real):
     put(root / real)
     place = root / ".claude" / "skills"
     place.mkdir(parents=True)
@@ -262,7 +262,7 @@ def test_a_user_skill_may_be_a_link_but_not_to_the_whole_home_folder(home, tmp_p
 @posix_only("symlinks")
 @pytest.mark.parametrize("linked", ["skill", "all of them"])
 def test_skills_that_the_agent_can_write_are_not_user_skills(home, root, linked):
-    """Its edits in the workspace must not be loaded as the user's own text."""
+    """The agent's edits in the workspace must not be loaded as the user's own text."""
     put(root / "lib" / "mine")
     place = own(home, "mine")
     if linked == "skill":
@@ -278,7 +278,7 @@ def test_skills_that_the_agent_can_write_are_not_user_skills(home, root, linked)
     assert "leads into this workspace" in found.problems[0]
 
 
-def test_the_user_s_name_wins_over_the_folder_s_and_that_over_the_shipped(home, root):
+def test_a_user_skill_wins_over_a_folders_skill_which_wins_over_a_shipped_skill(home, root):
     put(own(home, "same"), about="Mine.")
     put(root / ".agents" / "skills" / "same", about="Theirs.")
     put(root / ".agents" / "skills" / "write-tests", about="Ours.")
@@ -322,7 +322,7 @@ def test_the_list_of_a_skills_files_is_limited(home, root):
 
 
 async def heard(skill_catalogue: SkillCatalogue, wanted) -> None:
-    """Look again whenever the watch heard something, until it is seen."""
+    """Scan again whenever the watch reports a change, until the skills are as wanted."""
     async with asyncio.timeout(60):
         while not wanted(skill_catalogue):
             await skill_catalogue.look()

@@ -1,4 +1,4 @@
-"""A folder's skill that is called while it is not trusted: that is said, and nothing is sent."""
+"""Calling a skill of an untrusted folder is reported, and nothing is sent."""
 
 from __future__ import annotations
 

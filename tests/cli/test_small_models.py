@@ -1,4 +1,4 @@
-"""Small models: a short prompt and six tools, by the window, the name or the setting."""
+"""Small models get a short prompt and six tools, by the window, the name or the setting."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from support.terminal import Ended, indwell
 
 SIX = ["read_file", "edit_file", "write_file", "glob", "grep", "bash"]
 MOST = 1_100  # tokens of o200k
-MOST_BYTES = 4_600  # about the same, for machines without the vocabulary
+MOST_BYTES = 4_600  # bytes; about the same size, for machines without the vocabulary
 FLAT = ("edit_file", json.dumps({"path": "shop.py", "old_string": " + 1", "new_string": ""}))
 
 
@@ -43,7 +43,8 @@ def tools(seen: Seen) -> list[str]:
 
 def n_tokens(*parts: Any) -> int:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of how it opens its vocabulary
+        # from the way in which the vocabulary is opened
+        warnings.simplefilter("ignore", DeprecationWarning)
         import bpe_openai  # noqa: PLC0415 - it warns when it is imported
 
         encode = bpe_openai.get_encoding("o200k_base").encode

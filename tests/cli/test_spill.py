@@ -1,4 +1,4 @@
-"""Texts that compaction cuts: on disk under their name, written once, never one for another."""
+"""Texts that compaction shortened are on disk under their name, written once, never mixed up."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ async def test_an_existing_spilled_text_is_not_written_again(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("other", ["what was", "what was said!", "what was sent", ""])
-async def test_a_name_that_has_another_text_is_refused(tmp_path: Path, other: str) -> None:
+async def test_a_spill_name_that_has_another_text_is_refused(tmp_path: Path, other: str) -> None:
     spill = SpillFolder(tmp_path)
     path = await spill.keep_as("a.txt", "what was said")
     with pytest.raises(SessionError, match="could not be kept"):

@@ -1,4 +1,4 @@
-"""``indwell stats``: the sums of sessions that lie on the disk."""
+"""``indwell stats``: the sums of stored sessions."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ async def test_unchanged_old_logs_are_not_read(home) -> None:
         assert data["total"]["indwell.cost"] == 0.5
 
 
-async def test_in_a_narrow_terminal_no_id_is_broken(home) -> None:
+async def test_a_narrow_terminal_shows_every_session_id_unbroken(home) -> None:
     spent = Spent(1, "a-model-with-a-long-name", USAGE, 0.25, AT)
     name = await keep(
         home, home.workspace, spent, CompactionRecord(1, "digest", (), 9_000, 4_000, (), AT)
@@ -163,7 +163,7 @@ async def test_an_unknown_session_is_reported(home) -> None:
     assert "there is no session '20200101-000000-000-aaaaaaaaaaaa'" in missing.stderr
 
 
-async def test_a_real_turn_is_counted(home) -> None:
+async def test_a_real_turn_is_counted_in_the_statistics(home) -> None:
     await indwell(
         "run", "What can you do?", "--scripted", environment=home.environment(),
         folder=home.workspace,

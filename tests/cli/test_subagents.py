@@ -71,7 +71,7 @@ async def test_the_documented_sub_agent_example_works(tmp_path: Path) -> None:
 
 @pytest.fixture
 def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of the user's own sub-agents."""
+    """Create the folder of the user's own sub-agents."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     folder = tmp_path / "config" / "indwell" / "agents"
     folder.mkdir(parents=True)
@@ -84,7 +84,7 @@ def trusting(*, is_given: bool, root: Path) -> FolderTrust:
     return trust
 
 
-def test_files_that_cannot_be_used_are_named_and_the_others_count(
+def test_unusable_sub_agent_files_are_named_and_the_others_are_used(
     config: Path, tmp_path: Path
 ) -> None:
     (config / "good.md").write_bytes(b"Be good.")
@@ -150,7 +150,7 @@ def test_an_untrusted_project_has_no_sub_agents(config: Path, tmp_path: Path) ->
 def test_project_sub_agents_are_used_only_as_the_user_trusted_them(
     config: Path, tmp_path: Path
 ) -> None:
-    """TRU-13: also before anybody has looked at the folder again."""
+    """TRU-13: this also holds before the folder is examined again."""
     root = tmp_path / "work"
     for place in WORKSPACE_FOLDERS:
         (root / place).mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""A task that does not fit continues in a new session; commands, and rewinding."""
+"""A task that does not fit continues in a new session; commands and rewinds."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ async def test_the_task_of_the_old_session_is_sent_until_the_model_received_it(h
             assert (said.count("<task-card>"), TASK in said) == (1, True)
 
 
-async def test_a_task_that_is_gone_by_then_is_reported_and_the_session_continues(
+async def test_a_task_that_is_deleted_meanwhile_is_reported_and_the_session_continues(
     home: Home,
 ) -> None:
     refused = Answer((b"",), status=400)
@@ -150,7 +150,7 @@ async def test_with_compaction_none_the_setting_is_named_as_the_reason(home: Hom
         ("/comptact", "there is no command or skill '/comptact'; did you mean `/compact`"),
     ],
 )
-async def test_an_impossible_command_leaves_no_session(home: Home, words, told) -> None:
+async def test_an_impossible_command_creates_no_session(home: Home, words, told) -> None:
     ended = await run(home, words, "--scripted")
     assert ended.code == 1
     assert told in ended.stderr
@@ -158,7 +158,7 @@ async def test_an_impossible_command_leaves_no_session(home: Home, words, told) 
     assert ids(home) == ()
 
 
-async def test_a_path_is_a_prompt(home: Home) -> None:
+async def test_words_that_look_like_a_path_are_a_prompt(home: Home) -> None:
     for words in ("/usr/bin", "/tmp is full", "/compact/notes.md"):
         ended = await run(home, words, "--scripted")
         assert ended.code == 0, ended

@@ -55,7 +55,7 @@ def finished(**fields: object) -> events.TurnFinished:
     return events.TurnFinished(**(values | fields))  # type: ignore[arg-type] # as named
 
 
-def test_the_end_of_a_turn_is_a_receipt() -> None:
+def test_the_end_of_a_turn_is_printed_as_a_receipt() -> None:
     written = io.StringIO()
     view = TerminalView(Console(file=written, force_terminal=False, width=200))
     view(finished())
@@ -113,7 +113,7 @@ def test_a_tool_call_is_shown_on_one_line_of_limited_length() -> None:
 async def test_a_command_in_a_terminal_question_is_shown_without_markup_or_control_characters() -> (
     None
 ):
-    """No emoji codes, no markup, no control characters: neither in the text nor around it."""
+    """Neither the command nor the text around it has emoji codes, markup or control characters."""
     written = io.StringIO()
     console = Console(file=written, force_terminal=False)
     question = Question("1", "Run a command in a:bomb:\x1b?", "echo :bomb: [red]", "why\x07", "")
@@ -126,7 +126,7 @@ async def test_a_command_in_a_terminal_question_is_shown_without_markup_or_contr
 
 
 async def asked(question: Question) -> str:
-    """A question in a terminal with colours, without an answer."""
+    """Show a question in a terminal with colours, without an answer."""
     written = io.StringIO()
     console = Console(file=written, force_terminal=True, color_system="standard", width=200)
     with closed_stdin():
@@ -135,7 +135,7 @@ async def asked(question: Question) -> str:
 
 
 async def test_a_request_to_leave_the_sandbox_is_highlighted() -> None:
-    """The question names the requester, and does not claim to be in the sandbox (U7)."""
+    """The question names the requester, and does not claim that the command is sandboxed (U7)."""
     asked_for = CallFacts("bash", "run", command="docker ps", cwd="/w")
     ask = Ask("it needs more", rule="", widening=Widening(unconfined=True))
     question = question_for("1", asked_for, ask, "", "sandboxed (bubblewrap), no network")
@@ -145,7 +145,7 @@ async def test_a_request_to_leave_the_sandbox_is_highlighted() -> None:
     assert "no network; this one: outside the sandbox" in shown
 
 
-async def test_a_title_says_that_there_are_more_reasons() -> None:
+async def test_a_question_title_mentions_further_reasons() -> None:
     parts = tuple(CommandPart(x, 0, 1, (x,), "ask", "r", f"does {x}") for x in ("a", "b", "c"))
     ask = Ask("does a", rule="", risky=parts)
     question = question_for("1", CallFacts("bash", "run", command="a;b;c"), ask, "")
@@ -162,7 +162,7 @@ async def test_a_diff_is_coloured_and_the_output_file_is_named() -> None:
     assert question_for("1", read, Ask("why", ""), "").detail == ".env"
 
 
-async def test_a_permission_given_beforehand_covers_only_ordinary_questions() -> None:
+async def test_an_advance_permission_covers_only_ordinary_questions() -> None:
     approver = AllowingApprover()
     question = Question("1", "Run?", "x", "why", "")
     assert await approver.ask(question) == "beforehand"

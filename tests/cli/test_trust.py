@@ -37,7 +37,7 @@ async def call(home: Home, *arguments: str, base_url: str = "") -> Ended:
 
 
 async def mend(home: Home, *arguments: str) -> tuple[Ended, str]:
-    """A turn that wants to edit; gives the last result that the model saw, and all it was sent."""
+    """Run a turn that wants to edit; return the last result for the model, and all it received."""
     script = [say(calls=[READ]), say(calls=[EDIT]), say("Well.")]
     async with LoopbackEndpoint(script) as endpoint:
         ended = await call(home, "run", "mend it", *arguments, base_url=endpoint.base_url)
@@ -131,7 +131,7 @@ async def test_a_missing_folder_cannot_be_trusted(home) -> None:
     assert "'nowhere' is not a folder" in ended.stderr
 
 
-def test_tru_09_trust_is_of_the_real_folder(home, tmp_path) -> None:
+def test_tru_09_trust_applies_to_the_real_folder(home, tmp_path) -> None:
     other = tmp_path / "untrusted"
     other.mkdir()
     safe = tmp_path / "safe"
@@ -168,7 +168,8 @@ def test_a_folder_named_in_the_settings_is_trusted_with_any_content(home) -> Non
     settings = Settings(trusted=(str(home.folder),))
     trust.look((home.workspace,), settings)
     assert trust.obeys(home.workspace, "AGENTS.md", b"anything")
-    assert not trust.obeys(home.folder, "AGENTS.md", b"anything")  # the user has not looked
+    # the user has not examined the files
+    assert not trust.obeys(home.folder, "AGENTS.md", b"anything")
     trust.hold_back("the editor")
     trust.look((home.workspace,), settings)
     assert trust.now((home.workspace,)).restricted == (str(home.workspace),)
@@ -192,7 +193,7 @@ def test_a_folder_with_too_many_files_to_scan_stays_restricted_without_a_questio
     assert looked(home, home.workspace, trusted=(str(home.workspace),)) == ["trusted"]
 
 
-def test_an_answer_that_cannot_be_kept_holds_for_this_process(home) -> None:
+def test_a_trust_answer_that_cannot_be_stored_applies_to_this_process(home) -> None:
     home.state.write_bytes(b"no folder")
     trust = FolderTrust(home.environment())
     (standing,) = trust.look((home.workspace,), Settings())
@@ -222,7 +223,7 @@ def test_a_terminal_asks_about_trust_once_and_enter_means_no(home, typed, kept) 
 
 
 @pytest.mark.parametrize("word", ["2", "yes", "y", "x" * 300])
-def test_another_word_is_not_an_answer_about_a_folder_and_is_asked_again(home, word) -> None:
+def test_an_unknown_word_does_not_answer_the_trust_question_which_is_repeated(home, word) -> None:
     arguments = ("run", "hello", "--scripted")
     home.write(".mcp.json", "{}\n")
     with Terminal(*arguments, environment=home.environment(), folder=home.workspace) as screen:
@@ -271,7 +272,8 @@ def test_l3_a_restricted_folder_stays_restricted_inside_a_trusted_folder(home) -
     assert trust.now((home.workspace,)).trusted == (home.workspace,)
     assert trust.now((home.workspace,)).restricted == (str(inner),)
     trust.look((home.workspace,), Settings(trusted=(str(home.workspace),)))
-    assert trust.now((home.workspace,)).restricted == ()  # trusted with any contents
+    # a folder that is trusted with any contents
+    assert trust.now((home.workspace,)).restricted == ()
 
 
 @pytest.mark.parametrize("data", [b"gitdir: a\0b\n", b"gitdir: \xff\xfe", b"gitdir:", b""])
@@ -295,7 +297,7 @@ def test_m1_reading_the_settings_of_an_unknown_folder_takes_little_time(home, te
     home.write(".indwell/config.toml", text)
     started = time.process_time()
     loaded = read_settings(home.environment(), roots=(home.workspace,))
-    assert time.process_time() - started < 3  # it was twelve seconds for 64 KB
+    assert time.process_time() - started < 3  # seconds; it was twelve for 64 KB
     assert UNTRUSTED in loaded.notices
 
 
@@ -337,7 +339,7 @@ def test_during_a_scan_no_folder_is_trusted_without_its_git_files(home) -> None:
     done = trust.now((root,))
 
     def watch(frame: FrameType, _event: str, _argument: object) -> None:
-        sys.setprofile(None)  # a decision of the event loop at this moment
+        sys.setprofile(None)  # the event loop decides at this moment
         now = trust.now((root,))
         if now.trusted and not any(one.endswith("/hooks") for one in now.obeyed):
             unguarded.append(frame.f_code.co_qualname)

@@ -1,4 +1,4 @@
-"""Small and local models: calls written as text, and turns that say honestly how they ended."""
+"""Small and local models: calls written as text, and turns that report honestly how they ended."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ async def test_a_turn_that_ran_a_command_does_not_report_no_file_was_changed(hom
     assert "no file was changed" not in ended.stdout
 
 
-async def test_how_much_of_the_prompt_was_read_is_reported_before_the_reply(home) -> None:
+async def test_the_share_of_the_prompt_that_was_read_is_reported_before_the_reply(home) -> None:
     def read(n: int) -> dict[str, object]:
         return {"choices": [], "prompt_progress": {"total": 1_200, "cache": 200, "processed": n}}
 
@@ -144,7 +144,7 @@ async def test_lines_included_in_the_prompt_can_be_edited_without_a_read(home) -
         assert (home.shop.read_text(encoding="utf-8") == MENDED) == is_edited, file
 
 
-async def test_a_file_too_long_for_the_prompt_is_cut_with_a_pointer_to_the_rest(home) -> None:
+async def test_a_file_too_long_for_the_prompt_is_shortened_with_a_pointer_to_the_rest(home) -> None:
     home.write("long.py", "value = 1  # a line of a long file\n" * 900)
     home.configure('model = "m"\nbase_url = "URL"\nwindow = 20_000\n')
     path = home.config / "indwell" / "config.toml"
@@ -213,7 +213,7 @@ async def test_login_stores_the_lean_profile_for_a_small_model_whose_name_does_n
     assert ('profile = "lean"' in config) == is_stored
 
 
-async def test_calls_written_as_text_are_reported_once_a_session(home) -> None:
+async def test_calls_written_as_text_are_reported_once_per_session(home) -> None:
     said = (LOOK, "I have read it.", LOOK, "I have read it again.")
     async with LoopbackEndpoint([say(one, usage=USAGE) for one in said]) as endpoint:
         ended = await indwell(

@@ -1,4 +1,4 @@
-"""Which API a model is asked through: by the endpoint's answer, or by a setting."""
+"""The API for a model is chosen by the endpoint's answer, or by a setting."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def home(tmp_path: Path) -> Home:
 
 
 async def run(home: Home, endpoint: LoopbackEndpoint, *lines: str) -> tuple[Ended, list[str]]:
-    """Run a session in a process of its own; return the paths of its requests."""
+    """Run a session in its own process; return the paths of its requests."""
     n_before = len(endpoint.seen)
     head = ('model = "gpt-5-codex"', f'base_url = "{endpoint.base_url}"', 'api_key = "sk-secret-1"')
     home.configure("\n".join((*head, *lines)))
@@ -84,7 +84,7 @@ async def test_a_configured_api_is_kept_if_the_endpoint_asks_for_another(home: H
     assert not [*home.state.rglob("wires.json")]
 
 
-async def test_an_api_without_an_answer_is_not_kept(home: Home) -> None:
+async def test_an_api_choice_without_an_answer_is_not_stored(home: Home) -> None:
     def neither(seen: Seen) -> Answer:
         return refuse(404, ONLY_RESPONSES if seen.path == CHAT else "no such path")
 

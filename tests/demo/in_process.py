@@ -1,4 +1,4 @@
-"""The check of a made-up project, without a process."""
+"""Checks a made-up project without starting a process."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from indwell.cli.demo.project import Project
 
 
 def passes(project: Project, source: str) -> bool:
-    """Run the project's own test on ``source`` in place of the faulty file."""
+    """Run the project's own test on ``source`` in place of the file with the bug."""
     test = next(text for name, text in project.files.items() if name.startswith("test_"))
     own = [line for line in test.splitlines() if not line.startswith("from ")]
     namespace: dict[str, object] = {"__name__": "made_up"}

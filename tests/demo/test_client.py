@@ -1,4 +1,4 @@
-"""The demo's LSP client: its reaction to edits, and to a server that ends."""
+"""The demo's LSP client: its handling of edits, and of a server that ends."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ send({"method": "window/showMessage", "params": {"message": json.dumps(answers)}
 """
 
 
-async def test_a_stale_edit_and_one_of_a_closed_file_are_refused(tmp_path: Path) -> None:
+async def test_a_stale_edit_and_an_edit_of_a_closed_file_are_refused(tmp_path: Path) -> None:
     client = DemoClient(tmp_path, on_event=lambda _event: None, permit=refuse)
     await client.start([sys.executable, "-c", SERVER], {})
     document = client.open(tmp_path / "a.py", "x = 1\n")

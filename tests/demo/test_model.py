@@ -26,7 +26,7 @@ ALWAYS: list[Answer] = ["once"] * 20
 
 
 async def fix(world: World, project: Project) -> str:
-    """Choose "Fix this" on the faulty function; gives the model's last words."""
+    """Choose "Fix this" on the function with the bug; return the model's last words."""
     first, last = project.first_line, project.last_line
     lines = project.files[project.path].splitlines()[first - 1 : last]
     marked = Selection(project.path, first, last, "\n".join(lines))
@@ -38,7 +38,7 @@ async def fix(world: World, project: Project) -> str:
 
 
 def checking(project: Project, workspace: Workspace) -> Tool[Named]:
-    """The project's check, in this process; the model calls it ``bash``."""
+    """Return the project's check in this process as the tool ``bash``."""
 
     async def run(command: str, context: ToolContext) -> str:
         source = (await workspace.read(workspace.resolve(project.path))).text
@@ -48,7 +48,7 @@ def checking(project: Project, workspace: Workspace) -> Tool[Named]:
 
 
 class Renamed(ToolTable):
-    """Takes the model's ``command`` as the made-up tool's ``name``."""
+    """Converts the model's ``command`` to the made-up tool's ``name``."""
 
     def bind(self, name: str, arguments: str) -> object:  # type: ignore[override] # a Call
         return super().bind(name, arguments.replace('"command"', '"name"'))

@@ -17,7 +17,7 @@ def function_of(project: Project) -> str:
 
 
 def kinds() -> dict[tuple[str, str], Project]:
-    """One project of each kind (subject and fault) that the seeds give, with any names."""
+    """Return one project of each kind (subject and bug) that the seeds produce."""
     found: dict[tuple[str, str], Project] = {}
     for seed in SEEDS:
         project = make_project(seed)
@@ -46,7 +46,7 @@ def test_the_same_seed_makes_the_same_project() -> None:
     assert [make_project(seed) for seed in range(20)] == [make_project(seed) for seed in range(20)]
 
 
-def test_the_lines_are_those_of_the_faulty_function() -> None:
+def test_the_named_lines_are_those_of_the_faulty_function() -> None:
     for project in map(make_project, SEEDS):
         (function,) = ast.parse(function_of(project)).body
         assert isinstance(function, ast.FunctionDef)
@@ -74,5 +74,5 @@ def test_a_candidate_changes_one_line_that_still_parses() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "not python (", "x = 1", "class A:\n    pass"])
-def test_text_that_is_not_a_function_has_no_docstring_to_go_by(text: str) -> None:
+def test_the_demo_model_guesses_nothing_from_text_that_is_not_a_function(text: str) -> None:
     assert isinstance(repairs(text), tuple)

@@ -21,7 +21,7 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_file_is_replaced_and_nothing_else_is_left(root: Path) -> None:
+def test_an_atomic_write_replaces_the_file_and_leaves_no_other_file(root: Path) -> None:
     (root / "a").write_bytes(b"old")
     write_atomic(root / "a", b"new", [root])
     assert {path.name: path.read_bytes() for path in root.iterdir()} == {"a": b"new"}
@@ -101,7 +101,7 @@ def test_a_file_with_unexpected_content_is_not_overwritten(root: Path) -> None:
     assert {path.name: path.read_bytes() for path in root.iterdir()} == {"a": b"the user's"}
 
 
-def test_a_file_deleted_since_is_not_created_again(root: Path) -> None:
+def test_a_file_deleted_before_the_write_is_not_created_again(root: Path) -> None:
     with pytest.raises(EditRefused, match="does not exist any more"):
         write_atomic(root / "a", b"new", [root], expected=b"old")
     assert list(root.iterdir()) == []
@@ -130,7 +130,8 @@ def test_a_write_without_disk_space_leaves_the_file_unchanged(
         (root / "b").hardlink_to(root / "a")
     ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, hard))  # EFBIG stands for a full disk
+    # EFBIG replaces the error of a full disk
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, hard))
     try:
         with pytest.raises(ToolError, match=os.strerror(errno.EFBIG)):
             write_atomic(root / "a", b"x" * 20_000, [root])

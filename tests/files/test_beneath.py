@@ -31,7 +31,7 @@ def root(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_file_beneath_a_root_is_read(root: Path) -> None:
+def test_a_file_beneath_a_root_can_be_read(root: Path) -> None:
     assert read_bytes(root / "sub" / "file", [root], LIMIT_B) == b"inside"
 
 

@@ -1,4 +1,4 @@
-"""Names on a disk that ignores case and the form of accents, as macOS has it: really mounted."""
+"""Names on a mounted disk that ignores case and the form of accents, as on macOS."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture
 def project(disk: Path, request: pytest.FixtureRequest) -> Path:
-    """A project of this test on the disk."""
+    """Create a project of this test on the disk."""
     root = disk / f"Project{abs(hash(request.node.name))}"
     (root / "Src").mkdir(parents=True)
     (root / "Src" / "Main.py").write_text("x = 1\n", "utf-8")
@@ -62,7 +62,7 @@ def test_an_empty_folder_is_judged_by_its_own_name(project: Path, tmp_path: Path
     (project / "12" / "34").touch()
     assert folds_case(str(project / "Empty"))
     assert not folds_case(str(tmp_path / "Empty"))
-    assert not folds_case(str(project / "12"))  # no letter tells it: as exact as elsewhere
+    assert not folds_case(str(project / "12"))  # without a letter, the case of names counts
 
 
 @posix_only("case")
@@ -81,7 +81,7 @@ def test_a_path_gets_the_names_of_the_disk(project: Path) -> None:
     assert true_path(str(other_case(project) / "SRC" / "main.py")) == str(project / "Src/Main.py")
 
 
-def test_a_root_holds_its_files_in_any_case(project: Path) -> None:
+def test_a_root_contains_its_files_in_any_letter_case(project: Path) -> None:
     for root, path in (
         (project, other_case(project) / "SRC/MAIN.PY"),
         (other_case(project), project / "src/main.py"),
@@ -143,7 +143,7 @@ def test_no_spelling_hides_a_protected_file(project: Path, written: str) -> None
     found = display(workspace.resolve(written), workspace.roots)
     assert is_guarded(written)
     assert is_guarded(found)
-    assert found == ".git/config" or "\u0131" in written  # a name of its own on this disk
+    assert found == ".git/config" or "\u0131" in written  # a separate name on this disk
 
 
 @pytest.mark.parametrize("written", [".ENV", ".Env", "SRC/../.eNV", ".e\u200dnv"])

@@ -1,4 +1,4 @@
-"""FS-08: mode, access list, attributes, names and owner of a file outlive an edit of its text."""
+"""FS-08: an edit of a file's text keeps mode, access list, attributes, names and owner."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OTHER, SELF = 12_345, 12_346  # unused ids of users and groups
 
 
 def access_list(*, user: int) -> bytes:
-    """An access list (linux/posix_acl_xattr.h): one more ``user`` may read; mode 0640."""
+    """Return an access list (linux/posix_acl_xattr.h): one more ``user`` may read; mode 0640."""
     nobody = 0xFFFFFFFF
     entries = [(1, 6, nobody), (2, 4, user), (4, 0, nobody), (16, 4, nobody), (32, 0, nobody)]
     return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
@@ -42,7 +42,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def open_path() -> Iterator[Path]:
-    """A file in a folder that others reach; pytest's own are for their owner alone."""
+    """A file in a folder that other users can reach, unlike pytest's own folders."""
     if os.geteuid() != 0:
         pytest.skip("needs root to make files of another user")
     with tempfile.TemporaryDirectory() as folder:
@@ -54,7 +54,7 @@ def open_path() -> Iterator[Path]:
 
 @contextmanager
 def as_somebody() -> Iterator[None]:
-    """Root, who may do everything, becomes an ordinary user."""
+    """Run as an ordinary user, because root may do everything."""
     os.setegid(SELF)
     os.seteuid(SELF)
     try:
@@ -81,7 +81,7 @@ def test_fs_08_an_edit_keeps_the_access_list_and_other_attributes(path: Path) ->
         pytest.skip("no extended attributes on this file system")
     inode = path.stat().st_ino
     write(path)
-    assert path.stat().st_ino != inode  # it was replaced, not written over
+    assert path.stat().st_ino != inode  # the file was replaced, not overwritten
     assert {name: os.getxattr(path, name) for name in os.listxattr(path)} == {
         "user.origin": b"here",
         ACCESS: given,
@@ -96,7 +96,7 @@ def test_fs_08_an_edit_adds_no_default_access_list_of_the_folder_to_a_file(path:
     write(path)
     assert os.listxattr(path) == []
     write_atomic(path.with_name("new"), b"new", [path.parent])
-    assert os.listxattr(path.with_name("new")) == [ACCESS]  # as any new file there
+    assert os.listxattr(path.with_name("new")) == [ACCESS]  # as for any new file in the folder
 
 
 @posix_only("modes")

@@ -23,7 +23,7 @@ def kept(tmp_path):
     return path
 
 
-def test_an_own_file_is_read(kept) -> None:
+def test_a_file_that_only_the_user_may_write_is_read(kept) -> None:
     assert read_guarded(kept, LIMIT_B) == b"mine"
 
 
@@ -43,7 +43,7 @@ def test_tru_07_a_file_in_a_folder_that_others_may_write_is_not_read(kept) -> No
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root gives files away")
-def test_tru_07_a_file_of_somebody_else_is_not_read(kept) -> None:
+def test_tru_07_a_file_of_another_owner_is_not_read(kept) -> None:
     os.chown(kept, 65534, 65534)
     with pytest.raises(ToolError, match="belongs to somebody else"):
         read_guarded(kept, LIMIT_B)

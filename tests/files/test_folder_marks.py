@@ -1,4 +1,4 @@
-"""A mark of a folder is another one as soon as a file in it is."""
+"""The mark of a folder changes as soon as a file in the folder changes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def aged(path: Path, text: str) -> None:
-    """Another text of the same length, and a later time."""
+    """Write another text of the same length, with a later time."""
     path.write_bytes(text.encode())
     os.utime(path, ns=(1, 1))
 

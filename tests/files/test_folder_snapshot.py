@@ -1,4 +1,4 @@
-"""A look at all files of a folder."""
+"""A snapshot of all files of a folder."""
 
 from __future__ import annotations
 

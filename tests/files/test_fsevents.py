@@ -1,6 +1,6 @@
-"""The watch's handling of macOS' notices: sequences of FSEvents through watchdog's own handler.
+"""The watch's handling of macOS's notifications, through watchdog's own FSEvents handler.
 
-Only the part of watchdog that is written in C is replaced: it hands over what FSEvents tells.
+Only the part of watchdog in C is replaced, which passes on the notifications of FSEvents.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import watchdog.observers
 
 from indwell.files.watch.file_watch import FolderWatch
 
-PATIENCE_S = 60.0  # only a failing test waits so long
+PATIENCE_S = 60.0  # seconds; only a failing test waits so long
 MUST_SCAN, ROOT, CREATED, REMOVED, META = 0x1, 0x20, 0x100, 0x200, 0x400  # FSEvents.h
 RENAMED, MODIFIED, XATTR = 0x800, 0x1000, 0x8000
 Notice = tuple[str, int, int]  # a name in the folder, the inode, the flags
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="FSEvents is a p
 
 
 class NativeEvent:
-    """A notice as the C part has it."""
+    """A notification in the form of the C part."""
 
     def __init__(self, path: str, inode: int, flags: int, number: int) -> None:
         self.path, self.inode, self.flags, self.event_id = path, inode, flags, number
@@ -40,7 +40,7 @@ class NativeEvent:
 
 
 class Stream:
-    """A stream of notices; ``open`` has those that run."""
+    """A stream of notifications; ``open`` has the running streams."""
 
     opened: list[Stream]
 
@@ -60,7 +60,7 @@ class Stream:
         self._over.set()
 
     def send(self, notices: Sequence[Notice]) -> None:
-        """Tell these as one batch, with the real path of the folder, as FSEvents does."""
+        """Send notifications as one batch, with the real path of the folder, as FSEvents does."""
         assert self._tell is not None
         paths = [str(Path(self.path).resolve() / name) for name, _, _ in notices]
         inodes, flags = [one for _, one, _ in notices], [one for _, _, one in notices]
@@ -80,7 +80,7 @@ def streams(monkeypatch: pytest.MonkeyPatch) -> list[Stream]:
 
 
 class Desk:
-    """A folder behind a link, as ``/tmp`` is one to ``/private/tmp``, with a watch on its files."""
+    """A folder behind a link (like ``/tmp`` to ``/private/tmp``), and a watch of its files."""
 
     def __init__(self, folder: Path, streams: list[Stream]) -> None:
         (folder / "private" / "tmp").mkdir(parents=True)
@@ -96,7 +96,7 @@ class Desk:
         self.watch.settle()
 
     def told(self, *batches: Sequence[Notice]) -> set[str]:
-        """The names that have changed, after these batches and one for ``last.py``."""
+        """Return the names that have changed after these batches and a batch for ``last.py``."""
         for batch in (*batches, [("last.py", 99, MODIFIED)]):
             self._streams[0].send(batch)
         found: set[str] = set()
@@ -167,7 +167,8 @@ def test_a_folder_that_was_moved_away_is_checked_on_request(
     real = desk.folder.resolve()
     real.rename(real.with_name("old"))
     real.mkdir()
-    streams[0].send([("", 1, ROOT)])  # watchdog drops this behind a link, and listens no longer
+    # for a folder behind a link, watchdog drops this notification and stops listening
+    streams[0].send([("", 1, ROOT)])
     assert desk.watch.changed() == {desk.folder / "a.py"}
     (desk.folder / "a.py").write_text("22")
     assert desk.watch.changed() == {desk.folder / "a.py"}

@@ -1,4 +1,4 @@
-"""Other names of a file (hard links), looked for in given folders and followed by no link."""
+"""Other names of a file (hard links) are searched in given folders, without following links."""
 
 from __future__ import annotations
 

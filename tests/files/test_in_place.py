@@ -1,6 +1,6 @@
-"""A file that may not be replaced loses its old text to no fault and no kill.
+"""A write in place never loses the old text, neither by a fault nor by a kill.
 
-The faults are real: strace injects them, or a limit of the process does.
+The faults are real: strace or a limit of the process causes them.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def path(tmp_path: Path) -> Path:
 def traced(
     path: Path, *faults: str, user: int | None = None, temporary: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Write the file in a child, with faults in some system calls."""
+    """Write the file in a child process, with faults in some system calls."""
     program = shutil.which("strace")
     tried = program and subprocess.run([program, "-o", os.devnull, "true"], check=False)
     if not tried or tried.returncode:
@@ -74,7 +74,7 @@ def names(path: Path) -> list[str]:
 
 
 def kept(path: Path) -> list[str]:
-    """The files in the private folder, except the key."""
+    """Return the files in the private folder, except the key."""
     return [name for name in list_names(path.parent.parent / "undo") if name != "key"]
 
 
@@ -83,7 +83,8 @@ def write(path: Path, data: bytes) -> None:
 
 
 def test_a_fault_during_a_write_restores_the_old_text(path: Path) -> None:
-    done = traced(path, "ftruncate:error=EIO:when=1")  # all new bytes stand, and the old end
+    # all new bytes are written, followed by the old end
+    done = traced(path, "ftruncate:error=EIO:when=1")
     assert "cannot be used: Input/output error" in done.stderr
     assert (path.read_bytes() == OLD, names(path)) == (True, ["file", "other"])
     assert kept(path) == []
@@ -95,7 +96,7 @@ def test_old_text_after_a_failed_write_is_kept_and_restored_at_the_next_read(pat
     private = path.parent.parent / "undo"
     assert f"its old text is kept in {str(private / undo)!r}" in done.stderr
     assert (path.read_bytes() != OLD, names(path)) == (True, ["file", "other"])
-    done = traced(path, "fallocate:error=EIO:when=1")  # once more it cannot
+    done = traced(path, "fallocate:error=EIO:when=1")  # the restore fails again
     assert f"its old text is kept in {str(private / undo)!r}" in done.stderr
     assert kept(path) == [undo]
     assert read_bytes(path, [path.parent], 1 << 20, private=private) == OLD
@@ -115,13 +116,13 @@ def test_old_text_is_kept_elsewhere_without_a_private_folder(path: Path, tmp_pat
 
 @pytest.mark.parametrize("call", ["ftruncate", "fallocate", "unlink"])
 def test_per_13_a_kill_in_the_middle_is_undone_by_the_next_read(path: Path, call: str) -> None:
-    write(path.with_name("next"), b"")  # makes the key, which takes an unlink too
+    write(path.with_name("next"), b"")  # creates the key, which also uses an unlink
     done = traced(path, f"{call}:signal=KILL:when=1")
     assert done.returncode == -signal.SIGKILL
     assert len(kept(path)) == 1
     data = path.read_bytes()
     write(path.with_name("next"), b"")
-    assert path.read_bytes() == data  # another file's edit is not the time
+    assert path.read_bytes() == data  # an edit of another file restores nothing
     stands = NEW if call == "unlink" else OLD
     read = read_bytes(path, [path.parent], 1 << 20, private=path.parent.parent / "undo")
     assert (read == stands, names(path)) == (True, ["file", "next", "other"])
@@ -141,7 +142,7 @@ def test_per_13_a_temporary_file_left_by_a_kill_is_removed_by_the_next_write(
 
 @posix_only("owners")
 def test_a_mount_point_is_written_in_place(path: Path, tmp_path: Path) -> None:
-    """A single file that is mounted, as in containers, cannot be replaced by rename."""
+    """A single mounted file, as in containers, cannot be replaced by a rename."""
     if os.geteuid() != 0 or shutil.which("mount") is None:
         pytest.skip("needs root to mount a file")
     path.with_name("other").unlink()

@@ -1,6 +1,6 @@
-"""A write of a killed process is repaired at the next use of the file, and only then (PER-13).
+"""A killed process's write is undone at the next use of the file, and only then (PER-13).
 
-An undo file in the private folder is used for its own file only; files of a project never are.
+An undo file in the private folder is used only for its own file; files of a project are never used.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Room(NamedTuple):
         return {name: (self.private / name).read_bytes() for name in names}
 
     def cut_off(self, stands: bytes, *, old: bytes = OLD, new: bytes = NEW) -> None:
-        """The file as a killed writer left it, and its undo file."""
+        """Create the file as a killed writer left it, and its undo file."""
         self.path.write_bytes(old)
         target, made = os.open(self.path, os.O_RDWR), os.memfd_create("new")
         os.write(made, new)
@@ -82,7 +82,7 @@ def room(tmp_path: Path) -> Room:
         NEW[:1] + OLD[1:],
         NEW[:70_000] + OLD[70_000:],
         NEW[: len(OLD) - 1] + OLD[-1:],
-        OLD + bytes(len(NEW) - len(OLD)),  # space was reserved, nothing written
+        OLD + bytes(len(NEW) - len(OLD)),  # space was reserved, but nothing was written
         NEW[:250_000] + bytes(len(NEW) - 250_000),
     ],
 )
@@ -206,7 +206,7 @@ def test_a_private_folder_that_others_may_write_is_not_used(room: Room) -> None:
     assert usable(link) is None
 
 
-def test_an_undo_file_that_a_project_brings_is_not_an_undo_file(room: Room) -> None:
+def test_an_undo_file_inside_a_project_is_not_used(room: Room) -> None:
     room.cut_off(NEW[:1] + OLD[1:])
     name = room.undo.name
     planted = {name: room.undo.read_bytes(), ".indwell-0123456789abcdef.undo": b'{"name":"6100"}\n'}

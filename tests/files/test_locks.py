@@ -1,4 +1,4 @@
-"""A lock among threads and processes: none reads a file that another is about to change."""
+"""A lock for threads and processes: a file is not read while another process changes it."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def test_a_new_file_replaces_a_file(fresh: Fresh, tmp_path: Path) -> None:
     assert (list_names(tmp_path), (tmp_path / "file").read_bytes()) == (("file",), b"new")
 
 
-def test_a_new_file_takes_only_a_free_name(fresh: Fresh, tmp_path: Path) -> None:
+def test_a_new_file_is_created_only_under_a_free_name(fresh: Fresh, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"old")
     with pytest.raises(FileExistsError):
         fresh.create("file")
@@ -42,7 +42,7 @@ def test_a_new_file_takes_only_a_free_name(fresh: Fresh, tmp_path: Path) -> None
 
 def test_a_discarded_new_file_leaves_no_file_behind(fresh: Fresh, tmp_path: Path) -> None:
     (tmp_path / "file").mkdir()
-    with pytest.raises(OSError, match="directory|denied"):  # it has a name of ours by then
+    with pytest.raises(OSError, match="directory|denied"):  # the file has a temporary name by then
         fresh.take("file")
     assert len(list_names(tmp_path)) == 2
     fresh.discard()

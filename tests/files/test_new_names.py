@@ -1,4 +1,4 @@
-"""Names that appear are heard of, wherever their folder came from; where not, all is looked at."""
+"""New names are reported whatever created their folder; without notifications, scans find them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SOON_S = 30.0
 
 
 class Ear:
-    """The received notices, and a wait for them."""
+    """The received notifications, and a method that waits for them."""
 
     def __init__(self, until: Callable[[set[str]], bool]) -> None:
         self.heard: set[str] = set()
@@ -188,7 +188,7 @@ def watches_of(folder: Path) -> int:
     wanted = f"ino:{folder.stat().st_ino:x} "
     found = 0
     for descriptor in list(Path("/proc/self/fdinfo").iterdir()):
-        with suppress(FileNotFoundError):  # closed since
+        with suppress(FileNotFoundError):  # the descriptor was closed in the meantime
             lines = descriptor.read_text(encoding="utf-8").splitlines()
             found += any(line.startswith("inotify ") and wanted in line for line in lines)
     return found

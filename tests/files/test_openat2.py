@@ -1,4 +1,4 @@
-"""Both ways of opening below a folder, the kernel's and ours, held to the same."""
+"""Both ways of opening below a folder, openat2 and Python's walk, give the same results."""
 
 from __future__ import annotations
 

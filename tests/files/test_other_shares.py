@@ -1,4 +1,4 @@
-"""Links of Windows that lead to a network share of another host; none is followed."""
+"""Windows links that lead to a network share of another host are never followed."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def target_of(path: str) -> str | None:
         ("C:/", ""),
     ],
 )
-def test_a_link_to_another_share_is_known_by_its_text(path: str, share: str) -> None:
+def test_a_link_to_another_share_is_recognised_by_its_text(path: str, share: str) -> None:
     assert share_behind(path, (r"C:\work", r"\\host\ws\folder"), target_of) == share
 
 

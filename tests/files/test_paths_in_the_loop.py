@@ -1,4 +1,4 @@
-"""Hostile paths, links and names through the real loop: a scripted model, real tools and disk."""
+"""Hostile paths, links and names through the real loop, with real tools and a real disk."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ HOSTILE = [
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A workspace ``w`` and, beside it, what must stay out of reach."""
+    """Create a workspace ``w`` and, beside it, files that must stay out of reach."""
     base = Path(os.path.realpath(tmp_path))
     (base / "w" / "sub").mkdir(parents=True)
     (base / "w-evil").mkdir()
@@ -49,7 +49,7 @@ def folder(tmp_path: Path) -> Path:
 async def run(
     folder: Path, *calls: ToolCall, policy: Policy | None = None, answers: Sequence[Answer] = ()
 ) -> tuple[list[ToolResult], World]:
-    """The results of calls for the model, one reply each."""
+    """Return the results of calls for the model, one reply each."""
     script = [asks(one) for one in calls] + [says()]
     async with a_world(
         folder.parent / "state",
@@ -192,7 +192,7 @@ async def test_fs_06_a_path_that_is_not_a_regular_file_is_refused_at_once(folder
 async def test_fs_07_a_spilled_text_is_not_written_to_a_file_prepared_by_others(
     folder: Path,
 ) -> None:
-    """Scratch files stand in the session's own folder, for the user alone, and never on a link."""
+    """Scratch files are in the session's own folder, readable only by the user, and never links."""
     (folder / "long").write_bytes("".join(f"line {number}\n" for number in range(60_000)).encode())
     results, world = await run(folder, call("bash", "c1", command="cat long"), answers=("once",))
     spill = world.store.spill(world.session.id)
@@ -314,7 +314,7 @@ async def test_fs_18_a_full_disk_keeps_the_old_text_and_leaves_no_partial_text(
         call("read_file", "c1", path="sub/file"),
         call("write_file", "c2", path="sub/file", content="new line\n" * 5_000),
         call("write_file", "c3", path="sub/new", content="new line\n" * 5_000),
-        answers=["once"],  # a file with other names is asked for
+        answers=["once"],  # a file with hard links needs a question
     )
     assert [one.is_error for one in results] == [False, True, True]
     assert ["the disk is full" in one.text for one in results[1:]] == [True, True]

@@ -34,7 +34,7 @@ def test_files_of_the_state_folder_are_read_only_up_to_a_size_limit(tmp_path: Pa
         read_own(tmp_path / "a", 10)
 
 
-def test_a_missing_file_sorts_as_the_oldest(tmp_path: Path) -> None:
+def test_a_missing_file_sorts_like_the_oldest_file(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"")
     assert modified_s(tmp_path / "gone") == 0
     assert newest_first([tmp_path / "gone", tmp_path / "a"]) == (tmp_path / "a", tmp_path / "gone")

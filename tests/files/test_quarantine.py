@@ -1,4 +1,4 @@
-"""Files are moved out of the workspace: from any folder, with any name, and completely."""
+"""Files are moved out of the workspace from any folder, with any name, and completely."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def elsewhere(tmp_path: Path) -> Iterator[Quarantine]:
-    """On another file system."""
+    """A quarantine on another file system."""
     with another_disk.elsewhere(tmp_path) as folder:
         yield Quarantine(folder, (tmp_path / "w",))
 
@@ -71,7 +71,9 @@ def test_quarantined_files_never_go_to_a_state_folder_inside_the_workspace(root:
     assert where.is_relative_to(spare)
 
 
-def test_a_link_on_the_way_is_not_followed(root: Path, quarantine: Quarantine) -> None:
+def test_the_quarantine_follows_no_link_on_the_way_to_a_file(
+    root: Path, quarantine: Quarantine
+) -> None:
     (root / "real").mkdir()
     (root / "real" / "x").write_bytes(b"kept")
     (root / "link").symlink_to(root / "real")
@@ -82,7 +84,7 @@ def test_a_link_on_the_way_is_not_followed(root: Path, quarantine: Quarantine) -
 
 @pytest.mark.parametrize("mode", [0o000, 0o111, 0o444, 0o555])
 def test_folder_modes_do_not_prevent_quarantine_for_an_ordinary_user(mode: int) -> None:
-    """Root is hindered by none, so another user tries."""
+    """No mode stops root, so another user tries."""
     done = subprocess.run(
         [sys.executable, "-c", CLOSED, f"{mode:o}"],
         check=True,
@@ -153,7 +155,7 @@ def test_a_folder_that_cannot_be_moved_away_is_renamed_and_reported(
     assert left.at.startswith("quarantined-")
     assert left.why == "it contains too many files to be copied elsewhere"
     assert elsewhere.take(root, left.at, "safe") == left
-    assert list(elsewhere.home().iterdir()) == []  # no half of it
+    assert list(elsewhere.home().iterdir()) == []  # no part of the folder was moved
 
 
 def test_restoring_folder_permissions_follows_no_link(root: Path) -> None:

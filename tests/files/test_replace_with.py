@@ -1,4 +1,4 @@
-"""A file too long for memory is replaced through descriptors, in one step all the same."""
+"""A file too large for memory is replaced through descriptors, also in one step."""
 
 from __future__ import annotations
 

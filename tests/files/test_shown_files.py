@@ -1,4 +1,4 @@
-"""Files that an editor shows: read-only, whole, and only the newest of them."""
+"""Files that an editor shows are read-only and complete, and only the newest are kept."""
 
 from __future__ import annotations
 

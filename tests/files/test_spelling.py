@@ -48,7 +48,7 @@ SYSTEMS: tuple[System, ...] = ("linux", "darwin", "win32")
 REFUSED = "refused"
 
 MEANINGS: tuple[tuple[str, str, str], ...] = (
-    # as written, on Windows, on Linux and macOS
+    # the written path, its meaning on Windows, its meaning on Linux and macOS
     ("a.py", "a.py", "a.py"),
     ("src/a.py", "src/a.py", "src/a.py"),
     (r"src\a.py", "src/a.py", r"src\a.py"),
@@ -277,7 +277,7 @@ def test_a_secret_name_is_secret_in_every_spelling() -> None:
 def test_files_excluded_from_the_secret_patterns_stay_readable() -> None:
     excluded = (".env.example", ".ENV.EXAMPLE", ".env.sample.", "sub\\.env.template")
     assert [one for one in excluded if matches_any(one, SECRETS)] == []
-    # An 8.3 name that could stand for it could stand for a secret, too.
+    # An 8.3 name that could mean this file could also mean a secret file.
     assert matching_glob("ENV~1.EXA", SECRETS) == ".env.*"
 
 
@@ -336,10 +336,11 @@ def test_an_8_3_name_at_the_root_may_mean_an_unknown_dot_name(path: str, *, is_s
     assert not is_short_at_root(path, ("acme~1", "acmelo~1.jso", "ac7eba~1", "x~1"))
 
 
-def test_a_change_beneath_an_unresolved_8_3_name_asks() -> None:
+def test_a_change_beneath_an_unresolved_8_3_name_needs_a_question() -> None:
     policy = Policy("auto", roots=("C:/work",))
     asked = CallFacts("write_file", "edit", paths=("ACME~1/config",))
-    assert isinstance(decide(asked, policy), Allow)  # the disk has resolved it, or is no Windows'
+    # the disk has resolved the name, or this is not Windows
+    assert isinstance(decide(asked, policy), Allow)
     decision = decide(msgspec.structs.replace(asked, unknown=("ACME~1",)), policy)
     assert isinstance(decision, Ask)
     assert "'ACME~1/config' has the form of a short name of Windows" in decision.reason
@@ -371,7 +372,7 @@ def test_a_windows_short_name_is_matched_to_its_package_loader() -> None:
         ("abcdef~1.html", False), ("~1", False),
     ],
 )  # fmt: skip
-def test_a_short_name_is_known_by_its_form(name: str, *, is_one: bool) -> None:
+def test_a_short_name_is_recognised_by_its_form(name: str, *, is_one: bool) -> None:
     assert is_short_name(name) == is_one
 
 
@@ -380,10 +381,10 @@ def test_file_names_are_case_folded_by_the_rules_of_the_strictest_disk() -> None
     assert folded("cafe\u0301") == folded("CAF\u00c9") == "caf\u00e9"
     ignorable = "".join(map(chr, (*range(0x200C, 0x2010), *range(0x202A, 0x202F))))
     ignorable += "".join(map(chr, (*range(0x206A, 0x2070), 0xFEFF)))
-    assert folded(f".g{ignorable}it") == ".git"  # what HFS+ ignores
+    assert folded(f".g{ignorable}it") == ".git"  # a character that HFS+ ignores
 
 
-def test_devices_are_known_by_their_stems() -> None:
+def test_devices_are_recognised_by_their_stems() -> None:
     names = ("nul", "NUL.tar.gz", "com\u00b2", "conin$", "clock$", "nul:x", "aux .c")
     assert [one for one in names if not is_device(one)] == []
     assert [one for one in ("null", "com", "com12", "xcon", "con_", "lpt") if is_device(one)] == []
@@ -482,7 +483,7 @@ def test_an_absolute_path_is_recognised_by_the_rules_of_its_system() -> None:
     assert [is_absolute(one, "linux") for one in ("C:/x", "/x")] == [False, True]
 
 
-def test_a_long_path_passes_the_limit_of_windows() -> None:
+def test_a_long_path_gets_a_form_that_exceeds_the_limit_of_windows() -> None:
     deep = "\\".join(["folder"] * 40)
     assert long_form(f"C:\\{deep}", "win32") == f"\\\\?\\C:\\{deep}"
     assert long_form(f"\\\\s\\h\\{deep}", "win32") == f"\\\\?\\UNC\\s\\h\\{deep}"

@@ -37,7 +37,7 @@ def test_a_tree_finds_only_wanted_files_and_skips_excluded_folders(
 
 
 def wait_until_lists_are_kept(root: Path) -> None:
-    """Wait until a look at ``root`` lists no folder: each look lists what has just changed."""
+    """Wait until a scan of ``root`` lists no folder; recently changed folders are listed."""
     listed: list[str] = []
     tree = Tree(root, lambda path: bool(listed.append(path)))  # type: ignore[func-returns-value]
     tree.look()
@@ -140,7 +140,7 @@ with tempfile.TemporaryDirectory() as name:
 
 
 def as_nobody(program: str, *words: str) -> str:
-    """The output of a program that drops root's rights, for which no folder is closed."""
+    """Return the output of a program without root's rights, which can open every folder."""
     done = subprocess.run(
         [sys.executable, "-c", program, *words],
         check=True,
@@ -185,7 +185,7 @@ def test_only_a_stub_folder_is_recognised_and_removed_as_a_stub(tmp_path: Path) 
 def test_a_stub_that_another_process_holds_is_not_removed(tmp_path: Path) -> None:
     stub = tmp_path / "stub"
     assert make_stub(stub)
-    ours, theirs = hold_stub(stub), hold_stub(stub)  # a lock is one of an open file
+    ours, theirs = hold_stub(stub), hold_stub(stub)  # a lock belongs to one open file
     remove_stub(stub, ours)
     assert is_stub(stub)
     remove_stub(stub, theirs)
@@ -228,7 +228,7 @@ def test_a_second_scan_of_a_tree_finds_the_same_files(
 
 
 def test_a_tree_scan_does_not_match_ordinary_names_one_by_one(tmp_path) -> None:
-    """A look at a large workspace costs little more than reading its folders."""
+    """A scan of a large workspace takes little longer than reading its folders."""
     for folder in ("a", "a/b", "odd.d"):
         (tmp_path / folder).mkdir()
         for number in range(100):
@@ -243,7 +243,7 @@ def test_a_tree_scan_does_not_match_ordinary_names_one_by_one(tmp_path) -> None:
     tree = Tree(tmp_path, is_wanted, is_ordinary=lambda name: not name.startswith("odd"))
     found = {one.path for one in tree.look().found}
     assert found == {"a/odd", "a/b/odd", "odd.d/odd", "odd.d/f7.py"}
-    assert len(judged) == 104  # all in the folder with an unusual name, and three more
+    assert len(judged) == 104  # all names in the folder with an unusual name, and three more
 
 
 def test_two_concurrent_scans_read_each_folder_once(tmp_path) -> None:

@@ -17,7 +17,7 @@ from support.platforms import posix_only
 if sys.platform != "win32":
     import resource
 
-PATIENCE_S = 60.0  # only a failing test waits so long
+PATIENCE_S = 60.0  # seconds; only a failing test waits so long
 
 
 @pytest.fixture
@@ -29,8 +29,8 @@ def watch() -> Iterator[FolderWatch]:
 
 @pytest.fixture
 def with_no_descriptor() -> Iterator[Callable[[Callable[[], None]], None]]:
-    """Runs a callback while no file can be opened, like at a user's inotify limit."""
-    importlib.import_module("watchdog.observers")  # opens files itself
+    """Run a callback while no file can be opened, as at a user's inotify limit."""
+    importlib.import_module("watchdog.observers")  # this import opens files itself
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
 
     def done(something: Callable[[], None]) -> None:
@@ -43,7 +43,7 @@ def with_no_descriptor() -> Iterator[Callable[[Callable[[], None]], None]]:
 
 
 def heard(watch: FolderWatch, wanted: Callable[[set[Path]], bool]) -> set[Path]:
-    """The watch's reports until the wanted one; the system's notices take a moment."""
+    """Return the watch's reports up to the wanted report, which takes a moment."""
     until = time.monotonic() + PATIENCE_S
     found: set[Path] = set()
     while not wanted(found):
@@ -52,7 +52,7 @@ def heard(watch: FolderWatch, wanted: Callable[[set[Path]], bool]) -> set[Path]:
     return found
 
 
-def test_a_write_by_somebody_else_is_reported_once(watch: FolderWatch, tmp_path: Path) -> None:
+def test_a_write_by_another_program_is_reported_once(watch: FolderWatch, tmp_path: Path) -> None:
     path = tmp_path / "a.py"
     path.write_bytes(b"1")
     watch.follow(path)
@@ -90,7 +90,7 @@ def test_files_are_polled_if_the_system_grants_no_watch_at_all(
         watch.settle()
 
     with_no_descriptor(follow)
-    assert watch.changed() == {path}  # it may have changed before it was looked at
+    assert watch.changed() == {path}  # the file may have changed before it was examined
     path.write_bytes(b"22")
     assert watch.changed() == {path}
 
@@ -179,10 +179,10 @@ def test_reading_a_watched_file_is_not_a_change(watch: FolderWatch, tmp_path: Pa
         watch.follow_all(at)
     watch.follow(folder / "a.md")
     watch.settle()
-    watch.changed()  # all of it, where the system grants no watch
+    watch.changed()  # reports the whole folder, if the system grants no watch
     (folder / "a.md").read_text(encoding="utf-8")
     sorted(folder.iterdir())
-    time.sleep(0.2)  # a notice that must not come cannot be awaited
+    time.sleep(0.2)  # no condition can show that a notification does not come
     (end / "a.md").write_bytes(b"2")
     assert heard(watch, bool) == {end}
 
@@ -199,7 +199,7 @@ def test_a_file_watch_ignores_other_files_and_subfolders(
     watch.settle()
     (tmp_path / "b.py").write_bytes(b"2")
     below.write_bytes(b"2")
-    path.write_bytes(b"2")  # comes last, so whatever else is heard came before
+    path.write_bytes(b"2")  # this change comes last, so all other notifications came before
     assert heard(watch, lambda found: path in found) == {path}
 
 
@@ -214,7 +214,7 @@ def test_a_watched_file_is_reported_when_it_is_created(watch: FolderWatch, tmp_p
 def test_sys_05_files_are_polled_if_the_system_grants_no_watch(
     watch: FolderWatch, tmp_path: Path
 ) -> None:
-    path = tmp_path / "gone" / "a.py"  # a folder that is not there cannot be watched
+    path = tmp_path / "gone" / "a.py"  # a missing folder cannot be watched
     watch.follow(path)
     watch.settle()
     watch.changed()
@@ -246,7 +246,7 @@ def test_sys_05_a_folder_with_a_storm_of_events_is_no_longer_watched(
     watch.settle()
     for number in range(BUSY_EVENTS + 1):
         watch.heard(FileCreatedEvent(str(tmp_path / f"{number}.tmp")))
-    assert watch.changed() == {path}  # something may have been missed, so look
+    assert watch.changed() == {path}  # an event may have been missed, so the file must be checked
     assert watch.changed() == frozenset()
     path.write_bytes(b"22")
     assert watch.changed() == {path}

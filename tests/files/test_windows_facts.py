@@ -1,4 +1,4 @@
-"""Translates Windows' facts about files to POSIX's terms: decisions that every system can test."""
+"""Windows' facts about files in POSIX's terms: decisions that every system can test."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def facts(attributes: int = 0x20, tag: int = 0, **more: int) -> StatFacts:
         (0x20, 0, stat.S_ISREG, 0o666),
         (0x21, 0, stat.S_ISREG, 0o444),
         (0x10, 0, stat.S_ISDIR, 0o777),
-        (0x11, 0, stat.S_ISDIR, 0o777),  # read-only says nothing of a folder
+        (0x11, 0, stat.S_ISDIR, 0o777),  # the read-only attribute has no meaning for a folder
         (0x410, JUNCTION, stat.S_ISLNK, 0o777),
         (0x420, SYMBOLIC_LINK, stat.S_ISLNK, 0o777),
-        (0x420, CLOUD, stat.S_ISREG, 0o666),  # its content is elsewhere, its name is not
+        (0x420, CLOUD, stat.S_ISREG, 0o666),  # the content is in a cloud, but the name is here
     ],
 )
 def test_a_junction_is_a_link_and_a_placeholder_is_a_file(attributes, tag, kind, mode) -> None:
@@ -114,10 +114,12 @@ PRIVATE = (Ace(0, 3, FULL, ME), Ace(0, 3, FULL, SYSTEM), Ace(0, 16, FULL, "S-1-5
         ((Ace(0, 0, 0x2, OTHER),), (), (OTHER,)),
         ((Ace(0, 0, 0x80000000, OTHER),), (OTHER,), ()),
         ((Ace(0, 0, 0x10000000, OTHER),), (OTHER,), (OTHER,)),
-        ((Ace(0, 0, 0x40000, OTHER),), (), (OTHER,)),  # may change the list
-        ((Ace(1, 0, FULL, EVERYONE), Ace(0, 0, FULL, OTHER)), (OTHER,), (OTHER,)),  # a refusal
-        ((Ace(0, 0x8 | 0x3, FULL, OTHER),), (), ()),  # for what is created in it alone
-        ((Ace(0, 0, 0x100000, EVERYONE),), (), ()),  # may wait for it
+        ((Ace(0, 0, 0x40000, OTHER),), (), (OTHER,)),  # this account may change the list
+        # a refusal in the list
+        ((Ace(1, 0, FULL, EVERYONE), Ace(0, 0, FULL, OTHER)), (OTHER,), (OTHER,)),
+        ((Ace(0, 0x8 | 0x3, FULL, OTHER),), (), ()),  # an entry only for later contents
+        # an entry that only allows waiting for the file
+        ((Ace(0, 0, 0x100000, EVERYONE),), (), ()),
     ],
 )
 def test_every_other_reader_in_a_windows_access_list_is_named(more, readers, writers) -> None:
@@ -136,7 +138,7 @@ def test_inherited_access_entries_of_a_drive_do_not_count_for_a_project() -> Non
     assert without_default([*PRIVATE, given]) == [*PRIVATE, given]
 
 
-def test_files_of_the_user_count_as_foreign_whoever_may_write_them() -> None:
+def test_a_user_file_counts_as_foreign_if_anyone_else_may_write_it() -> None:
     inherited = [*PRIVATE, Ace(0, 0x10, FULL, ACCOUNTS)]
     assert writers_of(inherited, ME, is_project=True) == ()
     assert writers_of(inherited, ME, is_project=False) == (ACCOUNTS,)
@@ -165,13 +167,13 @@ def holding(times: int) -> tuple[list[int], object]:
     return tries, act
 
 
-def test_a_file_held_open_for_a_moment_is_waited_for() -> None:
+def test_a_write_waits_for_a_file_that_is_held_open_for_a_moment() -> None:
     tries, act = holding(2)
     assert patiently(act, lambda _: True, lambda: Path("x"), wait_s=60) == "done"
     assert len(tries) == 3
 
 
-def test_another_error_is_not_waited_for() -> None:
+def test_a_write_does_not_wait_after_another_error() -> None:
     tries, act = holding(2)
     with pytest.raises(PermissionError, match="shared out"):
         patiently(act, lambda _: False, lambda: Path("x"), wait_s=60)

@@ -1,4 +1,4 @@
-"""Writers of Indwell take turns in a folder, and the second finds that the text moved (EDT-13)."""
+"""Writers take turns in a folder, and the second writer finds a changed text (EDT-13)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_edt_13_two_processes_that_edit_one_file_lose_no_line(
     if is_hard_linked:
         (tmp_path / "other").hardlink_to(path)
     command = [sys.executable, "-c", ADD, str(path), str(tmp_path)]
-    for times in range(1, 6):  # on a busy machine one can be done before the other begins
+    for times in range(1, 6):  # on a busy machine, one process can end before the other begins
         running = [
             subprocess.Popen([*command, letter], stdout=subprocess.PIPE, text=True)
             for letter in "ab"
@@ -61,7 +61,7 @@ def test_edt_13_two_processes_that_edit_one_file_lose_no_line(
         assert sorted(path.read_text(encoding="utf-8")) == ["a"] * 40 * times + ["b"] * 40 * times
         if sum(moved) > 0:
             break
-    assert sum(moved) > 0  # they met
+    assert sum(moved) > 0  # the processes edited at the same time
 
 
 def test_edt_13_threads_that_edit_one_file_lose_no_edit(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Answers are bounded, whatever a session holds."""
+"""Answers are limited in size, whatever a session contains."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ META = Meta(tier=3, source="assistant", tokens=1)
 
 
 def log_of(*texts: str) -> LogReading:
-    """A session of a turn for each answer."""
+    """Create the log of a session with one turn for each answer."""
     records: list[Record] = [SessionStarted("s1", "/work", "small", "now")]
     for turn, text in enumerate(texts, start=1):
         records.append(TurnStartRecord(turn, "go", "now"))

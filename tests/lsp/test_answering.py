@@ -1,4 +1,4 @@
-"""Commands are answered in time, before the user is asked; the work continues."""
+"""Commands are answered in time, before a question to the user; the work continues."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LONG_S = 20.0
 
 
 class Client:
-    """Records messages; a question is answered when the test says so."""
+    """Records messages; a test answers its questions."""
 
     def __init__(self) -> None:
         self.features = ClientFeatures()
@@ -88,7 +88,7 @@ async def test_long_work_is_answered_after_a_moment_and_continues(desk) -> None:
     assert desk.client.happened == ["Indwell: it went wrong"]
 
 
-async def test_a_waiting_client_gets_the_result_and_can_be_asked_before(desk) -> None:
+async def test_a_client_that_waits_gets_the_result_and_can_be_asked_before(desk) -> None:
     desk.client.answered.set()
     assert await desk.answering.answer(desk.client.choose(), wait=True) == "yes"
     desk.client.features = ClientFeatures(experimental=frozenset({"events"}))

@@ -1,4 +1,4 @@
-"""The model's questions over stdio: in a card, in a box, in a message, in the chat document."""
+"""The model's questions over stdio: in a card, a box, a message, or the chat document."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ async def test_an_option_chosen_in_a_chat_is_the_answer_and_no_new_prompt(
 
 @pytest.mark.parametrize("is_slow", [False, True])
 async def test_a_message_opens_the_chat_of_the_question(tmp_path, is_slow) -> None:
-    """Also where the user answers before the editor has said that it shows the chat."""
+    """The user may also answer before the editor has confirmed that it shows the chat."""
     async with asking(tmp_path, extensions=(), reply=PLAINLY) as (editor, _, endpoint):
         editor.showing = asyncio.Event() if is_slow else None
         editor.answers.choose = lambda _message, _titles: IN_CHAT
@@ -199,5 +199,6 @@ async def test_a_message_opens_the_chat_of_the_question(tmp_path, is_slow) -> No
         assert (await turn).ending == "done"
         assert "take 9000" in texts_of(endpoint.seen[-1].body["messages"])
         await editor.wait_until(lambda: "> **You, meanwhile:**\n> take 9000" in page.text)
-        await editor.wait_until(lambda: page.text.rstrip().endswith("\n## You"))  # left the draft
+        # the answer has left the draft
+        await editor.wait_until(lambda: page.text.rstrip().endswith("\n## You"))
         assert "not ended" not in page.text

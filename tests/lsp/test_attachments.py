@@ -114,7 +114,8 @@ async def test_texts_problems_and_folders_are_included_as_data(tmp_path) -> None
             protocol.DidChangeDiagnosticsParams(buffer.uri, (found,)),
         )
         playlist.play(say("Well."))
-        token = "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"  # made up; no file holds one whole
+        # a made-up key in two parts, so that no file contains a whole key
+        token = "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"
         result = await prompt(
             editor,
             "look",
@@ -226,7 +227,7 @@ async def test_attachments_of_an_unsent_prompt_do_not_join_a_later_prompt(tmp_pa
         assert "read_file reads it in pieces" in sent
 
 
-async def test_the_mention_of_problems_attaches_those_of_all_documents(tmp_path) -> None:
+async def test_mentioning_problems_attaches_the_problems_of_all_documents(tmp_path) -> None:
     home, playlist = Home(tmp_path), Playlist()
     secret = home.write("a.env", "KEY=1\n")
     async with (

@@ -27,7 +27,7 @@ WRONG = types.Diagnostic(
 
 @dataclass
 class Desk:
-    """Attention with a document open, and a clock that a test moves."""
+    """Attention with an open document, and a clock that a test advances."""
 
     text: str = TEXT
     now: float = 100.0
@@ -72,7 +72,7 @@ TWO = Selection(path="a.py", first_line=2, last_line=2, text="two 😀")
 
 def test_a_reported_selection_is_sent_with_its_exact_text() -> None:
     desk = Desk()
-    desk.attention.select(URI, 1, [span(1, 0, 1, 6)])  # utf-16: the emoji counts two
+    desk.attention.select(URI, 1, [span(1, 0, 1, 6)])  # utf-16, in which the emoji counts as two
     assert desk.selected() == TWO
 
 
@@ -203,7 +203,7 @@ def test_the_focused_file_wins_over_the_newest_and_a_lost_focus_means_no_file() 
     ("range_", "n_lines", "lines"),
     [
         (span(1, 0, 1, 0), 9, (1, 1)),
-        (span(1, 0, 3, 0), 9, (1, 2)),  # an end at column 0 is before that line
+        (span(1, 0, 3, 0), 9, (1, 2)),  # an end at column 0 excludes its line
         (span(1, 0, 3, 1), 9, (1, 3)),
         (span(1, 0, 30, 1), 9, (1, 8)),
         (span(20, 0, 30, 1), 9, (8, 8)),
@@ -217,7 +217,7 @@ def test_a_deny_rule_counts_for_the_name_in_the_uri_whatever_its_scheme() -> Non
     documents = Documents()
     attention = Attention(documents, lambda: 0.0, lambda _document: "config/local.cfg", names_in())
     for uri in (
-        "file:///w/.env",  # a link: its target is not a secret by its name
+        "file:///w/.env",  # a link, whose target has no secret name
         "git:/w/.env?%7B%22ref%22%3A%22%22%7D",
         "vscode-vfs://github/w/.env#1",
         "vscode-notebook-cell:/w/%2Eenv",
@@ -228,7 +228,7 @@ def test_a_deny_rule_counts_for_the_name_in_the_uri_whatever_its_scheme() -> Non
     assert not attention.is_denied(documents.open(item), Settings())
 
 
-def test_a_code_action_request_tells_which_open_document_the_user_is_in() -> None:
+def test_a_code_action_request_shows_in_which_open_document_the_user_works() -> None:
     desk = Desk()
     desk.open("file:///w/b.py")
     assert desk.attention.opened_uri() == "file:///w/b.py"
@@ -240,12 +240,12 @@ def test_a_code_action_request_tells_which_open_document_the_user_is_in() -> Non
     desk.documents.close(URI)
     assert desk.attention.opened_uri() == "file:///w/c.py"
     desk.attention.name("file:///w/b.py")
-    desk.attention.focus("file:///w/c.py")  # which is no guess
+    desk.attention.focus("file:///w/c.py")  # a reported focus is no guess
     assert desk.attention.opened_uri() == "file:///w/c.py"
 
 
 def test_a_review_hint_that_lost_its_source_is_not_a_problem() -> None:
-    """ALE gives it back so, as an error."""
+    """ALE returns the hint without its source, as an error."""
     words = hint_words("turn 1, +2 −1")
     ours = types.Diagnostic(range=WRONG.range, message=words, severity=types.DiagnosticSeverity(1))
     desk = Desk()

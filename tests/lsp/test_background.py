@@ -20,7 +20,7 @@ from support.loopback_endpoint import Answer, LoopbackEndpoint, say
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 
-PATIENCE_S = 60.0  # only a failing test waits so long
+PATIENCE_S = 60.0  # seconds; only a failing test waits so long
 
 
 def starts(command: str) -> Answer:
@@ -32,7 +32,7 @@ def starts(command: str) -> Answer:
 async def a_server(
     folder: Path, *extensions: str
 ) -> AsyncIterator[tuple[Editor, LoopbackEndpoint, str]]:
-    """An editor in whose session a command runs on; gives the mark of that, too."""
+    """Start an editor in whose session a command continues; yield also the command's mark."""
     home, playlist, marker = Home(folder), Playlist(), f"1000.{secrets.randbelow(10**9):09}"
     home.configure('mode = "auto"\n')
     async with (

@@ -1,4 +1,4 @@
-"""Faults of the model, the editor and the user: each is reported, and no text is lost."""
+"""Faults of the model, the editor and the user are reported, and no text is lost."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Desk:
     endpoint: LoopbackEndpoint
 
     def fresh(self) -> Buffer:
-        """The original file, opened again, without messages."""
+        """Open the original file again, and clear the messages."""
         self.editor.events.clear()
         self.editor.edits.clear()
         self.editor.hold, self.editor.n_held = None, 0
@@ -52,7 +52,7 @@ class Desk:
         return self.editor.reopen(self.home.shop, SOURCE)
 
     async def heard_by_the_model(self, *answers: Answer) -> list[str]:
-        """Tool results of a whole turn that goes well."""
+        """Run a turn that succeeds; return the tool results that the model received."""
         self.playlist.play(*answers, say("Well."))
         finished = await self.editor.ask("go", session="new")
         assert (finished.ending, finished.answer) == ("done", "Well.")
@@ -67,7 +67,7 @@ class Desk:
 
 
 def gated(answer: Answer, gate: asyncio.Event) -> Answer:
-    """An answer that waits."""
+    """Return an answer that waits for a gate."""
     return dataclasses.replace(answer, parts=(gate, *answer.parts))
 
 
@@ -83,7 +83,7 @@ async def desk(tmp_path_factory) -> AsyncIterator[Desk]:
     home.logs()
 
 
-async def test_a_model_that_takes_no_tools_is_reported_with_the_way_out(desk) -> None:
+async def test_a_model_without_tool_support_is_reported_with_advice(desk) -> None:
     buffer = desk.fresh()
     desk.playlist.play(refuse(400, "tiny does not support tools"))
     finished = await desk.editor.ask("mend it", session="new")
@@ -99,7 +99,7 @@ async def test_a_model_that_takes_no_tools_is_reported_with_the_way_out(desk) ->
 async def test_an_unreachable_endpoint_is_reported_during_the_retries(desk, tmp_path) -> None:
     home = Home(tmp_path)
     with socket.socket() as deaf:
-        deaf.bind(("127.0.0.1", 0))  # accepted, and no one listens
+        deaf.bind(("127.0.0.1", 0))  # connections are accepted, and never answered
         address = f"http://127.0.0.1:{deaf.getsockname()[1]}/v1"
         async with editing(home, address, extensions=("events",)) as editor:
             asked = asyncio.create_task(editor.ask("mend it"))
@@ -134,7 +134,7 @@ async def test_a_path_outside_the_workspace_is_an_error_for_the_model(desk) -> N
     heard = await desk.heard_by_the_model(say(calls=calls))
     root = desk.home.workspace
     dotted = f"'{outside}' is outside the workspace; stay within {root}"
-    # The user is asked whether a link may lead out, and says no.
+    # The user is asked whether to follow the link out of the workspace, and says no.
     linked = "the user did not allow this; go on without it, or say what it is needed for"
     assert heard == [dotted, linked, dotted]
     assert outside.read_text(encoding="utf-8") == "private"
@@ -195,7 +195,7 @@ async def test_a_timed_out_edit_is_withdrawn_and_can_be_repeated(desk) -> None:
         )
     )
     await desk.tool_ended("edit_file")
-    desk.editor.hold.set()  # it has dropped the edit, because it was cancelled
+    desk.editor.hold.set()  # the editor has dropped the edit, because the edit was cancelled
     await desk.editor.heard()
     gate.set()
     _, unanswered, again, now = await turn
@@ -221,7 +221,7 @@ async def test_a_code_action_on_text_that_moved_reports_the_move(desk) -> None:
     buffer = desk.fresh()
     actions = await desk.editor.code_actions(buffer, lines_range(2, 2))
     fix = next(one.command for one in actions if one.title == "Fix this")
-    desk.editor.type_text(buffer, 0, len(SOURCE), "x = 1\n")  # now there is no second line
+    desk.editor.type_text(buffer, 0, len(SOURCE), "x = 1\n")  # the second line no longer exists
     desk.playlist.play(say("Well."))
     await desk.editor.execute("indwell.newSession")
     await desk.editor.execute(fix.command, {**fix.arguments[0], "wait": True})

@@ -16,14 +16,15 @@ def home(tmp_path) -> Home:
 
 
 async def what_is_said(home: Home, **variables: str) -> str:
-    """The one sentence that every way to begin a turn gives; nothing is begun or changed."""
+    """Return the one sentence that every command shows; no turn begins and no file changes."""
     async with editing(home, environment=home.environment(**variables)) as editor:
-        editor.answers.choose = lambda _message, titles: titles[-1]  # "Not now"
+        editor.answers.choose = lambda _message, titles: titles[-1]  # chooses "Not now"
         buffer = editor.open(home.shop)
         await editor.heard()
         editor.messages.clear()
         assert await editor.fix(buffer) is None
-        asked = "Indwell: which model should answer?"  # the first run, declined
+        # the question of the first run, which the user declines
+        asked = "Indwell: which model should answer?"
         await editor.wait_until(lambda: any(not one.startswith(asked) for one in editor.messages))
         with pytest.raises(JsonRpcException) as caught:
             await editor.ask("do it")
@@ -74,7 +75,7 @@ async def test_a_value_that_must_not_be_guessed_stops_every_turn(home) -> None:
     )
 
 
-async def test_unknown_settings_are_named_once_and_the_rest_counts(home) -> None:
+async def test_unknown_settings_are_named_once_and_the_rest_applies(home) -> None:
     config = home.configure('modle = "m"\nattach_selection = false\n')
     options = {"mdoe": "plan", "attach": {"opened_file": False}, "api_key": "k", "mode": "auto"}
     async with editing(home, environment=home.environment(), options=options) as editor:

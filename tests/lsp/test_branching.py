@@ -21,7 +21,7 @@ def home(tmp_path) -> Home:
 
 
 def said(seen) -> list[str]:
-    """The user's own words of a request."""
+    """Return the user's own words in a request."""
     texts = [str(one["content"]) for one in seen.body["messages"] if one["role"] == "user"]
     return [text.rsplit("\n", 1)[-1] for text in texts]
 
@@ -62,7 +62,7 @@ async def test_a_rewind_and_a_fork_continue_from_a_turn_and_keep_earlier_message
         assert forked["session"] != session
         answer = await editor.ask("in the fork")
         assert (answer.session, answer.turn) == (forked["session"], 4)
-        # Without a turn: all that has ended, of the session that is named.
+        # Without a turn, the fork includes all ended turns of the named session.
         whole = await editor.execute("indwell.fork", {"session": session})
         answer = await editor.ask("in the other")
         assert answer.session == whole["session"]

@@ -25,12 +25,12 @@ def home(tmp_path) -> Home:
 
 
 def once(_message: str, titles: Sequence[str]) -> str:
-    """A yes to a command, and the first answer to anything else."""
+    """Say yes to a command, and give the first answer to any other question."""
     return next((one for one in ("Once", SURE) if one in titles), titles[0])
 
 
 def digest_of(folder: Path) -> str:
-    """A digest of all names, bytes and times of a folder."""
+    """Return a digest of all names, bytes and times in a folder."""
     hashed = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
         stat = path.stat()
@@ -40,7 +40,7 @@ def digest_of(folder: Path) -> str:
 
 
 async def test_edt_20_a_rewind_asks_before_the_users_edits_are_lost(home) -> None:
-    """EDT-20: untracked and ignored files come back, and git is not touched."""
+    """EDT-20: untracked and ignored files are restored, and git's data stays unchanged."""
     for name, text in GIT.items():
         home.write(f".git/{name}", text)
     home.write(".gitignore", "*.log\n")
@@ -69,7 +69,7 @@ async def test_edt_20_a_rewind_asks_before_the_users_edits_are_lost(home) -> Non
         buffer = editor.open(home.shop)
         end = len(buffer.text)
         editor.type_text(buffer, end, end, "# mine\n")
-        # The user rewrites the very line that the agent changed.
+        # The user rewrites the line that the agent changed.
         at = buffer.text.index("sum(items)")
         editor.type_text(buffer, at, at + len("sum(items)"), "sum(items) + 2")
         home.write("own.txt", "the user's, later\n")

@@ -47,7 +47,7 @@ async def refused(editor: StubEditor, text: str = AFTER) -> str:
 
 
 def obedient() -> tuple[Any, Any]:
-    """An editor that answers when an edit is withdrawn: how it behaves, and what to tell it."""
+    """Return an editor's behaviour of answering a withdrawn edit, and the recorded requests."""
     withdrawn = asyncio.Event()
 
     async def behave(_edit: types.WorkspaceEdit) -> types.ApplyWorkspaceEditResult:
@@ -58,7 +58,7 @@ def obedient() -> tuple[Any, Any]:
 
 
 def slow(_editor: StubEditor) -> tuple[Any, asyncio.Future[types.ApplyWorkspaceEditResult]]:
-    """An editor whose answer is given by hand."""
+    """Return an answer of the editor that the test completes."""
     answer: asyncio.Future[types.ApplyWorkspaceEditResult] = (
         asyncio.get_running_loop().create_future()
     )
@@ -160,7 +160,7 @@ async def test_a_rejected_edit_reports_the_reason(how, sentence) -> None:
 async def test_a_user_who_types_first_keeps_every_character(how, what) -> None:
     editor = StubEditor(PATH, BEFORE)
     editor.behave = getattr(editor, how)
-    with pytest.raises(TextMoved) as caught:  # the merge may try again
+    with pytest.raises(TextMoved) as caught:  # the caller may merge and try again
         await change(editor)
     assert str(caught.value) == f"{what}, and 'a.py' was changed meanwhile; read_file it again"
     assert (editor.text, editor.document.dirt) == ("# mine\n" + BEFORE, "user")
@@ -212,18 +212,18 @@ async def test_edt_19_a_cancelled_turn_withdraws_its_edit_and_ends_in_time() -> 
 
 
 @in_no_time
-async def test_edt_19_an_editor_that_confirms_cancelling_an_edit_is_not_waited_for() -> None:
+async def test_edt_19_the_stop_does_not_wait_for_an_editor_that_confirms_the_cancellation() -> None:
     editor = StubEditor(PATH, BEFORE)
     editor.behave, editor.on_withdraw = obedient()
     edits = BufferEdits(editor.documents, editor, apply_timeout_s=60)
     assert await stopped(editor, edits) == 0
     editor.behave = editor.applies
-    await edits.change(editor.document, PATH, AFTER, "x")  # nothing blocks it
+    await edits.change(editor.document, PATH, AFTER, "x")  # no earlier edit blocks this one
     assert (editor.text, len(editor.sent)) == (AFTER, 2)
 
 
 @in_no_time
-async def test_edt_19_an_edit_applied_after_a_stop_is_reported_once_and_made_once() -> None:
+async def test_edt_19_an_edit_applied_after_a_stop_is_reported_once_and_not_repeated() -> None:
     editor = StubEditor(PATH, BEFORE)
     editor.behave = editor.ignores
     edits = BufferEdits(editor.documents, editor, apply_timeout_s=60)
@@ -265,7 +265,7 @@ async def test_edt_04_an_unanswered_edit_blocks_the_next_edit_until_its_result_i
     with pytest.raises(EditRefused, match="has not answered an earlier edit of 'a.py'"):
         await edits.change(editor.document, PATH, AFTER, "x")
     assert len(editor.sent) == 1
-    editor.take(editor.sent[0][0])  # it comes late after all
+    editor.take(editor.sent[0][0])  # the editor applies the edit late
     assert await edits.change(editor.document, PATH, AFTER, "x") == AppliedChange(
         path=PATH, before=AFTER, after=AFTER, stamp=TextStamp(digest(AFTER), 2)
     )
@@ -275,7 +275,7 @@ async def test_edt_04_an_unanswered_edit_blocks_the_next_edit_until_its_result_i
 @in_no_time
 async def test_edt_04_an_edit_that_was_applied_without_an_answer_is_not_sent_again() -> None:
     editor = StubEditor(PATH, BEFORE)
-    editor.behave = editor.lies  # or tells of it after we have looked
+    editor.behave = editor.lies  # or the editor reports the edit after the check
     edits = edits_of(editor)
     with pytest.raises(EditRefused, match="reported no change; read_file"):
         await edits.change(editor.document, PATH, AFTER, "x")
@@ -300,7 +300,8 @@ async def test_edt_04_typing_does_not_prove_that_an_unanswered_edit_is_lost() ->
     for _ in range(2):
         with pytest.raises(EditRefused, match="has not answered an earlier edit of 'a.py'"):
             await edits.change(editor.document, PATH, "# mine\n" + AFTER, "x")
-    editor.type_text(0, len(editor.text), "# mine\n" + AFTER)  # it does not look at versions
+    # an editor that ignores document versions
+    editor.type_text(0, len(editor.text), "# mine\n" + AFTER)
     assert await edits.late_edits() == (PATH,)
     answer.set_result(types.ApplyWorkspaceEditResult(applied=True))
     editor.behave = editor.applies
@@ -318,7 +319,8 @@ async def test_edt_04_an_answer_after_typing_allows_the_next_edit(applied) -> No
         await edits.change(editor.document, PATH, AFTER, "x")
     editor.type_text(0, 0, "# mine\n")
     assert await edits.late_edits() == ()
-    answer.set_result(types.ApplyWorkspaceEditResult(applied=applied))  # yes, and dropped (Neovim)
+    # the editor confirms the edit, but drops it (Neovim)
+    answer.set_result(types.ApplyWorkspaceEditResult(applied=applied))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     editor.behave = editor.applies
@@ -383,7 +385,8 @@ async def test_edt_08_a_document_closed_before_the_editor_answers_may_have_been_
 
 @pytest.mark.parametrize("n_lines", [500, 20_000])
 async def test_edt_07_typing_while_an_edit_is_computed_wins_over_the_edit(n_lines) -> None:
-    text = "".join(f"line {number}\n" for number in range(n_lines))  # compared in a thread
+    # long texts are compared in a thread
+    text = "".join(f"line {number}\n" for number in range(n_lines))
     editor = StubEditor(PATH, text)
     task = asyncio.create_task(
         edits_of(editor).change(editor.document, PATH, text.replace("line", "row"), "x")

@@ -19,7 +19,7 @@ pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
     pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc"),
 ]
-AT_ONCE_S = 60.0  # 0.2 s is promised; what it might wait for takes 1,000
+AT_ONCE_S = 60.0  # seconds; 0.2 s is promised, and a real wait would take 1,000
 STOPPED = {"ending": "cancelled", "message": "stopped"}
 
 
@@ -31,7 +31,7 @@ class Desk:
     endpoint: LoopbackEndpoint
 
     async def sleeping(self) -> tuple[asyncio.Task[object], str]:
-        """A turn whose command sleeps, and what marks the process."""
+        """Start a turn whose command sleeps; return the turn and the command's mark."""
         marker = f"1000.{secrets.randbelow(10**9):09}"
         self.playlist.play(bash(f"echo started; sleep {marker}"), say("And on."))
         self.editor.events.clear()
@@ -41,7 +41,7 @@ class Desk:
         return asked, marker
 
     async def goes_on(self) -> None:
-        """Another prompt is taken, and its request tells what became of the last command."""
+        """Send another prompt; its request reports the end of the last command."""
         finished = await self.editor.ask("go on")
         assert (finished.ending, finished.answer) == ("done", "And on.")
         assert results(self.endpoint.seen[-1])[-1] == (
@@ -122,12 +122,12 @@ async def test_a_cancelled_answer_keeps_the_part_already_received(desk) -> None:
     async with asyncio.timeout(AT_ONCE_S):
         await desk.editor.execute("indwell.cancel")
         finished = await asked
-        await desk.endpoint.gone.wait()  # the endpoint is not left computing
+        await desk.endpoint.gone.wait()  # the endpoint stops computing
     assert (finished.ending, finished.answer, finished.draft) == ("cancelled", "The beginning", "")
     await desk.editor.ask("and?")
     told, asked_then = desk.endpoint.seen[-1].body["messages"][-2:]
     assert told == {"role": "assistant", "content": "The beginning\n[the reply broke off here]"}
-    # An older selection may be above the words.
+    # An older selection may precede the words.
     assert (asked_then["role"], asked_then["content"].rpartition("\n")[2]) == ("user", "and?")
 
 
@@ -147,7 +147,7 @@ async def test_cancel_without_a_running_turn_returns_false(desk) -> None:
 
 
 async def test_a_stop_while_the_session_is_still_being_opened_is_reported(tmp_path) -> None:
-    """The editor shows progress, but none has begun: the question about trust is open."""
+    """The editor supports progress, but no progress has begun: the trust question is open."""
     home = Home(tmp_path)
     home.trusted = ()
     async with (

@@ -1,4 +1,4 @@
-"""The gate with a real server: an editor that is asked, or pushes: late, never, of old text."""
+"""Checks with a real server: the editor answers or pushes; late, never, or for an old text."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def home(tmp_path) -> Home:
 
 
 class Linter:
-    """The language server beside us, in the same editor: each line with ``totl`` is wrong."""
+    """Another language server in the same editor, which reports each line with ``totl``."""
 
     def __init__(self, editor: Editor, *, late_s: float = 0.05) -> None:
         self.editor = editor
@@ -69,7 +69,7 @@ class Linter:
             self.editor._notify("indwell/didChangeDiagnostics", params)
 
     def push_late(self, version: int | None = None) -> None:
-        """After each edit; as a language server that needs a while."""
+        """Push diagnostics after each edit, like a language server that needs a while."""
         loop = asyncio.get_running_loop()
         before = len(self.editor.edits)
 
@@ -122,7 +122,9 @@ async def test_an_editor_that_is_asked_shows_what_an_edit_broke(home) -> None:
         assert editor.events[-1]["verified"] == finished.verified
 
 
-async def test_an_editor_that_declares_diagnostics_and_never_answers_costs_one_wait(home) -> None:
+async def test_an_editor_that_never_answers_a_diagnostics_request_delays_only_one_turn(
+    home,
+) -> None:
     async with (
         LoopbackEndpoint([LOOK, SPOIL, DONE, edit("totl", "tot"), DONE]) as endpoint,
         editing(home, endpoint.base_url, extensions=("diagnostics",)) as editor,

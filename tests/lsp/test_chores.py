@@ -22,7 +22,7 @@ async def test_remaining_tasks_are_cancelled_and_awaited() -> None:
 
 
 def test_a_timer_that_fires_while_the_loop_waits_for_its_threads_begins_no_chore(caplog) -> None:
-    """A thread outlives the server's end for a moment, in which timers of the review still run."""
+    """Threads outlive the server's end for a moment, in which timers of the review still run."""
     is_held, fired = threading.Event(), []
 
     async def serve() -> None:
@@ -30,7 +30,7 @@ def test_a_timer_that_fires_while_the_loop_waits_for_its_threads_begins_no_chore
 
         def fire() -> None:
             chores.begin(asyncio.to_thread(fired.append, "a chore"))
-            loop.call_soon(is_held.set)  # only now can the loop end
+            loop.call_soon(is_held.set)  # only now can the event loop end
 
         loop.run_in_executor(None, is_held.wait)
         await chores.stop()

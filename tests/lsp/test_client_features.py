@@ -38,7 +38,7 @@ def test_plain_neovim_answers_questions_by_numbers() -> None:
         ({"other": True}, set()),
         ({"indwell": True}, set()),
         ({"indwell": ["events"]}, set()),
-        ({"indwell": {"events": "yes"}}, set()),  # only true is true
+        ({"indwell": {"events": "yes"}}, set()),  # only the value true counts
         ({"indwell": {"events": True}}, {"events"}),
         ("indwell", set()),
     ],

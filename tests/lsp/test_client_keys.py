@@ -1,4 +1,4 @@
-"""Keys that the client keeps: held by the server in memory, for their origin, and nowhere else."""
+"""Keys that the client stores: the server holds them only in memory, for their origin."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KEY, OTHER = "sk-canary-abcdefgh12345678", "sk-canary-elsewhere-87654321"
 
 
 class Chat:
-    """Answers the trial of a login, and prompts in order."""
+    """Answers the test requests of a login, and then prompts."""
 
     def __init__(self, *answers: Answer) -> None:
         self.answers = list(answers)
@@ -31,7 +31,7 @@ class Chat:
 
 
 def with_keyring(home: Home, **more: str) -> dict[str, str]:
-    """An environment with a keyring that works."""
+    """Return an environment with a working keyring."""
     environment = home.environment(
         PYTHON_KEYRING_BACKEND="support.file_keyring.FileKeyring",
         TEST_KEYRING=str(home.folder / "keyring.json"),
@@ -70,13 +70,14 @@ async def test_an_api_key_kept_by_the_client_is_used_at_once_and_never_stored(tm
             assert (outcome.ok, outcome.origin) == (True, origin_of(endpoint))
             assert (await editor.ask("hello")).ending == "done"
             assert endpoint.seen[-1].headers["authorization"] == f"Bearer {KEY}"
-            # Another model of it later: no key is named, and none is kept here.
+            # Another model of the endpoint is chosen later, without a key, and no key is stored
+            # here.
             again = views.LoginParams("", None, endpoint.base_url, "m")
             outcome = await ask(editor, "indwell/login", again)
             assert (outcome.ok, outcome.origin) == (True, "")
             told = repr(editor.events) + repr(editor.messages) + repr(editor.logged)
         assert (KEY in told, held_in(home.folder, KEY)) == (False, [])
-        # The next process has it only if the client hands it over.
+        # The next process has the key only if the client passes the key on.
         async with editing(home, environment=environment) as editor:
             assert (await ask(editor, "indwell/status", None)).model == "m"
             assert (await editor.ask("hello")).ending == "failed"
@@ -155,6 +156,6 @@ async def test_a_client_with_a_flow_of_its_own_leads_to_a_model(tmp_path) -> Non
         ),
     ],
 )
-def test_a_problem_with_the_variable_is_reported_without_its_values(text, origins, problem) -> None:
+def test_a_malformed_keys_variable_is_reported_without_its_values(text, origins, problem) -> None:
     keys, said = parsed_keys(text)
     assert (list(keys), said) == (origins, problem)

@@ -1,4 +1,4 @@
-"""The fake editor declares the same as the recorded clients, and behaves as they do."""
+"""The fake editor declares the same capabilities as the recorded clients, and acts like them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NAMES = [kind.name for kind in CLIENTS]
 
 
 def part(capabilities: dict[str, Any], name: str) -> Any:
-    """A part of capabilities by its dotted name; None if it is not there."""
+    """Return a part of the capabilities by its dotted name; None if missing."""
     found: Any = capabilities
     for key in name.split("."):
         found = (found or {}).get(key)
@@ -32,7 +32,7 @@ def part(capabilities: dict[str, Any], name: str) -> Any:
 
 
 def in_any_order(value: Any) -> Any:
-    """Lists of kinds have no order of their own."""
+    """Sort lists of kinds, whose order has no meaning."""
     if isinstance(value, dict):
         return {key: in_any_order(one) for key, one in value.items()}
     if isinstance(value, list) and "refactor" in value:

@@ -84,6 +84,6 @@ async def prompt(client: RawClient, text: str, **more: str) -> dict[str, Any]:
 
 
 def set_room(client: RawClient, size_b: int) -> None:
-    """How far the server's files may grow."""
+    """Limit the size of the server's files."""
     _, hard = resource.prlimit(client.pid, resource.RLIMIT_FSIZE)
     resource.prlimit(client.pid, resource.RLIMIT_FSIZE, (size_b, hard))

@@ -23,7 +23,7 @@ WRONG = types.Diagnostic(
     source="lint",
     data={"fixes": [{"at": 1}]},
 )
-ALES = types.Diagnostic(  # our hint, as ALE gives it back
+ALES = types.Diagnostic(  # Indwell's hint, as ALE returns it
     range=HERE, message=hint_words("turn 1, +1 −1"), severity=types.DiagnosticSeverity.Error
 )
 ELSEWHERE = types.Diagnostic(
@@ -57,7 +57,7 @@ def offered(
     ("asked", "titles"),
     [
         ({}, EVERYWHERE),
-        ({"trigger": None}, EVERYWHERE),  # an old client does not say
+        ({"trigger": None}, EVERYWHERE),  # an old client does not send the trigger
         ({"can_ask": True}, [*EVERYWHERE, "Ask about this…"]),
         ({"problems": [ALES]}, EVERYWHERE),
         ({"problems": [ALES], "trigger": AUTOMATIC}, []),

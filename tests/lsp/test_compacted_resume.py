@@ -1,4 +1,4 @@
-"""A compacted session over a real endpoint: the server ends, the next continues with its bytes."""
+"""A compacted session over a real endpoint continues in the next server with equal bytes."""
 
 from __future__ import annotations
 
@@ -46,15 +46,16 @@ def seen_model(seen: Seen) -> str:
 
 
 def n_common(before: str, after: str) -> int:
-    """Characters that both begin with."""
+    """Count the characters at the beginning that are equal."""
     pairs = zip(before, after, strict=False)
     return next((at for at, (one, other) in enumerate(pairs) if one != other), len(before))
 
 
 def reads(*, has_cache: bool) -> Callable[[Seen], Answer]:
-    """A model that reads a file in each round, until it has written a summary and read one more.
+    """A model that reads a file in each round until it has written a summary.
 
-    It counts what a cache would have served; 2.5 characters make a token.
+    The model then reads another file. It counts the tokens that a cache would have served; a token
+    has 2.5 characters.
     """
     made = iter(range(N_FILES))
     last = ""
@@ -82,7 +83,7 @@ def reads(*, has_cache: bool) -> Callable[[Seen], Answer]:
 
 
 def conversation_of(seen: Seen) -> bytes:
-    """The bytes up to the last message."""
+    """Return the bytes up to the last message."""
     head, _, _ = seen.raw.rpartition(b'],"tools":')
     return head
 
@@ -127,7 +128,7 @@ async def _went_on(editor: Editor, session: str) -> None:
 
 
 def _is_made_again(log: tuple[object, ...], seen: list[Seen]) -> None:
-    """Every request that the endpoint saw comes out of the log, byte for byte."""
+    """Rebuild every request that the endpoint received from the log, byte for byte."""
     assert [one.number for one in log if isinstance(one, RequestRecord)] == list(
         range(1, len(seen) + 1)
     )

@@ -34,7 +34,7 @@ def is_summary(seen: Seen) -> bool:
 
 
 def reads(n_rounds: int, *, n_at_once: int = 1, summary: Answer = SUMMARY) -> Callable[..., Answer]:
-    """A model that reads files, so many rounds and at once, then says that it is done."""
+    """A model that reads files in some rounds, several at once, and then ends its turn."""
     made = iter(range(n_rounds))
 
     def answer(seen: Seen) -> Answer:
@@ -217,7 +217,7 @@ async def test_a_plain_editor_keeps_the_warning_that_overhead_leaves_no_room(hom
     ):
         for _ in range(4):
             await editor.ask("please count all the carts of the shop and what they cost " * 8)
-        # Where there is no sandbox a notice says so, before or after.
+        # Without a sandbox, a notice about that comes before or after.
         (told,) = [
             line for line in editor.logged if line.startswith("Indwell: the system prompt (")
         ]

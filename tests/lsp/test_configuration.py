@@ -1,4 +1,4 @@
-"""The editor's own settings: asked for, bounded in time, and only ever tighter than the user's."""
+"""The editor's own settings are requested within a time limit, and only tighten the user's."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from support.loopback_endpoint import LoopbackEndpoint, say
 
 
 class Sections:
-    """A front door whose own settings are these, in order."""
+    """A front door with these settings, one after the other."""
 
     def __init__(self, *answers: object) -> None:
         self.has_section = bool(answers)
@@ -32,7 +32,7 @@ class Sections:
 
 
 class Users:
-    """The user's own settings, and the models of their endpoint."""
+    """The user's own settings, and the models of the user's endpoint."""
 
     def __init__(self, **settings: Any) -> None:
         self.settings = Settings(**settings)
@@ -114,14 +114,14 @@ async def test_the_user_can_choose_any_model_that_the_endpoint_offers() -> None:
     configuration = await configured(users)
     with pytest.raises(
         UserError, match="not among the models of your settings"
-    ):  # the offered models are unknown
+    ):  # the endpoint's models are unknown
         await configuration.want_model("b")
     users.offered = ("a", "b")
     await configuration.want_model("b")
     assert configuration.settings.model == "b"
     with pytest.raises(UserError, match="offers no model 'c' now"):
         await configuration.want_model("c")
-    await configuration.take({"model": "c"})  # a settings section still cannot choose such a model
+    await configuration.take({"model": "c"})  # a settings section cannot choose such a model
     assert configuration.settings.model == "b"
 
 
@@ -207,7 +207,7 @@ async def test_an_error_or_nonsense_leaves_the_defaults_and_a_turn_runs(tmp_path
         editor.process._transport.close()
 
 
-async def test_an_editor_that_pushes_its_settings_is_noticed(tmp_path) -> None:
+async def test_settings_that_an_editor_pushes_are_applied(tmp_path) -> None:
     home = Home(tmp_path)
     async with editing(home, "http://127.0.0.1:9/v1", extensions=("events",)) as editor:
         for settings in ({"indwell": {"mode": "auto"}}, {"indwell": 7}, ["odd"], None):
@@ -294,7 +294,8 @@ async def test_broken_settings_keep_the_earlier_rules() -> None:
         ("private/**",),
         3,
     )
-    await configuration.take({"mode": "plan", "round_limit": 2})  # the editor may still tighten
+    # the editor may still tighten the settings
+    await configuration.take({"mode": "plan", "round_limit": 2})
     assert (configuration.problem, of_turn.now.round_limit) == (users.problem, 2)
     users.problem = ""
     await configuration.read_again()
@@ -322,7 +323,7 @@ async def test_another_open_session_ignores_a_choice_after_a_settings_change() -
     beside.keep()
     users.settings = Settings(mode="plan")
     await configuration.read_again()
-    configuration.choose_mode("auto")  # for the current session
+    configuration.choose_mode("auto")  # applies to the current session
     assert beside.now.mode == "plan"
 
 
@@ -334,7 +335,7 @@ async def test_another_open_session_leaves_plan_mode_for_its_own_earlier_mode() 
     configuration.choose_mode("plan")
     put_aside.keep()
     configuration.choose_mode("auto")
-    configuration.choose_mode("plan")  # the current session would return to auto
+    configuration.choose_mode("plan")  # the current session would return to auto mode
     beside.leave_plan()
     put_aside.leave_plan()
     assert (beside.now.mode, put_aside.now.mode) == ("review", "ask")

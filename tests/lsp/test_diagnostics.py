@@ -36,7 +36,7 @@ SAID = (Problem(2, "error", "wrong", "lint", last_line=2),)
 
 
 class FakeClient:
-    """Answers ``indwell/diagnostics`` as a test says; never, by default."""
+    """Answers ``indwell/diagnostics`` as a test says; by default, never."""
 
     def __init__(self, *names: str) -> None:
         self.features = ClientFeatures(experimental=frozenset(names))
@@ -53,7 +53,7 @@ class FakeClient:
 
 
 class Desk:
-    """A source with a document open."""
+    """A problem source with an open document."""
 
     def __init__(self, *names: str, settings: Settings | None = None) -> None:
         self.documents = Documents()
@@ -77,15 +77,15 @@ class Desk:
         self.documents.change(URI, self.version, [change])
 
     def push(self, *problems: types.Diagnostic, uri: str = URI, version: int | None = None) -> None:
-        """As an editor does that does not tell its checkers apart."""
+        """Push problems like an editor that does not distinguish its checkers."""
         self.source.report(DidChangeDiagnosticsParams(uri, problems, version))
 
     def say(self, *sources: SourceDiagnostics, uri: str = URI) -> None:
-        """As one does that does."""
+        """Push problems like an editor that distinguishes its checkers."""
         self.source.report(DidChangeDiagnosticsParams(uri, (), sources=sources))
 
     async def ask(self, settle_s: float = 2.0, *paths: Path) -> tuple[KnownProblems | None, float]:
-        """The answer, and its duration in seconds."""
+        """Return the answer, and its duration in seconds."""
         loop = asyncio.get_running_loop()
         begun = loop.time()
         known = await self.source.problems(paths or (PATH,), settle_s=settle_s)
@@ -122,7 +122,7 @@ def test_diagnostics_pushed_before_an_edit_count_as_old_problems() -> None:
 
 
 def test_an_empty_diagnostics_list_without_a_source_does_not_verify_an_edit() -> None:
-    """As Neovim pushed it when a server was attached to a new file: no checker had run."""
+    """Neovim pushed such a list when a server was attached to a new file and no checker had run."""
 
     async def main() -> None:
         desk = Desk()
@@ -131,14 +131,14 @@ def test_an_empty_diagnostics_list_without_a_source_does_not_verify_an_edit() ->
         assert (await desk.ask())[0] is None
         desk.say()
         assert (await desk.ask())[0] is None
-        desk.say(source("copilot"))  # attached, and it never spoke of a file
+        desk.say(source("copilot"))  # attached, but without any report about a file
         assert (await desk.ask())[0] == KnownProblems(silent={PATH: ("copilot",)})
 
     run(main())
 
 
 def test_a_checker_that_has_not_checked_a_new_file_is_named() -> None:
-    """No push is there for a file that the editor has not opened; or none names a version yet."""
+    """A file that the editor has not opened has no push, or pushes without a version."""
 
     async def main() -> None:
         desk = Desk()
@@ -150,7 +150,7 @@ def test_a_checker_that_has_not_checked_a_new_file_is_named() -> None:
         assert (await desk.ask(0, Path("/w/a.md").absolute()))[0] is None
         desk.say(
             source("marksman"), uri=Path("/w/b.md").absolute().as_uri()
-        )  # has never reported anything
+        )  # this checker has never reported anything
         silent = KnownProblems(silent={Path("/w/a.md").absolute(): ("marksman",)})
         assert (await desk.ask(0, Path("/w/a.md").absolute()))[0] == silent
 
@@ -204,7 +204,7 @@ def test_the_gate_waits_for_a_slow_checker_after_a_quick_checker() -> None:
 
 
 def test_the_newest_of_reports_in_wrong_order_counts() -> None:
-    """A checker that repeats an old version after the new one may not have checked again."""
+    """A checker that repeats an old version after a new version may not have checked again."""
 
     async def main() -> None:
         desk = Desk()
@@ -245,7 +245,7 @@ def test_a_closed_checker_is_not_waited_for() -> None:
         desk = Desk()
         desk.say(source("ruff", version=1), source("pyright", WRONG, version=1))
         desk.edit()
-        desk.say(source("ruff", version=2))  # detached
+        desk.say(source("ruff", version=2))  # the checker was detached
         assert await desk.ask() == (KnownProblems({PATH: {"ruff": ()}}), 0)
 
     run(main())
@@ -333,7 +333,7 @@ def test_diagnostics_of_a_version_that_was_never_sent_are_ignored() -> None:
         desk.edit()
         assert (await desk.ask())[0] is None
         desk.push(WRONG, version=2)
-        desk.push(version=9)  # does not replace the known problems
+        desk.push(version=9)  # such a push does not replace the known problems
         assert (await desk.ask())[0] == KNOWN
 
     run(main())
@@ -359,7 +359,7 @@ def test_an_editor_with_diagnostics_support_is_asked_and_waits_for_checkers() ->
         desk.client.answer = DiagnosticsResult((told, DocumentDiagnostics("file:///x", (WRONG,))))
         assert await desk.ask() == (KNOWN, 0)
         assert desk.client.asked == [(DiagnosticsParams((URI,), 2.0), 3.0)]
-        desk.edit()  # the answer is of the version before
+        desk.edit()  # the answer is about the earlier version
         known, _ = await desk.ask()
         assert known == KnownProblems(
             late={PATH: ("the editor has not rechecked",)}, shown={PATH: SAID}
@@ -380,7 +380,7 @@ def test_an_editor_that_does_not_answer_a_diagnostics_pull_is_not_asked_for_a_mi
         desk.edit()
         assert await desk.ask() == (None, 0)
         assert len(desk.client.asked) == 1
-        await asyncio.sleep(60)  # it may have been busy
+        await asyncio.sleep(60)  # the editor may have been busy
         desk.client.answer = DiagnosticsResult((DocumentDiagnostics(URI, (WRONG,), 2),))
         assert (await desk.ask())[0] == KNOWN
 

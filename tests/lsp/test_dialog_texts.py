@@ -16,7 +16,7 @@ HARMLESS = "\\u001b]0;evil\\u0007\\u202e\\u009b\\ud800"
 
 
 class Line:
-    """The sending half of a server; its user chooses the first title."""
+    """The sending part of a server; the user always chooses the first title."""
 
     def __init__(self) -> None:
         self.sent: list[object] = []
@@ -37,7 +37,7 @@ class Line:
 
 
 class Asked:
-    """The asking half of a server: what was sent, and the answers by hand."""
+    """The asking part of a server: the sent requests, whose answers a test gives."""
 
     def __init__(self) -> None:
         self.sent: list[tuple[str, object, str | None]] = []
@@ -112,7 +112,7 @@ class Numbers(Line):
     ],
 )
 async def test_a_bare_number_grants_no_permission(numbers, chosen, n_asked) -> None:
-    """As typed for a file: ``b = 2`` and Enter answers a list of Neovim's."""
+    """The user types ``b = 2`` for a file, and Enter answers a list of Neovim's."""
     line = Numbers(*numbers)
     client = Client(line)
     client.features = ClientFeatures(numbers=True)
@@ -122,7 +122,7 @@ async def test_a_bare_number_grants_no_permission(numbers, chosen, n_asked) -> N
 
 
 class Lying(Line):
-    """An editor that leaves a request lying until it hears something else."""
+    """An editor that does not process a request until another message arrives."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -145,7 +145,7 @@ class Lying(Line):
 
 
 async def test_an_editor_that_ignores_a_question_gets_wake_up_messages() -> None:
-    """eglot does so with what comes in one piece with the answer to a command."""
+    """eglot ignores a request that arrives in one piece with the answer to a command."""
     line = Lying()
     assert await Client(line).choose("Run?", ("No", "Once"), 60.0) == "No"
     assert line.heard == [WAKE]

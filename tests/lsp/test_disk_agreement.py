@@ -1,4 +1,4 @@
-"""EDT-09, EDT-10: reports and untouched files if disk and buffer differ."""
+"""EDT-09, EDT-10: differences between disk and buffer are reported, and no file is touched."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class CountingDisk(DiskWorkspace):
 
 
 class Room:
-    """A file on disk, and the buffer that shows it."""
+    """A file on disk, and the buffer that shows the file."""
 
     def __init__(self, folder: Path, text: str = BEFORE, *, buffer: str | None = None) -> None:
         self.path = folder.resolve() / "a.py"
@@ -116,7 +116,7 @@ async def test_edt_10_our_writes_and_the_editors_saves_are_not_reported(room) ->
 
 async def test_edt_10_a_reloaded_buffer_agrees_with_the_disk_and_is_clean(room) -> None:
     room.path.write_bytes(THEIRS.encode())
-    room.editor.type_text(0, len(BEFORE), THEIRS)  # as VS Code reloads: a change, and no save
+    room.editor.type_text(0, len(BEFORE), THEIRS)  # VS Code reloads by a change without a save
     assert room.editor.document.dirt == "user"
     assert (await room.changed(), await room.notes()) == ((), ())
     assert room.editor.document.dirt == "clean"
@@ -168,7 +168,8 @@ async def test_a_save_during_a_disk_check_is_not_reported(room) -> None:
 
     class SlowDisk(DiskWorkspace):
         async def read(self, path: Path) -> Snapshot:
-            seen = await super().read(path)  # the old text, and then the editor saves
+            # the read returns the old text, and then the editor saves
+            seen = await super().read(path)
             room.editor.type_text(0, 3, "TWO")
             await room.editor.save((room.editor.document.uri,))
             room.editor.type_text(0, 3, "SIX")
@@ -188,7 +189,7 @@ async def test_a_closed_document_is_forgotten(room) -> None:
 async def test_a_buffer_without_carriage_returns_agrees_with_a_crlf_file_and_keeps_crlf(
     tmp_path,
 ) -> None:
-    """Emacs shows every buffer with line feeds alone."""
+    """Emacs shows every buffer with line feeds only."""
     room = Room(tmp_path, "one\r\ntwo\r\n", buffer=BEFORE)
     assert (await room.changed(), await room.notes()) == ((), ())
     await room.edit()

@@ -47,10 +47,10 @@ def at(line: int, start: int, stop: int | None = None) -> Range:
     st.lists(st.tuples(ranges, texts) | texts.map(lambda text: (None, text)), max_size=6),
     st.sampled_from(ENCODINGS),
 )
-@example("a\rb", [(at(1, 0), "\n")], "utf-16")  # what comes in completes a CRLF
+@example("a\rb", [(at(1, 0), "\n")], "utf-16")  # the inserted text completes a CRLF
 @example("a\r\nb", [(at(0, 1), "\r")], "utf-16")
-@example("a\nb", [(at(0, 1), "\r")], "utf-16")  # and what stands there completes one
-@example("ab", [(at(0, 2, 1), "x")], "utf-16")  # start behind end
+@example("a\nb", [(at(0, 1), "\r")], "utf-16")  # the text that follows completes a CRLF
+@example("ab", [(at(0, 2, 1), "x")], "utf-16")  # the start is after the end
 @example("a\n", [(EVERYTHING, "")], "utf-8")
 def test_applying_partial_changes_equals_editing_the_whole_text(text, steps, encoding) -> None:
     document = document_of(text)
@@ -108,7 +108,7 @@ async def test_the_origin_of_a_document_is_the_text_last_opened_or_saved() -> No
     documents = Documents()
     document = documents.open(item(URI, "a\r\n"))
     documents.change(URI, 2, [whole("b")])
-    assert await document.origin() == digest("a\n")  # line ends aside
+    assert await document.origin() == digest("a\n")  # without regard to line ends
     documents.saved(URI)
     documents.change(URI, 3, [whole("c")])
     assert (await document.origin(), document.n_agreed) == (digest("b"), 2)
@@ -194,7 +194,8 @@ def test_half_a_character_from_an_editor_is_kept_and_digested() -> None:
     document = document_of("ab")
     document.apply([partial(at(0, 1), "\ud83d")], 2, "utf-16")
     assert document.stamp == TextStamp(digest("a\ud83db"), 2)
-    document.apply([partial(at(0, 2), "\ude00")], 3, "utf-16")  # and its other half
+    # and the other half of the character
+    document.apply([partial(at(0, 2), "\ude00")], 3, "utf-16")
     assert document.text == "a😀b"
 
 
@@ -219,7 +220,7 @@ def test_after_a_close_the_last_opened_document_is_the_newest() -> None:
     assert documents.newest == URI
 
 
-async def test_a_waiter_is_told_of_the_next_document_change_only() -> None:
+async def test_a_waiting_task_is_notified_only_of_the_next_document_change() -> None:
     documents = Documents()
     documents.open(item(URI, "a"))
     waiting = asyncio.ensure_future(documents.changed())

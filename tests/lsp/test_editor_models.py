@@ -1,4 +1,4 @@
-"""Models of the editor's own, over a real line: the editor lists them, and answers in pieces."""
+"""The editor's own models over a real connection: the list, and replies in pieces."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def call(number: int, name_and_arguments: tuple[str, str]) -> Piece:
 
 
 class Models:
-    """The editor's side: answers each request with the next of its replies.
+    """The editor's side, which answers each request with the next reply.
 
     Attributes:
         seen: The requests.
-        n_listed: How often the list was asked for.
+        n_listed: How often the list was requested.
         n_cancelled: The number of requests that the server cancelled.
-        rows: The list; None: the editor never answers.
+        rows: The list; with None, the editor never answers.
     """
 
     def __init__(self, editor: Editor, *replies: Sequence[Sequence[Piece]] | Answering) -> None:
@@ -129,12 +129,13 @@ async def test_the_editors_models_are_listed_and_a_chosen_one_answers_without_a_
         (request,) = models.seen
         assert request.model == "copilot/small"
         assert request.messages[0].role == "user"
-        assert "Indwell" in request.messages[0].parts[0]["text"]  # the system prompt
+        # the first message is the system prompt
+        assert "Indwell" in request.messages[0].parts[0]["text"]
         assert "hello" in request.messages[-1].parts[-1]["text"]
         assert {"read_file", "edit_file"} <= {one.name for one in request.tools}
 
 
-async def test_the_model_reads_and_edits_a_file_by_calls_among_its_words(tmp_path) -> None:
+async def test_the_editors_model_reads_and_edits_a_file_by_tool_calls(tmp_path) -> None:
     replies = (
         [[text("I look "), text("first."), call(1, READ)]],
         [[call(2, EDIT)], [text("Done so.")]],

@@ -1,4 +1,4 @@
-"""Changed files: buffers, files that the editor watches, files that the server watches."""
+"""Changed files: buffers, files that the editor watches, and files that the server watches."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ A, B = (Path(one).absolute() for one in ("/w/a.py", "/w/b.py"))
 
 
 class Desk:
-    """A watch over an editor that does or does not watch folders."""
+    """A watch for an editor that can or cannot watch folders."""
 
     def __init__(self, *, watches: bool) -> None:
         self.documents, self.disk = Documents(), MemoryWatch()
@@ -32,7 +32,7 @@ class Desk:
     async def follow(self, *paths: Path) -> None:
         for path in paths:
             self.watch.follow(path)
-        for _ in range(3):  # the asking has begun, asked, and been answered
+        for _ in range(3):  # the request was begun, sent and answered
             await asyncio.sleep(0)
 
 

@@ -20,7 +20,7 @@ TOP = sync.Range(start=sync.Position(0, 0), end=sync.Position(0, 0))
 
 
 class Room:
-    """A workspace with one file on disk, open in an editor."""
+    """A workspace with one file on disk, which is open in an editor."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ async def test_edt_04_an_edit_applied_late_is_not_made_twice(room) -> None:
     base = await room.workspace.read(room.path)
     with pytest.raises(EditRefused, match="did not answer"):
         await room.workspace.write(room.path, base, AFTER, label="x")
-    room.editor.take(room.editor.sent[0][0])  # late, and its version still fits
+    room.editor.take(room.editor.sent[0][0])  # the edit comes late, and its version still fits
     room.editor.behave = room.editor.applies
     with pytest.raises(TextMoved, match="changed in the editor meanwhile"):
         await room.workspace.write(room.path, base, AFTER, label="x")
@@ -211,7 +211,7 @@ async def test_edt_16_a_stale_text_is_never_put_on_disk(room) -> None:
 async def test_per_10_after_a_crash_the_buffer_shows_whether_a_pending_edit_was_applied(
     room,
 ) -> None:
-    """The process that asked is gone; the editor applies the edit, or not, and opens it anew."""
+    """The requesting process has ended; the editor applies the edit or not, and opens it again."""
     base = await room.workspace.read(room.path)
     room.editor.behave = room.editor.ignores
     asking = asyncio.create_task(room.workspace.write(room.path, base, AFTER, label="x"))
@@ -298,7 +298,7 @@ async def test_a_rich_editor_that_does_not_save_leaves_the_user_s_text_unsaved(r
 
 
 async def test_unsaved_text_from_before_the_editor_was_started_never_goes_to_disk(tmp_path) -> None:
-    """Editors bring back unsaved buffers; such a document is opened with text of the user."""
+    """Editors restore unsaved buffers; such a document is opened with text of the user."""
     room = Room(tmp_path, buffer="ONE\ntwo\n")
     await room.edit("ONE\n2\n")
     assert await room.workspace.settle() == Settlement(stale=(room.path,))

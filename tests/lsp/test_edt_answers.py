@@ -1,4 +1,4 @@
-"""The editor's answers to an edit, and missing ones (EDT-01 to EDT-04)."""
+"""The editor's answers to an edit, and missing answers (EDT-01 to EDT-04)."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ async def test_edt_03_an_editor_that_confirms_an_edit_without_applying_it_is_det
 
 @in_no_time
 async def test_edt_03_an_edit_confirmed_during_typing_is_compared_with_the_text(tmp_path) -> None:
-    """Neovim drops the edit, and answers that it was applied; the keystroke is in its line."""
+    """Neovim drops the edit, but confirms it; the user's keystroke is in the same line."""
     room = Room(tmp_path, PLAIN.behaving(takes=False, refusal="true"))
     await room.agent.read()
     at = SOURCE.index("sum")
@@ -135,8 +135,8 @@ async def test_edt_04_an_edit_applied_late_is_not_applied_twice(tmp_path, types_
     for _ in range(5):
         await asyncio.sleep(0)
     expected = MINE + SOURCE if types_first else SOURCE.replace(add["old"], add["new"])
-    assert room.text == expected  # applied late if its version fits, else not at all
-    await room.agent.tried(add)  # the model tries again, without looking
+    assert room.text == expected  # the edit is applied late if its version fits, else never
+    await room.agent.tried(add)  # the model repeats the edit without reading first
     assert room.text.count("# added") <= 1
     told = await room.agent.read()
     assert told.count("# added") == room.text.count("# added")

@@ -134,7 +134,7 @@ async def test_edt_10_an_outside_change_under_unsaved_text_is_reported_and_kept(
     await room.agent.read()
     room.path.write_bytes(b"theirs\n")
     assert await workspace.changed_under_buffers() == (room.path,)
-    assert await workspace.changed_under_buffers() == ()  # told once
+    assert await workspace.changed_under_buffers() == ()  # the change is reported only once
     assert "changed" in await room.agent.read()
     await room.agent.edit()
     assert await workspace.settle() == Settlement(stale=(room.path,))
@@ -245,7 +245,7 @@ async def test_edt_14_an_existing_unread_file_is_not_overwritten(tmp_path, is_op
 @pytest.mark.parametrize("kind", MAKERS, ids=NAMES)
 @in_no_time
 async def test_edt_14_a_file_that_appears_during_its_creation_is_kept(tmp_path, kind) -> None:
-    """Neovim empties a file that exists, unless it is told to ignore that it does."""
+    """Neovim empties an existing file, unless the edit says ``ignoreIfExists``."""
     room = Room(tmp_path, kind)
     new = room.folder / "new.py"
 
@@ -283,7 +283,8 @@ async def test_edt_18_a_large_rewrite_is_few_edits_and_fast(tmp_path) -> None:
     lines = [f"value_{number} = {number}\n" for number in range(400_000)]  # 10 MB
     text = "".join(lines)
     room = Room(tmp_path, text=text)
-    room.agent.seen.record(room.path, digest(text), text)  # in full, which is 200 pages
+    # the agent has read the whole text, which has 200 pages
+    room.agent.seen.record(room.path, digest(text), text)
     started = process_time()
     wanted = [f"# {line}" if number % 100 == 0 else line for number, line in enumerate(lines)]
     await room.agent.call("write_file", path=NAME, content="".join(wanted))

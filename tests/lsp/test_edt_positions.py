@@ -28,7 +28,7 @@ N_TEXTS = 500
 
 
 def units(character: str, encoding: str) -> int:
-    """Code units of one character, by encoding it."""
+    """Count the code units of one character by encoding it."""
     codec, size = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2)}.get(
         encoding, ("utf-32-le", 4)
     )
@@ -36,7 +36,7 @@ def units(character: str, encoding: str) -> int:
 
 
 def all_places(text: str, encoding: str) -> list[list[tuple[int, int]]]:
-    """For each line, all places in it: the character offset, and the offset in code points."""
+    """Return all places of each line: the character offset, and the offset in code points."""
     lines: list[list[tuple[int, int]]] = [[(0, 0)]]
     at = character = 0
     while at < len(text):
@@ -52,7 +52,7 @@ def all_places(text: str, encoding: str) -> list[list[tuple[int, int]]]:
 
 
 def slow_offset(text: str, line: int, character: int, encoding: str) -> int:
-    """Where a position is, looked up among all places."""
+    """Look up the offset of a position among all places."""
     lines = all_places(text, encoding)
     if line < 0:
         return 0
@@ -121,7 +121,7 @@ def test_edt_17_positions_and_offsets_correspond_one_to_one(encoding) -> None:
 
 
 def negotiated(capabilities: object) -> str:
-    """The server's answer to ``initialize``."""
+    """Return the server's answer to ``initialize``."""
     opening = Opening(Framer())
     request = {
         "jsonrpc": "2.0",
@@ -161,7 +161,7 @@ async def test_enc_09_edits_use_the_negotiated_position_encoding(tmp_path, offer
     room = Room(tmp_path, PLAIN.offering(*offered), text=text)
     assert room.editor.documents.encoding == (offered or ("utf-16",))[0]
     await room.agent.read()
-    room.type_text(len(text) - 3, "4")  # told as a range behind wide characters
+    room.type_text(len(text) - 3, "4")  # reported as a range after wide characters
     room.type_text(text.index("é"), "😀")
     await room.agent.read()
     await room.agent.edit({"old": " + x", "new": " + 😀y"})

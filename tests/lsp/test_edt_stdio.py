@@ -26,7 +26,7 @@ def home(tmp_path) -> Home:
 
 @pytest.mark.parametrize("kind", CLIENTS, ids=[kind.name for kind in CLIENTS])
 async def test_edt_01_the_main_job_is_done_in_each_of_the_seven_clients(home, kind) -> None:
-    """ALE never answers the edit, Kate never said that it takes one, eglot asks the user."""
+    """ALE never answers the edit, Kate declares no support for edits, eglot asks the user."""
     home.shop.write_bytes((WIDE + SOURCE).encode())
     script = [*mend()[:-1], say(calls=[NEW], usage=USAGE), mend()[-1]]
     async with (
@@ -39,7 +39,7 @@ async def test_edt_01_the_main_job_is_done_in_each_of_the_seven_clients(home, ki
         told = results(endpoint.seen[-1])
     assert (finished.ending, finished.answer) == ("done", "It added one too many.")
     assert buffer.text == f"# é{WIDE[2:]}{MENDED}"
-    assert len(buffer.undo) == 2  # what was typed, and the edit
+    assert len(buffer.undo) == 2  # the typed text, and the edit
     assert told[-2].startswith("edited shop.py: +1 −1\n")
     assert told[-1] == "created new.py (1 line): +1 −0"
     assert home.files == {"shop.py": (WIDE + SOURCE).encode(), "new.py": b"NEW = 1\n"}
@@ -90,7 +90,7 @@ async def test_edt_19_a_withdrawn_edit_is_not_applied_after_a_stop(home, kind) -
         if kind is PLAIN:
             assert (buffer.text, buffer.version) == (SOURCE, 1)
         editor.behave(takes=True)
-        await editor.ask("go on")  # and an edit that came after all is not made twice
+        await editor.ask("go on")  # an edit that was applied late is not repeated
         read = next(one for one in results(endpoint.seen[-1]) if "def total" in one)
     assert buffer.text == MENDED
     assert len(buffer.undo) == 1

@@ -27,7 +27,7 @@ async def test_edt_05_typing_in_the_same_place_between_read_and_edit_loses_no_ke
 ) -> None:
     room = Room(tmp_path, kind)
     await room.agent.read()
-    room.type_text(SOURCE.index(" + 1") + 3, "2")  # " + 21"
+    room.type_text(SOURCE.index(" + 1") + 3, "2")  # the user types " + 21"
     room.editor.desk.tell()
     problem = await room.agent.tried()
     assert problem is not None
@@ -50,7 +50,7 @@ async def test_edt_05_typing_at_the_place_of_a_sent_edit_loses_no_keystroke(tmp_
 async def test_edt_05_a_keystroke_that_was_not_reported_yet_is_not_lost(tmp_path, kind) -> None:
     room = Room(tmp_path, kind)
     await room.agent.read()
-    room.type_text(0)  # the editor tells of it later, and has counted it already
+    room.type_text(0)  # the editor reports the key later, but has already increased the version
     await room.agent.tried()
     room.editor.desk.tell()
     assert room.text in {MINE + SOURCE, MINE + MENDED}
@@ -171,7 +171,7 @@ async def test_edt_15_an_edit_after_an_undo_does_not_bring_back_the_undone_text(
 
 
 def spaced(text: str) -> str:
-    """A formatter that puts spaces round ``*`` in our own lines."""
+    """Return the text as a formatter that puts spaces around ``*`` leaves it."""
     return text.replace("items*2", "items * 2")
 
 

@@ -1,4 +1,4 @@
-"""Events that a client missed: complete, in order, from the very piece, in bounded memory."""
+"""Events that a client missed are complete and in order, and use limited memory."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def log_of(*events: Event, kept: int = 10_000) -> SessionEvents:
 NOTICE = Notice(1, "info", "hm")
 
 
-def test_numbers_go_from_one_without_a_gap() -> None:
+def test_event_numbers_start_at_one_without_gaps() -> None:
     log = SessionEvents()
     assert [log.add(TextAdded(1, "a")), log.add(NOTICE), log.add(TextAdded(1, "b"))] == [1, 2, 3]
 
@@ -69,7 +69,7 @@ def test_pieces_of_different_events_are_not_joined() -> None:
     assert [one.event for one in log_of(*events).after(0).events] == list(events)
 
 
-def test_old_events_make_room_and_the_answer_says_that_some_are_gone() -> None:
+def test_old_events_are_dropped_and_the_answer_reports_the_loss() -> None:
     log = log_of(*(Notice(1, "info", "x" * 400) for _ in range(100)), kept=3_000)
     missed = log.after(0)
     assert (len(missed.events), missed.is_complete, missed.next) == (4, False, 100)
@@ -106,7 +106,7 @@ event_lists = st.lists(
 
 
 def joined(events: list[Event]) -> list[Event]:
-    """The same with neighbours that are pieces of one text put together."""
+    """Join neighbouring events that are pieces of one text."""
     log = log_of(*events, kept=10**9)
     return [one.event for one in log.after(0).events]
 

@@ -1,4 +1,4 @@
-"""EDT-11, EDT-14: new files are made by the editor where it can, never twice, never over others."""
+"""EDT-11, EDT-14: a capable editor creates new files, only once, and never over other files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TEXT = "x = 1\n"
 
 
 class Room:
-    """An editor that makes files, with another one open."""
+    """An editor that creates files, with another open file."""
 
     def __init__(self, folder: Path, way: Way, features: ClientFeatures | None = None) -> None:
         self.path = folder.resolve() / "new.py"
@@ -74,7 +74,7 @@ async def fails(_path: Path) -> Result:
 
 
 async def answers_null(_path: Path) -> None:
-    """A null result."""
+    """Answer with a null result."""
 
 
 async def fills(path: Path) -> Result:
@@ -86,7 +86,7 @@ async def refuses(_path: Path) -> Result:
     return Result(applied=False, failure_reason="read-only folder")
 
 
-async def test_edt_11_the_editor_makes_the_file_and_the_disk_gets_the_text(tmp_path) -> None:
+async def test_edt_11_the_editor_creates_the_file_and_the_disk_gets_the_text(tmp_path) -> None:
     room = Room(tmp_path, makes)
     assert await room.write() == AppliedChange(
         path=room.path, before=None, after=TEXT, stamp=TextStamp(digest(TEXT))
@@ -136,7 +136,7 @@ async def test_edt_11_an_editor_without_file_creation_is_not_asked_to_create_a_f
     assert (room.path.read_text(encoding="utf-8"), room.editor.sent) == (TEXT, [])
 
 
-async def test_edt_11_a_file_in_a_new_folder_is_made_on_disk(tmp_path) -> None:
+async def test_edt_11_a_file_in_a_new_folder_is_created_on_disk(tmp_path) -> None:
     room = Room(tmp_path, makes)
     room.path = room.path.parent / "new" / "deep.py"
     await room.write()

@@ -1,4 +1,4 @@
-"""An open file goes by the editor, its buffer with it; a buffer with another text never does."""
+"""The editor deletes an open file with its buffer, but never a buffer with another text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TEXT = "made\n"
 
 
 class Room:
-    """An editor with a file open that the agent made."""
+    """An editor with an open file that the agent created."""
 
     def __init__(self, folder: Path, way: Callable[[Path], Awaitable[Result | None]]) -> None:
         self.root = folder.resolve() / "work"

@@ -1,4 +1,4 @@
-"""The first minutes in an editor, played by an editor in a few lines and a backend that answers."""
+"""The first minutes in an editor, with a small editor and a backend that answers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ LACKING = "no model is set"
 
 
 class Person:
-    """A front door that answers questions from a list, and notes them."""
+    """A front door that answers questions from a list, and records the questions."""
 
     def __init__(self, *answers: str | None, typed: str | None = None, asks: bool = False) -> None:
         self.answers = list(answers)
@@ -73,7 +73,7 @@ class Person:
 
 
 class Machine:
-    """Stands in for the backend; a connection works if its model is in ``working``."""
+    """Replaces the backend; a connection works if its model is in ``working``."""
 
     def __init__(
         self,

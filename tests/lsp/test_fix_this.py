@@ -38,7 +38,7 @@ async def test_fix_this_from_the_code_action_to_the_applied_edit(home) -> None:
         buffer = editor.open(home.shop)
         finished = await editor.fix(buffer, wait=True, diagnostics=[WRONG])
 
-        # The buffer has it, bound to the version that was read, and undone in one step.
+        # The buffer has the edit, for the version that was read, and one undo step reverts it.
         (edit,) = editor.edits
         assert edit == types.WorkspaceEdit(
             document_changes=(
@@ -78,13 +78,13 @@ async def test_fix_this_from_the_code_action_to_the_applied_edit(home) -> None:
             "verified": "not verified",
         }
 
-        # A rich client hears everything, numbered without a gap, and gets no message besides.
+        # A rich client receives all events, numbered without a gap, and no message.
         numbers = [number for _, number, _ in editor.numbered]
         assert numbers == list(range(1, len(numbers) + 1))
         assert {one for one, _, _ in editor.numbered} == {session}
         assert editor.kinds() == [
             "turnStarted",
-            "notice",  # the window of a made-up model is not known
+            "notice",  # the window of a made-up model is unknown
             "text",
             "usageReported",
             "toolStarted",
@@ -100,7 +100,7 @@ async def test_fix_this_from_the_code_action_to_the_applied_edit(home) -> None:
         ]
         assert editor.messages == []
 
-        # The requests to the model.
+        # These are the requests to the model.
         body = endpoint.seen[0].body
         system, asked = body["messages"]
         assert body["model"] == MODEL
@@ -132,7 +132,7 @@ async def test_fix_this_from_the_code_action_to_the_applied_edit(home) -> None:
         for secret in ("def total", "shop.py", "REPOSITORY-TEXT", str(home.workspace)):
             assert secret not in system["content"]
         assert "REPOSITORY-TEXT" not in endpoint.seen[-1].raw.decode()
-        # The three requests of the turn have the same beginning, and the selection is sent once.
+        # The three requests of the turn have the same beginning, and contain the selection once.
         first, second, third = (one.body["messages"] for one in endpoint.seen)
         assert (second[: len(first)], third[: len(second)]) == (first, second)
         assert texts_of(third).count("<ide_selection>") == 1
@@ -140,11 +140,11 @@ async def test_fix_this_from_the_code_action_to_the_applied_edit(home) -> None:
 
 
 def tags(text: str) -> dict[str, str]:
-    """The bodies of the editor's tags."""
+    """Return the bodies of the editor's tags."""
     return dict(re.findall(r"<(ide_\w+)>\n(.*?)\n</\1>", text, re.DOTALL))
 
 
-async def test_the_editors_state_goes_with_a_prompt_and_never_twice(home) -> None:
+async def test_the_editors_state_is_sent_with_a_prompt_and_never_twice(home) -> None:
     other = home.write("other.py", "OTHER = 1\n")
     async with (
         LoopbackEndpoint([say("One."), say("Two."), say("Three.")]) as endpoint,
@@ -177,7 +177,7 @@ async def test_the_editors_state_goes_with_a_prompt_and_never_twice(home) -> Non
     assert [content.rpartition("\n\n")[2] for content in contents] == ["one?", "two?", "three?"]
 
 
-async def test_edits_land_right_in_every_position_encoding(tmp_path) -> None:
+async def test_edits_are_applied_at_the_right_place_in_every_position_encoding(tmp_path) -> None:
     before = 'a = "😀é\u2028" + sum(items) + 1  # 😀\r\nb = 2\r\n'
 
     async def mended(encoding: PositionEncodingKind) -> str:
@@ -190,7 +190,7 @@ async def test_edits_land_right_in_every_position_encoding(tmp_path) -> None:
             editing(home, endpoint.base_url, extensions=RICH, encoding=encoding) as editor,
         ):
             buffer = editor.open(home.shop)
-            editor.type_text(buffer, len(before) - 3, len(before) - 2, "3")  # incremental
+            editor.type_text(buffer, len(before) - 3, len(before) - 2, "3")  # an incremental change
             await editor.ask("mend it")
         return buffer.text
 
@@ -198,7 +198,7 @@ async def test_edits_land_right_in_every_position_encoding(tmp_path) -> None:
     assert await asyncio.gather(*map(mended, PositionEncodingKind)) == [after] * 3
 
 
-async def test_commands_from_the_palette_come_with_an_empty_list_of_arguments(home) -> None:
+async def test_palette_commands_with_an_empty_argument_list_work(home) -> None:
     async with (
         LoopbackEndpoint([say("Done.", usage=USAGE)]) as endpoint,
         editing(home, endpoint.base_url, extensions=RICH) as editor,

@@ -1,4 +1,4 @@
-"""Hooks with a real server over stdio: the user's own file, and what an editor sees of them."""
+"""Hooks with a real server over stdio: the user's own file, and their effects in an editor."""
 
 from __future__ import annotations
 

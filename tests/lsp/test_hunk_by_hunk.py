@@ -1,4 +1,4 @@
-"""Hunk by hunk over stdio: a plain editor with buttons, a rich one with names (POL-22)."""
+"""Hunk by hunk over stdio: a plain editor with buttons, a rich editor with names (POL-22)."""
 
 from __future__ import annotations
 

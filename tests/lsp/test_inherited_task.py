@@ -36,10 +36,10 @@ class Server(StoredSessions):
         self.next = HandingOn(self)
 
     def killed(self) -> Server:
-        """One that is started after this one was killed: nothing holds the file any more."""
+        """Return a new server after this one was killed; no process holds the file any more."""
         for path in self.files():
             gone = shutil.move(path, path.with_name("gone"))
-            shutil.copy(gone, path)  # no process has locked this one
+            shutil.copy(gone, path)  # no process holds a lock of this copy
         return Server(self.root)
 
     def files(self) -> list[Path]:
@@ -47,7 +47,7 @@ class Server(StoredSessions):
 
 
 def with_list(root: Path, *script: Any) -> AbstractAsyncContextManager[World]:
-    """A session with a to-do list."""
+    """Open a session with a to-do list."""
     return a_world(
         root, script, features=[plan_feature(PlanBoard(), lambda: "review"), TodoList().feature()]
     )
@@ -55,7 +55,7 @@ def with_list(root: Path, *script: Any) -> AbstractAsyncContextManager[World]:
 
 @asynccontextmanager
 async def outgrown(root: Path, *, is_saved: bool = True) -> AsyncIterator[World]:
-    """A session with a task, a plan and steps, that fits no request any more."""
+    """Open a session with a task, a plan and steps, which exceeds every window."""
     async with with_list(root, says()) as world:
         await world.turn("count the carts")
         session = world.session
@@ -71,7 +71,7 @@ async def outgrown(root: Path, *, is_saved: bool = True) -> AsyncIterator[World]
 
 
 def has_all(session: Session) -> bool:
-    """Does the next request of this session have the task, the plan and the steps?"""
+    """Whether the next request of this session contains the task, the plan and the steps."""
     cards = [one.text for one in session.conversation.pending if one.meta.source == "task_card"]
     parts = session.parts
     return (
@@ -90,7 +90,8 @@ async def test_a_kill_before_the_new_session_begins_loses_no_part_of_the_task(
     async with outgrown(tmp_path) as old, with_list(tmp_path, says()) as new:
         await server.next.left(old.session)
         server = server.killed()
-        async with with_list(tmp_path) as other:  # killed again, before its words are on disk
+        # the server is killed again, before its words are on disk
+        async with with_list(tmp_path) as other:
             await server.next.give(other.session)
             assert has_all(other.session)
             assert f"the task of session {old.session.id} continues here" in other.session.notice
@@ -146,7 +147,7 @@ async def test_a_task_that_the_user_dropped_is_not_inherited(tmp_path: Path, way
         if way == "elsewhere":
             await server.next.drop()
         elif way == "another":
-            await server.next.left(new.session)  # which has room left
+            await server.next.left(new.session)  # a session that is not too large
         else:
             await server.next.wish("", for_good=True)
         assert server.files() == []

@@ -1,4 +1,4 @@
-"""Instructions of folders and inherited tasks over stdio, as editors meet them."""
+"""Instructions of folders and inherited tasks over stdio, as editors receive them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def home(tmp_path: Path) -> Home:
 
 
 def reading(seen: Seen) -> Answer:
-    """Reads the file in every turn, and says a word."""
+    """Read the file in every turn, and answer with a word."""
     return READ if seen.body["messages"][-1]["role"] == "user" else say("Well.")
 
 
@@ -98,7 +98,7 @@ async def test_explaining_the_next_request_shows_the_sources_of_instructions(hom
         assert '<project-instructions path="web/AGENTS.md">' in document
 
 
-async def test_a_new_session_inherits_the_task_of_the_one_that_is_named(home: Home) -> None:
+async def test_a_new_session_inherits_the_task_of_the_named_session(home: Home) -> None:
     home.trusted = (home.workspace,)
     async with (
         LoopbackEndpoint(reading) as endpoint,

@@ -1,4 +1,4 @@
-"""MCP servers in an editor: the question about a project's, the list, adding and removing."""
+"""MCP servers in an editor: the question about a project's server, the list, adding, removing."""
 
 from __future__ import annotations
 
@@ -54,7 +54,9 @@ def n_words(n: int) -> LoopbackEndpoint:
 @pytest.mark.parametrize(
     ("answer", "standing"), [(START, "usable"), (LEAVE, "declined"), (None, "open")]
 )
-async def test_the_first_prompt_asks_once_and_the_answer_is_kept(home, answer, standing):
+async def test_the_first_prompt_asks_once_about_a_projects_server_and_the_answer_is_kept(
+    home, answer, standing
+):
     async with n_words(2) as endpoint:
         async with editing(home, endpoint.base_url) as editor:
             editor.answers.choose = answering(answer)
@@ -93,7 +95,7 @@ async def test_an_unanswered_question_tells_how_to_answer_later(home):
         assert any("is not used until you approve it" in one for one in editor.messages)
 
 
-async def test_servers_are_added_approved_and_removed_by_request(home):
+async def test_servers_can_be_added_approved_and_removed_by_requests(home):
     async with editing(home) as editor:
         await mcp(editor, "add", name="files", command=("npx", "-y", "x"))
         await mcp(editor, "add", name="docs", url="https://host/mcp")
@@ -122,7 +124,7 @@ async def test_a_request_that_cannot_be_carried_out_says_why(home, named, why):
             await mcp(editor, **named)
 
 
-async def test_a_plain_editor_decides_by_the_buttons_of_the_command(home):
+async def test_a_plain_editors_user_decides_by_the_commands_buttons(home):
     async with editing(home, extensions=()) as editor:
         editor.answers.choose = lambda _message, titles: (
             START if START in titles else next(one for one in titles if one == "Decide on a")
@@ -138,7 +140,7 @@ PAPER = Path(__file__).parents[1] / "support" / "mcp_server.py"
 
 @pytest.fixture
 def paper(tmp_path) -> Home:
-    """A project with the server of the SDK, which the user lets run outside of the sandbox."""
+    """Create a project with the SDK's server, which may run outside of the sandbox."""
     made = Home(tmp_path)
     made.configure(
         f"[mcp.paper]\ncommand = {json.dumps(sys.executable)}\nargs = [{json.dumps(str(PAPER))}]\n"
@@ -152,7 +154,7 @@ def users(seen: Seen) -> str:
 
 
 async def labels(editor: Editor, buffer: Buffer) -> list[str]:
-    """What the editor offers at the end of a chat."""
+    """Return the editor's completions at the end of a chat."""
     editor.desk.tell()
     lines = buffer.text.split("\n")
     params = types.CompletionParams(
@@ -188,7 +190,7 @@ async def test_a_prompt_of_a_server_is_called_with_its_arguments(paper):
         )
 
 
-async def test_the_user_is_asked_for_a_missing_argument(paper):
+async def test_the_user_is_asked_for_a_missing_argument_of_a_prompt(paper):
     async with (
         n_words(1) as endpoint,
         editing(paper, endpoint.base_url, extensions=("events", "ask", "permission")) as editor,
@@ -207,7 +209,7 @@ async def test_the_user_is_asked_for_a_missing_argument(paper):
         assert "Write a letter to Ann." in users(endpoint.seen[0])
 
 
-async def test_words_that_name_what_a_server_does_not_have_are_not_sent(paper):
+async def test_a_prompt_that_names_a_missing_prompt_or_resource_is_not_sent(paper):
     async with n_words(2) as endpoint, editing(paper, endpoint.base_url) as editor:
         for words in ("/paper:nothing", "see @paper:note://gone"):
             result = await editor.ask(words)
@@ -230,7 +232,7 @@ async def test_a_chat_completes_prompts_and_resources_of_running_servers(paper):
         assert "@paper:note://today" in await labels(editor, buffer)
 
 
-async def test_a_server_that_wants_a_login_is_told_and_harms_no_turn(tmp_path):
+async def test_a_server_that_needs_a_login_is_reported_and_the_turn_continues(tmp_path):
     home = Home(tmp_path)
     async with login_server() as server, n_words(1) as endpoint:
         home.configure(f"[mcp.vault]\nurl = {json.dumps(server.url)}\npinned = ['secret']\n")

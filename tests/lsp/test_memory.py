@@ -1,4 +1,4 @@
-"""Memory over stdio: the question, the page, and a later session that gets the fact."""
+"""Memory over stdio: the question, the page, and a later session that receives the fact."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FACT = "Tests run with `just test`."
 REMEMBER = say(calls=[("remember", json.dumps({"fact": FACT}))], usage=USAGE)
 
 
-async def test_a_fact_that_was_allowed_is_reported_in_a_later_session(tmp_path) -> None:
+async def test_an_allowed_fact_is_included_in_a_later_session(tmp_path) -> None:
     home, playlist = Home(tmp_path), Playlist()
     playlist.play(REMEMBER, say("Kept."), say("One."), say("Two."))
     async with LoopbackEndpoint(playlist) as endpoint:

@@ -1,4 +1,4 @@
-"""Questions about code over stdio: the editor answers, refuses, is silent, or shows problems."""
+"""Questions about code over stdio: the editor answers, refuses, is silent, or has problems."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def place(home: Home, line: int) -> dict[str, Any]:
 
 
 class LanguageServers:
-    """The editor's other language servers; None never answers."""
+    """The editor's other language servers; with None, they never answer."""
 
     def __init__(self, editor: Editor, result: NavigateResult | None) -> None:
         self.asked: list[NavigateParams] = []
@@ -87,7 +87,7 @@ async def test_the_editor_is_asked_with_both_columns_and_its_answer_is_shown(tmp
     )
 
 
-async def test_stopping_a_turn_takes_the_question_back(tmp_path) -> None:
+async def test_stopping_a_turn_cancels_the_question_about_code(tmp_path) -> None:
     async with asking(Home(tmp_path), action="definition", **AT) as (editor, _):
         servers = LanguageServers(editor, None)
         turn = asyncio.ensure_future(editor.ask("look"))
@@ -106,7 +106,7 @@ async def test_an_editor_without_a_language_server_leaves_the_answer_to_others(t
     assert "found by name in syntax trees" in found
 
 
-async def test_the_reason_of_a_refused_rename_reaches_the_model(tmp_path) -> None:
+async def test_the_reason_for_a_refused_rename_reaches_the_model(tmp_path) -> None:
     refused = NavigateReply(error="this name cannot be changed")
     renaming = {"action": "rename", "new_name": "sum_up", **AT}
     async with asking(Home(tmp_path), **renaming) as (editor, endpoint):
@@ -116,7 +116,7 @@ async def test_the_reason_of_a_refused_rename_reaches_the_model(tmp_path) -> Non
     assert found.endswith("the editor refuses the rename: this name cannot be changed")
 
 
-async def test_problems_of_a_file_are_those_that_the_editor_shows(tmp_path) -> None:
+async def test_the_problems_of_a_file_are_those_that_the_editor_shows(tmp_path) -> None:
     async def answer(params: DiagnosticsParams) -> DiagnosticsResult:
         wrong = types.Diagnostic(
             range=types.Range(types.Position(1, 4), types.Position(1, 10)),
@@ -138,7 +138,7 @@ async def test_problems_of_a_file_are_those_that_the_editor_shows(tmp_path) -> N
     assert results(endpoint.seen[-1]) == ["line 2: warning: wrong [lint]"]
 
 
-async def test_a_client_that_does_not_declare_it_is_not_asked(tmp_path) -> None:
+async def test_a_client_without_the_navigate_extension_is_not_asked(tmp_path) -> None:
     async with asking(Home(tmp_path), extensions=(), action="definition", **AT) as (editor, _):
         servers = LanguageServers(editor, NavigateResult())
         await editor.ask("look")

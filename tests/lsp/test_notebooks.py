@@ -1,4 +1,4 @@
-"""Notebooks that an editor has open: unsaved cells count, and edits go back as edits of cells."""
+"""Notebooks that are open in an editor: unsaved cells count, and edits change cells."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ READ = call("read_file", path="sales.ipynb")
 
 
 class OpenNotebook:
-    """A notebook in the fake editor, with the messages that VS Code sends of it."""
+    """A notebook in the fake editor, with the messages that VS Code sends."""
 
     def __init__(self, home: Home, editor: Editor) -> None:
         self.path = home.workspace / "sales.ipynb"
@@ -59,7 +59,7 @@ class OpenNotebook:
         self.open()
 
     def open(self) -> None:
-        """Open what is on disk."""
+        """Open the notebook from disk."""
         whole = json.loads(self.path.read_bytes())
         kinds, items = [], []
         for number, cell in enumerate(whole["cells"]):
@@ -82,18 +82,18 @@ class OpenNotebook:
         self._send("didOpen", {"notebookDocument": notebook, "cellTextDocuments": items})
 
     def type_text(self, number: int, text: str) -> None:
-        """The user replaces the text of a cell."""
+        """Replace the text of a cell, as the user would."""
         buffer = self.cells[number]
         self._editor.desk.replace(buffer, [Span(0, len(buffer.text), text)])
 
     def remove(self, number: int) -> None:
-        """The user deletes a cell, which is not saved."""
+        """Delete a cell, as the user would, without saving."""
         uri = self.cells.pop(number).uri
         array = {"start": number, "deleteCount": 1}
         self._change({"structure": {"array": array, "didClose": [{"uri": uri}]}})
 
     def run(self, number: int) -> None:
-        """The user runs a cell: only its outputs change."""
+        """Run a cell, as the user would: only its outputs change."""
         cell = {
             "kind": 2,
             "document": self.cells[number].uri,
@@ -102,11 +102,11 @@ class OpenNotebook:
         self._change({"data": [cell]})
 
     def save(self) -> None:
-        """The user saves it; the test has written the file."""
+        """Save the notebook; the test has written the file."""
         self._send("didSave", {"notebookDocument": {"uri": self.path.as_uri()}})
 
     def close(self) -> None:
-        """The user closes it."""
+        """Close the notebook."""
         documents = [{"uri": one.uri} for one in self.cells]
         closed = {"uri": self.path.as_uri()}
         self._send("didClose", {"notebookDocument": closed, "cellTextDocuments": documents})
@@ -178,7 +178,7 @@ async def test_unsaved_cells_count_and_an_edit_goes_to_its_cell(home: Home) -> N
         assert texts == ["# Sales", "total = 1 + 1\nshow()", "print(total)"]
 
 
-async def test_the_base_of_a_changed_notebook_is_json_like_the_file(home: Home) -> None:
+async def test_the_base_document_of_a_changed_notebook_is_json_like_its_file(home: Home) -> None:
     playlist = Playlist()
     path = home.workspace / "sales.ipynb"
     before = path.read_bytes()
@@ -215,7 +215,7 @@ async def test_cells_are_added_on_disk_only_where_nothing_is_unsaved(home: Home)
         assert cells[2]["outputs"] == ["OUT"]
 
 
-async def test_removed_cells_are_gone_and_a_closed_notebook_is_that_of_the_disk(
+async def test_removed_cells_disappear_and_a_closed_notebook_has_the_text_on_disk(
     home: Home,
 ) -> None:
     playlist = Playlist()
@@ -235,7 +235,7 @@ async def test_removed_cells_are_gone_and_a_closed_notebook_is_that_of_the_disk(
 
 
 async def test_a_notebook_that_is_open_as_json_is_edited_as_cells(home: Home) -> None:
-    """In an editor that knows no notebooks."""
+    """The editor does not support notebooks."""
     playlist = Playlist()
     path = home.workspace / "sales.ipynb"
     async with (

@@ -1,4 +1,4 @@
-"""A hard link of a file that a deny rule names goes along as little as the file itself."""
+"""A hard link to a file with a denied name is not sent, either."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ALL = Range(Position(0, 0), Position(1, 0))
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A secret file and a plain one, each with another name in a folder elsewhere."""
+    """A secret file and a plain file, each with a hard link in another folder."""
     for name, other in ((".env", "docs/hard.txt"), ("lib/index.js", "store/index.js")):
         for path in (tmp_path / name, tmp_path / other):
             path.parent.mkdir(exist_ok=True)
@@ -53,7 +53,7 @@ async def test_rules_apply_to_a_selection_under_every_name_of_its_file(root: Pat
 
     assert await goes_along("docs/hard.txt") == (False, False)
     assert await goes_along("soft.txt") == (False, False)
-    assert await goes_along("store/index.js") == (False, True)  # not before anybody has looked
+    assert await goes_along("store/index.js") == (False, True)  # not before the check of hard links
     assert await goes_along("store/index.js") == (True, True)
     own = msgspec.structs.replace(SETTINGS, deny=(*SETTINGS.deny, "lib/**"))
     assert await goes_along("store/index.js", own) == (False, False)

@@ -17,7 +17,7 @@ ONCE_ONLY = msgspec.structs.replace(QUESTION, rule="")
 
 
 class Dialog:
-    """An editor whose user gives one answer, or one after the other; then none."""
+    """An editor whose user gives the answers in order, and then no more answers."""
 
     def __init__(self, answer: str | None, *names: str, then: tuple[str | None, ...] = ()) -> None:
         self.features = ClientFeatures(experimental=frozenset(names))
@@ -27,7 +27,7 @@ class Dialog:
         self._answers = [answer, *then]
 
     async def ready(self) -> None:
-        """The user types no answer."""
+        """Return at once, because the user types nothing."""
 
     async def allow(self, message: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
         self.asked.append((message, titles, timeout_s))
@@ -126,8 +126,8 @@ async def test_a_rich_editor_is_asked_in_the_rich_form(said, answer, answer_once
     assert await ask(dialog) == answer
     assert await ask(dialog, ONCE_ONLY) == answer_once_only
     told = msgspec.structs.asdict(QUESTION)
-    del told["uncovered"]  # of nobody who can be asked
-    del told["keeps"]  # the title says it
+    del told["uncovered"]  # shown only if the user can be asked
+    del told["keeps"]  # the title says this
     params = protocol_permission.PermissionParams(**told)
     assert dialog.asked[0] == (params, 9)
 
@@ -145,7 +145,7 @@ EDIT = msgspec.structs.replace(QUESTION, title="Change a.py?", detail="(diff)", 
         (("No", "Yes", "No"), Chosen(("b",)), 3),
         (("Yes", "Yes", "Yes"), Chosen(("a", "b", "c")), 3),
         (("No", "No", "No"), "no", 3),
-        (("Yes", None), Chosen(("a",)), 2),  # closed: no for this one and the rest
+        (("Yes", None), Chosen(("a",)), 2),  # the dialog was closed: no for this hunk and the rest
         ((None,), "no", 1),
         (("Once",), "no", 1),
     ],
@@ -174,7 +174,7 @@ async def test_a_rich_editor_may_answer_with_the_names_of_hunks() -> None:
     assert await ask(dialog, EDIT) == Chosen(("a", "c"))
     ((params, _),) = dialog.asked
     assert [(one.id, one.header) for one in params.hunks] == [(one.id, one.header) for one in HUNKS]
-    assert await ask(dialog) == "no"  # it was not asked for any
+    assert await ask(dialog) == "no"  # no hunks were asked about
     dialog.hunks = ()
     assert await ask(dialog, EDIT) == Chosen(())
 

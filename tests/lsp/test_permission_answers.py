@@ -1,4 +1,4 @@
-"""Answers that are repeated, late, without a question, too long or missing: POL-08 to POL-10."""
+"""Answers that are repeated, late, unrequested, too long or missing: POL-08 to POL-10."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ REFUSED = "the user did not allow this"
 
 
 def runs_it(seen: Seen) -> Answer:
-    """Runs the command once a prompt, and then is content."""
+    """Run the command once per prompt, and then end the turn."""
     return say("Well.") if seen.body["messages"][-1]["role"] == "tool" else bash(COMMAND)
 
 
 def told(endpoint: LoopbackEndpoint) -> str:
-    """The result of the command for the model."""
+    """Return the result of the command for the model."""
     return str(endpoint.seen[-1].body["messages"][-1]["content"])
 
 
 async def question(
     client: RawClient, method: str = "indwell/permission", *, number: int = 1
 ) -> Message:
-    """The first, second … question, as the request that it is."""
+    """Return the n-th question as the request that the server sent."""
 
     def asked() -> list[Message]:
         return [one for one in client.messages if one.get("method") == method]
@@ -44,7 +44,7 @@ def answer(client: RawClient, to: Message, result: object) -> None:
 
 
 async def withdrawn(client: RawClient, asked: Message) -> None:
-    """Wait until the server has taken the question back, so that no card stays."""
+    """Wait until the server has cancelled the question, so that its card disappears."""
     gone = {"id": asked["id"]}
     await client.wait_until(
         lambda: any(

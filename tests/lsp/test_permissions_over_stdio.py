@@ -7,13 +7,13 @@ from indwell.bounds.command_bounds import strength
 from support.editing import Editor, Home, bash, editing, results
 from support.loopback_endpoint import Answer, LoopbackEndpoint, Seen, say
 
-COMMAND = "rm -f gone; echo ran"  # what deletes is asked for, with and without a sandbox
+COMMAND = "rm -f gone; echo ran"  # a deleting command needs a question, with and without a sandbox
 RAN = "ran\nexit code 0"
 REFUSED = "the user did not allow this; go on without it, or say what it is needed for"
 
 
 def runs_it(seen: Seen) -> Answer:
-    """Runs the command once a prompt, and then is content."""
+    """Run the command once per prompt, and then end the turn."""
     return say("Well.") if seen.body["messages"][-1]["role"] == "tool" else bash(COMMAND)
 
 
@@ -22,10 +22,11 @@ async def test_the_permission_answers_no_once_session_and_always_work(tmp_path) 
     files = home.files
     answers: list[str | None] = []
     rule = home.rule(COMMAND)
-    always = "Always: the rule above" if len(rule) > 92 else f"Always: {rule}"  # as a button shows
+    # the title of the button
+    always = "Always: the rule above" if len(rule) > 92 else f"Always: {rule}"
 
     async def asks(editor: Editor, answer: str | None, session: str | None = None) -> bool:
-        """Is the user asked? And is it done as the answer says?"""
+        """Check whether the user is asked, and whether the result follows the answer."""
         n_choices = len(editor.choices)
         answers[:] = [answer]
         finished = await editor.ask("run it", session=session)

@@ -1,4 +1,4 @@
-"""An editor that knows nothing of Indwell: pytest-lsp's client with VS Code's own capabilities."""
+"""An editor without any Indwell support: pytest-lsp's client with VS Code's capabilities."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from support.fake_editor.client_protocol import client_converter
 from support.loopback_endpoint import LoopbackEndpoint, say
 
 ANSWER = "It sums **items**.\n\nNothing else."
-CHECK = "rm -f gone; echo checked"  # what deletes is asked for, with and without a sandbox
+# a deleting command needs a question, with and without a sandbox
+CHECK = "rm -f gone; echo checked"
 SCRIPT = [
     bash(CHECK),
     say(calls=[READ], usage=USAGE),
@@ -33,7 +34,7 @@ SCRIPT = [
 
 @dataclass
 class Screen:
-    """The view of the plain client's user, and the one buffer."""
+    """What the plain client's user sees, and the only buffer."""
 
     uri: str
     text: str = SOURCE
@@ -43,7 +44,7 @@ class Screen:
 
 
 def make_client(screen: Screen) -> LanguageClient:
-    """pytest-lsp's own client, which also applies edits and answers questions."""
+    """Create pytest-lsp's own client, which also applies edits and answers questions."""
     client = LanguageClient(converter_factory=client_converter)
 
     def apply(params: types.ApplyWorkspaceEditParams) -> types.ApplyWorkspaceEditResult:
@@ -70,7 +71,7 @@ def make_client(screen: Screen) -> LanguageClient:
         return params.actions[1]
 
     def heed(_params: Any) -> None:
-        """VS Code registers capabilities, and requests lenses again; this client ignores both."""
+        """Ignore registrations and refreshed lenses, which VS Code supports."""
 
     def event(_params: Any) -> None:
         screen.foreign.append("indwell/event")
@@ -98,7 +99,7 @@ async def screen(home) -> Screen:
 
 @pytest_asyncio.fixture
 async def client(home, screen) -> AsyncIterator[LanguageClient]:
-    """What ``pytest_lsp.fixture`` does; the endpoint's address is known only here."""
+    """Does the same as ``pytest_lsp.fixture``; only here the endpoint's address is known."""
     async with LoopbackEndpoint(SCRIPT) as endpoint:
         config = ClientServerConfig(
             server_command=[sys.executable, "-m", "indwell", "serve", "--stdio"],
@@ -147,14 +148,14 @@ async def test_everything_essential_works_in_an_editor_without_a_plugin(
     result = await execute(client, screen, "Fix this")
     assert (screen.text, home.shop.read_text(encoding="utf-8")) == (MENDED, SOURCE)
 
-    # The permission, with No first.
+    # The permission question has No as its first answer.
     rule = f"Always: {home.rule(CHECK)}"
     if len(rule) > BUTTON_LIMIT:
         rule = "Always: the rule above"
     titles = [[action.title for action in one.actions] for one in screen.questions]
     assert titles == [["No", "Once", "This session", rule]]
 
-    # The progress, and one sentence at the end.
+    # The progress is shown, with one sentence at the end.
     end = "done · shop.py +1 −1 · 1 change to review · 4 rounds, 48 tokens · not verified"
     ((token, reports),) = client.progress_reports.items()
     assert (reports[0], reports[-1]) == (
@@ -184,7 +185,7 @@ async def test_everything_essential_works_in_an_editor_without_a_plugin(
         [{"path": "shop.py", "added": 1, "removed": 1}],
     )
 
-    # An answer in words is a document beside the work, kept outside of the workspace.
+    # An answer in words is a document beside the work, outside of the workspace.
     await execute(client, screen, "Explain this")
     (shown,) = client.shown_documents
     path = Path(unquote(urlsplit(shown.uri).path))

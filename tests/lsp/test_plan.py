@@ -1,4 +1,4 @@
-"""The plan over stdio: seen, edited, approved and rejected in rich, plain and chat editors."""
+"""The plan over stdio: shown, edited, approved and rejected in rich, plain and chat editors."""
 
 from __future__ import annotations
 

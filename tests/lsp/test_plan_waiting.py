@@ -1,4 +1,4 @@
-"""A plan and what waits behind it: queued prompts, and questions about a plan of before."""
+"""A plan and the prompts that wait behind it, and questions about an earlier plan."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def home(tmp_path) -> AsyncIterator[Home]:
 
 
 async def two_prompts(editor: Editor, gate: asyncio.Event) -> list[asyncio.Future[Any]]:
-    """A prompt in mode plan, and another that waits behind it."""
+    """Send a prompt in plan mode, and another prompt that waits."""
     first = asyncio.ensure_future(in_plan_mode(editor))
     await editor.wait_until(lambda: any(one["type"] == "text" for one in editor.events))
     params = protocol.PromptParams("And the tests?", None, "review")

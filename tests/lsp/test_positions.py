@@ -16,10 +16,10 @@ UTF8, UTF16, UTF32 = (kind.value for kind in PositionEncodingKind)
     [
         (UTF8, 1, 1),
         (UTF8, 5, 2),
-        (UTF8, 3, 1),  # inside the astral character: its start
+        (UTF8, 3, 1),  # inside the astral character, which means its start
         (UTF8, 7, 3),
         (UTF16, 3, 2),
-        (UTF16, 2, 1),  # between the two halves of a surrogate pair: its start
+        (UTF16, 2, 1),  # between the halves of a surrogate pair, which means its start
         (UTF16, 4, 3),
         (UTF32, 2, 2),
         (UTF32, 3, 3),
@@ -54,7 +54,7 @@ def test_only_the_line_breaks_of_the_protocol_break_lines() -> None:
 def test_an_offset_survives_conversion_to_a_position_and_back(text, encoding, data) -> None:
     offset = data.draw(st.integers(0, len(text)))
     if text[offset - 1 : offset + 1] == "\r\n" and offset:
-        return  # no position names the place between the two
+        return  # no position exists between the two characters
     lines = document_lines(text)
     assert to_offset(lines, to_position(lines, offset, encoding), encoding) == offset
 

@@ -139,7 +139,7 @@ def test_the_end_of_a_good_turn_fits_in_a_line_of_a_hundred_columns() -> None:
 
 
 class Screen:
-    """An editor that shows progress, or refuses to."""
+    """An editor that shows progress, or refuses progress."""
 
     def __init__(self, *, takes: bool) -> None:
         self._takes = takes

@@ -1,4 +1,4 @@
-"""The model asks where the turn was begun: an open chat may stand in no window at all."""
+"""The model asks where the turn was begun, because an open chat may not be visible."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WELL = say("Well.", usage=USAGE)
 
 
 async def nobody(_message: str, _titles: Sequence[str]) -> str | None:
-    """Shows the message until it is removed."""
+    """Show the message until it is withdrawn."""
     await asyncio.Event().wait()
     return None
 
@@ -59,7 +59,7 @@ async def test_the_approval_of_a_plan_is_asked_where_the_turn_began(tmp_path) ->
         assert editor.messages == ["Indwell: the mode is `plan` now"]
         write(editor, page, "begin\n")
         await send(editor, page)
-        # A prompt that comes before the turn's end would be held behind the plan.
+        # A prompt before the turn's end would be held behind the plan.
         await editor.wait_until(lambda: is_over(page, 1) and editor.progress[-1]["kind"] == "end")
         editor.answers.choose = lambda _message, _titles: NOT_NOW
         await editor.execute("indwell.ask", {"uri": shop.uri, "text": "what is it?"})

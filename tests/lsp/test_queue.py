@@ -1,4 +1,4 @@
-"""The queue as a value: order, bounds, and two clients that change it at once."""
+"""The queue as a value: order, limits, and two clients that change the queue at once."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_full_prompt_queue_refuses_another_prompt_with_a_message() -> None:
 
 
 def test_the_total_size_of_waiting_prompts_is_limited() -> None:
-    """One event contains the whole queue, and the editor accepts messages up to 32 MB."""
+    """One event contains the whole queue, and editors accept messages up to 32 MB."""
     half = waiting("h", "x" * (MOST_WAITING_CHARACTERS // 2))
     full = Queue(0, (half, msgspec.structs.replace(half, id="i")))
     for change in (
@@ -82,7 +82,7 @@ def test_a_title_is_made_from_the_beginning_of_the_words() -> None:
         (QueueParams("remove", seq=7, id="a"), Queue(8, (B, C))),
     ],
 )
-def test_the_changes_that_a_client_may_make_to_the_queue(params, after) -> None:
+def test_a_client_may_reorder_edit_and_remove_waiting_prompts(params, after) -> None:
     assert change_of(params, THREE) == after
 
 
@@ -153,7 +153,7 @@ def test_a_waiting_prompt_may_overtake_only_prompts_of_other_sessions() -> None:
         return one.session != "s1"
 
     assert line.taken(both, elsewhere) == (free, Queue(2, (busy, also_busy)))
-    unsettled = at(C, id="u")  # it may become one of s1
+    unsettled = at(C, id="u")  # the prompt may become one of session s1
     assert line.taken(Queue(1, (busy, unsettled)), elsewhere)[0] is None
     first, rest = line.taken(both, lambda one: one is also_busy or one is free)
     assert (first, rest.waiting) == (free, (busy, also_busy)), "b waits behind a"

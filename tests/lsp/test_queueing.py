@@ -1,4 +1,4 @@
-"""Prompts while a turn runs: they wait, go on, are held, changed, cancelled; none is lost."""
+"""Prompts during a turn: they wait, continue, are held, changed or cancelled, but never lost."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Desk:
     endpoint: LoopbackEndpoint
 
     async def hanging(self, *then: Answer) -> asyncio.Task[Any]:
-        """A turn whose model does not answer; what comes after it."""
+        """Start a turn whose model does not answer; ``then`` has the later answers."""
         self.playlist.play(stream(HANG), *then)
         asked = asyncio.create_task(self.editor.ask("first"))
         await self.playlist.asked.wait()
@@ -36,7 +36,7 @@ class Desk:
         return asked
 
     async def asks(self, *prompts: str) -> list[asyncio.Task[Any]]:
-        """Prompts behind it, when they wait."""
+        """Send prompts, and wait until they are queued."""
         asked = [asyncio.create_task(self.editor.ask(one, id_=one)) for one in prompts]
         await self.told(lambda one: [two["text"] for two in one["waiting"]] == list(prompts))
         return asked
@@ -159,7 +159,7 @@ async def test_only_a_client_with_the_newest_state_can_change_the_queue(desk) ->
     assert texts_of(desk.endpoint.seen[-1].body["messages"]).endswith("other words")
 
 
-async def test_a_queued_prompt_goes_with_the_selection_at_the_time_of_typing(desk) -> None:
+async def test_a_queued_prompt_is_sent_with_the_selection_at_the_time_of_typing(desk) -> None:
     buffer = desk.editor.open(desk.home.shop)
     first = await desk.hanging(say("Two."))
     desk.editor.select(buffer, lines_range(2, 2))

@@ -1,4 +1,4 @@
-"""The log of the current session is read whole, although records may still wait to be written."""
+"""The log of the current session is read as a whole, even with records that wait for the disk."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def titles(reading: LogReading) -> list[str]:
 
 
 class Late:
-    """A log that writes nothing before it is committed."""
+    """A log that writes its records only when they are committed."""
 
     def __init__(self, log: Log) -> None:
         self._log = log

@@ -1,4 +1,4 @@
-"""A server is killed in the middle of a turn; the next one continues at the end of the log."""
+"""A server is killed during a turn; the next server continues at the end of the log."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def once(_question: object) -> str:
 
 
 async def kill(editor: Editor) -> None:
-    """Kills the server as the kernel does when memory runs out."""
+    """Kill the server, as the kernel does without memory."""
     editor.process.kill()
     await editor.process.wait()
 
@@ -50,7 +50,7 @@ def home(tmp_path) -> Home:
 
 
 async def _is_refused_quietly(editor: Editor, session: str) -> None:
-    """An error with a code, for a client that tries again by itself; no message is shown."""
+    """Check for an error with a code, for a client that tries again by itself."""
     before = list(editor.messages)
     with pytest.raises(JsonRpcException) as caught:
         await editor.execute("indwell.resume", {"session": session, "quiet": True})
@@ -112,7 +112,7 @@ async def offered(editor: Editor, buffer: Buffer) -> list[str]:
 async def test_per_09_after_a_kill_during_a_command_the_next_server_reports_an_unknown_result(
     home,
 ) -> None:
-    # The group of the command ends with its parent's death by itself: it is short.
+    # The command's process group ends by itself after its parent, because the command is short.
     script = [bash("echo begun >> ran.txt; echo started; sleep 2")]
     async with (
         LoopbackEndpoint(strictly(script)) as endpoint,
@@ -171,9 +171,10 @@ async def test_per_10_after_a_kill_during_an_edit_the_buffer_is_compared(
         editing(home, endpoint.base_url, extensions=RICH) as editor,
     ):
         buffer = editor.open(home.shop)
-        editor.type_text(buffer, 0, len(buffer.text), stands)  # not saved: only the buffer has it
+        # not saved, so only the buffer has the text
+        editor.type_text(buffer, 0, len(buffer.text), stands)
         await editor.heard()
-        # A prompt that names an older session takes it up by itself.
+        # A prompt that names an older session resumes that session.
         answer = await editor.ask("go on", session=newest(home))
         assert (answer.turn, answer.ending) == (2, "done")
         (_read, edited) = results(endpoint.seen[0])
@@ -200,7 +201,8 @@ async def test_prompts_queued_in_a_killed_server_are_reported_once_by_the_next_s
             )
             await until_kept(home, editor, "waits 2")
             (other,) = (home.state / "drafts").rglob("waiting-*.jsonl")
-            async with editing(home, endpoint.base_url) as beside:  # it lives: they are its own
+            # the other server lives, so the prompts are its own
+            async with editing(home, endpoint.base_url) as beside:
                 await beside.heard()
                 await beside.stop()
                 assert (beside.messages, other.exists()) == ([], True)
@@ -220,7 +222,7 @@ async def test_prompts_queued_in_a_killed_server_are_reported_once_by_the_next_s
 
 
 async def until_kept(home: Home, editor: Editor, words: str) -> None:
-    """Ask the server things until its thread has written a file."""
+    """Send requests to the server until its thread has written a file."""
     async with asyncio.timeout(60):
         while not any(
             words in path.read_text(encoding="utf-8")
@@ -257,7 +259,8 @@ async def test_resuming_asks_for_a_session_and_for_a_model_if_the_old_model_is_g
             assert models == [MODEL, "second-model"]
             assert "used the model 'older-model'" in editor.messages[-1]
             assert (await editor.ask("on")).session == first
-            # The same one again is nothing, and one that cannot be taken up leaves it as it is.
+            # Resuming the same session changes nothing; a session that cannot be resumed changes
+            # nothing.
             assert (await editor.execute("indwell.resume", {"session": first}))["turns"] == 2
             async with editing(home, endpoint.base_url, extensions=RICH) as beside:
                 assert await beside.execute("indwell.resume", {"session": first}) is None
@@ -273,7 +276,7 @@ async def test_resuming_asks_for_a_session_and_for_a_model_if_the_old_model_is_g
     assert "others" not in said
 
 
-async def test_only_the_newest_state_is_kept_and_never_two_writes_at_once() -> None:
+async def test_only_the_newest_waiting_prompts_are_stored_by_one_write_at_a_time() -> None:
     kept: list[dict[str, str]] = []
     go_on = asyncio.Event()
     chores = Chores()
@@ -296,7 +299,7 @@ async def test_only_the_newest_state_is_kept_and_never_two_writes_at_once() -> N
     assert kept[-1] == {}
 
 
-async def test_a_shutdown_waits_for_a_running_write() -> None:
+async def test_a_shutdown_waits_for_a_running_write_of_prompts() -> None:
     kept: list[dict[str, str]] = []
     go_on = asyncio.Event()
     chores = Chores()

@@ -1,4 +1,4 @@
-"""Over stdio: events and a turn's end report pending changes; the model gets verdicts."""
+"""Over stdio, events and a turn's end report pending changes; the model receives verdicts."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ async def test_an_edit_interrupted_by_a_kill_still_counts_as_the_agents(
             await editor.process.wait()
             await asyncio.wait({asking})
             asking.exception()
-        home.shop.write_bytes(MENDED.encode())  # the editor has applied it, and saved
+        home.shop.write_bytes(MENDED.encode())  # the editor has applied the edit and saved
         async with editing(home, endpoint.base_url) as editor:
             buffer = editor.open(home.shop)
             await editor.execute("indwell.reject", {"all": True})

@@ -1,4 +1,4 @@
-"""A rich client looks: sessions, one session, missed events, context, models; by the schema."""
+"""A rich client reads sessions, missed events, context and models, all valid by the schema."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SCHEMA = json.loads(
 
 
 def check(value: object, type_: str) -> None:
-    """``value`` is valid for ``type_`` in the schema."""
+    """Check that ``value`` is valid for ``type_`` in the schema."""
     schema = {"$ref": f"#/$defs/{type_}", "$defs": SCHEMA["$defs"]}
     jsonschema.Draft202012Validator(schema).validate(value)
 
@@ -45,7 +45,7 @@ class Desk:
     answers: list[tuple[str, Any]] = field(default_factory=list)
 
     async def ask(self, method: str, params: object) -> Any:
-        """A request, whose params and result are held against the schema."""
+        """Send a request; check its params and its result by the schema."""
         wire = self.editor.client.protocol
         row = SCHEMA["methods"][method]
         check(wire._converter.unstructure(params), row["params"]["$ref"].removeprefix("#/$defs/"))
@@ -62,7 +62,7 @@ class Desk:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def desk(tmp_path_factory) -> AsyncIterator[Desk]:
-    """A session of two turns: one edits, one runs a command that is not allowed."""
+    """A session of two turns: one turn edits, the other runs a command that is not allowed."""
     home, playlist = Home(tmp_path_factory.mktemp("back")), Playlist()
     home.configure('models = ["other"]\n')
     async with (
@@ -197,9 +197,9 @@ async def test_a_client_can_inspect_the_next_request_and_remove_one_part_once(de
     assert [one.role for one in context.blocks[:2]] == ["tools", "system"]
     assert [(one.source, one.tier) for one in context.blocks[-2:]] == [
         ("ide_selection", 2),
-        ("changed_file", 2),  # the user's other text, which the next request tells of
+        ("changed_file", 2),  # the user's other text, which the next request reports
     ]
-    # The endpoint's own count (it says 10) is implausible and teaches nothing; separators count.
+    # The endpoint's own count (10) is implausible and has no effect; separators count.
     total = sum(one.tokens for one in context.blocks)
     assert total < context.used <= total + 4 * (len(context.blocks) + 1)
     assert context.share == round(context.used / context.budget, 4)

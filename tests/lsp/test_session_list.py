@@ -1,4 +1,4 @@
-"""Sessions by title: a client finds, renames and deletes them, and reads the status."""
+"""Sessions by title: a client finds, renames and deletes sessions, and reads the status."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ async def test_sessions_are_found_renamed_and_deleted(tmp_path) -> None:
         assert await titles(editor, "ärger") == ["write docs"]
         assert await titles(editor, "nothing like it") == []
 
-        # A session that is not open, and the current one.
+        # One session is closed, the other is the current session.
         for session, title in ((first.session, "Totals"), (second.session, "The\n docs\u202e")):
             renamed = await ask(editor, "indwell/rename", status.RenameParams(session, title))
             assert renamed.title == {"Totals": "Totals"}.get(title, "The docs\\u202e")

@@ -23,7 +23,7 @@ pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
     pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc"),
 ]
-AT_MOST_S = 60.0  # 2 s is promised; what it might wait for has no end
+AT_MOST_S = 60.0  # seconds; 2 s is promised, and the work has no end
 
 
 async def shut_down(editor: Editor) -> None:
@@ -54,7 +54,7 @@ ENDS = {shut_down: {0}, exit_at_once: {1}, hang_up: {1}, vanish: {1, 120}}
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def busy(tmp_path_factory) -> AsyncIterator[dict[str, tuple[Home, Editor, str]]]:
-    """For each end a server whose turn runs a command; all started at once, for they are slow."""
+    """Start a server for each ending, all at once, because starts are slow; each runs a command."""
     markers = {end.__name__: f"1000.{secrets.randbelow(10**9):09}" for end in ENDS}
 
     async def once(_question: object) -> str:

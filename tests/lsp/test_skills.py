@@ -57,7 +57,7 @@ def home(tmp_path) -> Home:
     return Home(tmp_path)
 
 
-async def test_a_client_gets_the_skills_in_force(home):
+async def test_a_client_gets_all_available_skills(home):
     put(own(home), "deploy")
     put(home.workspace / ".agents" / "skills", "build")
     async with (

@@ -37,7 +37,7 @@ def is_child(seen: Seen) -> bool:
 
 
 class Two:
-    """A script for the agent and one for its sub-agents; keeps the requests of both."""
+    """A script for the agent and a script for its sub-agents; stores the requests of both."""
 
     def __init__(self, main: Sequence[Answer], child: Sequence[Answer]) -> None:
         self.main, self.child = list(main), list(child)

@@ -1,4 +1,4 @@
-"""Calls of sub-agents in every view of an ended session: in the card of their call."""
+"""In every view of an ended session, sub-agents' calls are in the card of their call."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def a_turn(*inner: Event) -> RecordedTurn:
 
 
 def live(*inner: Event) -> str:
-    """The chat document as it is written while they work."""
+    """Return the chat document as it is written while sub-agents work."""
     rendering = Rendering(1, lambda _path, _line: "")
     for event in a_turn(*inner).events[1:-1]:
         rendering.take(event)

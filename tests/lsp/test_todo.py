@@ -1,4 +1,4 @@
-"""The model's list of steps as a client sees it: as an event, and in a session looked back at."""
+"""The model's to-do list for a client: as an event, and in a session that is read later."""
 
 from __future__ import annotations
 

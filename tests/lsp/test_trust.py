@@ -30,7 +30,7 @@ def home(tmp_path) -> Home:
 
 
 class Script:
-    """Tries to edit and to run in every turn, and then says a word."""
+    """Try to edit and to run a command in every turn, and then answer with a word."""
 
     def __init__(self, *tries: Answer) -> None:
         self._tries = tries or (say(calls=[READ]), say(calls=[EDIT]), bash("touch ran"))
@@ -43,13 +43,13 @@ class Script:
 
 
 def questions(editor: Editor) -> list[str]:
-    """The questions about trust."""
+    """Return the questions about trust."""
     asked = [text for text in editor.messages if "you trust" in text and "Indwell: " in text]
     return [text for text in asked if "do you trust" in text or "have changed" in text]
 
 
 def answering(answer: str | None) -> Any:
-    """The user's answer about trust; all else is allowed once."""
+    """Give the user's answer about trust; allow all other questions once."""
     return lambda _message, titles: answer if TRUST in titles else "Once"
 
 
@@ -74,12 +74,12 @@ async def test_tru_13_inj_07_files_of_a_restricted_folder_are_readable_and_never
     ):
         editor.open(home.shop)
         await editor.heard()
-        assert editor.choices == []  # not when the server starts
+        assert editor.choices == []  # the question does not come at the server's start
         editor.answers.choose = answering(STAY)
         editor.answers.permission = allow
         for _ in range(2):
             assert (await editor.ask("mend it")).ending == "done"
-        assert editor.choices == [[STAY, TRUST]]  # once
+        assert editor.choices == [[STAY, TRUST]]  # the question comes only once
         (asked,) = questions(editor)
         assert "Instructions that would go to the model: AGENTS.md\n" in asked
         kind = "Settings of Indwell, which may tighten yours and name commands to run as hooks"
@@ -96,7 +96,7 @@ async def test_tru_13_inj_07_files_of_a_restricted_folder_are_readable_and_never
     assert not (home.workspace / "ran").exists()
 
 
-async def test_a_folder_that_is_trusted_works_and_is_not_asked_about_again(home) -> None:
+async def test_a_trusted_folder_works_and_is_not_asked_about_again(home) -> None:
     home.write("AGENTS.md", "USE-TABS\n")
     async with LoopbackEndpoint(Script()) as endpoint:
         for answer in (TRUST, STAY):
@@ -110,7 +110,7 @@ async def test_a_folder_that_is_trusted_works_and_is_not_asked_about_again(home)
                 assert [one for one in editor.messages if "is restricted (" in one] == []
         system, *others = endpoint.seen[0].body["messages"]
     assert (home.workspace / "ran").exists()
-    # Instructions are data of the lowest trust, never the system's (INJ-07).
+    # Instructions are data of the lowest trust, never part of the system prompt (INJ-07).
     assert "USE-TABS" not in system["content"]
     (told,) = [one["content"] for one in others if "USE-TABS" in one["content"]]
     assert "<project-instructions>" in told
@@ -140,7 +140,7 @@ async def test_a_question_that_is_closed_leaves_the_folder_restricted(home, answ
         assert len(editor.choices) == 1
     assert home.shop.read_text(encoding="utf-8") == SOURCE
     kept = home.state / "trust" / "answers.json"
-    assert kept.exists() == (answer == STAY)  # asked again only if the user has not answered
+    assert kept.exists() == (answer == STAY)  # the user is asked again only without an answer
 
 
 async def test_tru_05_a_file_changed_after_the_trust_answer_needs_a_question_with_its_diff(
@@ -177,14 +177,14 @@ async def test_tru_18_settings_that_appear_later_have_no_effect_before_the_next_
             editor.answers.choose = answering(TRUST)
             editor.answers.permission = allow
             await editor.ask("mend it")
-            home.write(".indwell/config.toml", 'mode = "plan"\n')  # as a command might
+            home.write(".indwell/config.toml", 'mode = "plan"\n')  # as a command could do
             home.write("AGENTS.md", "OBEY-ME\n")
             editor.answers.choose = answering(STAY)
             await editor.ask("mend it")
             assert len(questions(editor)) == 2
         async with editing(home, endpoint.base_url, extensions=RICH) as editor:
             await editor.ask("mend it")
-            assert questions(editor) == []  # the answer was no
+            assert questions(editor) == []  # no question, because the answer was no
     assert "OBEY-ME" not in sent(endpoint)
     assert "the mode is `plan`" not in sent(endpoint)
 
@@ -192,7 +192,7 @@ async def test_tru_18_settings_that_appear_later_have_no_effect_before_the_next_
 async def test_tru_11_an_editor_in_restricted_mode_restricts_the_folder_without_a_question(
     home,
 ) -> None:
-    home.trusted = (home.workspace,)  # even so
+    home.trusted = (home.workspace,)  # even if the command line trusts the folder
     async with LoopbackEndpoint(Script()) as endpoint:
         variables = home.environment(endpoint.base_url)
         async with raw_client(home, environment=variables, hello=False, command=HATCHED) as client:
@@ -291,7 +291,7 @@ async def test_tru_14_no_argument_of_an_action_changes_a_setting(home) -> None:
         assert endpoint.seen == []
 
 
-async def test_tru_10_in_a_workspace_of_two_folders_only_the_trusted_one_works(home) -> None:
+async def test_tru_10_in_a_workspace_of_two_folders_only_the_trusted_folder_works(home) -> None:
     other = home.folder / "other"
     other.mkdir()
     (other / "AGENTS.md").write_bytes(b"OBEY-THE-OTHER\n")
@@ -347,7 +347,7 @@ async def test_tru_01_15_16_17_no_program_of_an_untrusted_folder_runs(home) -> N
             await client.initialize()
             assert record.read_text(encoding="utf-8") == ""
             assert (await client.prompt("mend it"))["result"]["ending"] == "done"
-    # Libraries ask `uname`, and whether there is a sandbox is tried with a program of the system's.
+    # Libraries run `uname`, and the test of the sandbox runs a program of the system.
     started = record.read_text(encoding="utf-8")
     assert str(home.workspace) not in started
     assert {line.split("'")[1] for line in started.splitlines()} <= {"uname", "/usr/bin/bwrap"}
@@ -366,14 +366,14 @@ async def test_the_recorder_of_child_processes_records_them(home) -> None:
 
 
 def _with_tests(variables: Mapping[str, str]) -> dict[str, str]:
-    """So that the server's process finds ``support``."""
+    """Return variables with which the server's process can import ``support``."""
     tests = str(Path(__file__).resolve().parents[1])
     paths = [tests, variables.get("PYTHONPATH", "")]
     return {**variables, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
 
 
 def asked_ids(client: RawClient) -> list[object]:
-    """The ids of the questions that the server has asked."""
+    """Return the ids of the questions that the server has asked."""
     method = "window/showMessageRequest"
     return [one["id"] for one in client.messages if one.get("method") == method]
 
@@ -390,7 +390,7 @@ async def test_an_open_question_delays_neither_cancel_nor_shutdown(home) -> None
             assert "error" in cancelled or cancelled["result"]["ending"] == "cancelled"
             second = client.ask("indwell/prompt", {"text": "mend it"})
             await client.heard()
-            assert len(asked_ids(client)) == 1  # the second one waits for the same answer
+            assert len(asked_ids(client)) == 1  # the second prompt waits for the same answer
             assert client.answers(second) == []
             assert await client.say_goodbye() == 0
         assert endpoint.seen == []
@@ -473,7 +473,7 @@ async def test_a_user_who_said_no_can_be_asked_again_by_a_command(home) -> None:
         assert await editor.execute("indwell.trust") is False
         editor.answers.choose = answering(TRUST)
         assert await editor.execute("indwell.trust") is True
-        assert await editor.execute("indwell.trust") is True  # no question any more
+        assert await editor.execute("indwell.trust") is True  # no further question
         assert len(questions(editor)) == 3
         await editor.ask("mend it")
     assert (home.workspace / "ran").exists()

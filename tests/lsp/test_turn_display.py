@@ -37,7 +37,7 @@ OFFLINE = msgspec.structs.replace(FAILED, retryable=True)
 
 
 class Screen:
-    """An editor whose user chooses one title, if it is there."""
+    """An editor whose user chooses one title, if it is offered."""
 
     def __init__(self, wanted: str | None = None, *extensions: str) -> None:
         self.features = ClientFeatures(experimental=frozenset(extensions))
@@ -57,7 +57,7 @@ class Screen:
 
 
 class Line:
-    """The queue of ``Turns``, and nothing else of it."""
+    """The queue of ``Turns``, without its other parts."""
 
     def __init__(self, *waiting: WaitingPrompt) -> None:
         self.queue = held(Queue(0, waiting), "why")
@@ -69,7 +69,7 @@ class Line:
 async def afterwards(
     screen: Screen, line: Line, end: TurnFinished | UserError, *, by_prompt: bool = False
 ) -> list[WaitingPrompt]:
-    """Which prompts are sent again after a turn that ended so."""
+    """Return which prompts are sent again after a turn with this end."""
     display = TurnDisplay(screen, Settings)
     ticket = Ticket(ONE, display.nothing if by_prompt else display.summary)
     if isinstance(end, UserError):

@@ -1,4 +1,4 @@
-"""The registry of turns when telling goes wrong: every prompt is answered, and none is lost."""
+"""The registry of turns when messages cannot be sent: prompts are answered, none is lost."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ class DeadScreen:
 
 
 class HalfDeadScreen(DeadScreen):
-    """It takes the announcement of a progress, and raises at each report."""
+    """Accepts the beginning of a progress, and raises an error at each report."""
 
     async def create_progress(self, _token: str) -> bool:
         return True
 
 
 async def nothing(_session: Session, _finished: object) -> None:
-    """The caller has the answer."""
+    """Do nothing, because the caller has the answer."""
 
 
 def turns_of(
@@ -81,7 +81,7 @@ async def test_an_editor_that_cannot_receive_events_loses_no_prompt(
     assert answers == ["One.", "Two.", "Three.", ""]
     assert (tickets[-1].finished.draft, turns.queue.waiting, turns.running) == ("four", (), None)
     assert [one.waiting.id for one in ended] == ["one", "two", "three"]
-    # asyncio may tell here about a task that another test of this process left behind.
+    # asyncio may log here about a task of another test in this process.
     own = [one for one in caplog.records if one.name.startswith("indwell")]
     logged = [one.message for one in own if one.levelno >= logging.ERROR]
     assert logged == ["the editor could not be told what happens; turns go on"]
@@ -90,7 +90,7 @@ async def test_an_editor_that_cannot_receive_events_loses_no_prompt(
 async def test_shutdown_lists_unlogged_prompts_and_starts_no_further_turn(
     tmp_path,
 ) -> None:
-    """A session is being opened, one prompt waits behind it, another comes too late."""
+    """A session is being opened, one prompt waits for it, and another prompt comes too late."""
     opening = asyncio.Event()
 
     async def open_for_ever(_ticket: Ticket) -> Session:
@@ -127,7 +127,7 @@ async def test_the_log_of_a_running_turn_contains_its_words(tmp_path) -> None:
 
 
 async def test_no_turn_is_reported_as_running_after_its_last_event(tmp_path) -> None:
-    """Its records are written, and who asked is answered, after that event."""
+    """After that event, records are written, and the sender of the prompt gets its answer."""
     answering, go_on = asyncio.Event(), asyncio.Event()
     heard: list[int | None] = []
 
@@ -152,7 +152,7 @@ async def test_no_turn_is_reported_as_running_after_its_last_event(tmp_path) -> 
 
 
 async def test_a_prompt_sent_right_after_a_failed_turn_is_not_held(tmp_path) -> None:
-    """Retry is pressed before the records of the stopped turn are on disk."""
+    """The user chooses Retry before the records of the stopped turn are on disk."""
     asked, retried = asyncio.Event(), list[Ticket]()
 
     def ask(_request: Request) -> Hang:

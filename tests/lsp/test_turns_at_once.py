@@ -1,4 +1,4 @@
-"""Turns of several sessions at once: each with its own conversation, mode, approvals and end."""
+"""Turns of several sessions at once have separate conversations, modes, approvals and ends."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from support.plan_asking import asked, ended, propose
 PATIENCE_S = 60
 SSE = {"Content-Type": "text/event-stream"}
 EDIT = json.dumps({"path": "shop.py", "edits": [{"old": " + 1", "new": ""}]})
-RUNS = "rm -f gone; echo ran"  # what deletes is asked about, with and without a sandbox
+RUNS = "rm -f gone; echo ran"  # a deleting command needs a question, with and without a sandbox
 
 
 @dataclass
 class Scripts:
-    """Answers each conversation by a script of its own, which is found by a word in its prompts."""
+    """Answers each conversation by its own script, which a word in the prompts selects."""
 
     answers: dict[str, list[Answer]] = field(default_factory=dict)
     seen: dict[str, list[Seen]] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class Scripts:
 
 @dataclass
 class Desk:
-    """An editor, and what its model says."""
+    """An editor, and the scripts of its model."""
 
     editor: Editor
     scripts: Scripts
@@ -59,7 +59,7 @@ class Desk:
         return asyncio.ensure_future(request)
 
     async def until(self, condition: Callable[[], bool]) -> None:
-        """Wait for a condition that an event or a request brings about."""
+        """Wait for a condition that an event or a request causes."""
         async with asyncio.timeout(PATIENCE_S):
             while not condition():  # noqa: ASYNC110 - requests are seen by the endpoint, not told
                 await asyncio.sleep(0.01)
@@ -86,10 +86,11 @@ class Desk:
     async def two_commands(
         self, *then: Answer
     ) -> tuple[asyncio.Task[protocol.TurnResult], asyncio.Task[protocol.TurnResult], str]:
-        """A turn whose command runs until the file `go` is there, and one whose command waits.
+        """Start a turn whose command runs until the file `go` exists, and one that waits for it.
 
         Returns:
-            The turn of the current session, the turn beside it, and the session of the latter.
+            The turn of the current session, the turn beside it, and the session of the turn beside
+            it.
         """
         self.editor.answers.choose = lambda _message, _titles: "Once"
         other = await self.older("other")
@@ -103,7 +104,7 @@ class Desk:
         return main, beside, other
 
     async def older(self, word: str) -> str:
-        """A session that was begun and ended before."""
+        """Create a session whose turn has ended."""
         self.scripts.play(word, say("Ready."))
         done = await self.prompt(word, "new")
         assert done.session is not None
@@ -174,7 +175,7 @@ async def test_each_turn_keeps_its_own_mode(tmp_path) -> None:
         assert "plan" in refused
 
 
-async def test_a_mode_that_is_chosen_for_one_session_reaches_no_other(tmp_path) -> None:
+async def test_a_mode_chosen_for_one_session_affects_no_other_session(tmp_path) -> None:
     async with a_desk(tmp_path) as desk:
         other = await desk.older("other")
         gates = {"main": asyncio.Event(), "other": asyncio.Event()}
@@ -200,7 +201,7 @@ async def test_a_mode_that_is_chosen_for_one_session_reaches_no_other(tmp_path) 
         assert any("is not open" in one for one in desk.editor.messages)
 
 
-async def test_a_mode_chosen_during_a_turn_replaces_the_one_that_its_prompt_requested(
+async def test_a_mode_chosen_during_a_turn_replaces_the_mode_that_its_prompt_requested(
     tmp_path,
 ) -> None:
     async with a_desk(tmp_path) as desk:
@@ -246,7 +247,9 @@ async def test_a_permission_for_one_session_does_not_apply_to_a_parallel_session
         await main
 
 
-async def test_questions_of_two_turns_come_one_by_one_and_name_their_session(tmp_path) -> None:
+async def test_questions_of_two_turns_come_one_after_the_other_and_name_their_session(
+    tmp_path,
+) -> None:
     async with a_desk(tmp_path) as desk:
         other = await desk.older("other")
         shown, most, asked = 0, 0, list[str]()
@@ -295,7 +298,7 @@ async def test_commands_of_two_turns_take_turns_and_their_changes_are_separated(
         assert await changed(second.session) == ["o.txt"]
 
 
-async def test_a_command_that_waited_is_judged_by_the_current_rules(tmp_path) -> None:
+async def test_a_command_that_waited_is_judged_by_the_rules_at_its_start(tmp_path) -> None:
     async with a_desk(tmp_path) as desk:
         main, beside, other = await desk.two_commands(say("I see."))
         await desk.editor.execute("indwell.mode", {"mode": "plan", "session": other})
@@ -316,7 +319,7 @@ async def test_a_turn_that_waits_for_a_command_can_be_stopped(tmp_path) -> None:
         assert not (desk.home.workspace / "o.txt").exists()
 
 
-async def test_edits_of_one_file_by_two_turns_are_both_kept(tmp_path) -> None:
+async def test_edits_of_one_file_by_two_parallel_turns_are_both_kept(tmp_path) -> None:
     async with a_desk(tmp_path) as desk:
         desk.home.shop.write_bytes("".join(f"line {number}\n" for number in range(40)).encode())
         other = await desk.older("other")
@@ -356,14 +359,14 @@ async def test_parallel_turns_are_limited_and_the_next_turn_starts_when_one_ends
         assert await desk.editor.execute("indwell.cancel") is True
         await turns[0]
         await desk.asked(late)
-        # The editor is closed while they run: each session is left whole (checked by the desk).
+        # The editor is closed while the turns run; the desk checks that each session is complete.
     endings = [
         one.ending for log in desk.home.logs() for one in log if isinstance(one, TurnEndRecord)
     ]
     assert sorted(endings) == ["cancelled", *["interrupted"] * MOST_AT_ONCE]
 
 
-async def test_a_session_that_ran_in_parallel_can_be_opened_and_continued(tmp_path) -> None:
+async def test_a_session_that_ran_in_parallel_can_be_opened_and_continued_later(tmp_path) -> None:
     async with a_desk(tmp_path) as desk:
         other = await desk.older("other")
         desk.scripts.play("main", stream(HANG))

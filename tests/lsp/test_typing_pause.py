@@ -1,4 +1,4 @@
-"""A question waits until the user stops typing, however long; it is never answered for them."""
+"""A question waits until the user stops typing, however long; it is never answered for the user."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ ASK_MESSAGE = "window/showMessageRequest"
 COMMAND = "rm -rf build"
 ASKING = say(calls=[("ask_user", '{"question": "Which?", "options": ["a", "b"]}')])
 NO = {"title": "No"}
-PAUSE_S = 2.0  # the default of `question_pause_s`
+PAUSE_S = 2.0  # seconds: the default of `question_pause_s`
 
 
 class Clock:
-    """Time that passes only during sleeps; ``keys`` are pressed at their times."""
+    """Time that passes only during sleeps; ``keys`` are pressed at given times."""
 
     def __init__(self, keys: tuple[float, ...] = ()) -> None:
         self.now = 0.0
@@ -89,7 +89,7 @@ async def test_the_notice_of_a_waiting_question_is_not_shown_early() -> None:
     assert heard.notices == []
 
 
-async def test_a_pause_of_zero_holds_nothing_back() -> None:
+async def test_a_pause_of_zero_delays_no_question() -> None:
     heard = Heard(pause_s=0.0)
     heard.stillness.typed()
     await heard.stillness.wait()
@@ -123,7 +123,7 @@ QUESTIONS: Mapping[str, tuple[tuple[str, ...], str, Answer, object]] = {
 
 
 class Typist:
-    """The model's endpoint; a key is pressed in the document just before each reply."""
+    """The model's endpoint; just before each reply, a key is pressed in the document."""
 
     def __init__(self, wanted: Answer) -> None:
         self.client: RawClient | None = None

@@ -1,4 +1,4 @@
-"""Does a text in which the user typed include an edit that was sent?"""
+"""Whether a text in which the user typed includes an edit that was sent."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def asked_of(before: str = BEFORE, expected: str = EXPECTED) -> SentEdit:
         (EXPECTED, True),
         ("# mine\n" + EXPECTED, True),
         (EXPECTED.replace("items)\n", "items)  # mine\n"), True),
-        (EXPECTED.replace("(items)", "( items )"), True),  # a formatter
+        (EXPECTED.replace("(items)", "( items )"), True),  # a formatter changed the text
         (BEFORE, False),
         ("# mine\n" + BEFORE, False),
-        (BEFORE.replace("+ 1", "+ mine1"), False),  # typed in the place of the edit
+        (BEFORE.replace("+ 1", "+ mine1"), False),  # the user typed at the place of the edit
         (BEFORE.replace("sum", "mysum"), False),
-        ("x = 1\n", False),  # undecidable
+        ("x = 1\n", False),  # the text allows no decision
     ],
 )
 async def test_an_unanswered_edit_counts_as_applied_if_the_text_is_closer_to_the_proposal(

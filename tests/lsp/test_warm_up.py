@@ -1,4 +1,4 @@
-"""The first sign of use gets a prompt ready in threads, unless the server is at its end."""
+"""The first sign of use prepares a prompt in threads, unless the server is shutting down."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from indwell.lsp import server as wiring
 
 @dataclass
 class Ready:
-    """A host and a server that count what they are asked to get ready."""
+    """A host and a server that count the requested preparations."""
 
     is_stopped: bool
     done: list[str] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""An edit that does not say how columns are counted does the same in every editor."""
+"""An edit has the same effect in every editor, even if the editor's column units are unknown."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_edits_widened_to_whole_lines_make_the_same_change(
             assert line.isascii() or at == len(text)
 
 
-def test_text_between_two_edits_of_a_line_stays() -> None:
+def test_text_between_two_edits_of_a_line_is_kept() -> None:
     edits = (TextEdit(0, 1, ""), TextEdit(2, 2, "x"))
     assert applied("aé\n", whole_lines("aé\n", edits)) == "éx\n"
 

@@ -17,7 +17,7 @@ ASK = Ask("it needs a yes", rule="", by="writes")
 
 
 def run(command: str, **policy: object) -> str:
-    """Why the flag does not cover a command, as the rules ask about it; its words if it runs."""
+    """Return why the flag does not cover a command, or empty if the command runs."""
     asked = msgspec.structs.replace(RUN, command=command)
     told = Policy("review", SECRETS, roots=("/w",), **policy)  # type: ignore[arg-type]
     decision = decide(asked, told)

@@ -33,7 +33,7 @@ def test_a_question_shows_the_command_and_where_it_would_run() -> None:
     )
 
 
-def test_an_edit_is_shown_as_its_diff_else_as_its_arguments() -> None:
+def test_an_edit_is_shown_as_its_diff_or_else_as_its_arguments() -> None:
     ask = Ask("the mode is `ask`", rule="edit_file: a.py")
     shown = question_for("c1", EDIT, ask, "-old\n+new")
     assert (shown.title, shown.detail) == ("Change a.py?", "-old\n+new")
@@ -81,7 +81,7 @@ def test_access_beyond_the_sandbox_is_named_in_the_question_and_bound_to_its_ans
     plain, wider = (question_for("c1", RUN, one, "", "sandboxed") for one in (ASK, push))
     assert plain.notes == ("Commands here: sandboxed",)
     assert wider.notes == (
-        "A yes allows: with network to github.com",  # as long as the answer stands
+        "A yes allows: with network to github.com",  # for as long as the answer is valid
         "Commands here: sandboxed",
     )
     assert len({plain.id, wider.id, question_for("c1", RUN, ASK, "", "not sandboxed").id}) == 3

@@ -24,7 +24,7 @@ DENIED = (*SECRETS, "private/**")
 
 
 def word(decision: Decision) -> str:
-    """A decision in a word; ``ask!`` if no standing answer is possible."""
+    """Return a decision as a word; ``ask!`` if no permanent answer is possible."""
     match decision:
         case Allow():
             return "allow"
@@ -58,7 +58,7 @@ CALLS = {
 
 
 def table(granted: frozenset[str]) -> str:
-    """The decision on each call in each mode, in the form of ``TABLE``."""
+    """Return the decision on each call in each mode, in the form of ``TABLE``."""
     modes: tuple[Mode, ...] = ("plan", "ask", "review", "auto")
     rows = [" " * 10 + "".join(f"{mode:8}" for mode in modes).rstrip()]
     for name, asked in CALLS.items():
@@ -155,10 +155,10 @@ def test_claims_in_the_models_arguments_grant_no_permission() -> None:
         ("pytest -q && git commit -am x", (), False),
         ("env git add a", (), False),
         ("./release.sh", ("./release.sh",), False),
-        ("cat a", (), False),  # it may write nothing at all
+        ("cat a", (), False),  # the command may write nowhere
     ],
 )
-def test_only_git_itself_and_what_the_user_allowed_may_change_a_git_folder(
+def test_only_git_and_commands_that_the_user_allowed_may_change_a_git_folder(
     command: str, rules: tuple[str, ...], *, keeps_git: bool
 ) -> None:
     policy = Policy("auto", writes_confined=True, rules=PatternRules(allow=rules), roots=("/w",))

@@ -1,4 +1,4 @@
-"""Rules for files and untrusted folders apply to commands by the files that these name."""
+"""Rules for files and untrusted folders apply to commands that name these files."""
 
 from __future__ import annotations
 
@@ -82,7 +82,9 @@ def test_a_command_classified_as_reading_may_write_nowhere() -> None:
         ("ask", "npm test", "npm test; touch X"),
     ],
 )
-def test_a_pattern_for_one_part_covers_no_other(mode: str, rule: str, command: str) -> None:
+def test_a_file_pattern_for_one_part_covers_no_other_part(
+    mode: str, rule: str, command: str
+) -> None:
     policy = msgspec.structs.replace(HELD, mode=mode, rules=PatternRules(allow=(rule,)))
     assert isinstance(run(command, policy), Ask)
 

@@ -1,4 +1,4 @@
-"""Imports for which a start and the first code action must not wait."""
+"""Imports that must not delay the start and the first code action."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 
 
 def test_loading_the_policy_does_not_load_the_judge_of_commands() -> None:
-    """Its tables and patterns take 10 ms, ten times as long on a busy machine."""
+    """The judge's tables and patterns take 10 ms, and ten times as long on a busy machine."""
     code = (
         "import sys, indwell.agent.permission.permit\n"
         "late = ('indwell.policy.commands.judge', 'indwell.policy.commands.readers', 'wcmatch')\n"

@@ -1,4 +1,4 @@
-"""The list of names that tools load unasked, and the rule for those that it does not hold."""
+"""The list of names that tools load automatically, and the rule for names outside the list."""
 
 from __future__ import annotations
 

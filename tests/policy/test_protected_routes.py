@@ -1,4 +1,4 @@
-"""Indwell asks about files that tools execute or trust on every route: over 40 paths, 13 routes."""
+"""Files that tools execute or trust need a question on every route: over 40 paths, 13 routes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def decided(asked: CallFacts, mode: Mode, *, confined: bool, rules: PatternRules
 
 
 def is_asked_anew(decision: Decision) -> bool:
-    """Is it asked, and can no answer be kept? (A no without a question is as good.)"""
+    """Whether the user is asked each time, or the call is denied without a question."""
     return isinstance(decision, Deny) or (isinstance(decision, Ask) and not decision.rule)
 
 
@@ -151,6 +151,7 @@ def test_pol_18_no_rule_lets_a_command_change_anything_in_plan_mode() -> None:
         for rules in (everything, PatternRules()):
             held = decided(asked, "plan", confined=True, rules=rules)
             assert isinstance(held, Allow), command
-            assert held.widening == Widening(reads_only=True)  # the sandbox lets it write nowhere
+            # the sandbox lets the command write nowhere
+            assert held.widening == Widening(reads_only=True)
     reads = CallFacts("bash", "run", command="git log --oneline | head -3", cwd="/w")
     assert decided(reads, "plan", confined=True, rules=PatternRules()).by == "read-only"

@@ -1,4 +1,4 @@
-"""Rules for files and tools: deny before ask before allow, and what none of them may lift."""
+"""Rules for files and tools: deny before ask before allow, and decisions that no rule changes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MODES: tuple[Mode, ...] = ("plan", "ask", "review", "auto")
 
 
 def word(decision: Decision) -> str:
-    """The decision, and the rule that won."""
+    """Return the decision, and the deciding rule."""
     match decision:
         case Allow(by=by):
             return f"allow by {by}" if by else "allow"
@@ -66,7 +66,7 @@ def test_an_allow_rule_for_edits_skips_only_the_question_of_ask_mode() -> None:
     assert decided(linked, rules) == "ask by other names"
 
 
-def test_files_that_usually_hold_keys_need_a_question_and_the_users_list_denies() -> None:
+def test_files_that_usually_hold_keys_need_a_question_and_the_users_list_denies_them() -> None:
     key = CallFacts("read_file", "read", ("conf/server.pem",))
     assert decided(key, PatternRules()) == "ask by secret: *.pem"
     assert decided(key, PatternRules(allow=("read: *.pem",))) == "allow by allow: read: *.pem"
@@ -79,7 +79,7 @@ def test_files_that_usually_hold_keys_need_a_question_and_the_users_list_denies(
     assert decide(CallFacts("read_file", "read", (".env.test",)), spared) == Allow()
 
 
-def test_a_file_behind_a_link_out_always_needs_a_question() -> None:
+def test_a_file_behind_a_link_out_of_the_workspace_always_needs_a_question() -> None:
     out = CallFacts("read_file", "read", ("a",), resolved=("/etc/hosts",), leads_out=True)
     for rules in (PatternRules(), PatternRules(allow=("read: **",))):
         assert decided(out, rules) == "ask by link"
@@ -95,7 +95,7 @@ def test_no_allow_rule_overrides_a_denial(mode: Mode) -> None:
     assert [word(decide(one, policy))[:4] for one in calls] == ["deny"] * 3
 
 
-def test_rules_for_commands_are_distinguished_from_those_for_files_and_tools() -> None:
+def test_rules_for_commands_are_distinguished_from_rules_for_files_and_tools() -> None:
     rules = PatternRules(("git *", "edit: a"), ("read: b", "make: x"), ("tool: bash", "rm *"))
     assert rules.for_commands == PatternRules(("git *",), ("make: x",), ("rm *",))
     plain = PatternRules(("a",), ("b",), ("c",))

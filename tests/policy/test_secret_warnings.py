@@ -1,4 +1,4 @@
-"""SEC-07: a question about a call that sends a secret out says so."""
+"""SEC-07: a question about a call that sends a secret out mentions the secret."""
 
 from __future__ import annotations
 

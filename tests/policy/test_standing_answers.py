@@ -98,7 +98,7 @@ def test_the_scripts_that_a_command_runs_are_found(
         (("timeout", "9", "./x.sh"), "x.sh"),
         (("bash", "-o", "pipefail", "x.sh"), "x.sh"),
         (("env", "-u", "A", "./x.sh"), "x.sh"),
-        (("x.sh",), "x.sh"),  # the target of `bash < x.sh`, or what `cat x.sh | sh` names
+        (("x.sh",), "x.sh"),  # the target of `bash < x.sh`, or the file in `cat x.sh | sh`
         (("python3.11", "x.py"), "x.py"),
         (("python3", "-W", "ignore", "x.py"), "x.py"),
         (("node", "--require", "./x.js", "y.js"), "x.js"),

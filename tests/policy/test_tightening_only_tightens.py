@@ -1,4 +1,4 @@
-"""Nothing that should tighten a decision ever loosens it: rules, modes, a missing sandbox."""
+"""A rule, mode or missing sandbox that should tighten a decision never loosens it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ policies = st.builds(
 
 
 def strictness(decision: Decision) -> int:
-    """0 runs, 1 is asked and an answer may stand, 2 is asked each time, 3 is denied."""
+    """Return 0 if the call runs, 1 for a question with a lasting answer, 2 without, 3 if denied."""
     match decision:
         case Allow():
             return 0
@@ -63,7 +63,7 @@ def strictness(decision: Decision) -> int:
 
 
 def all_granted(asked: CallFacts, policy: Policy) -> Policy:
-    """Every standing answer that a question about this call could have left behind."""
+    """Grant every permanent answer that a question about this call could have stored."""
     decision = decide(asked, policy)
     offered = {decision.rule} if isinstance(decision, Ask) else set()
     return msgspec.structs.replace(policy, granted=frozenset({rule_of(asked), *offered}))
@@ -84,7 +84,8 @@ def test_a_stricter_mode_never_loosens_a_decision(asked: CallFacts, policy: Poli
     decisions = [decide(asked, msgspec.structs.replace(policy, mode=mode)) for mode in FREEDOM]
     planned, *found = map(strictness, decisions)
     assert found == sorted(found, reverse=True)
-    if planned < found[0]:  # `ask` confirms a build; in `plan` the same build can change nothing
+    # `ask` confirms a build; in `plan` mode, the same build can change nothing
+    if planned < found[0]:
         assert policy.writes_confined
         assert isinstance(decisions[0], Allow)
         assert decisions[0].widening == Widening(reads_only=True)
@@ -96,7 +97,7 @@ def test_a_missing_sandbox_never_loosens_a_decision(asked: CallFacts, policy: Po
     held, unheld = (
         decide(asked, msgspec.structs.replace(policy, writes_confined=one)) for one in (True, False)
     )
-    # Whether an answer is stored is a separate question: without a sandbox it widens nothing.
+    # Whether an answer is stored is a separate matter: without a sandbox it grants no more access.
     assert isinstance(unheld, Deny) or not isinstance(held, Deny)
     assert not isinstance(unheld, Allow) or isinstance(held, Allow)
 

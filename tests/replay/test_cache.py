@@ -16,11 +16,11 @@ PLAIN = CacheRules(minimum=0)
 
 
 def block(text: str, tokens: int) -> Text:
-    return Text(text, Meta(3, "user", tokens - 4, 1))  # 4: what each block costs besides
+    return Text(text, Meta(3, "user", tokens - 4, 1))  # 4 tokens for each block itself
 
 
 def request(*texts: tuple[str, int], marks: tuple[int, ...] = (), system: bool = False) -> Request:
-    """Messages of one block each, by turns of the user and the assistant."""
+    """Return messages of one block each, alternating between user and assistant."""
     messages = tuple(
         Message("assistant" if number % 2 else "user", (block(*text),), 1)
         for number, text in enumerate(texts)
@@ -51,7 +51,8 @@ def test_the_cache_serves_the_last_request_and_stores_the_new_messages() -> None
 def test_the_cache_serves_the_equal_beginning_of_a_changed_message() -> None:
     changed = request(FIRST[0], ("b" * 20 + "x" * 20, 200), FIRST[2])
     _, second = served(PLAIN, request(*FIRST), changed)
-    # Of {"role":"assistant","content":"bbbb…: 31 characters before the words, 20 equal, 2 behind.
+    # The block {"role":"assistant","content":"bbbb… has 31 characters before the words, 20 equal
+    # ones, 2 after them.
     assert second.read == 1_100 + int(200 * (31 + 20) / (31 + 40 + 2))
 
 
@@ -102,7 +103,7 @@ def test_an_older_mark_serves_the_unchanged_prefix_after_a_compaction() -> None:
     assert served(rules, one, all_cut)[1].read == 1_000
 
 
-def test_a_mark_too_far_behind_is_not_found() -> None:
+def test_a_mark_too_far_back_is_not_found() -> None:
     rules = CacheRules(minimum=0, anchors=True)
     far = request(*FIRST, *((f"{at}", 10) for at in range(30)), marks=(28,))
     near = request(*FIRST, *((f"{at}", 10) for at in range(30)), marks=(21,))

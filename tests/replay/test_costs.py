@@ -1,4 +1,4 @@
-"""The arithmetic of costs, against numbers worked out by hand."""
+"""The computation of costs, compared with numbers that were calculated by hand."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TEN = TokenRates(input=10.0, cached=1.0, cache_write=12.5, output=50.0)
 def test_each_token_is_written_once_and_read_in_every_later_request() -> None:
     figures = replayed(session(n=2, lines=10), "none", 100_000)
     one, two, three, *_ = figures.sizes
-    assert figures.sizes[0] == 6_000 + 12  # the prefix; "mend parse_header in src/a.py"
+    assert figures.sizes[0] == 6_000 + 12  # the prefix, and "mend parse_header in src/a.py"
     cost = 1.25 * one + (0.1 * one + 1.25 * (two - one)) + (0.1 * two + 1.25 * (three - two))
     assert len(figures.sizes) == 3
     assert figures.cost == pytest.approx(cost)

@@ -1,7 +1,8 @@
 """The cost of sliding, recomputed from the raw records, without the engine.
 
-The goals of ``default`` are shares of this cost, so it must be right: prefix of 6,000 tokens, each
-token 1.25 when it is new and 0.1 when the last request began with it, no output.
+The goals of ``default`` are shares of this cost, so the cost must be right. The prefix has 6,000
+tokens. A token costs 1.25 when it is new, and 0.1 when the last request began with it. Output is
+not counted.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from indwell.replay.measure import replayed
 from support.recorded import foreign_sessions, recorded_sessions
 
 EVERY = 16
-CLOSE = 0.015  # the engine leaves a note where it slid, and joins words of the user; 0.7 % at most
+CLOSE = 0.015  # share; the engine leaves a note and joins words of the user: 0.7 % at most
 
 
 def tokens_of(entry: dict[str, Any]) -> int:
@@ -25,7 +26,7 @@ def tokens_of(entry: dict[str, Any]) -> int:
 
 
 def slid(entries: list[dict[str, Any]], window: float, prefix: int = 6_000) -> float:
-    """The cost of a session that slides to half its window when it is full."""
+    """Return the cost of a session that slides to half its window when it is full."""
     sizes = [tokens_of(one) for one in entries]
     start, cost = 0, 0.0
     before: tuple[int, int] | None = None  # where the last request began, and its tokens
@@ -44,7 +45,7 @@ def slid(entries: list[dict[str, Any]], window: float, prefix: int = 6_000) -> f
 def half(
     entries: list[dict[str, Any]], sizes: list[int], start: int, index: int, room: float
 ) -> int:
-    """Where the newest exchanges begin that fit into ``room``; the last one always stays."""
+    """Return where the newest exchanges begin that fit into ``room``; the last one stays."""
     newest = index - 1
     while newest > start and entries[newest]["role"] == "tool":
         newest -= 1

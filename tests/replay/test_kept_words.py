@@ -1,4 +1,4 @@
-"""The user's words, the current task, finished work: what of them a request does not keep."""
+"""The user's words, the current task and finished work that a request does not keep."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def point(
 
 
 def second(*shown: Block, closing: Text = CLOSING, spills: tuple[SpilledText, ...] = ()) -> Broken:
-    """The losses of the second turn's request if it shows ``shown``."""
+    """Return the losses of the second turn's request if it shows ``shown``."""
     promises = Promises()
     assert promises.at(point((FIRST,), closing, FIRST)) == Broken()
     return promises.at(point(shown, said("yes", 2), closing, SECOND, spills=spills))

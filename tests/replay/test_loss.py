@@ -44,7 +44,7 @@ PLAIN_SPILL = SpilledText("r1-0a.txt", SOURCE)
 def point(
     shown: tuple[Block, ...], reply: Block, arrived: tuple[Block, ...], *spills: SpilledText
 ) -> Point:
-    """A request that shows the call and ``shown``, and is answered with ``reply``."""
+    """Return a request that shows the call and ``shown``, with the answer ``reply``."""
     messages = (
         Message("user", (WORDS,), 1),
         Message("assistant", (READ,), 1),
@@ -61,7 +61,7 @@ def point(
 
 
 def after_a_cut(shown: Block, reply: Block, *spills: SpilledText) -> Loss:
-    """First the whole source is shown, then ``shown`` in its place."""
+    """Show the whole source first, and then ``shown`` in its place."""
     meter = LossMeter(Reader())
     source = result(SOURCE)
     first = meter.at(point((source,), said("I see."), (WORDS, READ, source)))
@@ -88,7 +88,7 @@ def test_an_unaltered_text_is_not_counted_as_a_change() -> None:
         ("total_price, unit_price, other_name", False, False),
         ("[names: total_price; all of it: s/r1-0a.txt]", False, True),
         ("[earlier result of Read /srv/shop/cart.py: 36 characters]", False, True),
-        ("see /srv/shop/cart.py", False, False),  # words of a result, and no mark of a cut
+        ("see /srv/shop/cart.py", False, False),  # words of a result, without a marker
         ("[shortened; all of it: s/other-0b.txt]", False, False),
         ("nothing", False, False),
     ],
@@ -135,7 +135,8 @@ def test_a_shortened_injected_text_is_recoverable_by_its_mark(
 def test_the_lines_of_an_edit_are_kept_verbatim_or_not_at_all() -> None:
     assert _lines(after_a_cut(result("total_price = 3\n…"), EDIT)) == (1, 1)
     assert _lines(after_a_cut(result("total_price = 3 # so"), EDIT)) == (1, 0)
-    assert _lines(after_a_cut(result("     1→total_price = 3"), EDIT)) == (1, 1)  # numbered
+    # with a line number
+    assert _lines(after_a_cut(result("     1→total_price = 3"), EDIT)) == (1, 1)
     lost = after_a_cut(result("nothing"), EDIT)
     assert (lost.pairs, lost.kept) == (1, 0), "the edit names total_price as well"
     assert len(lost.pieces) == 1, "one piece is read again, however much of it is missing"
@@ -196,7 +197,7 @@ def test_an_incremental_loss_report_equals_a_full_one_for_each_request(preset: s
 
 
 def _anew(here: Point, sources: dict[str, None]) -> tuple[int, int]:
-    """Pairs and kept ones of one request, with nothing remembered of the requests before."""
+    """Return pairs and kept pairs of one request, computed without earlier requests."""
     shown = {words_of(one) for message in here.request.messages for one in message.blocks}
     altered = {name for text in sources if text not in shown for name in names_in(text)}
     used = {name for one in here.reply.blocks for name in names_in(words_of(one))} & altered

@@ -1,4 +1,4 @@
-"""Recorded conversations run again, as a whole: requests, cache, sums, broken rules."""
+"""Recorded conversations are replayed as a whole: requests, cache, sums, broken rules."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_a_replay_makes_one_request_for_each_recorded_reply() -> None:
     assert replayed(one, "none", 100_000).requests == n_replies
 
 
-def test_without_compaction_all_but_the_newest_is_served_and_nothing_is_lost() -> None:
+def test_without_compaction_the_cache_serves_old_messages_and_nothing_is_lost() -> None:
     figures = replayed(session(), "none", 1_000_000)
     largest = figures.sizes[-1]
     assert figures.tokens - figures.cached == largest  # each token is written to the cache once

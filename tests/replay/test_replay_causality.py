@@ -22,14 +22,14 @@ WINDOWS = (9_000, 16_000, 32_000)
 def sent(
     messages: tuple[Message, ...], rules: ReplayRules
 ) -> Iterator[tuple[bytes, tuple[str, ...], tuple[SpilledText, ...]]]:
-    """Each request as it goes over the wire, what was compacted before it, and what was kept."""
+    """Yield each request as sent, the compaction before it, and the kept text."""
     encoder = RequestEncoder()
     for point in points(messages, rules):
         yield encoder.encode(point.request, Dialect()), point.done.layers, point.done.spills
 
 
 def check(one: Recorded, preset: str, window: int, ratio: float, parts: tuple[int, ...]) -> int:
-    """Compare; return the number of requests with a compaction."""
+    """Compare replays; return the number of requests with a compaction."""
     rules = ReplayRules(PRESETS[preset], window, ratio)
     whole = list(sent(one.messages, rules))
     for n in parts:

@@ -17,13 +17,13 @@ NOBODY = 65_534
 
 
 async def bomb() -> None:
-    """A fork bomb that does not stop by itself: we count its processes, or the kernel does."""
+    """Run a fork bomb that does not end by itself; Indwell or the kernel counts its processes."""
     text = ":() { :|:& }; :; sleep 20"
     finished = await spawn(
         text, cwd=Path("/tmp"), timeout_s=20, limits=CommandLimits(n_processes=100)
     )
     is_counted = finished.overrun == "over 100 processes and threads"
-    is_refused = "fork: " in finished.output  # the kernel's limit for a user came first
+    is_refused = "fork: " in finished.output  # the kernel's limit for a user was reached first
     sys.stdout.write("held\n" if is_counted or is_refused else f"{finished}\n")
     after = await spawn("echo usable", cwd=Path("/tmp"), timeout_s=20)
     sys.stdout.write(f"{after.output}{after.left_running}\n")
@@ -39,7 +39,7 @@ async def environ() -> None:
 
 
 async def memory() -> None:
-    """The variables of a process of root, such as the parent."""
+    """Read the variables of a root process, such as the parent."""
     sys.stdout.write(f"{ram_b(os.getppid()) > 1_000_000}\n")
 
 

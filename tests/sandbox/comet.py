@@ -1,6 +1,7 @@
-"""Change the number again and again: ``python comet.py SECONDS FILE``.
+"""Change the process id again and again: ``python comet.py SECONDS FILE``.
 
-Fork, end, lead a session as the child. At its end it writes the time to the file.
+The process forks and ends, and the child leads a session. The last process writes the time to the
+file.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Attempts of a hostile command from inside: ``python3 -I -S escape_attempts.py WORLD``.
 
-Prints one JSON object: for each attempt, what came of it; a text that begins with ``BREACH`` is
-one. ``WORLD`` is JSON with the places and listeners outside. Each attempt has a process of its own.
-Needs nothing but Python's library: it runs as any user, with any Python.
+The program prints one JSON object with the result of each attempt; a breach begins with ``BREACH``.
+``WORLD`` is JSON with the paths and listeners outside. Each attempt has its own process. The
+program needs only Python's library, and runs as any user, with any Python.
 """
 
 # ruff: noqa: PTH208, PTH110, PTH123, PTH115, PTH116 - written as an attacker would, by names and numbers
@@ -53,7 +53,7 @@ NUMBERS = _NUMBERS[platform.machine()] | {
 
 
 def attempt(title: str) -> Callable[[Callable[[], object]], None]:
-    """An attempt; it breaches if it returns something true, and is refused if it raises OSError."""
+    """Register an attempt: it breaches if its result is true, and is refused by an OSError."""
 
     def add(function: Callable[[], object]) -> None:
         assert title not in ATTEMPTS
@@ -63,7 +63,7 @@ def attempt(title: str) -> Callable[[Callable[[], object]], None]:
 
 
 def call(name: str, *arguments: object) -> int:
-    """A system call, past the C library."""
+    """Make a system call without the C library."""
     result = int(LIBC.syscall(ctypes.c_long(NUMBERS[name]), *arguments))
     if result < 0:
         number = ctypes.get_errno()
@@ -72,7 +72,7 @@ def call(name: str, *arguments: object) -> int:
 
 
 def shell(text: str) -> bool:
-    """Did the command succeed?"""
+    """Whether the command succeeded."""
     done = subprocess.run(
         ["/bin/sh", "-c", text], check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
@@ -205,7 +205,7 @@ def _() -> object:
 
 @attempt("the new calls for mounts: mount_setattr")
 def _() -> object:
-    attributes = (ctypes.c_uint64 * 4)(0, 1, 0, 0)  # clear MOUNT_ATTR_RDONLY
+    attributes = (ctypes.c_uint64 * 4)(0, 1, 0, 0)  # clears MOUNT_ATTR_RDONLY
     return call("mount_setattr", -100, b"/", 0, ctypes.byref(attributes), 32) == 0
 
 
@@ -411,7 +411,8 @@ def _() -> object:
     try:
         return call("open_by_handle_at", folder, handle, os.O_RDONLY) >= 0
     except OSError as error:
-        if error.errno == 116:  # ESTALE: it was allowed, and only the guess was wrong
+        # ESTALE: the call was allowed, and only the guessed handle was wrong
+        if error.errno == 116:
             return "allowed"
         raise
 
@@ -499,7 +500,7 @@ def _() -> object:
 
 
 def tried(function: Callable[[], object]) -> str:
-    """Run one attempt in a process of its own; gives what came of it."""
+    """Run one attempt in its own process; return the result."""
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:

@@ -1,4 +1,4 @@
-"""A process that runs a command in the sandbox, to be killed: ``python killed_server.py TEXT``."""
+"""A process that runs a command in the sandbox and is then killed: ``killed_server.py TEXT``."""
 
 from __future__ import annotations
 

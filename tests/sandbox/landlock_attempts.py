@@ -1,9 +1,8 @@
 """Attempts of a command under Landlock: ``python landlock_attempts.py USER [free]``.
 
-Prints one JSON object: for each attempt, whether it succeeded. That is looked at from
-outside, on the disk and at the listeners, where it leaves a trace there. ``USER`` is a number to
-become first, or 0 to stay. ``free`` tries without any bounds what does no harm then, as a check
-that the attempts are good ones.
+The program prints one JSON object: for each attempt, whether it succeeded. Traces on the disk and
+at the listeners are checked from outside. ``USER`` is a user id to become first, or 0 to stay. With
+``free``, harmless attempts run without bounds, to check that the attempts work.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ SECRET = "canary-4711"  # noqa: S105 - one to look for
 
 
 def python(*lines: str) -> str:
-    """Shell text that runs some Python."""
+    """Return shell text that runs some lines of Python."""
     return f'python3 -c "import socket; {"; ".join(lines)}"'
 
 
@@ -126,7 +125,7 @@ WORKS = {
 
 
 class World:
-    """Folders in which the attempts go on, a stranger's process, and listeners."""
+    """Folders for the attempts, another user's process, and listeners."""
 
     def __init__(self, base: Path, *, is_free: bool) -> None:
         self.is_free = is_free
@@ -151,7 +150,7 @@ class World:
             one.settimeout(0)
 
     def lay(self) -> None:
-        """Put everything back where it stood."""
+        """Restore the original state of all files."""
         for folder in (self.work, self.out):
             subprocess.run(["rm", "-rf", str(folder)], check=True)
             folder.mkdir()
@@ -178,7 +177,7 @@ class World:
         return set(stands) != {"file"} or stands["file"].read_text() != SECRET
 
     def has_lost(self) -> bool:
-        """Has the stranger's process ended? A killed one is there for a moment more."""
+        """Whether the other user's process has ended; a killed process exists a moment longer."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.stranger.wait(0.2)
         return self.stranger.poll() is not None
@@ -199,7 +198,7 @@ class World:
         return False
 
     async def run(self, text: str) -> tuple[int, str]:
-        """Run a command in bounds; its exit code, and all that it said."""
+        """Run a command in bounds; return its exit code and its output."""
         self.lay()
         confinement = Confinement(
             writable=(str(self.work),),
@@ -228,7 +227,7 @@ class World:
 
 
 async def main(world: World) -> dict[str, bool]:
-    """Try everything."""
+    """Run all attempts."""
     signalled: list[int] = []
     asyncio.get_running_loop().add_signal_handler(10, signalled.append, 10)
     succeeded: dict[str, bool] = {}

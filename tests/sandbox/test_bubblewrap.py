@@ -1,4 +1,4 @@
-"""The arguments of bubblewrap: which mounts, and in which order."""
+"""The arguments of bubblewrap: the mounts and their order."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def words(bounds: Confinement, folders: frozenset[str] = frozenset()) -> list[st
 
 
 def mounts(bounds: Confinement, folders: frozenset[str] = frozenset()) -> list[tuple[str, str]]:
-    """Options with the places that they change, in order."""
+    """Return the options with the paths that they change, in order."""
     given = words(bounds, folders)
     found = []
     for at, word in enumerate(given):

@@ -1,4 +1,4 @@
-"""Commands within their bounds: all that works without them works in them too."""
+"""Commands within their bounds work like commands without bounds."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ async def test_prc_11_exit_codes_are_those_of_the_command(tmp_path: Path, code: 
 @needs_bubblewrap
 async def test_sbx_14_only_the_three_standard_streams_are_open(tmp_path: Path) -> None:
     finished = await run("for f in /proc/$$/fd/*; do [ -e $f ] && echo ${f##*/}; done", tmp_path)
-    assert set(finished.output.split()) - {"255"} == {"0", "1", "2"}  # bash's own: its script
+    assert set(finished.output.split()) - {"255"} == {"0", "1", "2"}  # bash has its script open
 
 
 @needs_bubblewrap
@@ -200,7 +200,7 @@ async def test_sec_10_sockets_of_agents_and_helpers_are_out_of_reach(tmp_path: P
         "exec 3<>/dev/null; echo x >&3",
     ],
 )
-async def test_ordinary_work_continues_inside(tmp_path: Path, command: str) -> None:
+async def test_ordinary_work_succeeds_inside_the_sandbox(tmp_path: Path, command: str) -> None:
     finished = await run(command, tmp_path)
     assert finished.exit_code == 0, finished.output
 
@@ -264,7 +264,7 @@ async def test_paths_found_before_a_command_are_protected_and_the_notices_after_
 
 
 @needs_bubblewrap
-async def test_the_checks_after_a_command_run_for_a_cancelled_one(tmp_path: Path) -> None:
+async def test_the_checks_after_a_command_also_run_for_a_cancelled_command(tmp_path: Path) -> None:
     settled = asyncio.Event()
     loop = asyncio.get_running_loop()
 
@@ -285,7 +285,7 @@ async def test_the_checks_after_a_command_run_for_a_cancelled_one(tmp_path: Path
 
 
 @needs_bubblewrap
-async def test_names_with_shell_characters_are_protected_like_others(tmp_path: Path) -> None:
+async def test_paths_with_shell_characters_are_protected_like_others(tmp_path: Path) -> None:
     folder = tmp_path / "a b'\"$x\n--bind"
     folder.mkdir()
     (folder / "kept").write_text("old")
@@ -341,7 +341,7 @@ def test_sbx_16_without_bubblewrap_the_state_says_so() -> None:
 
 
 def test_sbx_22_a_command_that_cannot_be_confined_does_not_run(tmp_path: Path) -> None:
-    """A program in a process of its own, whose machine has no sandbox."""
+    """A program in its own process, whose machine has no sandbox."""
     text = (
         "import asyncio, sys\nfrom pathlib import Path\n"
         "from indwell.errors import ToolError\n"
@@ -363,7 +363,7 @@ def test_sbx_22_a_command_that_cannot_be_confined_does_not_run(tmp_path: Path) -
 async def test_sbx_26_a_sandbox_costs_milliseconds(tmp_path: Path) -> None:
     """The quickest of some, as a busy machine leaves it; ``benchmarks/sandbox.py`` has the rest."""
     quickest = {"plain": math.inf, "confined": math.inf}
-    for number in range(100):  # a sandbox that costs more never comes below, however often tried
+    for number in range(100):  # a slower sandbox never reaches the limit, however often it is tried
         for kind, bounds in (("plain", None), ("confined", Confinement(writable=(str(tmp_path),)))):
             began = time.perf_counter()
             await spawn("true", cwd=tmp_path, timeout_s=LONG_S, confinement=bounds)

@@ -1,4 +1,4 @@
-"""The output of Windows' programs as text; the rules are pure, and hold on every system."""
+"""The output of Windows programs is decoded to text; the rules are pure, for every system."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ def test_an_incomplete_character_at_the_end_is_decoded_with_the_code_page() -> N
     assert decoded(b"a\xe2\x82", code_page="cp437") == "aΓé"
 
 
-def test_bytes_that_are_invalid_in_both_are_replaced() -> None:
+def test_bytes_that_are_invalid_in_both_encodings_are_replaced() -> None:
     assert decoded(b"a\x81\n", code_page="cp1252") == "a\ufffd\n"
 
 
 @given(TEXTS, st.integers(1, 7))
-def test_utf_8_is_never_taken_for_the_code_page(text, step) -> None:
+def test_utf_8_is_never_decoded_by_the_code_page(text, step) -> None:
     data = text.encode()
     if not data.startswith((b"\xff\xfe", b"\xfe\xff")):
         assert decoded(data, step=step) == text

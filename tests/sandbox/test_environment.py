@@ -83,7 +83,7 @@ PROGRAM = "touch {outside}/ran; false"
     "command", ["cd sub && git status", "git -C sub log", "cd sub && git diff"]
 )
 async def test_tru_17_a_folder_that_looks_like_a_repository_runs_nothing(tmp_path, command) -> None:
-    """Files that a model may write by itself: no folder of the name ``.git``."""
+    """A model may write such files, because no folder has the name ``.git``."""
     fake, outside = tmp_path / "work" / "sub", tmp_path / "outside"
     outside.mkdir()
     for folder in ("objects", "refs"):

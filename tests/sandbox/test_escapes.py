@@ -1,4 +1,4 @@
-"""The short form of ``tests/faults/sandbox_escapes.py``, which is also its long one: 4 s."""
+"""The short form of ``tests/faults/sandbox_escapes.py``, in 4 s."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = needs_bubblewrap
 
 PROGRAM = Path(__file__).resolve().parents[1] / "faults" / "sandbox_escapes.py"
 NOBODY = "65534"
-OFF_X86 = {"the second table of system calls (x32)"}  # hardly any kernel has it
+OFF_X86 = {"the second table of system calls (x32)"}  # hardly any kernel has this table
 
 
 def came_of(*arguments: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""No program out of the workspace is started for us, whatever PATH says (S-H6)."""
+"""Indwell starts no program from the workspace, whatever PATH contains (S-H6)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from indwell.sandbox.environment import (
 
 @pytest.fixture
 def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project whose environment is activated: its folder of programs is first on PATH."""
+    """Create a project whose environment is activated: its programs are first on PATH."""
     work = tmp_path / "work"
     (work / ".venv" / "bin").mkdir(parents=True)
     monkeypatch.setenv("PATH", f"{work}/.venv/bin:{os.environ['PATH']}")
@@ -52,7 +52,7 @@ def test_a_link_into_the_workspace_is_skipped_too(tmp_path: Path, monkeypatch, w
     else:
         (elsewhere / "bin").mkdir()
         inner = work / "bin" / "onlyhere"
-        if way == "hop":  # leads out again, for now
+        if way == "hop":  # the link leads out of the workspace again, for now
             inner.unlink()
             inner.symlink_to("/bin/sh")
         (elsewhere / "bin" / "onlyhere").symlink_to(inner)
@@ -77,7 +77,7 @@ async def test_bash_and_programs_without_a_question_come_from_the_system(work: P
     ran = await spawn("ls -d /; pwd", cwd=work, timeout_s=20, never_in=(work,), unasked=True)
     assert ran.output == f"/\n{work}\n"
     asked = await spawn("ls -d /", cwd=work, timeout_s=20, never_in=(work,))
-    assert asked.output.splitlines() == ["planted", "planted"]  # its file was in the question
+    assert asked.output.splitlines() == ["planted", "planted"]  # the question showed the file
 
 
 def test_our_own_installation_in_the_workspace_is_found(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""While something that a command planted is in force, no command runs; and it is said."""
+"""While a file that a command planted exists, no command runs, and the user is told."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no command is h
 
 
 class Place:
-    """A workspace whose plants cannot be moved anywhere as long as ``spare`` is missing."""
+    """A workspace whose planted files cannot be moved away while ``spare`` is missing."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -51,7 +51,7 @@ class Place:
         self.guard = FolderGuard(self.root, SECRETS, quarantine=self.quarantine)
 
     async def plant(self, make: Callable[[], object]) -> str:
-        """Do what a command would do while it runs; gives the one note."""
+        """Plant a file as a running command would; return the only note."""
         looked = await asyncio.to_thread(self.guard.look)
         make()
         (note,) = await asyncio.to_thread(looked.settle)
@@ -84,7 +84,7 @@ async def test_no_command_runs_until_the_user_removes_the_planted_file(place: Pl
         {"cwd": place.root},
         {"cwd": place.root / "sub"},
         {"cwd": place.folder, "never_in": (place.root,)},
-        {"cwd": place.folder},  # what runs above it can obey it, too
+        {"cwd": place.folder},  # a program in a parent folder can obey the file, too
         {"cwd": place.root, "pool": BACKGROUND, "on_note": print},
         {"cwd": place.root, "confinement": confinement},
     ):
@@ -142,10 +142,11 @@ async def test_many_planted_files_moved_later_are_reported_in_a_few_lines(
     assert "d0/.nvim.lua' was moved out of the workspace, to " in told[0]
 
 
-async def test_a_file_that_the_user_puts_in_its_place_is_kept(place: Place) -> None:
+async def test_a_file_that_the_user_puts_in_place_of_a_planted_file_is_kept(place: Place) -> None:
     plant = place.root / ".nvim.lua"
     await place.plant(evil(plant))
-    (place.root / "own").write_text("own")  # before the other goes, so that it is another file
+    # before the planted file is removed, so that this is another file
+    (place.root / "own").write_text("own")
     (place.root / "own").replace(plant)
     place.spare.mkdir()
     assert await ran(place.root) == "ran\n"
@@ -368,7 +369,7 @@ def test_the_target_of_a_planted_link_stays_in_place(tmp_path: Path) -> None:
 
 
 def make_deep(place: Path, last: str) -> None:
-    """Make a file so deep beneath ``place`` that no path leads to it, as a command can."""
+    """Create a file so deep beneath ``place`` that no path leads to it, as a command can."""
     at = os.open(place, os.O_RDONLY)
     for _ in range(25):
         os.mkdir("d" * 200, dir_fd=at)
@@ -380,7 +381,7 @@ def make_deep(place: Path, last: str) -> None:
 
 
 def find(place: Path, name: str) -> str:
-    """Where it is, as `find` tells, which goes by handles."""
+    """Return the path of a file from `find`, which uses descriptors."""
     words = ["find", ".", "-name", name]
     return subprocess.run(words, check=True, cwd=place, capture_output=True, text=True).stdout
 

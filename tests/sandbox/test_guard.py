@@ -17,16 +17,16 @@ from indwell.sandbox.guard import Guard, guard
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 KILLED = str(Path(__file__).parent / "killed_server.py")
 
-PATIENCE_S = 60.0  # only a failing test waits so long
+PATIENCE_S = 60.0  # seconds; only a failing test waits so long
 
 
 def started(command: str) -> subprocess.Popen[bytes]:
-    """Our own program, running a command."""
+    """Start Indwell's own process, which runs a command."""
     return subprocess.Popen([sys.executable, KILLED, command], start_new_session=True)
 
 
 async def gone(number: int) -> float:
-    """Wait until no process sleeps any more; return the duration."""
+    """Wait until no process sleeps any longer; return the duration."""
     began = time.monotonic()
     async with asyncio.timeout(60):
         while asleep(number):  # noqa: ASYNC110 - /proc tells nobody
@@ -52,7 +52,7 @@ async def test_prc_03_a_command_ends_with_a_server_that_exits() -> None:
 
 
 def guards(parent: int) -> list[int]:
-    """Children of ``parent`` that are guards."""
+    """Return the children of ``parent`` that are guards."""
     found = []
     for one in Path("/proc").iterdir():
         if one.name.isdecimal():
@@ -68,7 +68,7 @@ def guards(parent: int) -> list[int]:
 
 async def test_the_guard_is_one_small_shell_that_no_command_sees(tmp_path: Path) -> None:
     finished = await spawn("ls -l /proc/self/fd | grep -c pipe:", cwd=tmp_path, timeout_s=20)
-    assert finished.output == "2\n"  # its output, as two numbers, and nothing of ours
+    assert finished.output == "2\n"  # the command's output: two numbers, and no text of the guard
     assert guard._shell is not None
     before = guard._shell.pid
     for _ in range(3):
@@ -78,7 +78,7 @@ async def test_the_guard_is_one_small_shell_that_no_command_sees(tmp_path: Path)
 
 
 def new_guards(first: set[int]) -> set[int]:
-    """The new processes; a starting process has no arguments for a moment."""
+    """Return the new guards; a starting process has no arguments for a moment."""
     until = time.monotonic() + PATIENCE_S
     while not (found := set(guards(os.getpid())) - first) and time.monotonic() < until:
         os.sched_yield()

@@ -32,7 +32,8 @@ async def attempts(user: int, *more: str) -> dict[str, bool]:
     process = await asyncio.create_subprocess_exec(
         sys.executable, str(ATTEMPTS), str(user), *more,
         stdout=asyncio.subprocess.PIPE,
-        env={**os.environ, "CANARY": "canary-4711"},  # as it was at the start, for /proc
+        # in the environment from the start, as /proc shows it
+        env={**os.environ, "CANARY": "canary-4711"},
         cwd="/",
     )  # fmt: skip
     output, _ = await process.communicate()
@@ -92,7 +93,7 @@ async def test_a_confined_program_reads_its_input(tmp_path: Path) -> None:
 
 
 @needs_landlock
-async def test_a_kernel_that_refuses_the_filter_says_so(tmp_path: Path) -> None:
+async def test_a_kernel_that_refuses_the_filter_is_reported(tmp_path: Path) -> None:
     with ThreadPoolExecutor(1) as alone, pytest.raises(OSError, match="Invalid argument"):
         alone.submit(landlock.enter, [], b"\xff" * 8).result()
     (tmp_path / "free").touch()
@@ -121,7 +122,7 @@ def in_tree(folder: str) -> Sequence[Child]:
 
 
 def reached(confinement: Confinement, access: int) -> set[str]:
-    """The files of the tree that a rule gives ``access`` to."""
+    """Return the files of the tree to which a rule gives ``access``."""
     rules = rules_of(confinement, "/tmp/scratch", in_tree)
     given_to = [rule.path.rstrip("/") for rule in rules if rule.access & access]
     return {

@@ -56,7 +56,7 @@ async def test_a_command_within_its_limits_runs_to_its_end(tmp_path: Path) -> No
     ],
 )
 async def test_prc_08_a_fork_bomb_by_root_is_counted_and_ended(tmp_path: Path, bomb: str) -> None:
-    """Of bounded size: 2 to the power of 8 or 9, should it win."""
+    """A fork bomb of bounded size: 2 to the power of 8 or 9, if nothing stops it."""
     finished = await run(bomb, tmp_path, n_processes=100)
     assert finished.overrun == "over 100 processes and threads"
     assert finished.seconds < 15
@@ -93,4 +93,5 @@ def test_no_limit_is_looser_than_the_servers_own(tmp_path: Path) -> None:
     text = shell_prefix(CommandLimits(n_files=10**9), "1", tmp_path, 10)
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     assert f"ulimit -Hn {min(10**9, hard)}" in text
-    assert "\n" not in text  # line numbers in messages are the command's own
+    # on the command's first line, so that line numbers in messages stay correct
+    assert "\n" not in text

@@ -1,4 +1,4 @@
-"""The PATH of a server that the desktop started: the user's shell tells it, the workspace never."""
+"""The PATH of a server that the desktop started comes from the user's shell, not the workspace."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_path_variable_with_only_system_folders_counts_as_short(
         ("", ()),
     ],
 )
-def test_only_absolute_folders_between_the_marks_count(
+def test_only_absolute_folders_between_the_marks_are_used(
     said: str, expected: tuple[str, ...]
 ) -> None:
     assert folders_of(said.encode(), MARK) == expected
@@ -125,7 +125,7 @@ def test_a_shell_that_does_not_start_gives_no_folders(tmp_path: Path) -> None:
     assert ask(str(tmp_path / "missing"), str(tmp_path)) == ()
 
 
-def test_no_folder_of_the_workspace_is_added(
+def test_no_folder_of_the_workspace_is_added_to_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", "/usr/bin")

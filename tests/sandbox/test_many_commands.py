@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /pro
 
 
 def zombies() -> list[str]:
-    """Our child processes that ended and were not reaped."""
+    """Return Indwell's child processes that ended and were not reaped."""
     found = []
     for one in Path("/proc").iterdir():
         if one.name.isdecimal():
@@ -33,7 +33,7 @@ async def test_prc_10_a_hundred_commands_leave_no_zombie_and_no_descriptor(tmp_p
         await spawn("sleep 9 >/dev/null 2>&1 & (true &) ; true | true", cwd=tmp_path, timeout_s=20)
     async with asyncio.timeout(60):
         while not set(zombies()) <= before:  # noqa: ASYNC110 - /proc tells nobody
-            await asyncio.sleep(0.01)  # the last ones may be on their way
+            await asyncio.sleep(0.01)  # the last processes may still be ending
     assert len(list(Path("/dev/fd").iterdir())) <= n_before
 
 

@@ -1,4 +1,4 @@
-"""SEC-02, SEC-08: other programs cannot read our process, and no core file is left."""
+"""SEC-02, SEC-08: other programs cannot read Indwell's process, which leaves no core file."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ def test_sec_02_a_key_is_read_once_and_then_is_in_no_environment() -> None:
     assert said.splitlines()[:3] == [
         "canary-1 http://me:canary-3@proxy:1 shown",
         "0 True True",
-        # The HTTP client looks for its proxy in ours; children of `popen` are no children of ours.
+        # The HTTP client reads its proxy from this process's environment; `popen` starts no child
+        # process here.
         "1 http://me:canary-3@proxy:1 1",
     ]
 

@@ -1,4 +1,4 @@
-"""A command is paused with all its processes, and continues."""
+"""A command can be paused with all its processes, and then continues."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Held:
         yield
 
     async def stop(self, who: str) -> None:
-        """Pause it; a bomb may fork faster than a busy machine finds and stops its processes."""
+        """Pause the command; a fork bomb may fork faster than a busy machine stops processes."""
         while not await self.stand(who, is_still=True):
             pass
 

@@ -16,11 +16,12 @@ from indwell.sandbox.program import new_mark
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="finds escaped children in /proc")
 COMET = f"{sys.executable} {Path(__file__).parent / 'comet.py'}"
 
-NOBODY = (1 << 22) + 1  # more than Linux ever gives; the next number up is another program's by now
+# above the largest id of Linux; the next smaller number may be another program's
+NOBODY = (1 << 22) + 1
 
 
 def flying(trace: Path) -> list[str]:
-    """Processes whose words are those of the comet with this trace, by several looks."""
+    """Return, from several scans, the processes with the arguments of the comet with this trace."""
     found = []
     for _ in range(20):
         for one in Path("/proc").iterdir():
@@ -64,7 +65,7 @@ async def test_prc_01_a_program_that_constantly_changes_its_process_id_is_ended(
 
 
 async def test_zombies_of_a_long_command_are_reaped_while_it_runs(tmp_path: Path) -> None:
-    others = len(children() or ())  # of tests before this one
+    others = len(children() or ())  # from earlier tests
     most = 0
 
     def hear(_: bytes) -> None:
@@ -78,7 +79,7 @@ async def test_zombies_of_a_long_command_are_reaped_while_it_runs(tmp_path: Path
 
 
 async def test_a_program_that_has_just_started_is_not_taken_for_an_orphan() -> None:
-    """Also while the kernel has still to write its environment, which says whose it is."""
+    """This also holds while the kernel has not written the environment with the mark yet."""
     mark = new_mark()
     for _ in range(50):
         async with leftovers.running(new_mark()) as run, leftovers.running(mark, alone=True):

@@ -37,7 +37,7 @@ async def test_prc_12_a_hundred_commands_at_once_take_turns_and_leave_no_trace(
     assert (len(counts), 1 < max(counts) <= 8) == (100, True)
 
 
-async def test_prc_12_a_search_does_not_wait_behind_commands_nor_count_the_wait(
+async def test_prc_12_a_search_does_not_wait_for_commands_and_its_wait_does_not_count(
     tmp_path: Path,
 ) -> None:
     long = [asyncio.create_task(spawn("sleep 60", cwd=tmp_path, timeout_s=60)) for _ in range(9)]

@@ -1,4 +1,4 @@
-"""The profile for macOS, read as Seatbelt reads it; nothing here has run on a Mac."""
+"""The profile for macOS, interpreted by a model of Seatbelt; no test here runs on a Mac."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_no_path_can_inject_text_into_a_profile(parts: list[str]) -> None:
 
 
 @pytest.mark.parametrize("name", ["a\nb", "a\x00b", "\x7f"])
-def test_a_writable_folder_with_a_control_character_confines_nothing(name: str) -> None:
+def test_a_writable_folder_with_a_control_character_is_refused(name: str) -> None:
     with pytest.raises(ToolError, match="control character"):
         profile(Confinement((f"{W}/{name}",)), SCRATCH)
 
@@ -198,7 +198,9 @@ def test_the_complete_profile_is_as_recorded() -> None:
         ("/Users/me/tmp", "/Users/me/tmp"),
     ],
 )  # fmt: skip
-def test_a_path_has_the_spelling_that_the_kernel_uses(written: str, known: str) -> None:
+def test_a_path_in_a_profile_has_the_spelling_that_the_kernel_uses(
+    written: str, known: str
+) -> None:
     assert canonical(written) == known
     assert canonical(known) == known
 
@@ -251,16 +253,16 @@ def test_a_command_gets_its_own_terminals_and_cannot_read_others() -> None:
         assert not allows(text, operation, "/dev/tty.usbserial", own)
 
 
-def test_common_tools_find_what_they_need() -> None:
+def test_common_tools_reach_the_services_that_they_need() -> None:
     for operation in ("process-exec", "process-exec-interpreter", "process-fork"):
         assert may(operation, "/opt/homebrew/bin/node")
     for service in ("com.apple.system.opendirectoryd.libinfo", "com.apple.bsd.dirhelper"):
         assert may("mach-lookup", service)  # whoami, ssh and git ask for the user's name
-    assert may("ipc-posix-sem")  # Python's multiprocessing
-    assert may("sysctl-read", "kern.sysv.semmni")  # and its process pools
+    assert may("ipc-posix-sem")  # Python's multiprocessing needs this
+    assert may("sysctl-read", "kern.sysv.semmni")  # Python's process pools need this
     assert may("ipc-posix-shm-read-data", "apple.shm.notification_center")
     assert may("file-write-data", "/dev/null")
-    assert may("file-write-data", "/dev/fd/63")  # `diff <(sort a) <(sort b)`
+    assert may("file-write-data", "/dev/fd/63")  # for `diff <(sort a) <(sort b)`
     assert may("file-read-metadata", "/Users")
 
 
@@ -297,7 +299,7 @@ def test_actions_without_a_rule_are_denied(operation: str) -> None:
         "(version 1)(deny default))", '(version 1)(deny default)(allow "file-read*")', "",
     ],
 )  # fmt: skip
-def test_the_reader_refuses_what_a_mac_would_not_load(text: str) -> None:
+def test_the_model_of_seatbelt_refuses_profiles_that_a_mac_would_not_load(text: str) -> None:
     with pytest.raises(ValueError, match="profile begins|unknown|bracket|without an operation"):
         read_profile(text)
 
@@ -330,7 +332,7 @@ def test_a_sandbox_exec_that_is_broken_or_blocks_nothing_is_detected(
 
 @pytest.mark.skipif(strength().level != "S3", reason="needs bubblewrap, in place of Seatbelt")
 def test_a_sandbox_exec_that_blocks_every_attempt_is_used(tmp_path: Path) -> None:
-    """Bubblewrap stands in: the trial has to see a whole confinement as whole."""
+    """Bubblewrap replaces sandbox-exec, because the trial must accept a complete confinement."""
     hold = (
         "shift 2; exec bwrap --ro-bind / / --dev /dev --proc /proc "
         '--bind "$PWD/inside" "$PWD/inside" --ro-bind /dev/null "$PWD/secret" '

@@ -1,4 +1,4 @@
-"""The filter of system calls, read by a small machine for its programs."""
+"""The filter of system calls, interpreted by a small simulation of the kernel."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_newer_system_calls_and_the_x32_table_count_as_missing(number: int) -> N
 def test_sbx_10_a_clone_makes_threads_and_processes_but_no_namespace(
     machine: str, bit: int
 ) -> None:
-    thread = 0x3D0F00  # what the C library gives for a thread
+    thread = 0x3D0F00  # the flags that the C library uses for a thread
     assert asked(machine, "clone", thread) == ALLOW
     assert asked(machine, "clone", 17) == ALLOW
     assert asked(machine, "clone", thread | 1 << bit) == EPERM
@@ -102,7 +102,8 @@ def test_sbx_06_only_internet_sockets_and_socket_pairs_can_be_created(machine: s
     close_on_exec = 0o2000000
     assert asked(machine, "socketpair", 1, 1 | close_on_exec, 0) == ALLOW
     assert asked(machine, "socketpair", 1, 5, 0) == ALLOW
-    assert asked(machine, "socketpair", 1, 2, 0) == EPERM  # of datagrams: goes anywhere
+    # a pair of datagram sockets, which could send anywhere
+    assert asked(machine, "socketpair", 1, 2, 0) == EPERM
     assert asked(machine, "socketpair", 30, 1, 0) == EPERM
 
 
@@ -115,19 +116,20 @@ def test_typing_into_a_terminal_and_setuid_files_are_refused(machine: str) -> No
     assert asked(machine, "fchmod", 3, 0o2775) == EPERM
     assert (
         asked(machine, "fchmod", 3, 0o2775, setgid=True) == ALLOW
-    )  # in a folder that people share
+    )  # in a folder that several people share
     assert asked(machine, "fchmod", 3, 0o4775, setgid=True) == EPERM
     assert asked(machine, "openat", 3, 0, 0o101, 0o2755, setgid=True) == EPERM
     assert asked(machine, "fchmodat", 3, 0, 0o6755) == EPERM
     assert asked(machine, "fchmodat2", 3, 0, 0o4000) == EPERM
     assert asked(machine, "openat", 3, 0, 0o101, 0o4755) == EPERM
     assert asked(machine, "openat", 3, 0, 0o20200001, 0o4755) == EPERM
-    assert asked(machine, "openat", 3, 0, 0, 0o4755) == ALLOW  # no mode, with any value there
+    # without O_CREAT, the mode has no meaning
+    assert asked(machine, "openat", 3, 0, 0, 0o4755) == ALLOW
     assert asked(machine, "personality", 0xFFFFFFFF) == ALLOW
     assert asked(machine, "personality", 0x0400000) == EPERM
 
 
-def test_ordinary_calls_are_allowed() -> None:
+def test_ordinary_system_calls_are_allowed() -> None:
     read, futex, execve, landlock = 0, 202, 59, 444
     for number in (read, futex, execve, landlock):
         assert answer(filter_program("x86_64"), number, arch=AUDIT_ARCH["x86_64"]) == ALLOW

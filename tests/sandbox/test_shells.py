@@ -1,4 +1,4 @@
-"""The choice of a shell, on machines with Windows that are only described, and its words."""
+"""The choice of a shell on described Windows machines, and the shells' command lines."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def test_git_may_be_in_any_of_its_folders(folder: str) -> None:
     assert chosen(*files, path=(f"{GIT}\\{folder}",))[0] == "bash"
 
 
-def test_no_bash_in_the_root_of_a_drive_counts_as_that_of_git() -> None:
-    planted = ("C:\\bin\\bash.exe", "C:\\usr\\bin\\bash.exe")  # every user may make these folders
+def test_a_bash_in_the_root_of_a_drive_does_not_count_as_gits_bash() -> None:
+    planted = ("C:\\bin\\bash.exe", "C:\\usr\\bin\\bash.exe")  # every user may create these folders
     assert chosen("C:\\tools\\git.exe", *planted, OWN, path=("C:\\tools",))[0] == "powershell"
 
 
@@ -86,7 +86,7 @@ def test_another_bash_on_path_comes_before_powershell() -> None:
     assert chosen(*files, path=("C:\\msys64\\usr\\bin",))[0] == "bash"
 
 
-def test_powershell_7_comes_before_windows_powershell_and_that_before_none() -> None:
+def test_powershell_7_comes_before_windows_powershell_which_comes_before_no_shell() -> None:
     assert chosen(PWSH, OWN) == (
         *("pwsh", str(Path(PureWindowsPath(PWSH)))),
         "no bash was found, other than that of WSL",
@@ -138,7 +138,7 @@ def test_powershell_gets_its_text_encoded_and_without_a_weaker_execution_policy(
     assert shell.language == "powershell"
 
 
-def test_words_become_a_text_of_powershell_in_which_nothing_runs() -> None:
+def test_words_become_a_powershell_text_in_which_no_word_runs() -> None:
     words = ["git", "commit", "-m", "it's $(rm x); `a`", "a\u2019b"]
     said = "'it''s $(rm x); `a`' 'a\u2019\u2019b'"
     assert in_powershell(words) == f"& 'git' 'commit' '-m' {said}"
@@ -166,7 +166,7 @@ def test_the_bash_of_usr_gets_its_programs_on_path() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there it depends on the machine")
-async def test_here_commands_run_in_bash(tmp_path: Path) -> None:
+async def test_commands_run_in_bash_on_this_system(tmp_path: Path) -> None:
     assert command_language() == "bash"
     assert language_title() == "bash"
     assert command_shell().name == "bash"

@@ -1,4 +1,4 @@
-"""Where the system has no more files, processes or threads, a command fails in plain words."""
+"""If the system has no more files, processes or threads, a command fails with a plain message."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from indwell.files.watch.tree import Tree
 from indwell.sandbox.program import shortages
 from support.bubblewrap import needs_bubblewrap
 
-# In a process of its own: pytest itself needs files.
+# This runs in its own process, because pytest itself needs files.
 _FULL = """
 import asyncio, os, resource, sys
 from pathlib import Path
@@ -81,7 +81,7 @@ def test_a_lack_of_file_descriptors_is_reported_and_the_next_command_runs(
         (RuntimeError("can't start new thread"), "starts no more threads"),
     ],
 )
-async def test_each_shortage_has_its_message(error: Exception, words: str) -> None:
+async def test_each_shortage_has_its_own_message(error: Exception, words: str) -> None:
     with pytest.raises(ToolError, match=words):
         async with shortages():
             raise error

@@ -29,7 +29,7 @@ async def run(command: str, cwd: Path, **options: object) -> Finished:
 
 
 async def out_of_time(command: str, cwd: Path) -> Finished:
-    """Run a command until its time is over; with more time if it did not say `ready` until then."""
+    """Run a command until its time is over; allow more time if it did not print `ready`."""
     for timeout_s in (0.5, 2, 10):
         finished = await run(command, cwd, timeout_s=timeout_s)
         if "ready" in finished.output:
@@ -38,7 +38,7 @@ async def out_of_time(command: str, cwd: Path) -> Finished:
 
 
 def survivors() -> list[str]:
-    """Processes that still sleep for so long."""
+    """Return the processes that still sleep for so long."""
     found = []
     for folder in Path("/proc").iterdir():
         if folder.name.isdecimal():
@@ -187,7 +187,7 @@ async def test_a_program_is_ended_when_its_output_is_sufficient(tmp_path: Path) 
 
 
 def end_orphan(pid: int) -> None:
-    """Its parent is gone, so it is a child of ours."""
+    """Kill a process whose parent is gone, and which is now a child of this process."""
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
 
@@ -196,7 +196,7 @@ def end_orphan(pid: int) -> None:
 async def test_the_children_of_a_program_that_should_have_none_are_not_searched(
     tmp_path: Path,
 ) -> None:
-    """The program itself is ended; a process that it started nevertheless continues."""
+    """The program is ended; a process that it started anyway continues."""
     script = "setsid sleep 5 & echo $!; exec yes"
     for alone in (False, True):
         enough, heard = asyncio.Event(), bytearray()
@@ -234,7 +234,7 @@ asyncio.run(main())
 
 
 def test_many_commands_leave_no_descriptor_behind(tmp_path: Path) -> None:
-    # In a process of its own: other tests leave theirs to be let go of at any moment.
+    # This runs in its own process, because other tests may release descriptors at any moment.
     command = [sys.executable, "-c", COUNTS, str(tmp_path)]
     said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
     before, after = map(int, said.split())

@@ -1,4 +1,4 @@
-"""How a program is named to Windows; the rules are pure, and hold on every system."""
+"""The command line of a program on Windows; the rules are pure, for every system."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ HOSTILE = (
 
 
 def expanded(line: str) -> str:
-    """What cmd.exe makes of variables on its own command line, where ``%%`` escapes nothing."""
+    """Return a command line after cmd.exe expands variables; ``%%`` escapes nothing there."""
     done, at = "", 0
     while at < len(line):
         found = re.compile(r"%([^%:\r\n]+)(:~,)?%").match(line, at)
@@ -63,7 +63,7 @@ def expanded(line: str) -> str:
 
 
 def commands(line: str) -> list[str]:
-    """The commands of a line as cmd.exe separates them; other active characters are refused."""
+    """Return the commands of a line as cmd.exe separates them; refuse other active characters."""
     parts, is_quoted = [""], False
     for char in line:
         if char == '"':
@@ -77,7 +77,7 @@ def commands(line: str) -> list[str]:
 
 
 def words(line: str) -> list[str]:
-    """The arguments as the C library of Windows takes them from a command line."""
+    """Return the arguments that the C library of Windows parses from a command line."""
     found, at = [], 0
     while at < len(line):
         if line[at] in " \t":
@@ -108,7 +108,7 @@ def words(line: str) -> list[str]:
 
 
 def received(argv: list[str]) -> list[str]:
-    """The words that a program behind the batch file gets."""
+    """Return the words that a program started by the batch file receives."""
     line = batch_command_line(argv, SHELL)
     head = f'{subprocess.list2cmdline([SHELL])} /e:ON /v:OFF /d /s /c "'
     assert line.startswith(head)
@@ -134,7 +134,7 @@ def test_a_folder_with_a_percent_sign_is_not_expanded_as_a_variable() -> None:
 
 
 @pytest.mark.parametrize("word", ["a\nb", "a\rcalc", "\0"])
-def test_a_line_break_or_a_nul_is_refused(word) -> None:
+def test_a_batch_file_argument_with_a_line_break_or_nul_is_refused(word) -> None:
     with pytest.raises(ValueError, match="no argument with a line break"):
         batch_command_line([SCRIPT, word], SHELL)
 
@@ -150,7 +150,7 @@ def test_an_invalid_name_of_a_batch_file_is_refused(script) -> None:
     [
         (r"C:\x\npm.cmd", True),
         (r"C:\x\RUN.BAT", True),
-        (r"C:\x\run.bat. .", True),  # Windows leaves out what is at the end
+        (r"C:\x\run.bat. .", True),  # Windows ignores these characters at the end
         (r"C:\x\run.bat ", True),
         ("C:/x/run.Cmd", True),
         (r"C:\x.cmd\python.exe", False),
@@ -158,5 +158,5 @@ def test_an_invalid_name_of_a_batch_file_is_refused(script) -> None:
         (r"C:\x\cmd", False),
     ],
 )
-def test_a_batch_file_is_known_by_its_ending(program, is_batch) -> None:
+def test_a_batch_file_is_recognised_by_its_suffix(program, is_batch) -> None:
     assert is_batch_file(program) is is_batch

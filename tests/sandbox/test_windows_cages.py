@@ -1,4 +1,4 @@
-"""Windows: what may run there in which confinement, from what a trial shows; pure on any system."""
+"""Windows: the confinement of commands by the results of trials. Pure, for every system."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ FREE = Effects(started=True, is_usable=True, done=ALL)
 
 
 def proof(*done: Held) -> Proof:
-    """The result of a trial if a confined command still succeeded in this."""
+    """Return the result of a trial in which a confined command still succeeded in this."""
     return judge(FREE, Effects(started=True, is_usable=True, done=frozenset(done)))
 
 
@@ -61,7 +61,7 @@ def test_the_best_cage_that_blocks_writes_and_ends_processes_is_used() -> None:
     )
 
 
-def test_the_next_cage_counts_where_the_shell_does_not_start_in_the_best_one() -> None:
+def test_the_next_cage_is_used_if_the_shell_does_not_start_in_the_best_cage() -> None:
     unfit = Proof(reason=r"C:\Program Files\Git\bin\bash.exe does not start in it")
     held, cage = strength_of([("restricted", unfit), ("low", proof("network", "secrets"))])
     assert (held.level, cage) == ("S2w", "low")
@@ -134,16 +134,16 @@ READ = 0x1200A9
     ("aces", "is_open"),
     [
         ([Ace(0, 0, READ, ALL_PACKAGES)], True),
-        ([Ace(0, 3, 0x1301BF, ALL_PACKAGES)], True),  # inherited below, and more than reading
+        ([Ace(0, 3, 0x1301BF, ALL_PACKAGES)], True),  # inherited by contents, and more than reading
         ([Ace(0, 0, 0x10000000, ALL_PACKAGES)], True),
         ([Ace(0, 0, 0xA0000000, ALL_PACKAGES)], True),
         ([Ace(1, 0, READ, EVERYONE), Ace(0, 0, READ, ALL_PACKAGES)], True),
-        ([Ace(0, 8, READ, ALL_PACKAGES)], False),  # only for what is below
+        ([Ace(0, 8, READ, ALL_PACKAGES)], False),  # only for later contents
         ([Ace(1, 0, READ, ALL_PACKAGES)], False),
         ([Ace(0, 0, 0x1, ALL_PACKAGES)], False),
         ([Ace(0, 0, READ, EVERYONE)], False),
         ([], False),
-        (None, False),  # all may read it, but no AppContainer
+        (None, False),  # everyone may read the file, except an AppContainer
     ],
 )
 def test_an_appcontainer_reads_only_files_that_grant_it_access(
@@ -152,7 +152,7 @@ def test_an_appcontainer_reads_only_files_that_grant_it_access(
     assert is_open_to_containers(aces) is is_open
 
 
-def test_windows_gets_each_variable_once_in_any_case_and_sorted() -> None:
+def test_windows_gets_variables_sorted_and_each_name_only_once() -> None:
     given = {"Path": "a", "TEMP": "t", "path": "b", "Alpha": "1", "_x": ""}
     assert environment_block(given) == "Alpha=1\0path=b\0TEMP=t\0_x=\0\0"
     assert environment_block({}) == "\0"
@@ -196,7 +196,7 @@ async def test_a_command_with_a_rule_that_its_cage_cannot_enforce_does_not_run(
             pass
 
 
-async def test_a_read_only_program_gets_a_temporary_folder_that_is_removed_afterwards() -> None:
+async def test_a_read_only_program_gets_a_temporary_folder_that_is_removed_later() -> None:
     async with in_cage(Confinement(writable=(), environment={"A": "b"}), "low") as how:
         assert isinstance(how.start, functools.partial)
         scratch = how.start.keywords["scratch"]
@@ -210,7 +210,7 @@ if sys.platform == "win32":
     from indwell.files.private import remove_own_tree, scratch_folder
 
     @pytest.mark.parametrize("cage", CAGES)
-    async def test_a_program_runs_with_a_token_to_its_end(tmp_path: Path, cage: Cage) -> None:
+    async def test_a_program_with_a_token_runs_to_its_end(tmp_path: Path, cage: Cage) -> None:
         scratch = scratch_folder()
         start = functools.partial(start_caged, cage=cage, scratch=scratch)
         words = "echo said & echo %TEMP% & echo kept>%TEMP%\\own & exit 7"

@@ -1,4 +1,4 @@
-"""Worker processes: order, failure, and that none of them outlives its work."""
+"""Worker processes: order, failures, and their end with the work."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_results_come_in_the_order_of_the_items_from_other_processes() -> None:
     assert active_children() == []
 
 
-def test_few_items_are_not_worth_a_process() -> None:
+def test_a_few_items_are_processed_without_worker_processes() -> None:
     assert set(mapped(operator.call, [os.getpid] * (FEW - 1), n_workers=2)) == {os.getpid()}
     assert list(mapped(math.sqrt, [], n_workers=2)) == []
 
@@ -56,7 +56,7 @@ def test_workers_start_even_if_indwell_is_installed_in_the_workspace() -> None:
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, f"{FEW} True\n", "")
 
 
-def test_an_error_in_a_worker_is_raised_here_and_ends_the_others() -> None:
+def test_an_error_in_a_worker_is_raised_by_the_caller_and_ends_the_other_workers() -> None:
     began_s = time.monotonic()
     with pytest.raises(ValueError, match="non-negative"):
         list(mapped(time.sleep, [-1.0] + [600.0] * FEW, n_workers=2))
@@ -72,7 +72,7 @@ def test_a_worker_that_is_killed_is_reported() -> None:
 
 @pytest.fixture
 def slow_to_shut_down() -> Iterator[None]:
-    """The pool's own thread gets time to see that its workers ended before it is told to stop."""
+    """Delay the pool's own thread, so that it notices the end of its workers first."""
 
     def linger(frame: FrameType, event: str, _: object) -> None:
         if event == "call" and frame.f_code.co_name == "shutdown":

@@ -18,7 +18,7 @@ NAMES = sorted(made_secrets())
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_each_form_is_found_in_any_surrounding_text(name: str) -> None:
+def test_each_kind_of_secret_is_found_in_any_surrounding_text(name: str) -> None:
     for seed in range(10):
         text, secret = made_secrets(seed)[name]
         for around in (text, f"x = 1\n{text}\ny = 2\n", f'{{"a": "{text}"}}', f"   12\t{text}"):
@@ -28,7 +28,7 @@ def test_each_form_is_found_in_any_surrounding_text(name: str) -> None:
             assert kinds_in(around)
 
 
-def test_a_private_key_is_found_in_numbered_and_in_cut_text() -> None:
+def test_a_private_key_is_found_in_numbered_and_in_truncated_text() -> None:
     text, _ = made_secrets()["private key"]
     lines = text.splitlines()
     numbered = "\n".join(f"{n:>6}\t{line}" for n, line in enumerate(lines, 1))

@@ -1,4 +1,4 @@
-"""One session through the editor and through the terminal: both translate, the service decides."""
+"""One session through the editor and the terminal: both translate, and the service decides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The service's answers about models, endpoints and sessions, in folders of one test."""
+"""The service's answers about models, endpoints and sessions, in the folders of a test."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 @pytest.fixture
 def home(tmp_path, monkeypatch) -> Home:
-    """The process's own folders are those of the test: platformdirs and keyring read variables."""
+    """Set the process's folders to those of the test, for platformdirs and keyring."""
     home = Home(tmp_path)
     for name, value in {**home.environment(), **file_keyring.variables(home.folder)}.items():
         if name not in {"PATH", "PYTHONPATH"}:
@@ -46,7 +46,7 @@ def home(tmp_path, monkeypatch) -> Home:
 
 
 async def service_of(home: Home, *, scripted: bool = False) -> Service:
-    """The service in the workspace of the test, with all settings read."""
+    """Return the service in the workspace of the test, with all settings read."""
     composition = Composition(home.environment(), scripted=scripted)
     service = composition.service(NotingDoor())
     service.start((home.workspace,), {})
@@ -69,7 +69,7 @@ async def test_a_connected_local_server_is_stored_in_the_settings(home) -> None:
         assert await made.models() == (OfferedModel("q"),)
 
 
-async def test_logging_in_with_several_models_keeps_the_one_in_use(home) -> None:
+async def test_logging_in_with_several_models_keeps_the_model_in_use(home) -> None:
     async with LoopbackEndpoint(answering(listed("a", "b"))) as endpoint:
         home.configure('model = "b"\n')
         outcome = await (await service_of(home)).endpoint.login("", None, endpoint.base_url)
@@ -119,7 +119,7 @@ async def test_a_broken_permissions_file_is_reported_once_and_stops_no_session(h
         said.append(session.notice)
         assert session.parts.rules().policy.granted == frozenset()
     await service.stop()
-    # Where there is no sandbox, a notice says so each time.
+    # Without a sandbox, a notice about that comes each time.
     assert [path.as_posix() in one for one in said] == [True, False]
 
 
@@ -169,7 +169,8 @@ async def test_a_new_session_deletes_expired_sessions(home) -> None:
         await writer.close()
         os.utime(store.spill(name).parent / "log.jsonl", (at.timestamp(), at.timestamp()))
     service = await service_of(home, scripted=True)
-    opened = [await service.sessions.get("new") for _ in range(2)]  # the second waits for a sweep
+    # opening the second session waits for the first deletion
+    opened = [await service.sessions.get("new") for _ in range(2)]
     await service.stop()
     assert set(store.ids()) == {name, *(session.id for session in opened)}
     told = "Indwell deleted 1 old session (`keep_sessions_days`): 0.0 MB, on "
@@ -192,7 +193,7 @@ async def test_a_session_that_cannot_be_opened_is_released(home) -> None:
     await review.close()
     store = SessionStore(home.state, home.workspace)
     (begun,) = store.ids()
-    _, log = store.resume(begun, now=datetime.now(UTC))  # nobody has it open
+    _, log = store.resume(begun, now=datetime.now(UTC))  # no process has the session open
     await log.close()
     assert str(caught.value) == "a setting cannot be used"
 
@@ -216,7 +217,7 @@ async def test_the_model_can_be_changed_within_a_session(home) -> None:
 
 
 async def test_a_session_that_ends_closes_its_connections_for_every_model(home) -> None:
-    """An endpoint may keep them open for hours, and each session has its own."""
+    """Each session has its own connections, and an endpoint may keep them open for hours."""
     reply = streamed(chunk({"content": "Well."}, finish="stop"))
     async with FaultEndpoint([reply, reply]) as endpoint:
         home.configure(
@@ -253,7 +254,7 @@ def test_the_documentation_contains_the_table_of_providers() -> None:
 
 
 def test_a_starting_server_loads_no_module_that_is_needed_later() -> None:
-    """Keyring, TOML writer and HTTP client cost a third of a second, and few starts need them."""
+    """Keyring, TOML writer and HTTP client take a third of a second, and few starts need them."""
     late = (
         "keyring",
         "tomlkit",

@@ -1,4 +1,4 @@
-"""An endpoint's facts about a model that no list has: window, prices, abilities."""
+"""An endpoint's facts about a model that is on no list: window, prices, abilities."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def kept_file(tmp_path, monkeypatch) -> Path:
 
 
 def deployments(*infos: dict[str, object], name: str = "house-model") -> dict[str, object]:
-    """LiteLLM's answer about deployments with one name."""
+    """Return LiteLLM's answer about deployments with one name."""
     return {"data": [{"model_name": name, "model_info": info} for info in infos]}
 
 
@@ -156,13 +156,13 @@ def test_facts_from_the_endpoint_win_over_a_guess_by_the_name() -> None:
 
 
 def gateway_at(host: str, base_url: str, model: str, **more: object) -> Settings:
-    """A model at a gateway on the network, to which the proxy at ``base_url`` leads."""
+    """Return the settings for a gateway, which is reached by the proxy at ``base_url``."""
     proxy = base_url.removesuffix("/v1")
     return Settings(model=model, base_url=f"http://{host}/v1", proxy=proxy, **more)  # type: ignore[arg-type]
 
 
 def through_proxy(models: object, more: dict[str, object] | None = None):
-    """A script for requests through a proxy, whose paths are whole addresses."""
+    """Return a script for requests through a proxy, whose paths are whole addresses."""
     script = answering(models, more=more)
 
     def answer(seen: Seen) -> Answer:
@@ -184,7 +184,7 @@ def test_a_gateway_is_asked_once_and_its_answer_is_kept_with_a_date_and_no_key(k
     assert {one.headers["authorization"] for one in gateway.seen} == {"Bearer k-1"}
     text = kept_file.read_text(encoding="utf-8")
     (kept,) = json.loads(text).values()
-    assert "once.example" not in text  # an address may hold a secret
+    assert "once.example" not in text  # an address may contain a secret
     assert kept["at"].startswith("20")
     assert kept["model"]["window"] == 200_000
     assert "k-1" not in text
@@ -202,7 +202,7 @@ def test_another_process_asks_again_only_if_the_answer_is_old(kept_file, old) ->
         there = gateway_at(f"kept-{old}.example".lower(), gateway.base_url, "m")
         ask_for_facts([there])
         assert facts_of(there).window == 77_000  # an old answer is better than no answer
-        assert len(gateway.seen) == 1  # a time in the future counts for nothing
+        assert len(gateway.seen) == 1  # a time in the future does not count
 
 
 def test_user_settings_override_endpoint_facts_without_a_request() -> None:
@@ -215,11 +215,11 @@ def test_user_settings_override_endpoint_facts_without_a_request() -> None:
         assert server.seen == []
         half = make_model(Settings(model="m", base_url=server.base_url, window=9_000))
         assert half.window == 9_000
-        assert server.seen  # for the price
+        assert server.seen  # only for the price
 
 
 def deeply_owned() -> Answer:
-    """A list that a thread, with its short stack, decodes and its caller cannot print."""
+    """Return a list so deep that a thread's short stack can decode it, but not print it."""
     depth = sys.getrecursionlimit() - 30
     owner, long = "[" * depth + "]" * depth, "x" * SMALL_B
     return raw(200, f'{{"data": [{{"id": "m", "owned_by": {owner}}}], "more": "{long}"}}')

@@ -98,7 +98,7 @@ def test_the_first_of_two_skills_with_one_name_counts_and_the_user_is_told():
     assert known.notices == ("the skill 'a' is in '/1' and in '/2'; the first is used",)
 
 
-def test_a_skill_found_twice_at_one_place_is_not_reported():
+def test_a_skill_found_twice_in_one_folder_is_not_reported_as_a_duplicate():
     assert ranked([a_skill("a"), a_skill("a")]).notices == ()
 
 
@@ -113,7 +113,7 @@ def test_a_too_long_skill_is_cut_at_a_line_with_a_pointer_to_the_rest():
     assert "read_file /skills/a/SKILL.md for the rest" in note
 
 
-def test_read_skill_reads_every_known_field():
+def test_every_field_of_a_skill_file_is_read():
     written = read_skill(
         "---\nname: deploy\ndescription: To deploy.\ntags: [ops, ci]\n"
         "disable-model-invocation: true\nallowed-tools: Bash\n---\n# Deploy\n",

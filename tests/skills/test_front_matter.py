@@ -13,7 +13,7 @@ def front(yaml: str, body: str = "Body.\n") -> str:
     return f"---\n{yaml}\n---\n{body}"
 
 
-def test_a_file_without_front_matter_is_all_body():
+def test_a_file_without_front_matter_consists_of_its_body():
     document = read_document("# Title\n\n---\n\nText.\n")
 
     assert document.values == {}

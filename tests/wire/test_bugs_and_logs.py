@@ -1,4 +1,4 @@
-"""A bug of ours is an answer without a traceback; stray output and logs never reach the wire."""
+"""A bug leads to an answer without a traceback; other output and logs never reach the wire."""
 
 from __future__ import annotations
 
@@ -59,15 +59,15 @@ async def test_the_log_of_a_bug_has_the_traceback_but_no_secret(odd) -> None:
     assert SECRET not in odd.stderr
 
 
-async def test_lsp_26_whatever_prints_in_the_server_does_not_touch_the_wire(odd) -> None:
+async def test_lsp_26_output_of_any_code_in_the_server_does_not_reach_the_wire(odd) -> None:
     os.kill(odd.pid, signal.SIGUSR1)
     words = ["stray print", "stray write", "stray descriptor", "stray child"]
     await odd.wait_until(lambda: all(word in odd.stderr for word in words))
-    # The client reads strictly: a stray byte would fail this wait.
+    # The client parses strictly, so a stray byte would fail this wait.
     await odd.heard()
 
 
-async def test_lsp_27_a_flood_of_logs_is_cut_down_and_holds_no_secret(odd) -> None:
+async def test_lsp_27_a_flood_of_logs_is_limited_and_contains_no_secret(odd) -> None:
     before = len(odd.stderr)
     os.kill(odd.pid, signal.SIGUSR2)
     await odd.wait_until(lambda: "Authorization" in odd.stderr[before:])
@@ -78,7 +78,7 @@ async def test_lsp_27_a_flood_of_logs_is_cut_down_and_holds_no_secret(odd) -> No
 
 
 async def test_lsp_27_the_contents_of_editor_messages_are_never_logged(odd) -> None:
-    """Bad messages are logged with their fault, not with the user's text."""
+    """Bad messages are logged with their fault, without the user's text."""
     before, mark = len(odd.stderr), "a-word-of-the-user"
     text = mark * 10_000
     bodies: list[object] = [
@@ -92,7 +92,7 @@ async def test_lsp_27_the_contents_of_editor_messages_are_never_logged(odd) -> N
     for body in bodies:
         odd.write(frame(body))
     await odd.heard()
-    os.kill(odd.pid, signal.SIGUSR1)  # its last word comes after all that was logged before
+    os.kill(odd.pid, signal.SIGUSR1)  # the last output comes after all earlier log lines
     await odd.wait_until(lambda: "stray child" in odd.stderr[before:])
     assert mark not in odd.stderr[before:]
     assert len(odd.stderr) - before < 10_000

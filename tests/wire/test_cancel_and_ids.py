@@ -1,4 +1,4 @@
-"""Requests in flight: cancelled, asked twice, answered out of order, left behind."""
+"""Requests in flight: cancelled, sent twice, answered out of order, left unanswered."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ async def desk(tmp_path_factory) -> AsyncIterator[tuple[RawClient, Playlist, Loo
 
 
 async def hanging(desk, id_: object) -> None:
-    """A prompt whose model has begun and says nothing more."""
+    """Send a prompt whose model has begun to answer and then sends nothing."""
     client, playlist, endpoint = desk
     playlist.play(stream(chunk({"content": "I"}), HANG), say("And on."))
     endpoint.gone.clear()
@@ -50,7 +50,9 @@ async def goes_on(desk) -> None:
 
 
 @pytest.mark.parametrize("id_", [10_001, "ten thousand and two", 2**53, ""])
-async def test_lsp_17_cancelling_what_runs_answers_once_and_stops_the_work(desk, id_) -> None:
+async def test_lsp_17_a_cancelled_running_request_is_answered_once_and_its_work_stops(
+    desk, id_
+) -> None:
     client, _, endpoint = desk
     before = len(client.answers(id_))
     await hanging(desk, id_)
@@ -64,7 +66,7 @@ async def test_lsp_17_cancelling_what_runs_answers_once_and_stops_the_work(desk,
     assert len(client.answers(id_)) == before + 1
 
 
-async def test_lsp_17_cancelling_what_does_not_run_is_ignored(desk) -> None:
+async def test_lsp_17_cancelling_a_request_that_does_not_run_is_ignored(desk) -> None:
     client, _, _ = desk
     finished = client.ask("no/such")
     await client.answer(finished)
@@ -77,7 +79,7 @@ async def test_lsp_17_cancelling_what_does_not_run_is_ignored(desk) -> None:
     assert len(client.messages) == before + 1
 
 
-async def test_lsp_18_the_id_of_a_request_in_flight_is_refused_to_a_second(desk) -> None:
+async def test_lsp_18_a_second_request_with_an_id_in_flight_is_refused(desk) -> None:
     client, _, _ = desk
     await hanging(desk, "twice")
     client.ask("no/such", id_="twice")
@@ -101,7 +103,7 @@ async def test_other_requests_are_answered_while_a_turn_runs(desk) -> None:
     await goes_on(desk)
 
 
-async def test_a_request_that_is_cancelled_in_the_same_breath_is_answered_once(desk) -> None:
+async def test_a_request_that_is_cancelled_in_the_same_write_is_answered_once(desk) -> None:
     client, playlist, _ = desk
     playlist.play(say("never wanted"), say("And on."))
     for number in range(20):
@@ -118,7 +120,7 @@ async def test_a_request_that_is_cancelled_in_the_same_breath_is_answered_once(d
     await goes_on(desk)
 
 
-async def test_shutdown_while_a_turn_runs_answers_both(tmp_path) -> None:
+async def test_a_shutdown_during_a_turn_answers_shutdown_and_prompt(tmp_path) -> None:
     home = Home(tmp_path)
     async with (
         LoopbackEndpoint([stream(chunk({"content": "I"}), HANG)]) as endpoint,
@@ -143,7 +145,7 @@ SETTINGS = {
 
 
 async def test_lsp_24_an_editor_that_sends_no_settings_gets_the_defaults(tmp_path) -> None:
-    """All at once: the one that is never answered takes five seconds."""
+    """All cases run at once, because the unanswered request takes five seconds."""
 
     async def one(name: str, reply: object) -> tuple[str, int]:
         (tmp_path / name).mkdir()

@@ -1,4 +1,4 @@
-"""What the server sends of its own messages has all fields, also those that have their default."""
+"""The server's own messages have all fields, even fields with their default value."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from indwell.lsp.messages.methods import AskParams
 from indwell.lsp.wire.conversion import unstructure
 
 
-def test_no_field_is_left_out() -> None:
+def test_no_field_of_a_message_is_left_out() -> None:
     sent = unstructure(AskParams("which"))
     assert sent == {
         "prompt": "which",

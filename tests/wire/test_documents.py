@@ -1,4 +1,4 @@
-"""Document changes in a flood, out of order, out of range: the text stays the editor's."""
+"""Floods of document changes, out of order or out of range, keep the editor's text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 class Desk:
-    """A server whose model does nothing but read a file, so that a test sees the server's text."""
+    """A server whose model only reads a file, so that a test sees the server's text."""
 
     def __init__(self, client: RawClient, playlist: Playlist, endpoint: LoopbackEndpoint) -> None:
         self.client = client
@@ -28,7 +28,7 @@ class Desk:
         self.endpoint = endpoint
 
     async def text(self, name: str) -> list[str]:
-        """The lines of an open document, as the model is shown them."""
+        """Return the lines of an open document as the model receives them."""
         call = ("read_file", json.dumps({"path": name}))
         self.playlist.play(say(calls=[call]), say("Read."))
         answer = await self.client.prompt("read")
@@ -60,13 +60,13 @@ def replace(start: tuple[int, int], end: tuple[int, int], text: str) -> dict[str
 
 
 class Oracle:
-    """A document as the simplest thing that works: lines without their ends, ASCII only."""
+    """A document as lines without line ends, in ASCII, for comparison."""
 
     def __init__(self, text: str) -> None:
         self.lines = text.split("\n")
 
     def edit(self, random: Random) -> dict[str, Any]:
-        """Change something at random; gives the change as LSP tells it."""
+        """Make a random change; return the change in the form of LSP."""
         first = random.randrange(len(self.lines))
         last = min(first + random.choice((0, 0, 0, 1)), len(self.lines) - 1)
         start = random.randint(0, len(self.lines[first]))
@@ -78,7 +78,7 @@ class Oracle:
 
 
 @posix_only("slow")
-async def test_lsp_22_ten_thousand_changes_in_a_burst_leave_the_text_of_the_oracle(desk) -> None:
+async def test_lsp_22_ten_thousand_changes_in_a_burst_lead_to_the_text_of_the_oracle(desk) -> None:
     client, random = desk.client, Random(22)
     text = "".join(f"line {number:03} of the file, some words\n" for number in range(180))
     assert 5_500 < len(text) < 6_500
@@ -115,7 +115,7 @@ async def test_a_range_past_the_end_means_the_end(desk) -> None:
     assert await desk.text("end.py") == ["one?", "two!"]
 
 
-async def test_changes_of_what_is_not_open_are_ignored(desk) -> None:
+async def test_changes_of_closed_documents_are_ignored(desk) -> None:
     client = desk.client
     for uri in ("file:///nowhere", "untitled:x", "", "%", "file://[", "git:/a?b#c"):
         client.notify("textDocument/didChange", change(uri, 1, {"text": "x"}))
@@ -124,7 +124,7 @@ async def test_changes_of_what_is_not_open_are_ignored(desk) -> None:
     assert await desk.text("shop.py") != []
 
 
-async def test_negative_places_mean_the_start(desk) -> None:
+async def test_negative_positions_mean_the_start_of_the_document(desk) -> None:
     client = desk.client
     (client.home.workspace / "minus.py").write_bytes(b"")
     uri = client.open_shop("one\n", name="minus.py")
@@ -132,7 +132,7 @@ async def test_negative_places_mean_the_start(desk) -> None:
     assert await desk.text("minus.py") == ["!one"]
 
 
-async def test_opened_a_thousand_times_and_closed_once_is_closed(desk) -> None:
+async def test_a_document_opened_a_thousand_times_and_closed_once_is_closed(desk) -> None:
     client = desk.client
     (client.home.workspace / "again.py").write_bytes(b"on disk\n")
     for number in range(1_000):

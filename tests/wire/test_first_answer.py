@@ -1,7 +1,7 @@
-"""The first answers to an editor need no lsprotocol: its import takes longer than the rest.
+"""The first answers to an editor need no lsprotocol, whose import would take too long.
 
-The server of these tests cannot import lsprotocol, pygls' converter, cattrs or attrs at all, nor
-what reads YAML, writes TOML, prints to a terminal or asks a model.
+The server of these tests cannot import lsprotocol, pygls' converter, cattrs or attrs, nor libraries
+for YAML, TOML, terminals and models.
 """
 
 from __future__ import annotations

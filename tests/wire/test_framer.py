@@ -1,4 +1,4 @@
-"""The framer alone: whatever the pieces that bytes come in, the same frames or refusal."""
+"""The framer alone gives the same frames or refusal for any pieces of bytes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NOISE = st.one_of(
 
 @st.composite
 def frames(draw: st.DrawFn) -> tuple[bytes, bytes]:
-    """A body, and a frame that holds it, as anybody might write it."""
+    """Draw a body, and a frame around it in any valid form."""
     body, end = draw(st.binary(max_size=60)), draw(LINE_ENDS)
     length = draw(NAMES) + b":" + draw(BLANKS) + b"%d" % len(body) + draw(BLANKS)
     lines = [line for line in (draw(OTHER), length, draw(OTHER)) if line]
@@ -36,7 +36,7 @@ def frames(draw: st.DrawFn) -> tuple[bytes, bytes]:
 
 
 def read(pieces: list[bytes]) -> tuple[list[bytes], str]:
-    """All bodies, and why it ended if it did."""
+    """Return all bodies, and the reason for the end, if any."""
     framer = Framer()
     return [body for piece in pieces for body in framer.feed(piece)], framer.broken
 
@@ -85,14 +85,14 @@ def test_a_header_has_a_size_limit_in_one_piece_and_byte_by_byte() -> None:
         assert read(pieces)[1]
 
 
-def test_no_memory_is_reserved_for_a_body_before_its_bytes_arrive() -> None:
-    """A header alone costs nothing, however much it promises."""
+def test_no_memory_is_reserved_before_the_bytes_of_a_body_arrive() -> None:
+    """A header alone needs no memory, whatever length it announces."""
     framer = Framer(max_body=1 << 40)
     assert framer.feed(b"Content-Length: 99999999999\r\n\r\n") == []
     assert framer.awaits_body
 
 
-def test_the_cap_is_on_the_byte() -> None:
+def test_the_size_limit_of_a_body_is_exact_to_the_byte() -> None:
     assert Framer(max_body=3).feed(b"Content-Length: 3\r\n\r\nabc") == [b"abc"]
     framer = Framer(max_body=3)
     assert framer.feed(b"Content-Length: 4\r\n\r\n") == []
@@ -128,7 +128,7 @@ def test_lsp_03_a_too_large_content_length_is_detected_when_the_stream_stalls(
 
 
 def test_a_large_body_in_small_pieces_takes_time_in_proportion() -> None:
-    """16 MB in 4 KB pieces: 4,096 feeds; a copy of the rest with each would be 32 GB."""
+    """16 MB in 4 KB pieces are 4,096 calls; copying the rest in each would be 32 GB."""
     framer, piece = Framer(), b"x" * 4096
     framer.feed(b"Content-Length: %d\r\n\r\n" % (4096 * 4096))
     done = [body for _ in range(4096) for body in framer.feed(piece)]
@@ -136,6 +136,6 @@ def test_a_large_body_in_small_pieces_takes_time_in_proportion() -> None:
 
 
 def test_ten_thousand_small_frames_in_one_piece_take_time_in_proportion() -> None:
-    """2 MB at once; taking each from the front of what is left would be 10 GB of copies."""
+    """2 MB at once; removing each frame from the front would be 10 GB of copies."""
     body = b"y" * 200
     assert Framer().feed(framed(body) * 10_000) == [body] * 10_000

@@ -1,4 +1,4 @@
-"""What stands around a message: oddities are read, what cannot be trusted ends the server."""
+"""Around a message, oddities are accepted, and a broken stream ends the server."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ async def test_lsp_04_frames_of_other_writers_are_read(shared, data) -> None:
     assert len(shared.answers("odd")) == before + 1
 
 
-async def test_a_frame_may_come_byte_by_byte(shared) -> None:
+async def test_a_frame_may_arrive_byte_by_byte(shared) -> None:
     before = len(shared.answers("odd"))
     for byte in READABLE["a type behind"]:
         shared.write(bytes([byte]))
@@ -86,7 +86,7 @@ async def test_a_frame_may_come_byte_by_byte(shared) -> None:
     await shared.wait_until(lambda: len(shared.answers("odd")) == before + 1)
 
 
-async def test_many_frames_may_come_at_once(shared) -> None:
+async def test_many_frames_may_arrive_at_once(shared) -> None:
     before = len(shared.answers("odd"))
     shared.write(READABLE["as everybody writes it"] * 500)
     await shared.wait_until(lambda: len(shared.answers("odd")) == before + 500)
@@ -106,7 +106,7 @@ LIVE = (
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def victims(tmp_path_factory) -> AsyncIterator[dict[str, RawClient]]:
-    """A server for each fault, all ready before the first is hurt: so the second is theirs."""
+    """One server for each fault; all start before the first fault is sent."""
     async with AsyncExitStack() as stack:
         clients = [
             stack.enter_async_context(raw_client(Home(tmp_path_factory.mktemp("victim"))))
@@ -118,7 +118,7 @@ async def victims(tmp_path_factory) -> AsyncIterator[dict[str, RawClient]]:
 
 
 @pytest.mark.parametrize("name", LIVE)
-async def test_lsp_03_and_06_a_stream_that_cannot_be_trusted_ends_the_server(victims, name) -> None:
+async def test_lsp_03_and_06_a_broken_stream_ends_the_server(victims, name) -> None:
     client = victims[name]
     n_lines = len(client.stderr.splitlines())
     client.write(BROKEN[name])
@@ -151,8 +151,8 @@ async def test_lsp_03_a_broken_stream_before_initialize_ends_the_server(tmp_path
 
 
 @posix_only("kernel")
-async def test_a_body_under_the_cap_is_taken_and_let_go(shared) -> None:
-    """32 MB in one message: answered, and the memory does not stay."""
+async def test_a_body_below_the_size_limit_is_accepted_and_its_memory_released(shared) -> None:
+    """A message of 32 MB is answered, and its memory is released."""
     before = shared.facts.rss_b
     params = {"x": "y" * (32 << 20)}
     answer = await shared.request("no/such", params)

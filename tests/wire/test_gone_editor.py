@@ -1,4 +1,4 @@
-"""The editor is gone, or does not read: the server leaves, and holds little until then."""
+"""If the editor is gone or does not read, the server ends, and uses little memory until then."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ N_PIECES = 60_000
 
 @asynccontextmanager
 async def serving(home: Home, script: object) -> AsyncIterator[tuple[RawClient, LoopbackEndpoint]]:
-    """A raw client whose server speaks to a loopback endpoint."""
+    """A raw client whose server uses a loopback endpoint."""
     async with (
         LoopbackEndpoint(script) as endpoint,
         raw_client(
@@ -36,7 +36,7 @@ async def serving(home: Home, script: object) -> AsyncIterator[tuple[RawClient, 
 
 
 def another_process(*command: str) -> subprocess.Popen[bytes]:
-    """One that is not ours; it does not hold our pipes."""
+    """Start a process that is not a child of the server and holds no pipe of the test."""
     return subprocess.Popen(command, stdin=subprocess.DEVNULL, close_fds=True)
 
 
@@ -52,7 +52,9 @@ async def test_lsp_13_no_process_of_a_turn_is_left_when_the_editor_hangs_up(tmp_
     assert home.endings() == [("interrupted", "")]
 
 
-async def test_lsp_14_the_editor_is_dead_though_somebody_holds_the_pipe(tmp_path) -> None:
+async def test_lsp_14_the_server_ends_with_its_editor_even_if_a_process_holds_the_pipe(
+    tmp_path,
+) -> None:
     home = Home(tmp_path)
     editor = another_process("sleep", "600")
     async with raw_client(home, hello=False) as client:
@@ -65,8 +67,8 @@ async def test_lsp_14_the_editor_is_dead_though_somebody_holds_the_pipe(tmp_path
     assert [ending for ending, _ in home.endings()] == ["done"]
 
 
-async def test_a_process_that_cannot_be_seen_is_not_taken_for_dead(tmp_path) -> None:
-    """As an editor outside of the container that the server runs in."""
+async def test_an_editor_process_that_cannot_be_seen_counts_as_alive(tmp_path) -> None:
+    """The editor is outside of the container in which the server runs."""
     elsewhere = another_process("true")
     elsewhere.wait()
     async with raw_client(Home(tmp_path), hello=False) as client:
@@ -86,8 +88,8 @@ async def test_lsp_15_the_server_ends_when_its_output_is_closed(tmp_path) -> Non
 
 
 def big_stream() -> Answer:
-    """60,000 pieces, about 10 MB as events; then a call, so that a request tells all was taken."""
-    # Words that repeat themselves sooner would be cut off.
+    """An answer of 60,000 pieces, 10 MB as events; its call shows that all was received."""
+    # Words that repeat sooner would be cut off.
     piece = b"".join(sse(chunk({"content": f"{number:09} "})) for number in range(200))
     call = {"index": 0, "id": "id_0", "type": "function"}
     call["function"] = {"name": READ[0], "arguments": READ[1]}
@@ -96,14 +98,16 @@ def big_stream() -> Answer:
 
 
 async def all_was_taken(endpoint: LoopbackEndpoint, n_requests: int) -> None:
-    """Wait until the endpoint has got so many requests."""
+    """Wait until the endpoint has received so many requests."""
     async with asyncio.timeout(60):
         while len(endpoint.seen) < n_requests:
             endpoint.arrived.clear()
             await endpoint.arrived.wait()
 
 
-async def test_lsp_15_a_client_that_does_not_read_costs_little_memory_and_no_time(tmp_path) -> None:
+async def test_lsp_15_a_client_that_does_not_read_costs_little_memory_and_no_processor_time(
+    tmp_path,
+) -> None:
     home = Home(tmp_path)
     home.configure("window = 10_000_000\n")
     script = [say("All that is heavy is imported now."), big_stream(), say("Done.")]
@@ -117,10 +121,10 @@ async def test_lsp_15_a_client_that_does_not_read_costs_little_memory_and_no_tim
         asked = client.ask("indwell/prompt", {"text": "stream"})
         await all_was_taken(endpoint, 3)
         blocked = client.facts.cpu_s
-        await asyncio.sleep(1.0)  # not a wait: the window in which a busy loop would show
+        await asyncio.sleep(1.0)  # not a wait, but the period in which a busy loop would show
         assert client.facts.cpu_s - blocked < 0.3
         assert client.facts.peak_b - before.rss_b < 64 * MEGABYTE
-        # It reads again: the wire is whole, the turn has its end and the request its answer.
+        # The client reads again: the wire is intact, and the turn and the request have ended.
         n_before = len(client.messages)
         client.resume_reading()
         assert (await client.answer(asked))["result"]["ending"] == "done"
@@ -132,7 +136,7 @@ async def test_lsp_15_a_client_that_does_not_read_costs_little_memory_and_no_tim
         assert await client.say_goodbye() == 0
 
 
-async def test_lsp_16_a_reply_of_ten_megabytes_to_a_deaf_client_is_cut_and_costs_little(
+async def test_lsp_16_a_reply_of_ten_megabytes_to_a_client_that_does_not_read_is_limited(
     tmp_path,
 ) -> None:
     home = Home(tmp_path)
@@ -172,21 +176,21 @@ async def test_lsp_16_a_slow_editor_does_not_block_a_command_with_ten_megabytes_
         client.ask("indwell/prompt", {"text": "print"})
         await client.wait_until(lambda: "toolStarted" in kinds(client))
         client.stop_reading()
-        before = client.facts  # by now all modules that a turn needs are loaded
+        before = client.facts  # all modules that a turn needs are loaded now
         taken = asyncio.create_task(all_was_taken(endpoint, 2))
         n_bytes = 0
         while not taken.done() or n_bytes < 2:
             n_bytes += client.read_some(1)
-            await asyncio.sleep(1.0)  # the pace that the case asks for
+            await asyncio.sleep(1.0)  # the pace in the test case
         await taken
         assert client.facts.peak_b - before.rss_b < 64 * MEGABYTE
-        # It never reads again, and still it can hang up.
+        # The client never reads again, but can still disconnect.
         client.close_stdin()
         await client.ended(timeout_s=LEAVES_S)
     assert len(home.endings()) == 1
 
 
-async def test_hanging_up_does_not_wait_for_a_silent_model(tmp_path) -> None:
+async def test_the_server_ends_at_a_disconnect_while_a_model_is_silent(tmp_path) -> None:
     home = Home(tmp_path)
     async with serving(home, [stream(chunk({"content": "I"}), HANG)]) as (client, endpoint):
         client.ask("indwell/prompt", {"text": "hang"})

@@ -1,4 +1,4 @@
-"""What ``initialize`` answers without the protocol's libraries is what is registered."""
+"""The answer to ``initialize`` without the protocol's libraries names all registered methods."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ from indwell.lsp.wire.handshake import ClientIdentity, Opening
 
 BESIDE = Path(__file__).parents[3] / "shared" / "data"
 SHARED = Path(os.environ.get("INDWELL_SHARED", BESIDE))
-PROFILES = sorted((SHARED / "client-capabilities").glob("*.json"))  # none: the test is skipped
+# without profiles, the test is skipped
+PROFILES = sorted((SHARED / "client-capabilities").glob("*.json"))
 
 
 def opening_with(params: object, id_: object = 1) -> tuple[Opening, dict]:
@@ -61,7 +62,7 @@ def test_every_recorded_editor_gets_a_valid_initialize_answer_in_a_supported_enc
         (None, "utf-16"),
     ],
 )
-def test_the_first_encoding_that_both_speak_is_taken(general, encoding) -> None:
+def test_the_first_encoding_that_editor_and_server_support_is_used(general, encoding) -> None:
     opening, _ = opening_with({"capabilities": {"general": general}})
     assert opening.opened.encoding == encoding
 
@@ -104,7 +105,7 @@ def test_wrong_params_name_the_field_and_the_editor_may_try_again(params, field)
     assert (opening.opened, opening.leave) == (None, None)
 
 
-def test_messages_behind_initialize_wait_for_the_open_line() -> None:
+def test_messages_after_initialize_wait_for_the_open_connection() -> None:
     opening = Opening(Framer())
     first = b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"capabilities":{}}}'
     second = b'{"jsonrpc":"2.0","method":"initialized","params":{}}'

@@ -1,4 +1,4 @@
-"""What an attacker found on the wire, each once."""
+"""Attacks that were once found on the wire, one test each."""
 
 from __future__ import annotations
 
@@ -52,7 +52,8 @@ async def test_a_large_answer_to_a_reading_editor_does_not_end_the_connection() 
     lost: list[str] = []
     outgoing = Outgoing(writing, lost.append)
     for _ in range(3):
-        outgoing.send(b"x" * (LIMIT_B // 2 + 1))  # more than the limit, in one tick
+        # more than the limit, in one tick of the event loop
+        outgoing.send(b"x" * (LIMIT_B // 2 + 1))
     assert lost == []
     received = 0
     while received < 3 * (LIMIT_B // 2):
@@ -63,11 +64,11 @@ async def test_a_large_answer_to_a_reading_editor_does_not_end_the_connection() 
     assert lost == []
 
 
-async def test_an_editor_that_takes_nothing_for_long_is_given_up() -> None:
+async def test_an_editor_that_reads_nothing_for_long_is_disconnected() -> None:
     reading, writing = pipe()
     lost: list[str] = []
     outgoing = Outgoing(writing, lost.append)
-    outgoing.send(b"x" * (LIMIT_B + 1_000_000))  # the pipe takes a little of it
+    outgoing.send(b"x" * (LIMIT_B + 1_000_000))  # the pipe accepts a part of this
     outgoing.send(b"y")
     assert lost == []
     outgoing._taken_at -= GONE_S + 1
@@ -77,7 +78,7 @@ async def test_an_editor_that_takes_nothing_for_long_is_given_up() -> None:
     os.close(writing)
 
 
-async def test_memory_ends_somewhere_however_much_is_sent() -> None:
+async def test_the_memory_for_unsent_messages_is_limited() -> None:
     reading, writing = pipe()
     lost: list[str] = []
     outgoing = Outgoing(writing, lost.append)
@@ -89,18 +90,18 @@ async def test_memory_ends_somewhere_however_much_is_sent() -> None:
     os.close(writing)
 
 
-def test_half_of_a_character_goes_out_escaped() -> None:
+def test_half_of_a_character_is_sent_escaped() -> None:
     assert json.loads(encoded({"text": "\ud800 hi"})) == {"text": "\ud800 hi"}
 
 
 @pytest.mark.parametrize("process_id", [2**31, 2**63, 2**70])
-async def test_a_process_number_that_no_process_has_is_not_watched(process_id) -> None:
+async def test_an_impossible_process_id_is_not_watched(process_id) -> None:
     async with parent_watch(process_id) as gone:
         assert not gone.is_set()
 
 
 @pytest.mark.parametrize("uri", ["file:///a%00b", "file:///a\x00b", "file:///\ud800"])
-def test_a_name_that_no_file_can_have_is_not_a_path(uri) -> None:
+def test_an_impossible_file_name_is_not_a_path(uri) -> None:
     assert path_of(uri) is None
 
 
@@ -137,7 +138,7 @@ def test_a_server_without_stdin_prints_one_sentence_and_no_traceback() -> None:
     assert ended.stderr.count("\n") == 1
 
 
-def test_many_silent_connections_keep_no_editor_out() -> None:
+def test_many_silent_connections_do_not_block_an_editor() -> None:
     with listening("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]
         opened: list[object] = []
@@ -177,7 +178,7 @@ def test_a_second_editor_with_the_token_is_refused() -> None:
             editor.sendall(hello(TOKEN))
             editor.settimeout(10)
         accept_editor(listener, TOKEN)
-    # Refused, or hung up on with the port: it never waits for ever behind a "hello".
+    # The second editor is refused or disconnected, and never waits for ever after its "hello".
     assert sorted(map(is_greeted, editors)) == [False, True]
     for editor in editors:
         editor.close()

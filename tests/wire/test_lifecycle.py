@@ -1,4 +1,4 @@
-"""The life of a server: before hello, after goodbye, and what it leaves as its exit code."""
+"""The life of a server: before initialize, after shutdown, and the exit code."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def fresh(tmp_path) -> AsyncIterator[RawClient]:
 
 @pytest_asyncio.fixture
 async def process(tmp_path) -> AsyncIterator[RawClient]:
-    """A process that began with its own interpreter; all others of this file are forked."""
+    """A process with its own interpreter; all other servers of this file are forked."""
     async with raw_client(Home(tmp_path), command=SCRIPTED, hello=False) as client:
         yield client
 
@@ -36,11 +36,11 @@ async def code_of(client: RawClient, method: str, params: object = None) -> int 
     return error_of(await client.request(method, params))[1]
 
 
-async def test_lsp_08_before_initialize_nothing_is_served(fresh) -> None:
+async def test_lsp_08_before_initialize_no_request_is_served(fresh) -> None:
     early = ["textDocument/codeAction", "workspace/executeCommand", "indwell/prompt", "no/such"]
     early += ["shutdown"]
     assert [await code_of(fresh, one) for one in early] == [NOT_INITIALIZED] * 5
-    # A notification is dropped: the document that it opened is not there.
+    # The notification is dropped, so the document is not open.
     uri = fresh.open_shop()
     await fresh.initialize()
     action = {**CODE_ACTION, "textDocument": {"uri": uri}}
@@ -48,7 +48,7 @@ async def test_lsp_08_before_initialize_nothing_is_served(fresh) -> None:
     assert await fresh.say_goodbye() == 0
 
 
-async def test_lsp_08_exit_is_honoured_before_initialize(fresh) -> None:
+async def test_lsp_08_exit_before_initialize_ends_the_server(fresh) -> None:
     fresh.notify("exit")
     assert await fresh.ended() == 1
     assert fresh.messages == []
@@ -63,7 +63,7 @@ async def test_lsp_09_a_second_initialize_is_refused_without_effect(fresh) -> No
     assert await fresh.say_goodbye() == 0
 
 
-async def test_two_hellos_in_one_breath_are_one_yes_and_one_no(fresh) -> None:
+async def test_of_two_initialize_requests_in_one_write_the_second_is_refused(fresh) -> None:
     ids = [fresh.ask("initialize", fresh.hello()) for _ in range(2)]
     assert [error_of(await fresh.answer(id_))[1] for id_ in ids] == [None, INVALID]
 
@@ -80,19 +80,19 @@ async def test_lsp_10_after_shutdown_everything_but_exit_is_refused(fresh) -> No
     assert (await fresh.request("shutdown"))["result"] is None
     late = ["textDocument/codeAction", "no/such", "shutdown", "initialize", "indwell/prompt"]
     assert [await code_of(fresh, one) for one in late] == [INVALID] * 5
-    fresh.open_shop()  # dropped
+    fresh.open_shop()  # this notification is dropped
     fresh.notify("exit")
     assert await fresh.ended() == 0
 
 
-async def test_exit_without_shutdown_says_that_something_was_wrong(fresh) -> None:
+async def test_exit_without_shutdown_leads_to_an_exit_code_of_one(fresh) -> None:
     await fresh.initialize()
     fresh.notify("exit")
     assert await fresh.ended() == 1
 
 
-async def test_all_of_a_life_in_one_write(process) -> None:
-    """A script that pipes a whole session in, and reads afterwards."""
+async def test_a_whole_session_in_one_write_is_answered(process) -> None:
+    """A script pipes a whole session in, and reads the answers later."""
     hello = process.ask("initialize", process.hello())
     process.notify("initialized", {})
     uri = process.open_shop()
@@ -106,7 +106,7 @@ async def test_all_of_a_life_in_one_write(process) -> None:
 
 
 async def test_hanging_up_after_the_last_message_does_not_lose_the_answers(process) -> None:
-    """As ``indwell serve < session``: the end of the input comes right behind it."""
+    """As in ``indwell serve < session``, where the input ends right after the session."""
     hello = process.ask("initialize", process.hello())
     probe = process.ask("no/such")
     goodbye = process.ask("shutdown")

@@ -1,4 +1,4 @@
-"""Messages that are well framed and otherwise wrong: each has its answer, and the server lives."""
+"""Messages with valid frames and other faults each get an answer, and the server continues."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DOCUMENT = {"uri": "untitled:nothing"}
 
 
 async def answered(client: RawClient, *bodies: object) -> list[tuple[object, int | None]]:
-    """Send bodies; the ids and error codes of all that is answered before the next request is."""
+    """Send bodies; return the ids and error codes of the answers before the next request's."""
     before = len(client.messages)
     for body in bodies:
         client.write(frame(body))
@@ -137,7 +137,7 @@ async def test_bad_params_of_a_notification_change_nothing_and_are_not_answered(
 
 
 async def test_invalid_utf_8_in_params_does_not_change_how_the_envelope_is_read(shared) -> None:
-    """The envelope is read first, and says whose fault it is; the params are read by who knows."""
+    """The envelope is parsed first, and names the faulty request; the handler parses the params."""
     told = b'{"jsonrpc":"2.0","method":"%b","params":{"id":"\xff","textDocument":{"uri":"\xed"}}}'
     methods = [b"$/cancelRequest", b"textDocument/didOpen", b"textDocument/didChange"]
     methods += [b"textDocument/didClose", b"indwell/didFocus", b"no/such"]
@@ -165,15 +165,15 @@ async def test_lsp_12_unknown_requests_are_refused_and_unknown_notifications_ign
 @pytest.mark.parametrize(
     "id_", ["", "a", "ünï 🐍", "x" * 10_000, 0, -1, 2**31, 2**53, 2**63, -(2**63)]
 )
-async def test_lsp_18_any_string_and_any_whole_number_is_an_id(shared, id_) -> None:
+async def test_lsp_18_any_string_and_any_whole_number_is_a_valid_id(shared, id_) -> None:
     assert await answered(shared, request(id_)) == [(id_, NOT_FOUND)]
 
 
-async def test_an_id_may_be_used_again_when_its_request_has_been_answered(shared) -> None:
+async def test_an_id_may_be_used_again_after_its_request_was_answered(shared) -> None:
     assert await answered(shared, request(1), request(1)) == [(1, NOT_FOUND)] * 2
 
 
-async def test_the_number_one_and_the_string_one_are_two_ids(shared) -> None:
+async def test_the_number_one_and_the_string_one_are_different_ids(shared) -> None:
     assert await answered(shared, request(1), request("1")) == [(1, NOT_FOUND), ("1", NOT_FOUND)]
 
 
@@ -197,7 +197,7 @@ async def test_lsp_23_a_batch_is_refused_once(shared, batch) -> None:
     assert await answered(shared, batch) == [(None, INVALID)]
 
 
-async def test_the_envelopes_names_inside_of_arguments_are_data(shared) -> None:
+async def test_names_of_envelope_fields_inside_arguments_are_data(shared) -> None:
     inner = {"jsonrpc": "1.0", "id": [1], "method": 5, "error": {"code": 1}, "result": None}
     arguments = [{"text": "", "range": None, **inner}]
     params = {"command": "indwell.noSuch", "arguments": arguments, **inner}
@@ -209,7 +209,7 @@ async def test_the_envelopes_names_inside_of_arguments_are_data(shared) -> None:
     assert await answered(shared, request(2, "no/such", params=params)) == [(2, NOT_FOUND)]
 
 
-async def test_a_key_that_comes_twice_does_no_harm(shared) -> None:
+async def test_a_repeated_key_in_a_message_is_harmless(shared) -> None:
     body = b'{"jsonrpc":"2.0","id":1,"id":2,"method":"a","method":"no/such"}'
     ((id_, code),) = await answered(shared, body)
     assert (id_ in {1, 2}, code in {NOT_FOUND, INVALID}) == (True, True)

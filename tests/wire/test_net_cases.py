@@ -1,4 +1,4 @@
-"""NET-01, NET-02, SEC-04: who can speak to the server, and what it says of itself."""
+"""NET-01, NET-02, SEC-04: who can talk to the server, and what the server reveals."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LISTENING = "0A"
 
 
 def listening(pid: int) -> list[str]:
-    """Where a process listens, as the kernel writes it: hexadecimal addresses with ports."""
+    """Return a process's listening addresses in the kernel's hexadecimal form, with ports."""
     links = (one.readlink() for one in Path(f"/proc/{pid}/fd").iterdir())
     sockets = {found[1] for one in links if (found := re.match(r"socket:\[(\d+)\]", str(one)))}
     lines = [
@@ -94,7 +94,7 @@ def hello(guess: object) -> bytes:
 
 
 def from_a_page(guess: object) -> list[bytes]:
-    """What a web page can make a browser send: its body may well look like our protocol."""
+    """Return requests that a web page can make a browser send, even with LSP bodies."""
     length, _, body = hello(guess).partition(b"\r\n\r\n")
     framed = hello(guess)
     post = b"POST / HTTP/1.1\r\nHost: %s\r\nOrigin: https://attacker.example\r\n"
@@ -124,7 +124,7 @@ async def test_net_02_no_request_of_a_web_page_reaches_a_handler(tmp_path) -> No
             assert b"Access-Control" not in answer
             assert not answer.startswith(b"HTTP/")
         reader, writer = await asyncio.open_connection("127.0.0.1", one.port)
-        writer.write(hello({"token": one.token}))  # none of them kept the editor out
+        writer.write(hello({"token": one.token}))  # no request kept the editor out
         assert b"Content-Length" in await asyncio.wait_for(reader.readline(), 60)
         await reader.readline()
         assert b"serverInfo" in await asyncio.wait_for(reader.read(65_536), 60)

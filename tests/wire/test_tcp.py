@@ -23,14 +23,14 @@ TOKEN = "0123456789abcdef-made-up"  # noqa: S105 - made up
         ("127.9.9.9:1", ("127.9.9.9", 1)),
     ],
 )
-def test_an_address_of_this_machine_is_taken(text, address) -> None:
+def test_an_address_of_this_machine_is_accepted(text, address) -> None:
     assert address_of(text) == address
 
 
 @pytest.mark.parametrize(
     "text", ["0.0.0.0:80", "[::]:80", "192.168.1.2:80", "example.org:80", "127.0.0.1", ":80", "a:b"]
 )
-def test_no_other_address_is_taken(text) -> None:
+def test_an_address_of_another_machine_is_refused(text) -> None:
     with pytest.raises(WrongAddress):
         address_of(text)
 
@@ -42,7 +42,7 @@ def test_a_short_token_is_refused() -> None:
 
 
 class Served:
-    """A server that listens, and where."""
+    """A listening server, and its address."""
 
     def __init__(self, process: asyncio.subprocess.Process, port: int, token: str) -> None:
         self.process = process
@@ -52,7 +52,7 @@ class Served:
 
 @pytest.fixture
 async def served(tmp_path, request):
-    # A program for Windows needs many of them to start.
+    # On Windows, a program needs many variables to start.
     names = os.environ if sys.platform == "win32" else ("PATH", "PYTHONPATH")
     environment = {
         **{name: os.environ[name] for name in names if name in os.environ},
@@ -122,7 +122,8 @@ async def test_a_wrong_token_ends_the_connection_and_the_right_one_still_works(s
     reader, writer = await said_to(served.port, hello(TOKEN))
     assert "result" in await heard(reader)
     writer.close()
-    assert await asyncio.wait_for(served.process.wait(), PATIENCE_S) == 1  # hung up without goodbye
+    # the client disconnected without shutdown
+    assert await asyncio.wait_for(served.process.wait(), PATIENCE_S) == 1
 
 
 async def test_a_web_page_gets_no_answer_and_does_not_block_the_editor(served) -> None:

@@ -1,4 +1,4 @@
-"""What the user has typed is answered or kept: half characters, huge texts, a sudden end."""
+"""The user's words are answered or kept: half characters, huge texts, a sudden end."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ EVIL = "bash\x1b]0;evil\x07\u202eabc\x9b\r\n\u2028"
 async def playing(
     home: Home, *, extensions: tuple[str, ...] = ("events",)
 ) -> AsyncIterator[tuple[RawClient, Playlist]]:
-    """A raw client whose server speaks to an endpoint that plays what it is given."""
+    """A raw client whose server uses an endpoint that plays a script."""
     playlist = Playlist()
     async with (
         LoopbackEndpoint(playlist) as endpoint,
@@ -37,7 +37,7 @@ async def playing(
 
 
 async def asked_of(playlist: Playlist) -> None:
-    """Wait until the model is asked."""
+    """Wait until the model receives a request."""
     async with asyncio.timeout(PATIENCE_S):
         await playlist.asked.wait()
 
@@ -63,7 +63,7 @@ def shut_down(client: RawClient) -> None:
 async def test_a_prompt_that_waits_for_its_session_is_kept_when_the_server_ends(
     tmp_path, end
 ) -> None:
-    """The user is being asked for a model; one more prompt waits behind it."""
+    """The user is being asked for a model, and another prompt waits."""
     home = Home(tmp_path)
     async with raw_client(home, command=HATCHED, hello=False) as client:
         await client.initialize(extensions=())
@@ -78,7 +78,9 @@ async def test_a_prompt_that_waits_for_its_session_is_kept_when_the_server_ends(
     assert drafts(home) == ["PRECIOUS words\n\n---\n\n\ufffd and more\n"]
 
 
-async def test_while_a_model_is_being_chosen_words_for_a_turn_are_refused_at_once(tmp_path) -> None:
+async def test_while_the_user_chooses_a_model_words_for_a_turn_are_refused_at_once(
+    tmp_path,
+) -> None:
     async with raw_client(Home(tmp_path), command=HATCHED, hello=False) as client:
         await client.initialize(extensions=())
         client.replies["window/showMessageRequest"] = SILENCE
@@ -97,7 +99,7 @@ async def test_while_a_model_is_being_chosen_words_for_a_turn_are_refused_at_onc
 
 
 async def test_prompts_received_just_before_a_disconnect_are_kept(tmp_path) -> None:
-    """In the drafts, or in the log of a session that was opened in time."""
+    """The prompts are in the drafts, or in the log of a session that was opened in time."""
     home = Home(tmp_path)
     async with playing(home) as (client, playlist):
         playlist.play(stream(HANG))
@@ -136,7 +138,7 @@ async def test_half_a_character_in_a_prompt_breaks_no_turn_and_no_queue(tmp_path
 
 
 @pytest.mark.parametrize("method", ["indwell/prompt", "indwell/steer"])
-async def test_huge_words_are_refused_in_a_sentence_and_given_back(tmp_path, method) -> None:
+async def test_huge_words_are_refused_in_a_sentence_and_returned(tmp_path, method) -> None:
     async with playing(Home(tmp_path)) as (client, playlist):
         playlist.play(stream(HANG))
         running = client.ask("indwell/prompt", {"text": "first"})
@@ -155,7 +157,7 @@ async def test_huge_words_are_refused_in_a_sentence_and_given_back(tmp_path, met
 
 
 async def test_words_that_would_fill_the_wire_are_not_sent_back(tmp_path) -> None:
-    """34 MB in an error would be over what may wait for an editor: it would be hung up on."""
+    """34 MB in an error would exceed the limit of waiting bytes and end the connection."""
     async with playing(Home(tmp_path)) as (client, _):
         refused = await client.request("indwell/prompt", {"text": "word " * 7_000_000})
         assert list(refused["error"]) == ["code", "message"]
@@ -163,7 +165,7 @@ async def test_words_that_would_fill_the_wire_are_not_sent_back(tmp_path) -> Non
 
 
 async def test_text_shown_in_a_plain_editor_has_no_hidden_or_forged_parts(tmp_path) -> None:
-    """The model's answer, a tool's name, what the endpoint says of itself."""
+    """The model's answer, a tool's name, and the endpoint's own messages."""
     home = Home(tmp_path)
     evil_call = {"index": 0, "id": "c1", "function": {"name": EVIL + "n" * 300, "arguments": "{}"}}
     script = [
@@ -196,7 +198,7 @@ async def test_text_shown_in_a_plain_editor_has_no_hidden_or_forged_parts(tmp_pa
 
 
 def delta(delta: dict[str, object], finish: str | None = None) -> dict[str, object]:
-    """One chunk of a streamed reply."""
+    """Return one chunk of a streamed reply."""
     return {
         "id": "x",
         "object": "chat.completion.chunk",

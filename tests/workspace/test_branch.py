@@ -12,11 +12,11 @@ from support.memory_workspace import MemoryWorkspace
         ("ref: refs/heads/main\n", "main"),
         ("ref: refs/heads/fix/x-1\n", "fix/x-1"),
         ("0123456789abcdef0123456789abcdef01234567\n", "0123456789"),
-        ("PASSWORD=hunter2\n", ""),  # a link to a secret is not a branch
+        ("PASSWORD=hunter2\n", ""),  # a link to a secret file is not a branch
         ("", ""),
     ],
 )
-async def test_only_what_git_writes_is_taken_for_a_branch(head: str, branch: str) -> None:
+async def test_only_text_in_gits_format_counts_as_a_branch(head: str, branch: str) -> None:
     assert await branch_of(MemoryWorkspace({".git/HEAD": head})) == branch
 
 

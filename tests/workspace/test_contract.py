@@ -1,4 +1,4 @@
-"""What every workspace promises, asked of each that ships."""
+"""The promises of the Workspace interface, tested with each implementation."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def workspace(request: pytest.FixtureRequest, tmp_path: Path) -> Workspace:
     return DiskWorkspace([tmp_path])
 
 
-async def test_a_file_is_read_with_a_stamp_of_its_text(workspace: Workspace) -> None:
+async def test_a_read_file_has_a_stamp_of_its_text(workspace: Workspace) -> None:
     path = workspace.resolve("a.txt")
     assert await workspace.read(path) == Snapshot(
         path=workspace.roots[0] / "a.txt", text="one\r\ntwo", stamp=TextStamp(digest("one\r\ntwo"))
     )
 
 
-def test_a_path_is_relative_absolute_or_a_uri(workspace: Workspace) -> None:
+def test_a_path_may_be_relative_absolute_or_a_uri(workspace: Workspace) -> None:
     path = workspace.roots[0] / "src" / "main.py"
     assert [workspace.resolve(p) for p in ("src/main.py", str(path), path.as_uri())] == [path] * 3
 
@@ -43,12 +43,14 @@ def test_an_edit_outside_the_workspace_is_refused(workspace: Workspace, path: st
         workspace.resolve(path)
 
 
-def test_a_sibling_with_the_same_beginning_is_outside(workspace: Workspace) -> None:
+def test_a_sibling_folder_with_the_same_beginning_is_outside_the_workspace(
+    workspace: Workspace,
+) -> None:
     with pytest.raises(ToolError, match="outside the workspace"):
         workspace.resolve(f"{workspace.roots[0]}-evil/x")
 
 
-async def test_a_missing_file_is_reported_with_its_neighbours(workspace: Workspace) -> None:
+async def test_a_missing_file_is_reported_with_similar_names(workspace: Workspace) -> None:
     with pytest.raises(ToolError, match=r"'src/mian.py' does not exist; close to it: main.py"):
         await workspace.read(workspace.resolve("src/mian.py"))
 
@@ -58,14 +60,14 @@ async def test_a_missing_folder_is_reported(workspace: Workspace) -> None:
         await workspace.read(workspace.resolve("none/x.py"))
 
 
-async def test_a_folder_is_reported_with_what_it_holds(workspace: Workspace) -> None:
+async def test_a_folder_is_reported_with_its_entries(workspace: Workspace) -> None:
     with pytest.raises(ToolError, match=r"'src' is a folder; it holds main.py"):
         await workspace.read(workspace.resolve("src"))
     with pytest.raises(ToolError, match=r"'\.' is a folder; it holds a.txt, src/"):
         await workspace.read(workspace.resolve("."))
 
 
-async def test_a_file_is_changed_from_what_was_read(workspace: Workspace) -> None:
+async def test_a_file_can_be_changed_after_a_read(workspace: Workspace) -> None:
     base = await workspace.read(workspace.resolve("a.txt"))
     change = await workspace.write(base.path, base, "one\r\n2", label="edit")
     after = TextStamp(digest("one\r\n2"))
@@ -75,7 +77,7 @@ async def test_a_file_is_changed_from_what_was_read(workspace: Workspace) -> Non
     assert await workspace.read(base.path) == Snapshot(base.path, "one\r\n2", after)
 
 
-async def test_a_file_is_created_with_its_folders(workspace: Workspace) -> None:
+async def test_a_file_is_created_with_its_parent_folders(workspace: Workspace) -> None:
     path = workspace.resolve("new/deep/b.txt")
     change = await workspace.write(path, None, "b\n", label="create")
     assert change == AppliedChange(
@@ -84,14 +86,14 @@ async def test_a_file_is_created_with_its_folders(workspace: Workspace) -> None:
     assert (await workspace.read(path)).text == "b\n"
 
 
-async def test_creating_never_overwrites(workspace: Workspace) -> None:
+async def test_creating_a_file_never_overwrites_a_file(workspace: Workspace) -> None:
     path = workspace.resolve("a.txt")
     with pytest.raises(EditRefused, match="exists already"):
         await workspace.write(path, None, "new", label="create")
     assert (await workspace.read(path)).text == "one\r\ntwo"
 
 
-async def test_a_folder_is_not_written_to(workspace: Workspace) -> None:
+async def test_a_write_to_a_folder_is_refused(workspace: Workspace) -> None:
     with pytest.raises(ToolError, match="is a folder; name a file in it"):
         await workspace.write(workspace.resolve("src"), None, "new", label="create")
 
@@ -108,7 +110,7 @@ async def test_a_workspace_without_buffers_has_no_unsaved_text(workspace: Worksp
     assert (workspace.unsaved(), await workspace.settle()) == ({}, Settlement())
 
 
-async def test_a_file_is_looked_at_and_changed_by_its_bytes(workspace: Workspace) -> None:
+async def test_a_large_file_is_examined_and_changed_by_its_bytes(workspace: Workspace) -> None:
     path = workspace.resolve("a.txt")
     seen = await workspace.within(path, lambda large: (large.index.n_lines, large.read(3, 4)))
     assert seen == (2, b"\r\ntw")

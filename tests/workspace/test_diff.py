@@ -30,7 +30,7 @@ BIG = "".join(f"line {i % 977} of some text\n" for i in range(50_000))
 
 
 def best_of(n_tries: int, before: str, after: str) -> float:
-    """The fastest of several runs, in seconds of the processor."""
+    """Return the shortest of several runs, in seconds of processor time."""
     times = []
     for _ in range(n_tries):
         began = time.process_time()
@@ -40,7 +40,7 @@ def best_of(n_tries: int, before: str, after: str) -> float:
     return min(times)
 
 
-def test_a_change_is_between_three_lines() -> None:
+def test_a_hunk_has_three_lines_of_context_on_each_side() -> None:
     before = "".join(f"{i}\n" for i in range(1, 12))
     assert unified_diff(before, before.replace("6\n", "six\n"), "src/a.py") == (
         "--- a/src/a.py\n+++ b/src/a.py\n@@ -3,7 +3,7 @@\n 3\n 4\n 5\n-6\n+six\n 7\n 8\n 9\n"
@@ -68,7 +68,7 @@ def test_the_diff_of_a_new_or_deleted_file_is_against_dev_null() -> None:
     assert unified_diff("a\n", None, "f") == "--- a/f\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n"
 
 
-def test_the_same_text_has_no_diff() -> None:
+def test_equal_texts_have_an_empty_diff() -> None:
     assert (unified_diff("a", "a", "f"), count_changes("a", "a"), line_edits("a", "a")) == (
         "",
         (0, 0),
@@ -82,11 +82,11 @@ def test_added_and_removed_lines_are_counted() -> None:
 
 @pytest.mark.skipif(shutil.which("patch") is None, reason="the program `patch` is the oracle")
 @given(st.text("ab\n", max_size=40), st.text("ab\n", max_size=40))
-def test_patch_makes_the_new_text_of_a_diff(
+def test_patch_restores_the_new_text_from_a_diff(
     tmp_path_factory: pytest.TempPathFactory, before: str, after: str
 ) -> None:
     if before == after or not before or not after:
-        return  # an empty file is created or deleted, which patch decides by name
+        return  # patch decides by name whether an empty file is created or deleted
     folder = tmp_path_factory.mktemp("patch")
     (folder / "f").write_bytes(before.encode())
     diff = unified_diff(before, after, "f").encode()
@@ -95,14 +95,14 @@ def test_patch_makes_the_new_text_of_a_diff(
 
 
 @given(TEXTS, TEXTS)
-def test_edits_make_the_new_text_in_order_and_apart(before: str, after: str) -> None:
+def test_edits_in_order_without_overlap_produce_the_new_text(before: str, after: str) -> None:
     edits = line_edits(before, after)
     assert apply_edits(before, edits) == after
     assert all(one.stop < other.start for one, other in pairwise(edits))
 
 
 @given(TEXTS, TEXTS)
-def test_no_edit_parts_a_line_end_or_a_pair(before: str, after: str) -> None:
+def test_no_edit_splits_a_crlf_or_a_surrogate_pair(before: str, after: str) -> None:
     shift = 0
     for edit in line_edits(before, after):
         new_start = edit.start + shift
@@ -113,7 +113,7 @@ def test_no_edit_parts_a_line_end_or_a_pair(before: str, after: str) -> None:
 
 
 @given(TEXTS, TEXTS)
-def test_counts_agree_with_the_lines(before: str, after: str) -> None:
+def test_line_counts_equal_the_added_and_removed_lines(before: str, after: str) -> None:
     n_added, n_removed = count_changes(before, after)
     assert n_added - n_removed == len(split_lines(after)) - len(split_lines(before))
 
@@ -122,7 +122,7 @@ def test_an_edit_is_trimmed_to_the_characters_that_changed() -> None:
     assert line_edits("x\nfoo(bar)\ny\n", "x\nfoo(baz)\ny\n") == (TextEdit(8, 9, "z"),)
 
 
-def test_a_deleted_line_takes_its_end_along() -> None:
+def test_a_deleted_line_is_deleted_with_its_line_end() -> None:
     assert line_edits("a\r\nb\r\nc\r\n", "a\r\nc\r\n") == (TextEdit(3, 6, ""),)
 
 
@@ -134,7 +134,7 @@ def test_changes_in_many_places_stay_small_among_repeated_lines() -> None:
 
 
 def varied(seed: int) -> tuple[str, str]:
-    """Two texts of many lines, some of which repeat; with replaced, moved and new ones."""
+    """Return two texts of many lines, with repeated, replaced, moved and new lines."""
     rng = random.Random(seed)
     ending = rng.choice(["\n", "\n", "\r\n", "\r"])
     n_kinds = rng.choice([3, 40, 5_000])
@@ -143,7 +143,7 @@ def varied(seed: int) -> tuple[str, str]:
     for number in range(rng.choice([1, 30, 400])):
         at, size = rng.randrange(len(new)), rng.choice([0, 1, 1, 2, 5])
         new[at : at + size] = [f"new {number}.{i}{ending}" for i in range(rng.randrange(3))]
-    for _ in range(rng.randrange(3)):  # whole parts move, or come from nowhere
+    for _ in range(rng.randrange(3)):  # whole parts are moved or inserted
         at, size, to = rng.randrange(len(new)), rng.choice([10, 300]), rng.randrange(len(new))
         part = new[at : at + size]
         del new[at : at + size]
@@ -152,7 +152,7 @@ def varied(seed: int) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("seed", range(24))
-def test_edits_of_large_texts_make_the_new_text_and_agree_with_the_diff(seed: int) -> None:
+def test_edits_of_large_texts_produce_the_new_text_and_equal_the_diff(seed: int) -> None:
     before, after = varied(seed)
     edits = line_edits(before, after)
     assert apply_edits(before, edits) == after
@@ -165,7 +165,7 @@ def test_edits_of_large_texts_make_the_new_text_and_agree_with_the_diff(seed: in
 
 @pytest.mark.skipif(shutil.which("patch") is None, reason="the program `patch` is the oracle")
 @pytest.mark.parametrize("seed", range(6))
-def test_patch_makes_the_new_text_of_a_large_diff(tmp_path: Path, seed: int) -> None:
+def test_patch_restores_the_new_text_of_a_large_diff(tmp_path: Path, seed: int) -> None:
     before, after = (text.replace("\r\n", "\n").replace("\r", "\n") for text in varied(seed))
     (tmp_path / "f").write_bytes(before.encode())
     diff = unified_diff(before, after, "f").encode()
@@ -173,7 +173,7 @@ def test_patch_makes_the_new_text_of_a_large_diff(tmp_path: Path, seed: int) -> 
     assert (tmp_path / "f").read_text(encoding="utf-8") == after
 
 
-def test_a_scattered_change_is_as_short_as_can_be() -> None:
+def test_the_edits_of_scattered_changes_are_minimal() -> None:
     rng = random.Random(7)
     lines = [f"line {rng.randrange(400)}\n" for _ in range(3_000)]
     new = list(lines)
@@ -184,7 +184,7 @@ def test_a_scattered_change_is_as_short_as_can_be() -> None:
     assert n_added + n_removed <= shortest * 1.02
 
 
-def test_a_moved_part_is_taken_out_and_put_in() -> None:
+def test_a_moved_part_is_deleted_and_inserted() -> None:
     lines = [f"line {i}\n" for i in range(5_000)]
     moved = [*lines[:500], *lines[550:3_000], *lines[500:550], *lines[3_000:]]
     assert count_changes("".join(lines), "".join(moved)) == (50, 50)
@@ -197,21 +197,21 @@ def test_a_large_insertion_keeps_the_surrounding_changes_small() -> None:
     assert count_changes("".join(lines), "".join(new)) == (5_002, 2)
 
 
-def test_a_local_edit_of_50_000_lines_takes_little() -> None:
+def test_a_local_edit_of_50_000_lines_is_compared_fast() -> None:
     at = BIG.index("\n", len(BIG) // 2)
     assert best_of(5, BIG, f"{BIG[:at]} changed{BIG[at:]}") < 0.1  # below 10 ms on an idle machine
 
 
-def test_a_rewrite_of_50_000_lines_is_bounded() -> None:
+def test_a_rewrite_of_50_000_lines_is_compared_in_bounded_time() -> None:
     assert best_of(1, BIG, "".join(f"other {i % 313}\n" for i in range(50_000))) < 5
 
 
-def test_the_worst_repetition_is_bounded() -> None:
+def test_the_most_repetitive_texts_are_compared_in_bounded_time() -> None:
     assert best_of(1, "a\nb\n" * 20_000, "b\nc\na\n" * 15_000) < 5
 
 
 @posix_only("diff")
-def test_a_diff_is_what_the_program_diff_shows(tmp_path: Path) -> None:
+def test_a_unified_diff_equals_the_output_of_the_program_diff(tmp_path: Path) -> None:
     before = "".join(f"def f{i}():\n    return {i}\n\n" for i in range(40))
     after = before.replace("return 7\n", "x = 7\n    return x\n").replace("return 30\n", "pass\n")
     (tmp_path / "a").write_bytes(before.encode())

@@ -41,14 +41,14 @@ async def edit(workspace: DiskWorkspace, name: str, old: str, new: str) -> bytes
         ),
     ],
 )
-async def test_encoding_mark_and_line_ends_stay(
+async def test_an_edit_keeps_encoding_byte_order_mark_and_line_ends(
     workspace: DiskWorkspace, tmp_path: Path, before: bytes, after: bytes
 ) -> None:
     (tmp_path / "a").write_bytes(before)
     assert await edit(workspace, "a", "old", "new") == after
 
 
-async def test_utf_16_of_half_a_unit_is_read_but_not_written(
+async def test_utf_16_with_half_a_unit_can_be_read_but_not_written(
     workspace: DiskWorkspace, tmp_path: Path
 ) -> None:
     data = codecs.BOM_UTF16_LE + b"o\0l\0d\0\n"
@@ -59,7 +59,7 @@ async def test_utf_16_of_half_a_unit_is_read_but_not_written(
     assert (tmp_path / "a").read_bytes() == data
 
 
-async def test_the_nearest_editorconfig_says_what_encoding_is_meant(
+async def test_the_nearest_editorconfig_declares_the_encoding(
     workspace: DiskWorkspace, tmp_path: Path
 ) -> None:
     (tmp_path / "src").mkdir()
@@ -75,13 +75,13 @@ async def test_the_nearest_editorconfig_says_what_encoding_is_meant(
     assert path.read_bytes() == codecs.BOM_UTF16_LE + b"\xe9\0"
 
 
-async def test_a_guess_does_not_waver_between_two_edits(
+async def test_a_guessed_encoding_stays_the_same_between_two_edits(
     workspace: DiskWorkspace, tmp_path: Path
 ) -> None:
     text = "\u043f\u0440\u043e\u0432\u0435\u0440\u043a\u0430 old\n"
     (tmp_path / "a").write_bytes(text.encode("cp1251"))
     assert (await workspace.read(tmp_path / "a")).text == text
-    # What is left would be taken for cp1252 by somebody who sees it for the first time.
+    # A first reader would take the remaining bytes for cp1252.
     after = await edit(workspace, "a", "\u0440\u043e\u0432\u0435\u0440\u043a\u0430", "x")
     assert after == "\u043fx old\n".encode("cp1251")
     assert (await workspace.read(tmp_path / "a")).text == "\u043fx old\n"
@@ -109,7 +109,7 @@ async def test_edt_13_parallel_writers_of_one_file_take_turns_and_only_one_succe
         (b"\x89PNG\r\n\x1a\n", "not a text but a PNG image of 8 bytes"),
     ],
 )
-async def test_a_file_that_is_no_text_is_reported(
+async def test_a_file_that_is_not_text_is_reported(
     workspace: DiskWorkspace, tmp_path: Path, data: bytes, said: str
 ) -> None:
     (tmp_path / "a").write_bytes(data)
@@ -136,7 +136,9 @@ async def test_a_link_out_of_the_workspace_is_refused_by_every_path(
         await workspace.read(tmp_path / "link" / "passwd")
 
 
-async def test_half_a_character_is_refused(workspace: DiskWorkspace, tmp_path: Path) -> None:
+async def test_text_with_half_a_character_is_refused(
+    workspace: DiskWorkspace, tmp_path: Path
+) -> None:
     (tmp_path / "a").write_bytes(b"old")
     with pytest.raises(ToolError, match="half of a surrogate pair"):
         await edit(workspace, "a", "old", "\ud83d")
@@ -150,7 +152,7 @@ async def test_a_pipe_is_refused_without_waiting(workspace: DiskWorkspace, tmp_p
         await workspace.read(tmp_path / "pipe")
 
 
-async def test_a_cancelled_write_is_finished_or_not_made_when_the_call_returns(
+async def test_a_cancelled_write_is_complete_or_not_begun_when_the_call_returns(
     workspace: DiskWorkspace, tmp_path: Path
 ) -> None:
     (tmp_path / "a").write_bytes(b"old")
@@ -179,7 +181,7 @@ async def test_per_13_a_half_finished_write_is_undone_at_the_next_read(
     with path.open("r+b") as file:
         journal = new_journal(private, path)
         journal.fill(file.fileno(), new)
-        file.write(b"n")  # and then it was killed
+        file.write(b"n")  # the process was killed at this point
     os.close(new)
     journal.close()
     snapshot = await DiskWorkspace([path.parent], private=private).read(path)

@@ -35,7 +35,9 @@ async def splice(workspace: DiskWorkspace, path: Path, *splices: ByteSplice) -> 
     return stamp.digest
 
 
-async def test_a_large_file_is_looked_at_in_place(workspace: DiskWorkspace, tmp_path: Path) -> None:
+async def test_a_large_file_is_examined_without_reading_it_completely(
+    workspace: DiskWorkspace, tmp_path: Path
+) -> None:
     with pytest.raises(TooLarge, match=r"'a' has 8,388,\d+ bytes, more than the 8,388,608"):
         await workspace.read(tmp_path / "a")
     assert await workspace.within(tmp_path / "a", second_line) == ("000000001", N_LINES)
@@ -85,7 +87,7 @@ async def test_a_large_file_that_changes_before_its_replacement_is_not_replaced(
     assert data.endswith(b"the user's line\n")
 
 
-async def test_the_lines_are_counted_again_only_if_the_file_changed(
+async def test_the_lines_of_a_large_file_are_counted_again_only_after_a_change(
     workspace: DiskWorkspace, tmp_path: Path
 ) -> None:
     first = await workspace.within(tmp_path / "a", lambda large: large.index)
@@ -96,7 +98,7 @@ async def test_the_lines_are_counted_again_only_if_the_file_changed(
     assert again.n_lines == first.n_lines + 1
 
 
-async def test_a_look_that_is_cancelled_ends_before_the_cancellation_continues(
+async def test_a_cancelled_search_ends_before_the_cancellation_continues(
     workspace: DiskWorkspace, tmp_path: Path
 ) -> None:
     begun, may_go_on, ended = threading.Event(), threading.Event(), threading.Event()

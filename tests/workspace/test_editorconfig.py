@@ -43,11 +43,11 @@ from indwell.workspace.encoding.editorconfig import LIMIT_B, matches, setting_of
         ("*" * 10_000, "a", False),
     ],
 )
-def test_a_pattern_means_what_editorconfig_says(pattern, path, fits) -> None:
+def test_an_editorconfig_pattern_matches_the_specified_paths(pattern, path, fits) -> None:
     assert matches(pattern, path) is fits
 
 
-def test_the_innermost_file_that_says_something_counts_and_a_root_ends_the_search() -> None:
+def test_the_innermost_editorconfig_with_a_value_counts_and_a_root_ends_the_search() -> None:
     outer = ("a/b/x.py", "[*]\ncharset = latin1\n")
     assert setting_of("charset", [("x.py", "[*.js]\ncharset=utf-8\n"), outer]) == "latin1"
     assert setting_of(
@@ -83,15 +83,15 @@ def test_editorconfig_stars_match_like_the_equal_regular_expression(
         "/",
     ],
 )
-def test_no_pattern_takes_long(pattern: str) -> None:
+def test_no_editorconfig_pattern_takes_long_to_match(pattern: str) -> None:
     n_sections = LIMIT_B // (len(pattern) + 20)
     hostile = f"[{pattern}]\ncharset=latin1\n" * n_sections
     begun = time.process_time()
     assert setting_of("charset", [("module_of_tests/" * 200 + "b.c" * 50, hostile)] * 500) is None
-    assert time.process_time() - begun < 2  # seconds; the old way took years
+    assert time.process_time() - begun < 2  # seconds; a regular expression took years
 
 
-def test_files_after_too_much_text_are_not_read() -> None:
+def test_editorconfig_files_beyond_a_total_length_are_not_read() -> None:
     outer = ("a/x.py", "[*]\ncharset = latin1\n")
     inner = ("x.py", "#" * (LIMIT_B - 100))
     assert setting_of("charset", [inner, outer]) == "latin1"

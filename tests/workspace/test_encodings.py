@@ -21,7 +21,7 @@ KOREAN = "# 파일 크기를 확인합니다\nname = '한국어'\n"
 
 GUESSED = [
     ("cp1252", GERMAN, "cp1252"),
-    ("latin-1", GERMAN, "cp1252"),  # the same bytes
+    ("latin-1", GERMAN, "cp1252"),  # the same bytes in both encodings
     ("cp1252", FRENCH, "cp1252"),
     ("cp1251", RUSSIAN, "cp1251"),
     ("koi8_r", RUSSIAN, "koi8_r"),
@@ -49,7 +49,7 @@ DECLARED = [
 
 
 def read(data: bytes) -> Decoded:
-    """Decoded, and sure to give its bytes again."""
+    """Decode bytes, and check that encoding restores them."""
     decoded = decode(data)
     assert decoded is not None
     if decoded.lossless:
@@ -59,7 +59,7 @@ def read(data: bytes) -> Decoded:
 
 @pytest.mark.parametrize(("encoding", "text", "name"), GUESSED)
 @pytest.mark.parametrize("times", [1, 300])
-def test_an_encoding_is_guessed_and_reported_to_be_a_guess(
+def test_an_encoding_is_guessed_and_the_guess_is_reported(
     encoding: str, text: str, name: str, times: int
 ) -> None:
     note = f"read as {name}, which is a guess"
@@ -86,7 +86,7 @@ def test_a_file_is_decoded_in_its_declared_encoding(encoding: str, text: str, na
         (b"\0\0\xfe\xff\0\0\0a", Decoded("a", "utf-32-be", b"\0\0\xfe\xff")),
     ],
 )
-def test_a_mark_or_utf_8_needs_no_words(data: bytes, decoded: Decoded) -> None:
+def test_a_byte_order_mark_or_utf_8_causes_no_note(data: bytes, decoded: Decoded) -> None:
     assert read(data) == decoded
 
 
@@ -106,7 +106,7 @@ def test_half_a_character_in_utf_16_is_kept_and_reported() -> None:
     )
 
 
-def test_utf_16_of_half_a_unit_is_for_reading_only() -> None:
+def test_utf_16_with_half_a_unit_is_read_only() -> None:
     decoded = read(b"\xff\xfea\x00\n")
     assert (decoded.text, decoded.lossless) == ("a\\x0a", False)
 
@@ -114,16 +114,16 @@ def test_utf_16_of_half_a_unit_is_for_reading_only() -> None:
 @pytest.mark.parametrize(
     "data", [b"\x7fELF\0", b"ab\0c", b"a\0", b"\0" * 64, b"\x89PNG\r\n\x1a\n", b"\1\0\2\0\3\0\4\0"]
 )
-def test_bytes_that_are_no_text_are_not_decoded(data: bytes) -> None:
+def test_bytes_that_are_not_text_are_not_decoded(data: bytes) -> None:
     assert decode(data) is None
 
 
-def test_utf_8_that_declares_something_else_is_utf_8_and_reported() -> None:
+def test_utf_8_with_another_declared_encoding_is_read_as_utf_8_and_reported() -> None:
     note = "the file declares iso8859-1, but its bytes are UTF-8"
     assert read("# coding: latin-1\né".encode()).notes == (note,)
 
 
-def test_japanese_mail_is_read_though_all_its_bytes_are_ascii() -> None:
+def test_japanese_mail_is_recognised_although_all_its_bytes_are_ascii() -> None:
     data = JAPANESE.encode("iso2022_jp")
     assert (read(data).text, read(data).encoding) == (JAPANESE, "iso2022_jp")
     assert read(b"a = '\x1b$'\n") == Decoded("a = '\x1b$'\n")
@@ -142,7 +142,7 @@ def test_the_encoding_declared_by_the_project_is_used_if_the_file_shows_none() -
     assert decode(b"\xe4\xf6", project) == Decoded("äö", "iso8859-1", notes=(note,))
 
 
-def test_a_wide_encoding_of_the_project_needs_no_mark() -> None:
+def test_utf_16_declared_by_the_project_needs_no_mark() -> None:
     decoded = decode("漢字".encode("utf-16-le") + b"\n\0", lambda: "utf-16le")
     assert decoded is not None
     assert (decoded.text, decoded.is_guess) == ("漢字\n", False)
@@ -155,14 +155,14 @@ def test_a_guessed_encoding_is_kept_while_the_file_can_be_decoded() -> None:
     )
 
 
-def test_no_name_in_a_file_picks_a_codec_that_is_not_an_encoding() -> None:
+def test_a_file_cannot_select_a_codec_that_is_not_an_encoding() -> None:
     for name in ("rot13", "idna", "punycode", "unicode_escape", "base64", "os.path", "undefined"):
         decoded = read(f"# coding: {name}\n".encode() + b"\xe9t\xe9 \xe0 Paris\n")
         assert decoded.encoding == "cp1252", name
 
 
 @given(st.binary(max_size=60))
-def test_any_bytes_are_refused_or_give_themselves_again(data: bytes) -> None:
+def test_any_bytes_are_refused_or_restored_by_encoding(data: bytes) -> None:
     decoded = decode(data)
     if decoded is not None and decoded.lossless:
         assert encode(decoded.text, decoded) == data

@@ -1,4 +1,4 @@
-"""What of a folder is executed, loaded or obeyed; nothing is run to find out."""
+"""The files of a folder that tools execute, load or obey are found without running a program."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_tru_17_only_the_executing_part_of_a_git_config_counts_for_trust(folder)
     assert folder.digests != before
 
 
-def test_hooks_in_a_folder_of_the_project_and_included_files_count(folder) -> None:
+def test_hooks_in_a_folder_of_the_project_and_included_files_count_for_trust(folder) -> None:
     folder.write(".git/config", "[core]\n\thooksPath = tools/hooks\n[include]\n\tpath = ../more\n")
     folder.write("tools/hooks/pre-commit")
     folder.write("more", "[core]\n\tfsmonitor = x\n")
@@ -103,13 +103,13 @@ def test_a_key_in_a_git_config_is_neither_shown_nor_kept(folder) -> None:
     assert found.lines == ("http.extraheader = (not shown)",)
 
 
-def test_a_file_that_may_hold_keys_is_known_without_its_text(folder) -> None:
+def test_a_file_that_may_hold_keys_is_identified_without_its_text(folder) -> None:
     folder.write(".envrc", "export KEY=hunter2\n")
     (found,) = executables(folder.root)
     assert (found.lines, found.seen.lines) == ((), ())
 
 
-def test_the_repository_around_a_folder_counts(folder) -> None:
+def test_the_repository_around_a_folder_counts_for_trust(folder) -> None:
     folder.write(".git/hooks/post-checkout")
     inner = Folder(folder.root / "sub")
     assert inner.names == [str(folder.root / ".git/hooks/post-checkout")]
@@ -134,7 +134,7 @@ def test_inj_08_a_link_out_of_the_folder_is_never_read(folder, tmp_path) -> None
     assert [one.lines for one in found] == [(), ()]
     before = folder.digests
     secret.write_bytes(b"another")
-    assert folder.digests == before  # it was never looked at
+    assert folder.digests == before  # the target was never read
     (folder.root / "AGENTS.md").unlink()
     (folder.root / "AGENTS.md").symlink_to(tmp_path / "elsewhere")
     assert folder.digests != before
@@ -162,7 +162,7 @@ def test_a_link_to_an_outside_folder_counts_for_trust_by_its_target(folder, tmp_
 
 
 @posix_only("symlinks")
-def test_links_that_lead_round_and_round_come_to_an_end(folder) -> None:
+def test_circular_links_end_the_search(folder) -> None:
     folder.write(".indwell/x")
     for number in range(4):
         (folder.root / ".indwell" / f"round{number}").symlink_to(folder.root / ".indwell")
@@ -170,13 +170,13 @@ def test_links_that_lead_round_and_round_come_to_an_end(folder) -> None:
 
 
 @posix_only("mkfifo")
-def test_pipes_and_folders_in_the_place_of_files_do_no_harm(folder) -> None:
+def test_pipes_and_folders_in_place_of_files_are_harmless(folder) -> None:
     os.mkfifo(folder.root / "AGENTS.md")
     (folder.root / ".envrc").mkdir()
     assert folder.names == ["AGENTS.md"]
 
 
-def test_inj_08_a_huge_file_is_not_read_and_known_by_its_times(folder) -> None:
+def test_inj_08_a_huge_file_is_not_read_and_is_identified_by_its_times(folder) -> None:
     path = folder.write("AGENTS.md", "x" * (10 << 20))
     (found,) = executables(folder.root)
     assert found.lines == ()
@@ -199,7 +199,7 @@ def test_a_collection_of_skills_can_be_trusted(folder) -> None:
     assert all(folder.digests.values())
 
 
-def test_more_files_than_anybody_reads_are_never_known_again(folder) -> None:
+def test_a_folder_with_too_many_files_is_never_recognised_again(folder) -> None:
     for number in range(executable_files.MOST_FILES + 1):
         folder.write(f".indwell/{number}")
     assert folder.digests == {".indwell/…": ""}

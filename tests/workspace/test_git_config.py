@@ -1,4 +1,4 @@
-"""Which lines of a ``.git/config`` can make git run something."""
+"""The lines of a ``.git/config`` that can make git run a program."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_branch_names_and_other_remotes_do_not_count_as_executing_config() -> No
         ("[branch.x]\n\tremote = y", "branch.x.remote = y"),
     ],
 )
-def test_a_line_that_runs_a_program_or_is_unknown_counts(text, line) -> None:
+def test_a_line_of_git_config_that_runs_a_program_or_is_unknown_counts(text, line) -> None:
     assert executing(CLONE + text).lines == (line,)
 
 
@@ -78,7 +78,7 @@ def test_a_continued_line_in_a_git_config_hides_no_executing_setting() -> None:
     assert any("fsmonitor" in line for line in lines)
 
 
-def test_hooks_and_included_files_are_named() -> None:
+def test_hooks_paths_and_included_files_are_named() -> None:
     text = "[core]\n\thooksPath = .githooks\n[include]\n\tpath = ../evil\n"
     text += '[includeIf "gitdir:x"]\n\tpath = "other"\n'
     found = executing(text)

@@ -28,7 +28,7 @@ def page(data: bytes, first: int = 0, n_lines: int = 10, total_b: int = 1_000) -
     return list(found.lines)
 
 
-def test_a_page_holds_the_lines_that_were_asked_for() -> None:
+def test_a_page_contains_the_requested_lines() -> None:
     data = b"one\r\ntwo\rthree\n\nfive"
     assert page(data) == [LongLine(text) for text in ("one", "two", "three", "", "five")]
     assert page(data, first=2, n_lines=2) == [LongLine("three"), LongLine("")]
@@ -54,7 +54,7 @@ def test_a_page_deep_inside_a_large_file_begins_at_the_right_line() -> None:
     assert page(data, 50_000, 1) == [LongLine("line 50000")]
 
 
-def test_bytes_that_are_no_text_are_kept_and_reported() -> None:
+def test_bytes_that_are_not_text_are_kept_and_reported() -> None:
     found = page_of(over("größe\n".encode() * 3 + b"a\xff\n"), 3, 1, line_b=20, total_b=99)
     assert (found.lines, found.n_lines) == ((LongLine("a\udcff"),), 4)
     assert found.notes == (
@@ -87,7 +87,7 @@ def test_repeated_piecewise_edits_equal_edits_of_the_whole_file(
 
 
 @given(st.integers(0, 6), st.integers(0, 4), st.booleans())
-def test_a_place_on_the_border_of_two_pieces_is_found_once(shift, n_more, overlapping) -> None:
+def test_a_match_on_the_border_of_two_pieces_is_found_once(shift, n_more, overlapping) -> None:
     data = b"x" * (PIECE - shift) + b"aba" + b"ba" * n_more + b"x" * 10
     pattern = re.compile(b"(?=(aba))" if overlapping else b"aba")
     expected = [range(found.start(), found.start() + 3) for found in pattern.finditer(data)]
@@ -96,7 +96,7 @@ def test_a_place_on_the_border_of_two_pieces_is_found_once(shift, n_more, overla
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
-def test_line_numbers_are_counted_in_any_line_ending(end: bytes) -> None:
+def test_line_numbers_are_counted_for_any_line_ending(end: bytes) -> None:
     data = (b"a" + end) * PIECE
     size = 1 + len(end)
     wanted = [0, size, 7 * size, PIECE * size - 1]
@@ -171,10 +171,10 @@ def test_a_search_for_many_line_ends_takes_as_long_as_any_other() -> None:
     begun = time.process_time()
     assert list(large.find_lines(b"\r\n" * 4_000 + b"x", overlapping=True)) == []
     assert list(large.find(b"\n" * 4_000 + b"x", overlapping=True)) == []
-    assert time.process_time() - begun < 1  # seconds; the old way took minutes
+    assert time.process_time() - begun < 1  # seconds; the earlier search took minutes
 
 
-def test_the_bytes_are_read_in_pieces_so_that_a_search_can_be_stopped() -> None:
+def test_a_large_file_is_read_in_pieces_so_that_a_search_can_be_stopped() -> None:
     data = b"a\r\n" * PIECE
     n_reads = 0
 
@@ -190,7 +190,7 @@ def test_the_bytes_are_read_in_pieces_so_that_a_search_can_be_stopped() -> None:
     assert n_reads == 3
 
 
-def test_the_line_ending_near_an_offset_is_the_one_that_follows() -> None:
+def test_the_line_ending_near_an_offset_is_the_next_line_ending() -> None:
     large = over(b"1\r" + b"x" * (PIECE - 2) + b"\r\n2\nend")
     end = PIECE + 4
     assert large.ending_near(0) == ("\r", 1)

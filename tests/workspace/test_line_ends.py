@@ -26,7 +26,7 @@ def laid_out(root: Path, files: Mapping[str, str]) -> Path:
 @pytest.mark.parametrize(
     ("files", "name", "end"),
     [
-        # what the project says
+        # the project declares a line ending
         ({".gitattributes": "*.py eol=crlf\n"}, "x.py", CRLF),
         ({".gitattributes": "*.py eol=crlf\n"}, "x.js", LF),
         ({".gitattributes": "* text eol=lf\n", **LIKE_WINDOWS}, "x.py", LF),
@@ -36,11 +36,11 @@ def laid_out(root: Path, files: Mapping[str, str]) -> Path:
         ({".editorconfig": "[*.py]\nend_of_line = CRLF\n"}, "src/x.py", CRLF),
         ({".editorconfig": "[*]\nend_of_line = lf\n", **LIKE_WINDOWS}, "x.py", LF),
         ({".editorconfig": "[*]\nend_of_line = cr\n", **LIKE_WINDOWS}, "x.py", CRLF),
-        # what the program needs
+        # the program needs a line ending
         (LIKE_WINDOWS, "x.bat", CRLF),
         ({"old.cmd": "a\nb\n"}, "x.CMD", CRLF),
         ({".editorconfig": "[*.bat]\nend_of_line = lf\n"}, "x.bat", LF),
-        # what the files beside it have
+        # the files in the same folder have a line ending
         (LIKE_WINDOWS, "x.py", CRLF),
         (LIKE_WINDOWS, "x.PY", CRLF),
         (LIKE_WINDOWS, "x.js", LF),
@@ -51,7 +51,7 @@ def laid_out(root: Path, files: Mapping[str, str]) -> Path:
         ({"a.py": "one line", **LIKE_WINDOWS}, "x.py", CRLF),
         ({"LICENSE": "a\r\n"}, "Makefile", LF),
         ({".gitattributes": "* -text\n", **LIKE_WINDOWS}, "x.py", CRLF),
-        # git's configuration
+        # git's configuration decides
         ({".git/config": "[core]\n\tautocrlf = true\n", **REPOSITORY}, "x.py", CRLF),
         ({".git/config": "[core]\n\tautocrlf = true\n", **REPOSITORY}, "src/x.py", CRLF),
         ({".git/config": "[core]\n\tautocrlf = input\n", **REPOSITORY}, "x.py", LF),
@@ -62,11 +62,11 @@ def laid_out(root: Path, files: Mapping[str, str]) -> Path:
             "x.py",
             LF,
         ),
-        # nothing
+        # nothing decides
         ({}, "x.py", LF),
     ],
 )
-def test_a_new_file_follows_its_project_its_folder_and_git(
+def test_the_line_ending_of_a_new_file_follows_project_folder_and_git(
     files: Mapping[str, str], name: str, end: str, tmp_path: Path
 ) -> None:
     root = laid_out(tmp_path, files)
@@ -80,13 +80,13 @@ def test_a_script_of_unix_has_no_carriage_returns_unless_the_project_asks(tmp_pa
     assert line_end_for(root / "x.py", "#!/usr/bin/env python\n", [root]) == CRLF
 
 
-def test_only_a_few_files_of_a_folder_are_read(tmp_path: Path) -> None:
+def test_only_a_few_files_of_a_folder_are_read_for_the_line_ending(tmp_path: Path) -> None:
     few = {f"a{number}.py": "a\r\n" for number in range(MOST_READ)}
     root = laid_out(tmp_path, few | {f"b{number}.py": "b\n" for number in range(2 * MOST_READ)})
     assert line_end_for(root / "x.py", "a\n", [root]) == CRLF
 
 
-def test_files_above_the_workspace_are_not_asked(tmp_path: Path) -> None:
+def test_files_above_the_workspace_are_not_read_for_the_line_ending(tmp_path: Path) -> None:
     root = laid_out(tmp_path, {".editorconfig": "[*]\nend_of_line = crlf", **LIKE_WINDOWS})
     (root / "inner").mkdir()
     assert line_end_for(root / "inner" / "x.py", "a\n", [root / "inner"]) == LF
@@ -113,7 +113,7 @@ def test_files_above_the_workspace_are_not_asked(tmp_path: Path) -> None:
         ("* -text\nb.c text", "b.c", ""),
     ],
 )
-def test_gitattributes_are_read_as_git_reads_them(line: str, path: str, eol: str) -> None:
+def test_gitattributes_are_interpreted_as_by_git(line: str, path: str, eol: str) -> None:
     assert eol_of([(path, line)]) == eol
 
 
@@ -129,7 +129,7 @@ def test_gitattributes_are_read_as_git_reads_them(line: str, path: str, eol: str
         ([], None),
     ],
 )
-def test_a_majority_decides_and_mixed_files_do_not_count(
+def test_the_majority_of_files_decides_and_mixed_files_do_not_count(
     heads: list[bytes], end: str | None
 ) -> None:
     assert most_used(heads) == end

@@ -9,7 +9,7 @@ from indwell.workspace.encoding.decoding import nothing_declared
 from indwell.workspace.line_index import LineIndex, index_of, is_simple, start_of
 from indwell.workspace.text import PIECE, split_lines
 
-# What stands before a border of pieces, so that line ends fall on it, before it and behind it.
+# Text before a border of pieces, so that line ends are at the border, before and after it.
 LEADS = [b"", b"x" * (PIECE - 2), b"ab\n" * (PIECE // 3), b"a\r" * (PIECE // 2 - 1) + b"b"]
 
 
@@ -18,7 +18,7 @@ def index(data: bytes, project=nothing_declared) -> LineIndex:
 
 
 def starts(data: bytes) -> list[int]:
-    """Where lines begin, by splitting the whole."""
+    """Return where lines begin, by splitting the whole text."""
     found, at = [], 0
     for line in split_lines(data.decode("latin-1")):
         found.append(at)
@@ -28,7 +28,9 @@ def starts(data: bytes) -> list[int]:
 
 @settings(max_examples=60, deadline=None)
 @given(st.sampled_from(LEADS), st.text("a\r\n", max_size=12), st.text("a\r\n", max_size=12))
-def test_every_line_is_found_as_by_splitting(lead: bytes, middle: str, end: str) -> None:
+def test_the_index_finds_the_same_lines_as_splitting_the_text(
+    lead: bytes, middle: str, end: str
+) -> None:
     data = lead + middle.encode() + end.encode()
     expected = starts(data)
     found = index(data)
@@ -39,7 +41,7 @@ def test_every_line_is_found_as_by_splitting(lead: bytes, middle: str, end: str)
             assert start == expected[number], number
 
 
-def test_a_file_that_shrank_is_reported() -> None:
+def test_a_file_that_became_shorter_is_reported() -> None:
     found = index(b"a\n" * 10)
     with pytest.raises(ToolError, match="became shorter"):
         start_of(8, found, lambda _at, _size: b"a\n")
@@ -49,24 +51,27 @@ def test_a_file_that_shrank_is_reported() -> None:
     ("data", "encoding", "is_guess", "n_stray"),
     [
         (b"plain\n", "utf-8", False, 0),
-        (b"x" * (PIECE - 1) + "ü\n".encode(), "utf-8", False, 0),  # across the border
+        (b"x" * (PIECE - 1) + "ü\n".encode(), "utf-8", False, 0),  # a character across the border
         ("größe\n".encode() * 9 + b"\xff\n", "utf-8", False, 1),
         ("größe\n".encode("latin-1"), "cp1252", True, 0),
         ("# coding: latin-1\ngröße\n".encode("latin-1"), "iso8859-1", False, 0),
-        ("größe\n".encode() + b"\xc3", "utf-8", False, 1),  # cut in the middle of a character
+        # the text ends in the middle of a character
+        ("größe\n".encode() + b"\xc3", "utf-8", False, 1),
     ],
 )
-def test_the_encoding_is_found_on_the_way(data, encoding, is_guess, n_stray) -> None:
+def test_the_encoding_is_determined_while_the_file_is_indexed(
+    data, encoding, is_guess, n_stray
+) -> None:
     found = index(data)
     assert (found.encoding, found.is_guess, found.n_stray) == (encoding, is_guess, n_stray)
 
 
-def test_the_declared_encoding_counts() -> None:
+def test_the_declared_encoding_is_used_for_a_large_file() -> None:
     found = index("größe\n".encode("latin-1"), lambda: "iso-8859-15")
     assert (found.encoding, found.is_guess) == ("iso8859-15", False)
 
 
-def test_other_bytes_have_another_digest() -> None:
+def test_different_bytes_have_different_digests() -> None:
     assert index(b"a\n").digest == index(b"a\n").digest != index(b"b\n").digest
 
 

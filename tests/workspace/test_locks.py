@@ -36,12 +36,12 @@ async def test_an_unused_path_lock_is_removed() -> None:
         waiting = asyncio.create_task(hold_in_turn(locks, A, "late", said))
         await asyncio.sleep(0)
         assert len(locks) == 1
-    assert len(locks) == 1  # the second one has it now
+    assert len(locks) == 1  # the second task holds the lock now
     await waiting
     assert len(locks) == 0
 
 
-async def test_a_cancelled_wait_leaves_nothing_behind() -> None:
+async def test_a_cancelled_wait_leaves_no_lock_behind() -> None:
     locks, said = PathLocks(), []
     async with locks.hold(A):
         waiting = asyncio.create_task(hold_in_turn(locks, A, "never", said))

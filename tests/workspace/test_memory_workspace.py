@@ -4,7 +4,7 @@ from indwell.workspace.base import AppliedChange, Settlement, Snapshot, TextStam
 from support.memory_workspace import ROOT, MemoryWorkspace
 
 
-async def test_an_open_buffer_wins_over_the_disk() -> None:
+async def test_an_open_buffer_takes_precedence_over_the_disk() -> None:
     workspace = MemoryWorkspace({"a": "disk"}, unsaved={"a": "buffer"})
     assert await workspace.read(ROOT / "a") == Snapshot(
         path=ROOT / "a",
@@ -15,7 +15,7 @@ async def test_an_open_buffer_wins_over_the_disk() -> None:
     )
 
 
-async def test_a_buffer_is_changed_and_its_file_is_stale() -> None:
+async def test_after_a_change_of_a_buffer_its_file_is_stale() -> None:
     workspace = MemoryWorkspace({"a": "disk"}, unsaved={"a": "buffer"})
     base = await workspace.read(ROOT / "a")
     change = await workspace.write(base.path, base, "edited", label="edit")

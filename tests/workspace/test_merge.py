@@ -24,7 +24,7 @@ def clean(base: str, mine: str, theirs: str) -> str:
 
 
 def changed(rng: random.Random, lines: list[str], side: str, n_changes: int) -> list[str]:
-    """``lines`` with some replaced, deleted, or others put in, none of them like another."""
+    """Return ``lines`` with some lines replaced, deleted or inserted; all new lines differ."""
     lines = list(lines)
     for number in range(n_changes):
         at = rng.randrange(len(lines) + 1)
@@ -38,18 +38,18 @@ def sides(seed: int) -> tuple[str, str, str]:
     base = [f"line {i}\n" for i in range(rng.randrange(30))]
     mine = changed(rng, base, "mine", rng.randrange(4))
     theirs = changed(rng, base, "theirs", rng.randrange(4))
-    if rng.random() < 0.3 and base:  # both do the same in one place
+    if rng.random() < 0.3 and base:  # both sides make the same change at one place
         for side in (mine, theirs):
             if base[-1] in side:
                 side[side.index(base[-1])] = "both\n"
     return "".join(base), "".join(mine), "".join(theirs)
 
 
-def test_changes_in_different_places_are_both_taken() -> None:
+def test_changes_in_different_places_are_both_merged() -> None:
     assert clean("a\nb\nc\n", "A\nb\nc\n", "a\nb\nC\n") == "A\nb\nC\n"
 
 
-def test_a_change_that_both_made_is_taken_once() -> None:
+def test_a_change_that_both_sides_made_is_merged_once() -> None:
     assert clean("a\nb\nc\n", "a\nB\nc\n", "a\nB\nc\nd\n") == "a\nB\nc\nd\n"
 
 
@@ -76,7 +76,7 @@ def test_many_conflicts_are_numbered_in_one_pass() -> None:
     assert [piece.line for piece in merged.conflicts[-1]] == [19_999] * 3
 
 
-def test_the_same_lines_changed_differently_collide() -> None:
+def test_the_same_lines_changed_differently_conflict() -> None:
     assert merge("a\nb\nc\n", "a\nM\nc\n", "new\na\nT1\nT2\nc\n") == Merge(
         "new\na\nT1\nT2\nc\n",
         "a\nb\nc\n",
@@ -84,7 +84,7 @@ def test_the_same_lines_changed_differently_collide() -> None:
     )
 
 
-def test_changes_of_neighbouring_lines_collide() -> None:
+def test_changes_of_neighbouring_lines_conflict() -> None:
     assert merge("a\nb\n", "A\nb\n", "a\nB\n").conflicts == (
         Conflict(
             MergePiece(1, 0, "a\nb\n"), MergePiece(1, 0, "A\nb\n"), MergePiece(1, 0, "a\nB\n")
@@ -93,7 +93,7 @@ def test_changes_of_neighbouring_lines_collide() -> None:
     assert merge("a\n-\nb\n", "A\n-\nb\n", "a\n-\nB\n").conflicts == ()
 
 
-def test_a_deleted_line_that_the_other_side_changed_collides() -> None:
+def test_a_deleted_line_that_the_other_side_changed_conflicts() -> None:
     (conflict,) = merge("a\nb\nc\n", "a\nc\n", "a\nB\nc\n").conflicts
     assert (conflict.mine, conflict.theirs) == (MergePiece(2, 2, ""), MergePiece(2, 2, "B\n"))
 
@@ -108,14 +108,14 @@ def test_a_conflict_keeps_the_other_side_and_the_rest_is_merged() -> None:
 
 
 @pytest.mark.parametrize("ending", ["\r\n", "\r"])
-def test_a_file_whose_line_endings_changed_takes_an_edit(ending: str) -> None:
+def test_an_edit_is_merged_into_a_file_whose_line_endings_changed(ending: str) -> None:
     base, mine = "a\nb\nc\n", "a\nB\nB2\nc\n"
     theirs = base.replace("\n", ending)
     assert clean(base, mine, theirs) == mine.replace("\n", ending)
     assert clean(theirs, mine.replace("\n", ending), base) == mine
 
 
-def test_a_region_whose_line_endings_changed_takes_an_edit() -> None:
+def test_an_edit_is_merged_into_a_region_whose_line_endings_changed() -> None:
     base, mine = "a\nb\nc\n-\nd\r\n", "a\nB\nc\n-\nd\r\n"
     theirs = "a\r\nb\r\nc\r\n-\nd\r\n"
     assert clean(base, mine, theirs) == "a\r\nB\r\nc\r\n-\nd\r\n"
@@ -127,13 +127,15 @@ def test_a_missing_last_newline_stays_missing() -> None:
 
 
 @given(TEXTS, TEXTS)
-def test_a_change_of_one_side_alone_is_the_result(base: str, other: str) -> None:
+def test_a_change_of_only_one_side_is_the_result(base: str, other: str) -> None:
     assert clean(base, other, base) == clean(base, base, other) == other
     assert clean(base, other, other) == other
 
 
 @given(TEXTS, TEXTS, TEXTS)
-def test_the_sides_are_treated_alike(base: str, mine: str, theirs: str) -> None:
+def test_swapping_the_sides_of_a_merge_gives_the_same_result(
+    base: str, mine: str, theirs: str
+) -> None:
     one, other = merge(base, mine, theirs), merge(base, theirs, mine)
     assert [(c.base, c.mine, c.theirs) for c in one.conflicts] == [
         (c.base, c.theirs, c.mine) for c in other.conflicts
@@ -143,7 +145,7 @@ def test_the_sides_are_treated_alike(base: str, mine: str, theirs: str) -> None:
 
 
 @given(st.integers(0, 10**9))
-def test_a_clean_merge_holds_every_changed_line(seed: int) -> None:
+def test_a_clean_merge_contains_every_changed_line(seed: int) -> None:
     base, mine, theirs = sides(seed)
     merged = merge(base, mine, theirs)
     if merged.conflicts:
@@ -151,12 +153,12 @@ def test_a_clean_merge_holds_every_changed_line(seed: int) -> None:
     n_base, n_merged = Counter(split_lines(base)), Counter(split_lines(merged.text))
     for side in (mine, theirs):
         n_side = Counter(split_lines(side))
-        assert n_side - n_base <= n_merged  # what was put in is there
-        assert not (n_base - n_side) & n_merged  # what was taken out is gone
+        assert n_side - n_base <= n_merged  # the inserted lines are in the merge
+        assert not (n_base - n_side) & n_merged  # the deleted lines are not in the merge
 
 
 @given(TEXTS, TEXTS, TEXTS)
-def test_a_conflict_says_where_its_pieces_stand(base: str, mine: str, theirs: str) -> None:
+def test_a_conflict_names_the_places_of_its_pieces(base: str, mine: str, theirs: str) -> None:
     if "\r" in base + mine + theirs:
         return  # the texts may have been given other line endings first
     for conflict in merge(base, mine, theirs).conflicts:
@@ -183,4 +185,4 @@ def test_merges_agree_with_git_merge_file(tmp_path: Path) -> None:
         if not merged.conflicts:
             n_clean += 1
             assert merged.text == git.stdout.decode(), (seed, texts)
-    assert 30 < n_clean < 130  # both outcomes are looked at
+    assert 30 < n_clean < 130  # both outcomes occur

@@ -1,4 +1,4 @@
-"""Notebooks as cells: what is read, and that an edit changes no other byte."""
+"""Notebooks are read as cells, and an edit changes no other byte."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_notebook_is_read_as_its_cells_without_outputs(style: str) -> None:
 
 
 @pytest.mark.parametrize("behind", ["x", "{}", "\n# run me", "\0", "\xa0"])
-def test_a_notebook_with_text_behind_its_json_is_shown_as_it_is(behind: str) -> None:
+def test_a_notebook_with_text_after_its_json_is_shown_unchanged(behind: str) -> None:
     for raw in STYLES.values():
         assert notebook_text(raw + behind) is None
         with pytest.raises(ValueError, match="text behind the notebook"):
@@ -85,7 +85,7 @@ def test_an_edited_cell_is_written_in_the_style_of_the_notebook(style: str) -> N
     assert changed.rstrip("\n") == same, "as if the same program had written it"
 
 
-def test_an_edit_keeps_the_oddities_of_a_notebook_that_somebody_wrote_by_hand() -> None:
+def test_an_edit_keeps_the_formatting_of_a_notebook_written_by_hand() -> None:
     raw = STYLES["by hand"]
     assert with_cells(raw, "# %% [code]\nb\n") == raw.replace('"a = 1e5"', '"b"')
 
@@ -136,12 +136,12 @@ def test_an_empty_notebook_gets_its_first_cell_in_its_own_style() -> None:
         '{"nbformat": 4, "cells": [' + "[" * 100_000,
     ],
 )
-def test_what_is_no_notebook_of_ours_stays_as_it_is(raw: str) -> None:
+def test_an_unsupported_notebook_is_shown_unchanged(raw: str) -> None:
     assert notebook_text(raw) is None
 
 
-def test_random_edits_keep_what_they_do_not_touch() -> None:
-    """A cell that is in both texts keeps its JSON, whatever happens around it."""
+def test_random_edits_keep_unchanged_cells() -> None:
+    """A cell that is in both texts keeps its JSON, whatever changes around the cell."""
     chance = random.Random(7)
     for _ in range(200):
         n_cells = chance.randint(0, 6)
@@ -169,7 +169,7 @@ def test_random_edits_keep_what_they_do_not_touch() -> None:
         assert all(after[f"id{one}"] == cells[one] for one in kept)
 
 
-def test_the_note_says_where_each_cell_begins() -> None:
+def test_the_note_names_the_first_line_of_each_cell() -> None:
     assert about_cells(TEXT) == (
         "a notebook of 3 cells as text, outputs left out; their sources begin in lines 2, 5, 8"
     )
@@ -195,7 +195,7 @@ async def test_the_workspace_reads_and_writes_cells(tmp_path: Path) -> None:
         await workspace.write(path, again, "no cells\n", label="x")
 
 
-async def test_a_new_notebook_is_made_of_cells_or_of_its_json(tmp_path: Path) -> None:
+async def test_a_new_notebook_is_created_from_cells_or_json(tmp_path: Path) -> None:
     workspace = DiskWorkspace([tmp_path])
     path = workspace.roots[0] / "new.ipynb"
     change = await workspace.write(path, None, "# %% [code]\nx = 1", label="x")
@@ -209,7 +209,7 @@ async def test_a_new_notebook_is_made_of_cells_or_of_its_json(tmp_path: Path) ->
     assert new_notebook("").startswith("{")
 
 
-def test_a_notebook_of_many_equal_cells_is_edited_within_moments() -> None:
+def test_a_notebook_of_many_equal_cells_is_edited_fast() -> None:
     cell = {"cell_type": "raw", "metadata": {}, "source": "x"}
     raw = json.dumps({"cells": [cell] * 8_000, "metadata": {}, "nbformat": 4})
     text = "# %% [raw]\nfirst\n" + "# %% [raw]\nx\n" * 8_000 + "# %% [raw]\nlast\n"

@@ -1,4 +1,4 @@
-"""A file is deleted only as it was read, and a copy of its bytes is kept."""
+"""A file is deleted only if it is unchanged since the read, and a copy of its bytes is kept."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def room(tmp_path: Path) -> tuple[DiskWorkspace, Path, Path]:
 
 
 @posix_only("modes")
-async def test_the_bytes_of_a_removed_file_are_kept_for_the_user_alone(room) -> None:
+async def test_the_copy_of_a_removed_file_is_readable_only_by_the_user(room) -> None:
     workspace, path, private = room
     kept = await workspace.remove(path, await workspace.read(path), label="reject")
     assert not path.exists()
@@ -35,7 +35,7 @@ async def test_the_bytes_of_a_removed_file_are_kept_for_the_user_alone(room) -> 
     assert kept.stat().st_mode & 0o777 == 0o600
 
 
-async def test_another_text_stays(room) -> None:
+async def test_a_file_with_another_text_is_not_deleted(room) -> None:
     workspace, path, _ = room
     base = await workspace.read(path)
     path.write_bytes(b"the user's\n")
@@ -44,7 +44,7 @@ async def test_another_text_stays(room) -> None:
     assert path.read_bytes() == b"the user's\n"
 
 
-async def test_a_missing_file_is_reported(room) -> None:
+async def test_a_missing_file_cannot_be_deleted(room) -> None:
     workspace, path, _ = room
     base = await workspace.read(path)
     path.unlink()
@@ -52,7 +52,7 @@ async def test_a_missing_file_is_reported(room) -> None:
         await workspace.remove(path, base, label="reject")
 
 
-async def test_without_a_copy_nothing_is_deleted(room) -> None:
+async def test_without_a_copy_no_file_is_deleted(room) -> None:
     workspace, path, private = room
     base = await workspace.read(path)
     private.write_bytes(b"a file in its place")
@@ -62,7 +62,7 @@ async def test_without_a_copy_nothing_is_deleted(room) -> None:
 
 
 @posix_only("symlinks")
-async def test_a_link_that_took_its_place_is_not_followed(room, tmp_path) -> None:
+async def test_a_link_in_place_of_a_file_to_delete_is_not_followed(room, tmp_path) -> None:
     workspace, path, _ = room
     base = await workspace.read(path)
     elsewhere = tmp_path / "outside.txt"
@@ -84,7 +84,7 @@ def test_a_pipe_is_not_deleted(tmp_path) -> None:
         delete_exactly(tmp_path.resolve() / "none", [tmp_path], b"")
 
 
-async def test_in_memory_the_buffer_counts() -> None:
+async def test_deleting_in_a_memory_workspace_compares_the_buffer() -> None:
     workspace = MemoryWorkspace({"a.txt": "old"}, unsaved={"a.txt": "new"})
     path = workspace.resolve("a.txt")
     base = await workspace.read(path)

@@ -1,4 +1,4 @@
-"""What git obeys for a folder is found as git finds it, whatever its files are."""
+"""The files that git obeys for a folder are found by git's own rules, whatever they contain."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NUL = b"gitdir: a\0b\n"
 
 
 class Work:
-    """A folder with a repository, whose configuration makes git leave a mark."""
+    """A folder with a repository whose configuration makes git leave a mark."""
 
     def __init__(self, base: Path) -> None:
         self.mark = base / "mark"
@@ -116,7 +116,7 @@ def nested(work: Work) -> None:
     ],
     ids=lambda one: getattr(one, "__name__", None),
 )
-def test_tru_17_whatever_git_obeys_is_seen(work, made, name, folder) -> None:
+def test_tru_17_every_file_that_git_obeys_is_found(work, made, name, folder) -> None:
     made(work)
     before = work.digests
     assert name in before
@@ -139,7 +139,7 @@ def test_a_git_hook_linked_to_a_workspace_script_is_digested_by_the_scripts_cont
 
 
 @posix_only("symlinks")
-def test_a_folder_of_hooks_behind_a_link_counts(work) -> None:
+def test_hooks_in_a_linked_folder_count_for_trust(work) -> None:
     work.repository()
     shutil.rmtree(work.root / ".git/hooks", ignore_errors=True)
     work.write("h/post-checkout")
@@ -148,7 +148,7 @@ def test_a_folder_of_hooks_behind_a_link_counts(work) -> None:
 
 
 @posix_only("git")
-def test_a_script_that_a_configuration_names_counts(work) -> None:
+def test_a_script_named_by_a_git_configuration_counts_for_trust(work) -> None:
     work.repository()
     work.write(".git/config", '[diff]\n\texternal = "sh tools/diff.sh --all"\n')
     work.write("tools/diff.sh")
@@ -199,7 +199,7 @@ def test_a_submodule_s_place_is_not_asked_about(work) -> None:
     assert list(work.digests) == [".git/modules/sub/config"]
 
 
-def test_more_configurations_than_anybody_reads_are_never_known_again(work) -> None:
+def test_a_repository_with_too_many_configurations_is_never_recognised_again(work) -> None:
     includes = "".join(f"\tpath = ../{number}\n" for number in range(MOST_CONFIGURATIONS + 1))
     work.write(".git/config", f"[include]\n{includes}")
     for number in range(MOST_CONFIGURATIONS + 1):
@@ -208,7 +208,7 @@ def test_more_configurations_than_anybody_reads_are_never_known_again(work) -> N
 
 
 @posix_only("git")
-def test_h3_a_repository_by_another_name_is_named(work) -> None:
+def test_h3_a_repository_with_another_folder_name_is_found(work) -> None:
     work.repository("", "--separate-git-dir", str(work.root / "real"))
     found = git_places(work.root)
     assert found.folders == (str(work.root / "real"),)

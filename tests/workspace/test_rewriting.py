@@ -17,20 +17,20 @@ def test_new_characters_are_written_in_the_encoding_of_the_file() -> None:
     assert rewrite(before, "é", "ö") == "# coding: latin-1\nx = 'ö'\n".encode("latin-1")
 
 
-def test_a_character_that_the_encoding_cannot_hold_is_named() -> None:
+def test_a_character_that_the_files_encoding_cannot_represent_is_named() -> None:
     before = "# coding: latin-1\nx = 'é'\n".encode("latin-1")
     with pytest.raises(ValueError, match=r"it holds '€' \(U\+20AC\), which iso8859-1, the file's"):
         rewrite(before, "é", "€")
 
 
-def test_a_guess_brings_in_no_new_character() -> None:
+def test_a_file_with_a_guessed_encoding_accepts_no_new_character() -> None:
     before = "Größe = 1\n".encode("cp1252")
     assert rewrite(before, "1", "'öß'") == "Größe = 'öß'\n".encode("cp1252")
     with pytest.raises(ValueError, match=r"in 'ä' \(U\+00E4\), and that the file is in cp1252"):
         rewrite(before, "1", "'ä'")
 
 
-def test_stray_bytes_stay_and_are_not_retyped() -> None:
+def test_stray_bytes_stay_and_cannot_be_typed_as_escapes() -> None:
     before = "größe\n".encode() + b"\xff x\n"
     assert rewrite(before, "x", "é") == "größe\n".encode() + b"\xff \xc3\xa9\n"
     assert rewrite(before, "\udcff ", "") == "größe\nx\n".encode()
@@ -41,7 +41,7 @@ def test_stray_bytes_stay_and_are_not_retyped() -> None:
         rewrite(before, "x", "\udcfe")
 
 
-def test_the_first_other_character_of_a_plain_file_is_written_as_declared() -> None:
+def test_the_first_non_ascii_character_of_a_file_is_written_in_the_declared_encoding() -> None:
     assert rewrite(b"# coding: cp1251\nx = 0\n", "0", "'да'") == (
         "# coding: cp1251\nx = 'да'\n".encode("cp1251")
     )
@@ -57,9 +57,10 @@ def test_an_edit_may_not_declare_another_encoding_than_the_files() -> None:
     assert rewrite(b"# coding: latin-1\n", "latin-1", "utf-8") == b"# coding: utf-8\n"
 
 
-def test_bytes_that_would_be_read_as_something_else_are_refused() -> None:
+def test_bytes_that_would_be_decoded_differently_are_refused() -> None:
     with pytest.raises(ValueError, match="would be read as another text"):
-        rewrite(b"# coding: latin-1\nx = 1\n", "1", "'Ã©'")  # its bytes are UTF-8 for é
+        # the bytes of this text are UTF-8 for é
+        rewrite(b"# coding: latin-1\nx = 1\n", "1", "'Ã©'")
     with pytest.raises(ValueError, match="which cp932 turns into another character"):
         rewrite("# coding: cp932\nx = '漢'\n".encode("cp932"), "漢", "漢\u2016")
 

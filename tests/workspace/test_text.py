@@ -37,7 +37,8 @@ def test_decoded_text_encodes_to_the_same_bytes(mark: bytes) -> None:
     [
         (b"a\xff", "utf-8"),
         (b"a\0b", "utf-16-le"),
-        (b"\x87\x9a", "cp932"),  # one of two codes of a character: it would become the other
+        # one of two codes for a character, which would become the other code
+        (b"\x87\x9a", "cp932"),
         (b"\x1b$B$\x22", "iso2022_jp"),
     ],
 )
@@ -47,7 +48,7 @@ def test_bytes_that_would_not_round_trip_are_refused(data: bytes, encoding: str)
 
 
 @given(st.binary(max_size=50), st.sampled_from(["utf-8", "cp1252", "shift_jis"]))
-def test_any_bytes_survive_as_half_characters(data: bytes, encoding: str) -> None:
+def test_arbitrary_bytes_survive_as_lone_surrogates(data: bytes, encoding: str) -> None:
     try:
         decoded = decode_as(data, encoding, "surrogateescape")
     except UnicodeError:
@@ -82,12 +83,12 @@ def test_the_kind_of_a_binary_file_is_named(data: bytes, kind: str | None) -> No
     assert binary_kind(data) == kind
 
 
-def test_wide_encodings_are_known_by_their_mark() -> None:
+def test_utf_16_and_utf_32_are_recognised_by_their_mark() -> None:
     marks = (b"\xff\xfea\0", b"\xfe\xff\0a", b"\xff\xfe\0\0a\0\0\0", b"\0\0\xfe\xff", b"a\0")
     assert [wide_mark(mark) for mark in marks] == ["UTF-16", "UTF-16", "UTF-32", "UTF-32", None]
 
 
-def test_lone_surrogates_are_spelled_out() -> None:
+def test_lone_surrogates_are_shown_as_escapes() -> None:
     text = "caf\udce9 \ud83d \u00e9 \\xe9"
     assert shown(text) == "caf\\xe9 \\ud83d \u00e9 \\xe9"
     assert halves(text) == "\udce9\ud83d"
@@ -98,7 +99,7 @@ def test_shown_text_can_always_be_encoded(text: str) -> None:
     assert shown(text).encode().decode() == shown(text)
 
 
-def test_only_line_feeds_and_returns_end_a_line() -> None:
+def test_only_line_feeds_and_carriage_returns_end_a_line() -> None:
     assert split_lines("a\x0cb\u2028c\r\nd\re\n\nf") == [
         "a\x0cb\u2028c\r\n",
         "d\r",
@@ -109,7 +110,7 @@ def test_only_line_feeds_and_returns_end_a_line() -> None:
 
 
 @given(LINES)
-def test_lines_join_to_the_text(text: str) -> None:
+def test_joined_lines_equal_the_text(text: str) -> None:
     assert "".join(split_lines(text)) == text
 
 

@@ -62,7 +62,7 @@ def test_words_that_begin_with_a_skill_name_are_a_prompt(words) -> None:
     assert command_of(words, {"tidy": 1, "write-tests": 2}) is None
 
 
-def test_the_skills_complete_behind_the_commands() -> None:
+def test_skills_are_completed_after_the_commands() -> None:
     skills = (("/review-a-change", "Review."), ("/new-part", "Begin."))
 
     def offered(line: str) -> list[str]:
@@ -113,7 +113,8 @@ def test_completing_one_of_many_names_is_fast() -> None:
     rare = index.matching("OLD_mod")
     none = index.matching("no such name")
     every = index.matching("")
-    assert time.thread_time() - begun < made_s  # which looks at all of them, once
+    # creating the index also takes one look at all names
+    assert time.thread_time() - begun < made_s
     assert found[0] == "mod.py"
     assert len(found) == len(every) == SHOWN
     assert rare == ["zz/old_mod.py"]
@@ -160,7 +161,7 @@ def test_a_chat_gets_missed_turns_once_and_above_the_draft() -> None:
     assert caught_up(now, turns, "s-1") == now
 
 
-def test_a_turn_that_was_cut_off_gets_its_answer() -> None:
+def test_a_turn_that_was_cut_off_is_completed_with_its_answer() -> None:
     text = "## You\n\nask 1\n\n## Indwell · turn 1\n\nThe ans\n\n## You\n\n"
     now = caught_up(text, [turn(1, "The answer is 42.")], "s-1")
     assert "> The end of this turn, from the session:\n\nThe answer is 42." in now

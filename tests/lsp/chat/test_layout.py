@@ -1,4 +1,4 @@
-"""The layout of a chat: the parts that are read, inserted, and never trusted."""
+"""The layout of a chat: the parts that are read, the parts that are inserted, and trust."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_returned_words_are_inserted_only_once() -> None:
     assert draft(edited(CHAT, moving.given_back(CHAT, "Again."))) == "Again."
 
 
-def test_a_document_keeps_its_line_breaks() -> None:
+def test_an_edited_document_keeps_its_line_breaks() -> None:
     text = (END + "More.\n").replace("\n", "\r\n")
     now = edited(text, moving.begun(text, "More.", "## Indwell · turn 2\n\nOk", "More."))
     assert "\n" not in now.replace("\r\n", "")
@@ -126,7 +126,7 @@ TEXTS = st.lists(PIECES, max_size=12).map("".join)
 @given(TEXTS, st.sampled_from(["words", "x", "other words"]))
 @example("## You\n\nwords\n", "words")
 @example("## You", "x")
-def test_no_text_of_any_document_is_lost(text, words) -> None:
+def test_no_edit_plan_loses_text_of_a_document(text, words) -> None:
     plans = [
         moving.begun(text, words, "## Indwell · turn 7\n\nanswer", words),
         moving.queued(text, words),
@@ -143,7 +143,7 @@ def test_no_text_of_any_document_is_lost(text, words) -> None:
 
 
 @given(TEXTS)
-def test_headings_are_found_equally_from_both_ends(text) -> None:
+def test_headings_are_the_same_from_the_beginning_and_from_the_end(text) -> None:
     assert list(layout.headings(text)) == list(layout.backwards(text))[::-1]
 
 

@@ -1,4 +1,4 @@
-"""The plan and the steps in a chat document: shown, and nothing in them is more than words."""
+"""The plan and the steps in a chat document are shown, and contain only text."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_no_plan_or_step_can_forge_a_heading_of_the_chat(forged) -> None:
         written(),
     )
     assert [one.kind for one in headings(f"{text}\n\n{YOU}\n\n")] == ["turn", "you"]
-    assert "<!--" not in text.partition("<details>")[0]  # in a fence it is none
+    assert "<!--" not in text.partition("<details>")[0]  # a mark inside a fence has no effect
 
 
 @pytest.mark.parametrize("state", ["approved", "rejected", "done"])

@@ -1,4 +1,4 @@
-"""A chat whose conversation is taken back says so; a fork of a chat gets a chat."""
+"""A rewound chat is marked, and a fork of a chat gets a chat."""
 
 from __future__ import annotations
 
@@ -59,7 +59,8 @@ async def test_a_reverted_chat_is_marked_and_a_fork_opens_a_new_chat(home) -> No
             write(editor, buffer, words)
             await send(editor, buffer)
             await editor.wait_until(lambda turn=turn: is_over(buffer, turn))
-        # A prompt may still have waited for the end of the turn before, so its answer named none.
+        # The prompt may have waited for the end of the earlier turn, so its answer named no
+        # session.
         session = session_of(buffer.text.partition("\n")[0])
         forked = await editor.execute("indwell.fork", {"session": session, "turn": 1})
         chats = home.workspace / ".indwell" / "chats"
@@ -81,7 +82,7 @@ async def test_a_reverted_chat_is_marked_and_a_fork_opens_a_new_chat(home) -> No
         write(editor, buffer, "my draft")
         await editor.execute("indwell.rewind", {"session": session, "turn": 1})
         told = "Indwell: rewound to the end of turn 1"
-        # News of the server itself may follow: that its files were changed under it.
+        # A notice of the server may follow, such as the notice about an update of its files.
         await editor.wait_until(
             lambda: NOTE in buffer.text and any(one.startswith(told) for one in editor.messages)
         )

@@ -41,7 +41,7 @@ def streamed(pieces: Sequence[str]) -> str:
 
 
 def shown(tokens: Sequence[Token]) -> Iterator[str]:
-    """What must not be there."""
+    """Yield markup that must not occur."""
     for token in tokens:
         if token.type in {"html_block", "html_inline", "image"}:
             yield f"{token.type} {token.content}"

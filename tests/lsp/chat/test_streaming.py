@@ -1,4 +1,4 @@
-"""An answer streams in while the user types: nothing of either is lost, and nothing comes twice."""
+"""While an answer streams in and the user types, no text is lost and no text comes twice."""
 
 from __future__ import annotations
 
@@ -273,7 +273,7 @@ def test_text_typed_during_streaming_is_in_the_document_exactly_once(steps, kind
 
 
 def _typing(desk: PaperDesk, where: int, words: str, afterwards: Hook) -> Hook:
-    """The user types while an edit is on its way."""
+    """The user types while an edit is being applied."""
 
     async def before(_edit: types.WorkspaceEdit) -> None:
         desk.editor.moments.before = afterwards
@@ -296,7 +296,8 @@ async def _typed_and_streamed(folder: Path, steps: list[tuple[str, int]], kind) 
                 stream.take(text(f"<{number}> lorem ipsum\n\n## You\n\n"))
             case "type" | "type end" | "newline":
                 at = len(desk.text) if what == "type end" else where % (len(desk.text) + 1)
-                typed.append(chr(0x4E00 + number))  # one character: nothing is typed into it
+                # one character, so that the user cannot type into it
+                typed.append(chr(0x4E00 + number))
                 desk.type_text(at, typed[-1] + ("\n" if what == "newline" else ""))
             case "tool":
                 stream.take(events.ToolOutput(1, f"{number}", "## You\n```\n</details>"))
@@ -306,11 +307,12 @@ async def _typed_and_streamed(folder: Path, steps: list[tuple[str, int]], kind) 
             case "think":
                 stream.take(events.ThinkingAdded(1, f"hm {number}"))
             case "race":
-                typed.append(chr(0x4E00 + number))  # one character: nothing is typed into it
+                # one character, so that the user cannot type into it
+                typed.append(chr(0x4E00 + number))
                 desk.editor.moments.before = _typing(desk, where, typed[-1], at_once)
                 stream.take(text(f"<{number}>"))
                 await asyncio.sleep(1)
-                if desk.editor.moments.before is not at_once:  # nothing was written meanwhile
+                if desk.editor.moments.before is not at_once:  # nothing was written in the meantime
                     typed.pop()
                     desk.editor.moments.before = at_once
             case "late":

@@ -1,4 +1,4 @@
-"""The actions offered at a place with pending hunks; pure."""
+"""The actions that are offered at a place with pending hunks. Pure."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def shown(*hunks: Hunk, n_lines: int | None = 20, session: str | None = "s1") ->
 def actions(
     at: Shown, first: int, last: int | None = None, *, others=(), only=None, trigger=INVOKED
 ) -> list[dict]:
-    """Actions for lines (0-based, inclusive)."""
+    """Return actions for lines, which are 0-based and inclusive."""
     end = sync.Position(first if last is None else last, 1)
     found = offer(
         at,
@@ -103,7 +103,7 @@ def test_review_actions_are_sorted_by_scope_without_duplicates() -> None:
     assert titles(shown(hunk("a", 2)), 1) == [*pair("this change"), *DIFF]
 
 
-def test_a_single_hunk_is_offered_as_its_file_where_only_source_actions_are_wanted() -> None:
+def test_a_single_hunk_is_offered_as_its_file_if_only_source_actions_are_requested() -> None:
     at = shown(hunk("a", 2))
     assert titles(at, 1, only=["source"]) == [*pair("all changes in this file (1)"), *DIFF]
     assert titles(at, 1, only=["quickfix"]) == pair("this change")
@@ -133,7 +133,7 @@ def test_outside_hunks_only_larger_review_scopes_are_offered() -> None:
     assert titles(shown(), 3, others=other) == pair("all pending changes (1)")
 
 
-def test_several_hunks_in_a_selection_are_judged_together() -> None:
+def test_several_hunks_in_a_selection_are_accepted_or_rejected_together() -> None:
     at = shown(hunk("a", 2), hunk("b", 6), hunk("c", 9))
     accept, reject, *_ = actions(at, 1, 5)
     assert (accept["title"], reject["title"]) == (
@@ -183,7 +183,7 @@ def test_no_review_action_is_marked_as_preferred() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "reached"),
     [
-        ("a\nb\n", 3, 1),  # deleted at the end: the last line that a cursor can be on
+        ("a\nb\n", 3, 1),  # deleted at the end: the last line that a cursor can reach
         ("a\nb", 3, 1),
         ("a\nb\n", 2, 1),
         ("a\nb\n", 1, 0),
@@ -201,7 +201,7 @@ def test_a_hunk_of_deleted_lines_is_placed_at_an_existing_line(text, line, reach
     }
     at = shown(gone, n_lines=there)
     assert titles(at, reached)[:2] == pair("this change")
-    # Below the last line some editors have an empty one.
+    # Some editors have an empty line below the last line.
     assert (titles(at, n_lines)[:2] == pair("this change")) == (reached == there - 1)
 
 

@@ -102,7 +102,7 @@ async def test_review_code_lenses_are_refreshed_and_their_commands_work(home) ->
         await editor.wait_until(lambda: editor.marks.n_refreshes > n_refreshes)
         assert len(await editor.code_lenses(buffer)) == 9
 
-        # An annotation gives the author of a change and the reason; no confirmation is required.
+        # An annotation names the author of a change and the reason, and requires no confirmation.
         (edit, *_), rejection = editor.edits, editor.edits[-1]
         for one, label in ((edit, "Indwell: edit work.txt"), (rejection, "Indwell: reject in")):
             (annotation,) = one.change_annotations.values()
@@ -134,7 +134,7 @@ async def test_review_hints_offer_actions_and_are_never_sent_as_problems(home) -
         )
         assert fix.diagnostics is None
         (argument,) = fix.command.arguments
-        # Not even a client that inserts them itself.
+        # This also applies to a client that inserts hints itself.
         told = [
             json.loads(
                 json.dumps({"range": argument["range"], "message": "HINT", "source": "indwell"})
@@ -163,7 +163,7 @@ async def test_the_users_lines_stay_if_a_question_is_never_answered(home) -> Non
 
 
 @pytest.mark.parametrize("kind", [VSCODE, NEOVIM_11, ALE], ids=lambda kind: kind.name)
-async def test_hunks_at_the_end_and_of_whole_texts_can_be_reached(home, kind) -> None:
+async def test_hunks_at_the_end_and_of_whole_files_can_be_reached(home, kind) -> None:
     home.write("work.txt", "one\ntwo\n")
     gone = say(
         calls=[

@@ -43,7 +43,7 @@ async def test_each_client_reviews_pending_changes_before_and_after_a_restart(ho
         await until_marked(editor, buffer, (4, 5), (16, 17), (28, 29))
         assert buffer.text == AFTER
 
-        # One of three hunks is rejected, as one undo step; one is accepted; the user types.
+        # The user rejects one of three hunks as one undo step, accepts one, and types.
         n_steps = len(buffer.undo)
         done = await act(editor, buffer, 16, "Reject this change")
         assert (done["verdict"], len(done["hunks"]), done["kept"]) == ("reject", 1, [])
@@ -58,7 +58,7 @@ async def test_each_client_reviews_pending_changes_before_and_after_a_restart(ho
         await until_marked(editor, buffer, (28, 29))
         assert buffer.text == "mine é😀\n" + changed(4, 26)
 
-        # Two more turns; of one the file is not open.
+        # Two more turns follow; the file of one turn is not open.
         await editor.ask("the other one")
         assert other.read_text(encoding="utf-8") == changed(2, 20)
         await editor.wait_until(lambda: other.as_uri() in editor.marks.problems)
@@ -76,7 +76,7 @@ async def test_each_client_reviews_pending_changes_before_and_after_a_restart(ho
         editor.save(buffer)
         await editor.heard()
 
-    # Pending changes survive a restart of both; the list has them before any file is open.
+    # Pending changes survive a restart of server and editor, even before a file is opened.
     async with editing(home, profile=kind) as editor:
         await editor.wait_until(lambda: len(editor.marks.problems) == 2)
         buffer = editor.open(home.workspace / "work.txt")
@@ -101,7 +101,7 @@ async def test_each_client_reviews_pending_changes_before_and_after_a_restart(ho
             "Show the changes as a diff",
         ]
 
-        # Rejects a file, then all other changes; text that the user typed stays.
+        # The user rejects a file, then all other changes; text that the user typed stays.
         await act(editor, buffer, 29, "Reject all changes in this file")
         assert buffer.text == "mine é😀\n" + changed(4)
         await until_marked(editor, buffer)

@@ -32,7 +32,7 @@ def new(*lines: int, text: str = BEFORE) -> str:
 
 
 class Client:
-    """Answers questions, and records messages; if ``answer`` is None, it never answers."""
+    """Answers questions, and records messages; without ``answer``, questions stay open."""
 
     def __init__(self) -> None:
         self.features = ClientFeatures(progress=True)
@@ -64,7 +64,7 @@ class Client:
 
 
 class Court(Desk):
-    """A desk whose user judges."""
+    """A desk with a user who gives verdicts."""
 
     def __init__(self, folder, ledger, answer_s: float = 8.0) -> None:
         super().__init__(folder, ledger)
@@ -84,7 +84,7 @@ class Court(Desk):
         return await self.verdicts.judge(verb, VerdictArguments(**arguments))
 
     async def changed(self, name: str, *lines: int, actor: Actor = ME):
-        """A file in which the agent replaced lines."""
+        """Create a file in which the agent replaced lines."""
         path = self.path(name)
         before = path.read_text(encoding="utf-8") if path.exists() else BEFORE
         path.write_bytes(new(*lines, text=before).encode())
@@ -122,7 +122,7 @@ async def test_a_rich_client_gets_the_result_only_in_the_answer(court) -> None:
 
 
 @pytest.mark.parametrize("verb", ["accept", "reject"])
-async def test_scopes_are_a_file_a_turn_a_session_and_all(court, verb) -> None:
+async def test_verdicts_apply_to_a_file_a_turn_a_session_or_all_changes(court, verb) -> None:
     first = await court.changed("a.txt", 3)
     second = await court.changed("b.txt", 3, actor=LATER)
     third = await court.changed("c.txt", 3, actor=Actor("s0", 1))
@@ -195,7 +195,7 @@ async def test_rejecting_lines_that_the_user_changed_needs_a_yes_and_is_one_edit
     court.client.answer = answer
     result = await court.judge("reject", uri=path.as_uri())
     ((message, titles),) = court.client.asked
-    assert titles == (KEEP, RESTORE)  # the first is the default
+    assert titles == (KEEP, RESTORE)  # the first title is the default
     assert message == (
         "Indwell: reject this change anyway, and lose later changes?\na.txt, line 3: you have "
         "changed lines of it since"
@@ -210,7 +210,7 @@ async def test_rejecting_lines_that_the_user_changed_needs_a_yes_and_is_one_edit
         )
 
 
-async def test_the_files_that_need_no_question_do_not_wait_for_its_answer(court) -> None:
+async def test_files_that_need_no_question_do_not_wait_for_an_answer_about_others(court) -> None:
     path, other = await court.changed("a.txt", 3), await court.changed("b.txt", 3)
     path.write_bytes(path.read_text(encoding="utf-8").replace("and 3", "mine").encode())
     court.documents.changed_on_disk([path.as_uri()])
@@ -221,7 +221,7 @@ async def test_the_files_that_need_no_question_do_not_wait_for_its_answer(court)
     async with asyncio.timeout(60):
         await gone.wait()
     assert other.read_text(encoding="utf-8") == BEFORE
-    assert court.verdicts.cancel("indwell-verdict-1")  # which ends the question as well
+    assert court.verdicts.cancel("indwell-verdict-1")  # cancelling ends the question as well
     result = await judging
     assert [row.why for row in result.kept] == ["stopped before this one"]
     assert "mine\n" in path.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The editor's view follows ledger and documents; the work is proportional to the changes."""
+"""The editor's view follows ledger and documents, with work in proportion to the changes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def test_review_hints_follow_the_text_and_disappear_with_the_verdict(desk)
     first, second = desk.ledger.hunks(path)
     await desk.ledger.accept([first.id])
     await desk.screen.until(lambda: desk.screen.lines(path.as_uri()) == [10])
-    desk.type_text(path, "mine\n" + new(3))  # undone by hand
+    desk.type_text(path, "mine\n" + new(3))  # the user undoes the change by hand
     await desk.screen.until(lambda: desk.screen.lines(path.as_uri()) == [])
     assert desk.ledger.find(second.id) is None
 
@@ -54,7 +54,7 @@ async def test_review_hints_mark_closed_files_and_the_first_line_of_deleted_file
     desk.reviewing.attach(desk.ledger)
     await desk.screen.until(lambda: desk.screen.lines(gone.as_uri()) == [1])
     assert desk.screen.lines(path.as_uri()) == [3]
-    # An empty buffer over it says nothing; what is typed into it does.
+    # An empty buffer of a deleted file shows nothing; typed text in the buffer does.
     desk.open(gone, "")
     assert [one.kind for one in desk.reviewing.shown(desk.documents.at(gone)).hunks] == ["delete"]
 
@@ -70,7 +70,8 @@ async def test_shown_hunks_stay_while_the_agent_writes(desk) -> None:
     pending = await desk.ledger.begin(Actor("s1", 2), "call", path, new(3), new(3, 9))
     desk.type_text(path, new(3, 9))
     other = desk.path("b.txt", new(5))
-    await change(desk.ledger, other, BEFORE, new(5))  # and when this is shown, that was looked at
+    # after this change is shown, the first change was examined
+    await change(desk.ledger, other, BEFORE, new(5))
     await desk.screen.until(lambda: desk.screen.lines(other.as_uri()) == [5])
     assert len(desk.screen.published) == n_before + 1
     await desk.ledger.finish(pending, new(3, 9), accepted=False)
@@ -89,7 +90,7 @@ async def test_hints_can_be_turned_off_and_lenses_stay(desk) -> None:
     assert len(lenses_of(desk.reviewing.shown(desk.documents.at(path)))) == 6
 
 
-async def test_the_editors_list_is_clean_when_the_server_ends(desk) -> None:
+async def test_the_servers_end_removes_its_diagnostics_from_the_editor(desk) -> None:
     path = desk.path("a.txt", new(3))
     await change(desk.ledger, path, BEFORE, new(3))
     desk.reviewing.attach(desk.ledger)
@@ -109,7 +110,7 @@ async def test_the_same_file_under_another_name_is_marked_once(desk) -> None:
     assert desk.screen.lines(path.as_uri()) == []
 
 
-async def test_a_request_sees_what_was_typed_just_now(desk) -> None:
+async def test_a_request_includes_text_that_was_typed_just_before(desk) -> None:
     path = desk.path("a.txt", BEFORE)
     desk.open(path, new(3))
     await change(desk.ledger, path, BEFORE, new(3))

@@ -19,7 +19,7 @@ ONE, TWO = "20261121-034012-123-9f3a1c7e2b4d", "20261121-050000-000-aaaaaaaaaaaa
 
 
 class Desk:
-    """A folder, its ledger, and what an agent does there."""
+    """A folder, its ledger, and the changes of an agent."""
 
     def __init__(self, folder: Path, ledger: ReviewLedger) -> None:
         self.folder = folder
@@ -48,7 +48,7 @@ async def desk(tmp_path) -> AsyncIterator[Desk]:
     await ledger.close()
 
 
-async def test_a_diff_covers_all_changes_a_session_or_a_turn(desk) -> None:
+async def test_a_diff_covers_all_changes_or_those_of_a_session_or_turn(desk) -> None:
     await desk.edit("a.txt", "1\n2\n3\n4\n", "1\nB\n3\n4\n", turn=1)
     await desk.edit("a.txt", "1\nB\n3\n4\n", "1\nB\n3\nD\n", turn=2)
     await desk.edit("b.txt", None, "new\n", by=TWO)

@@ -1,4 +1,4 @@
-"""Virtual documents of the real server, in editors that ask for texts and in others."""
+"""Virtual documents of the real server, in editors that request texts and in other editors."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def file_of(uri: str) -> Path:
 
 
 def listening(editor) -> list[str]:
-    """The URIs that the server asks the client to reload."""
+    """Record the URIs that the server asks the client to reload."""
     refreshed: list[str] = []
 
     @editor.client.feature(types.WORKSPACE_TEXT_DOCUMENT_CONTENT_REFRESH)
@@ -116,13 +116,14 @@ async def test_other_editors_show_a_read_only_file(home) -> None:
         assert path.is_relative_to(home.state / "shown")
         assert stat.S_IMODE(path.stat().st_mode) == 0o444
         assert "> Why?" in path.read_text(encoding="utf-8")
-        editor.open(path, "markdown")  # as the editor does when it shows it
+        editor.open(path, "markdown")  # as the editor does when it shows the document
         await editor.ask("Sure?")
         other = await editor.execute("indwell.open", {"what": "transcript"})
         assert "> Sure?" in file_of(other["uri"]).read_text(encoding="utf-8")
-        assert other["uri"] != first["uri"]  # who has the old one open looks at it no more
+        assert other["uri"] != first["uri"]  # a window with the old document shows old text
         assert editor.shown == [first["uri"], first["uri"], other["uri"]]
-    assert str(path) not in json.dumps(endpoint.seen[1].body)  # nobody works in it
+    # the user does not work in this document
+    assert str(path) not in json.dumps(endpoint.seen[1].body)
 
 
 async def test_an_editor_that_cannot_show_a_document_gets_its_path(home) -> None:
@@ -249,6 +250,6 @@ async def test_a_terminal_and_an_editor_see_the_same_changes(home) -> None:
         assert code == 0
         assert told.startswith("rejected: shop.py (1 change)\nas it was: shop.py is kept in ")
         assert home.shop.read_text(encoding="utf-8") == SOURCE
-        editor.reopen(home.shop, SOURCE)  # as an editor does that loads what changed on disk
+        editor.reopen(home.shop, SOURCE)  # as an editor does that reloads a changed file
         await editor.wait_until(lambda: diff in refreshed)
         assert await content(editor, diff) == "# Nothing is pending.\n"

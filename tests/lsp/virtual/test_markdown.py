@@ -1,4 +1,4 @@
-"""Foreign text inside our documents: it cannot break out of its block, and hides no characters."""
+"""Foreign text in Indwell's documents cannot leave its block or hide characters."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def context(*blocks: BlockRow, **changed) -> ContextResult:
     return ContextResult(**{**facts, **changed})
 
 
-def test_the_request_document_lists_every_block() -> None:
+def test_the_request_document_lists_every_block_of_the_next_request() -> None:
     second = row(
         role="user",
         kind="tool_result",

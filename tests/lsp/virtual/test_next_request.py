@@ -1,4 +1,4 @@
-"""The document of the next request against the request that is really sent."""
+"""The document of the next request equals the request that is really sent."""
 
 from __future__ import annotations
 

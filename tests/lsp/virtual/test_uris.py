@@ -1,4 +1,4 @@
-"""The URIs of virtual documents: one for each, and nothing else is read from one."""
+"""Each virtual document has one URI, and only such URIs are parsed."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_short_forms_of_document_uris_are_parsed() -> None:
 )
 def test_an_invalid_document_uri_is_an_error(uri) -> None:
     if uri == "indwell-base:/w/x?":
-        assert parsed(uri) == Base("/w/x")  # an empty query says nothing
+        assert parsed(uri) == Base("/w/x")  # an empty query is the same as no query
         return
     with pytest.raises(UserError, match="is not a document of Indwell"):
         parsed(uri)
@@ -108,7 +108,7 @@ spans = st.builds(ChangeSpan, st.just(SESSION), st.integers(0, 99)) | st.just(Ch
 def test_every_path_survives_its_uri(names, span, kind) -> None:
     path = "/" + "/".join(names)
     if path[1:3].endswith(":") and path[1].isascii() and path[1].isalpha():
-        return  # a drive, which stands without the slash
+        return  # a path with a drive, which has no leading slash
     try:
         path.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:

@@ -1,7 +1,7 @@
-"""Commands with labels: what must never run without a question, and what should.
+"""Commands with labels: those that must never run without a question, and those that should.
 
-``dangerous.txt`` by itself is a few hundred; ``dangerous()`` multiplies it by ways to write and to
-hide a command, and adds those of the shared data.
+``dangerous.txt`` has a few hundred commands; ``dangerous()`` combines each with ways to write and
+to hide a command, and adds commands of the shared data.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ READ_ONLY = (HERE / "reading.txt").read_text("utf-8")
 
 
 def lines(text: str) -> list[str]:
-    """Commands of a list, one a line but for here-documents."""
+    """Return the commands of a list: one per line, except for here-documents."""
     found: list[str] = []
     for line in text.strip("\n").split("\n"):
         opened = found and "<<" in found[-1] and "<<<" not in found[-1]
@@ -100,12 +100,12 @@ def lines(text: str) -> list[str]:
 
 
 def wrapped() -> list[str]:
-    """What acts outside, over the network or with more rights, in every place of a line."""
+    """Return commands with outside effects, network or more rights, at every place of a line."""
     return [form.format(one) for form in _WRAPPED for one in _TO_WRAP]
 
 
 def dangerous() -> Iterator[str]:
-    """At least a thousand commands that must not run without a question where no sandbox is."""
+    """Yield at least a thousand commands that must not run without a question or a sandbox."""
     yield from lines(_RUNS)
     yield from _HIDDEN
     yield from SPELLED
@@ -119,7 +119,7 @@ def dangerous() -> Iterator[str]:
 
 
 def dangerous_outside() -> list[str]:
-    """Those that no sandbox makes harmless: they reach out, remove work, need more rights."""
+    """Return commands that no sandbox makes harmless: network, deleted work, more rights."""
     bad = [
         *("curl http://x.test", "wget x", "ssh h", "nc h 1", "scp x h:", "git push", "git fetch"),
         *("git pull", "git clone https://x.test/y", "npm install x", "pip install x", "gh pr list"),

@@ -47,7 +47,7 @@ def test_pol_11_a_pattern_for_one_part_covers_no_other_part(command: str) -> Non
     assert not verdict.rule.startswith("allow:")
 
 
-def test_pol_11_a_pattern_allows_its_command_also_among_readers() -> None:
+def test_pol_11_a_pattern_also_allows_its_command_among_readers() -> None:
     for command in ("git fetch x", "git fetch x && git log | head", "timeout 5 git fetch x"):
         verdict = confined(command, allow=("git fetch *",))
         assert (verdict.by_user, verdict.rule) == (True, "allow: git fetch *"), command
@@ -143,7 +143,7 @@ def test_cmd_03_a_variable_set_in_a_subshell_or_a_condition_is_unknown() -> None
         *("grep -- x .env", "grep -e -f .env", "jq -n -- . .env", "grep -c -m1 x .env"),
     ],
 )
-def test_sec_01_a_secret_file_is_seen_behind_every_spelling_of_options(command: str) -> None:
+def test_sec_01_a_secret_file_is_recognised_in_every_spelling_of_options(command: str) -> None:
     assert all(judge(command, situation).rule == "secret" for situation in ALL)
 
 
@@ -267,7 +267,7 @@ def test_git_commands_that_change_no_working_file_are_allowed() -> None:
         *("cargo --color always publish", "cargo +nightly publish", "poetry -C . publish"),
     ],
 )
-def test_pol_13_options_in_front_of_a_subcommand_dodge_no_rule(command: str) -> None:
+def test_pol_13_options_before_a_subcommand_avoid_no_rule(command: str) -> None:
     rules = ("git commit", *(f"{one} publish" for one in ("npm", "yarn", "cargo", "poetry")))
     assert confined(command, deny=rules, allow=("*",)).decision == "deny"
     assert confined(command, ask=rules, allow=("*",)).rule.startswith("ask: ")
@@ -392,8 +392,8 @@ def test_git_needs_a_question_in_an_unapproved_repository() -> None:
     assert decided("git log", closed) == "allow"
 
 
-def test_pol_11_a_pattern_gives_the_network_only_to_what_runs_where_the_whole_runs() -> None:
-    """Elsewhere another repository's settings say what runs; so do settings on the line."""
+def test_pol_11_a_pattern_grants_network_only_in_the_folder_of_the_whole_command() -> None:
+    """In another folder, another repository's settings run programs, as do settings on the line."""
     allow = ("git *", "npm *")
     assert confined("git fetch x", allow=allow).by_user
     assert confined("cd sub && npm test", allow=allow).by_user

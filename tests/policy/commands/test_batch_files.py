@@ -1,4 +1,4 @@
-"""Batch files of Windows, whose words ``cmd.exe`` reads once more."""
+"""Batch files of Windows, whose words ``cmd.exe`` parses again."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_reader_that_is_a_batch_file_asks_about_words_that_cmd_would_obey(word
         assert "'rg' is a batch file: cmd.exe reads its words once more" in decision.reason
 
 
-def test_the_question_names_the_character() -> None:
+def test_the_question_names_the_character_that_cmd_would_obey() -> None:
     decision = decided("rg 'a&calc'", "rg")
     assert isinstance(decision, Ask)
     assert decision.reason == (
@@ -49,16 +49,16 @@ def test_the_question_names_the_character() -> None:
 
 
 @pytest.mark.parametrize("command", ["rg 'a&calc'", "RG.exe 'a|b'", "rg '100%'"])
-def test_a_program_that_is_no_batch_file_gets_its_words_as_they_are(command: str) -> None:
+def test_a_program_that_is_not_a_batch_file_gets_its_words_unchanged(command: str) -> None:
     assert isinstance(decided(command), Allow)
 
 
 @pytest.mark.parametrize("command", ["rg needle", "rg -n 'two words' src", "RG needle"])
-def test_a_batch_file_with_plain_words_runs_as_the_program_would(command: str) -> None:
+def test_a_batch_file_with_plain_words_needs_no_question(command: str) -> None:
     assert isinstance(decided(command, "rg"), Allow)
 
 
-def test_words_of_another_command_have_no_effect() -> None:
+def test_special_words_of_another_command_have_no_effect_on_a_batch_file() -> None:
     assert isinstance(decided("rg needle; echo 'a&b'", "rg"), Allow)
 
 
@@ -99,7 +99,7 @@ def test_bash_on_windows_starts_a_batch_file_by_its_full_name(
     assert (found.rule == "batch file") == is_asked
 
 
-def test_no_other_system_has_batch_files() -> None:
+def test_only_windows_has_batch_files() -> None:
     elsewhere = msgspec.structs.replace(BASH, system="linux", cwd="/w", roots=("/w",))
     elsewhere = msgspec.structs.replace(elsewhere, writes_confined=True)
     assert judge("./gradlew.bat 'a&b'", elsewhere).decision == "allow"

@@ -237,7 +237,9 @@ def test_h49_a_command_that_only_looks_dangerous_is_not_dangerous(command: str) 
         ),
     ],
 )
-def test_the_reason_is_reported_in_plain_words(command: str, why: str) -> None:
+def test_the_reason_for_refusing_a_destructive_command_is_in_plain_words(
+    command: str, why: str
+) -> None:
     assert why_dangerous(command) == why
 
 
@@ -247,7 +249,7 @@ def test_pol_13_no_permission_and_no_mode_allows_a_destructive_command(mode: Mod
     assert isinstance(decide(asked, Policy(mode, granted=frozenset([rule_of(asked)]))), Deny)
 
 
-def test_the_reason_goes_to_the_model() -> None:
+def test_the_reason_for_refusing_a_destructive_command_goes_to_the_model() -> None:
     decision = decide(CallFacts("bash", "run", command="rm -rf /"), Policy("auto"))
     assert decision == Deny(
         "the command removes '/' with its whole content; no answer allows that here. If the user "

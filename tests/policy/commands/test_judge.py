@@ -47,7 +47,7 @@ def test_cmd_01_a_sandbox_does_not_excuse_commands_that_reach_beyond_it() -> Non
 
 
 def test_cmd_01_plan_mode_allows_no_dangerous_command_as_reading() -> None:
-    """There, nobody is asked: what words from read-only commands do is let be (CMD-13)."""
+    """In plan mode, nobody is asked, so words from read-only commands are allowed (CMD-13)."""
     passed = allowed(list(dict.fromkeys(dangerous())), PLAN)
     assert [one for one in passed if one != "FOO=bar ls"] == []
 
@@ -109,7 +109,7 @@ def test_cmd_02_ordinary_reading_runs_without_a_question() -> None:
     commands = lines(READ_ONLY)
     assert len(commands) > 100
     asked = [one for one in commands if judged(one) != "allow"]
-    # CMD-13; and nothing hides other programs here
+    # CMD-13; in addition, nothing hides other programs here.
     assert sorted(asked) == ["echo $(git rev-parse HEAD)", "ps aux | grep node"]
     assert allowed(commands, CONFINED) == commands
     planned = [one for one in commands if not judge(one, PLAN).reads_only]
@@ -188,7 +188,7 @@ def test_cmd_07_find_without_actions_only_reads() -> None:
 
 
 def test_cmd_09_sed_that_only_prints_and_replaces_output_is_reading() -> None:
-    """The case wants only ``-n N,Mp``; plain replacing goes to the output as well."""
+    """The case wants only ``-n N,Mp``, but plain replacing also only goes to the output."""
     scripts = [
         "s/a/b/e",
         "s/a/b/w f",
@@ -405,7 +405,7 @@ def test_cmd_16_cd_affects_the_following_commands() -> None:
     ids=lambda command: command[:9],
 )
 def test_cmd_17_every_command_is_judged_fast_at_any_depth(command: str) -> None:
-    """Below 50 ms on an idle machine; the limit here is for one that is not."""
+    """The time is below 50 ms on an idle machine; the limit here allows for a busy machine."""
     rules = PatternRules(deny=("rm *", "git push *"), ask=("a *",), allow=("git *",))
     situation = Situation(rules=rules, secrets=SECRETS, cwd="/w/p", roots=("/w/p",))
     taken = []
@@ -443,7 +443,8 @@ def test_a_verdict_names_the_deciding_rule_reason_and_place() -> None:
     assert (ls.text, ls.decision, ls.rule) == ("ls é", "allow", "read-only")
     assert (push.text, push.start, push.words) == ("git push origin", 8, ("git", "push", "origin"))
     assert (verdict.decision, verdict.rule) == ("ask", "network")
-    assert verdict.widening == Widening(unconfined=True)  # no sandbox gives it keys (U11)
+    # no sandbox offers keys to the command (U11)
+    assert verdict.widening == Widening(unconfined=True)
     assert verdict.reason == "'git push' sends your work to another machine"
 
 

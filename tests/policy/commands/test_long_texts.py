@@ -1,4 +1,4 @@
-"""A long here-document is asked for; any other command that is as long is denied."""
+"""A long here-document needs a question; any other command of this length is denied."""
 
 from __future__ import annotations
 

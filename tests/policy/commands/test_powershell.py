@@ -1,4 +1,4 @@
-"""Cases and attacks of PowerShell, as data; no PowerShell runs here to compare with."""
+"""Cases and attacks of PowerShell as data; no PowerShell is run for comparison."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ WINDOWS = Policy(
 
 
 def lines(name: str) -> list[str]:
-    """The lines of a file, with their line ends; a comment begins with a hash and a blank."""
+    """Return the lines of a file with their line ends; a hash and a blank begin a comment."""
     text = (FOLDER / name).read_text(encoding="utf-8")
     found = [one for one in text.splitlines() if one and not one.startswith("# ")]
     return [one.replace("\\r\\n", "\r\n").replace("\\n", "\n") for one in found]
@@ -118,7 +118,7 @@ def test_the_hosts_of_a_download_are_named() -> None:
     assert judge("irm https://a.example -Proxy http://b", OPEN).widening.hosts == ("*",)
 
 
-def test_rules_of_the_user_hold_for_aliases_and_full_names() -> None:
+def test_rules_of_the_user_apply_to_aliases_and_full_names() -> None:
     def under(**rules: tuple[str, ...]) -> Situation:
         return msgspec.structs.replace(OPEN, rules=PatternRules(**rules))
 
@@ -249,7 +249,7 @@ def test_a_truncated_powershell_text_is_judged_by_its_content(
     tail = data.draw(st.sampled_from(["; rm x", "\nrm x", " | rm", " && rm x"]))
     whole = text[:at] + tail
     verdict = judge(whole, OPEN)
-    # The tail may have become a comment or a part of a word, and then nothing runs.
+    # The tail may have become a comment or a part of a word, so that it never runs.
     front = text[:at]
     is_in_text = "#" in front or front.count("'") % 2 or front.count('"') % 2 or front[-1:] == "`"
     assert verdict.decision != "allow" or is_in_text

@@ -27,7 +27,7 @@ def _of(listed, decision: str) -> tuple[str, ...]:
 
 
 def test_commands_denied_by_other_agents_are_never_allowed_and_most_allowed_are() -> None:
-    """Left of what they allow: network, builds and tests without a sandbox, writing (report)."""
+    """Not allowed here: network, builds and tests without a sandbox, writing (see the report)."""
     outcomes = Counter()
     wrong = []
     for case in shared_cases("bash_safety.json"):
@@ -36,7 +36,8 @@ def test_commands_denied_by_other_agents_are_never_allowed_and_most_allowed_are(
         if case["expected"] == "deny" and decision == "allow":
             wrong.append(case)
     assert wrong == []
-    assert outcomes["allow", "allow"] >= 92  # of 113; `ps aux` asks where it shows every process
+    # of 113; `ps aux` needs a question if it shows every process
+    assert outcomes["allow", "allow"] >= 92
     assert outcomes["allow", "deny"] == 0
 
 
@@ -64,7 +65,7 @@ def test_most_commands_of_real_sessions_need_no_question_in_a_sandbox_and_are_ju
     assert sorted(taken)[int(len(taken) * 0.99)] < 0.02  # 0.7 ms on an idle machine
 
 
-def test_commands_are_split_like_in_other_agents() -> None:
+def test_commands_are_split_as_in_other_agents() -> None:
     for case in shared_cases("bash_parse.json"):
         simple = [item for item in ShellReading(case["input"]).items if isinstance(item, Simple)]
         match case["function"]:

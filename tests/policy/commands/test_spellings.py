@@ -40,7 +40,8 @@ def test_no_spelling_of_a_secret_or_protected_file_avoids_a_question(situation: 
         )  # fmt: skip
         found = {one: judge(one, held) for one in EVERYWHERE}
         allowed = [one for one, verdict in found.items() if verdict.decision == "allow"]
-        # In a sandbox, secret files are hidden by what the disk lists; names still ask.
+        # In a sandbox, the names on the disk decide which secret files are hidden; names still need
+        # a question.
         assert allowed == [], confined
 
 

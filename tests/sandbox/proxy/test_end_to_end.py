@@ -1,4 +1,4 @@
-"""SBX-19, SBX-20 through the real sandbox: a command, its walls, the proxy, a server outside."""
+"""SBX-19, SBX-20 through the real sandbox: a command, its bounds, the proxy, a server outside."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ async def ran(tmp_path, command: str, *hosts: str) -> str:
 
 
 @needs_bubblewrap
-async def test_a_sandboxed_command_reaches_only_hosts_that_were_named(tmp_path) -> None:
+async def test_a_sandboxed_command_reaches_only_named_hosts(tmp_path) -> None:
     async with web_server() as (port, heard):
         command = FETCH.format(port=port)
         assert WORDS in await ran(tmp_path, command, f"localhost:{port}")
@@ -40,12 +40,12 @@ async def test_a_sandboxed_command_reaches_only_hosts_that_were_named(tmp_path) 
 @needs_bubblewrap
 async def test_sbx_20_without_a_host_there_is_no_proxy_and_no_network(tmp_path) -> None:
     said = await ran(tmp_path, "env | grep -ic _proxy=; cat /proc/net/dev | grep -c :")
-    assert said.split() == ["0", "1"]  # the loopback of its own
+    assert said.split() == ["0", "1"]  # the command's own loopback
 
 
 @needs_bubblewrap
 async def test_network_access_by_proxy_changes_no_other_sandbox_rule(tmp_path) -> None:
-    """The starter leaves nothing behind: no process, no descriptor, no other environment."""
+    """The starter leaves no process, no descriptor and no variable behind."""
     show = "ls -l /proc/self/fd | grep -c socket; ps -e | grep -c python"
     show += "; grep SigIgn /proc/self/status"
     with_way, without = [await ran(tmp_path, show, *hosts) for hosts in (("a.example",), ())]
@@ -55,7 +55,7 @@ async def test_network_access_by_proxy_changes_no_other_sandbox_rule(tmp_path) -
 
 
 @needs_bubblewrap
-def test_a_machine_without_bubblewrap_says_so_instead_of_running_with_network() -> None:
+def test_a_machine_without_bubblewrap_reports_that_instead_of_running_with_network() -> None:
     code = (
         "import asyncio, pathlib\n"
         "from indwell.sandbox.confinement import Confinement\n"

@@ -1,4 +1,4 @@
-"""S-L6: a public address of this machine's own is this machine."""
+"""S-L6: a public address of this machine counts as this machine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PUBLIC = ipaddress.ip_address("93.184.216.34")
 
 
 def own_addresses() -> list[str]:
-    """The address of the outgoing interface, if there is one."""
+    """Return the address of the outgoing interface, if there is one."""
     with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.connect((str(PUBLIC), 9))
         return [probe.getsockname()[0]]
@@ -29,16 +29,16 @@ def test_addresses_that_reach_this_machine_count_as_its_own(address: str) -> Non
 
 
 @pytest.mark.parametrize("address", [str(PUBLIC), "2606:4700::1111"])
-def test_addresses_elsewhere_do_not_count_as_this_machine(address: str) -> None:
+def test_addresses_of_other_machines_do_not_count_as_this_machine(address: str) -> None:
     assert not is_own(ipaddress.ip_address(address))
 
 
 @pytest.mark.parametrize(("host", "own", "status"), [
     ("name.example", True, b"403"),
     ("name.example", False, b"200"),
-    (str(PUBLIC), True, b"200"),  # an address that was named is itself
+    (str(PUBLIC), True, b"200"),  # an address that was named is allowed
 ])  # fmt: skip
-async def test_no_host_name_leads_to_a_service_of_this_machine(
+async def test_no_host_name_leads_to_a_service_on_this_machine(
     host: str,
     own: bool,  # noqa: FBT001
     status: bytes,

@@ -1,4 +1,4 @@
-"""The proxy with a made-up internet: names and addresses are the test's, connections are real."""
+"""The proxy with a made-up internet: the test has names and addresses; connections are real."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ walled = pytest.mark.skipif(not can_wall(), reason="bubblewrap does not work her
 
 
 class Internet:
-    """A web server on loopback that plays every public address, and a table of names."""
+    """A web server on loopback with every public address, and a table of names."""
 
     def __init__(self) -> None:
         self.names: dict[str, list[str]] = {"allowed.example": [str(PUBLIC)]}
@@ -82,7 +82,7 @@ async def proxied(internet: Internet, *hosts: str) -> AsyncIterator[Way]:
 
 
 async def say(way: Way, text: bytes, *, credentials: bool = True) -> bytes:
-    """The proxy's whole answer to these bytes."""
+    """Return the proxy's whole answer to these bytes."""
     reader, writer = await asyncio.open_connection("127.0.0.1", way.port)
     word = way.env["http_proxy"].partition("//")[2].partition("@")[0]
     if credentials:
@@ -179,12 +179,12 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("line", REFUSED)
-async def test_sbx_19_a_host_that_was_not_named_gets_no_connection(internet, line) -> None:
+async def test_sbx_19_a_host_outside_the_list_gets_no_connection(internet, line) -> None:
     async with proxied(internet, "allowed.example") as way:
         answer = await say(way, line + b" HTTP/1.1\r\nHost: allowed.example\r\n\r\n")
     assert not answer.startswith(b"HTTP/1.1 2")
     assert internet.reached == []
-    assert internet.asked == []  # a name that is looked up has already said something
+    assert internet.asked == []  # even looking up a name would send data
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ async def test_sbx_19_a_name_with_a_private_address_is_refused_after_its_lookup(
 
 
 async def test_sbx_19_a_name_is_looked_up_once_and_that_address_is_used(internet) -> None:
-    """A second look-up could give another answer (DNS rebinding)."""
+    """A second look-up could return another address (DNS rebinding)."""
     async with proxied(internet, "allowed.example") as way:
         await say(way, b"CONNECT allowed.example:443 HTTP/1.1\r\nHost: x\r\n\r\n")
     assert internet.asked == ["allowed.example"]
@@ -282,7 +282,7 @@ async def test_connections_over_the_limit_are_closed(internet) -> None:
     assert one_more == b""
 
 
-# A walled command speaks to the proxy by itself, as curl would.
+# A confined command speaks to the proxy itself, as curl would.
 FETCH = """
 import os, urllib.request
 opened = urllib.request.urlopen("http://allowed.example/x", timeout=20)
@@ -357,11 +357,12 @@ async def test_the_proxy_does_not_change_inherited_signals_and_descriptors(
         one.output.splitlines() for one in (with_way, without)
     )
     assert ignored == ignored_without
-    assert int(n_with) == int(n_without) - 1  # the pair's end is closed; without, it was inherited
+    # the pair's end is closed; otherwise it would be inherited
+    assert int(n_with) == int(n_without) - 1
 
 
 async def test_only_a_listening_socket_can_be_handed_over() -> None:
-    """The program inside is untrusted; only a listening socket is served."""
+    """The program inside is untrusted, so only a listening socket is served."""
     left, right = socket.socketpair()
     with (
         left,

@@ -1,4 +1,4 @@
-"""Which checks a project names."""
+"""The checks that a project's files name."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_the_projects_own_files_name_its_checks(
         "npm run one && pnpm run two",
     ],
 )
-def test_a_script_of_which_all_is_known_is_run(script: str) -> None:
+def test_a_script_with_only_known_parts_is_run(script: str) -> None:
     known = {"one": "eslint .", "two": "npm run --silent one", "preone": "tsc --noEmit"}
     assert names(package=package(check=script, **known)) == ["npm run check"]
 
@@ -85,20 +85,22 @@ def test_a_script_that_could_write_or_never_end_is_skipped(script: str) -> None:
     assert names(package=package(check=script, **others)) == []
 
 
-def test_mypy_is_given_a_folder_only_where_the_project_names_no_files() -> None:
+def test_mypy_gets_a_folder_only_if_the_project_names_no_files() -> None:
     (plain,) = found_checks({"pyproject.toml": "[tool.mypy]\nstrict = true\n"})
     (named,) = found_checks({"pyproject.toml": "[tool.mypy]\nfiles = ['server']\n"})
     assert plain.arguments.endswith(" .")
     assert named.arguments.endswith("--no-error-summary")
 
 
-def test_a_check_is_about_files_of_its_language() -> None:
+def test_a_check_covers_files_of_its_language() -> None:
     (ruff,) = found_checks({"pyproject.toml": "[tool.ruff]"})
     assert (ruff.is_about("a.py"), ruff.is_about("README.md")) == (True, False)
 
 
 @given(st.dictionaries(st.sampled_from(FILES), st.text(max_size=200)))
-def test_any_contents_are_read_and_become_no_part_of_a_command(contents: dict[str, str]) -> None:
+def test_arbitrary_project_files_are_parsed_and_become_no_part_of_a_command(
+    contents: dict[str, str],
+) -> None:
     known = {one.arguments for one in found_checks(dict.fromkeys(FILES, ""))}
     for one in found_checks(contents):
         assert one.arguments in known or one.name in {"ruff", "mypy"}

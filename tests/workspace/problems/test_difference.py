@@ -1,4 +1,4 @@
-"""What an edit did to problems, compared by lines that the edit moved."""
+"""The effect of an edit on problems, compared by lines that the edit moved."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def error(line: int, message: str = "bad") -> Problem:
 
 
 def edited(start: int, stop: int, *new: str) -> str:
-    """``TEXT`` with lines ``start`` to ``stop`` (1-based, exclusive) replaced."""
+    """Return ``TEXT`` with lines ``start`` to ``stop`` (1-based, exclusive) replaced."""
     return "".join([*LINES[: start - 1], *new, *LINES[stop - 1 :]])
 
 
@@ -54,7 +54,7 @@ def test_a_problem_whose_line_was_moved_is_not_new() -> None:
     )
 
 
-def test_the_same_words_in_another_line_are_another_problem() -> None:
+def test_the_same_message_on_another_line_is_another_problem() -> None:
     edits = line_map(TEXT, edited(15, 16, "totl\n"))
     assert difference([error(2)], [error(2), error(15)], edits) == ProblemDifference(
         new=(error(15),)
@@ -70,7 +70,7 @@ def test_a_problem_on_a_rewritten_line_matches_the_nearest_equal_new_problem() -
     )
 
 
-def test_a_checker_may_point_a_few_lines_away() -> None:
+def test_a_checker_may_report_a_position_a_few_lines_away() -> None:
     assert difference([error(6)], [error(8)]).new == ()
     assert difference([error(6)], [error(12)]).new == (error(12),)
 
@@ -84,19 +84,19 @@ def test_numbers_of_other_lines_in_a_message_may_change() -> None:
     assert difference([before], [after]) == ProblemDifference()
 
 
-def test_another_severity_is_news() -> None:
+def test_a_problem_with_another_severity_is_new() -> None:
     warning = msgspec.structs.replace(error(1), severity="warning")
     assert difference([warning], [error(1)]) == ProblemDifference((error(1),), (warning,))
 
 
-def test_errors_are_before_warnings_and_hints_and_our_own_never_count() -> None:
+def test_errors_come_before_warnings_and_hints_and_our_own_hints_never_count() -> None:
     warning = Problem(1, "warning", "w")
     ignored = [Problem(1, "hint", "h"), Problem(1, "information", "i")]
     ours = [Problem(1, "error", "o", "indwell"), Problem(1, "error", "o", "Indwell review")]
     assert difference([], [*ignored, warning, *ours, error(9)]).new == (error(9), warning)
 
 
-def test_two_alike_are_two() -> None:
+def test_two_equal_problems_count_as_two() -> None:
     assert difference([error(1)], [error(1), error(1)]).new == (error(1),)
     assert difference([error(1), error(1)], [error(1)]).gone == (error(1),)
 
@@ -109,7 +109,7 @@ def test_without_a_baseline_only_changed_lines_count() -> None:
     assert in_changed_lines([error(3), error(4), error(5), error(6)], cut) == (error(4), error(5))
 
 
-def test_very_many_problems_are_soon_compared() -> None:
+def test_thousands_of_problems_are_compared_fast() -> None:
     before = [error(line) for line in range(1, 3 * MOST)]
     after = [error(line + 50_000) for line in range(1, 3 * MOST)]
     begun = time.process_time()
@@ -139,7 +139,9 @@ def test_lines_inserted_above_move_problems_without_new_problems(
 
 
 @given(problems, problems, texts, texts)
-def test_the_sums_agree(before: list[Problem], after: list[Problem], old: str, new: str) -> None:
+def test_new_gone_and_unchanged_problems_add_up(
+    before: list[Problem], after: list[Problem], old: str, new: str
+) -> None:
     for edits in (SAME, UNKNOWN, line_map(old, new)):
         found = difference(before, after, edits)
         n_before, n_after = len(counted(before)), len(counted(after))
@@ -151,7 +153,7 @@ def test_the_sums_agree(before: list[Problem], after: list[Problem], old: str, n
 
 
 @given(texts, texts)
-def test_the_map_finds_each_line_that_stayed(old: str, new: str) -> None:
+def test_the_line_map_finds_each_unchanged_line(old: str, new: str) -> None:
     edits = line_map(old, new)
     before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
     places = []

@@ -1,4 +1,4 @@
-"""What checkers print, read back: each form, and anything at all."""
+"""The output of checkers is parsed in each format; arbitrary output does no harm."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_each_form_is_read(form: str) -> None:
+def test_each_output_format_is_parsed(form: str) -> None:
     text, expected = FORMS[form]
     report = read_output(text, "check")
     assert [
@@ -159,7 +159,7 @@ pieces = st.sampled_from(
 
 
 @given(st.one_of(st.text(max_size=400), st.lists(pieces, max_size=60).map("".join)))
-def test_any_output_is_read_and_bounded(text: str) -> None:
+def test_arbitrary_output_is_parsed_within_limits(text: str) -> None:
     for path, problems in read_output(text, "x").problems.items():
         assert path
         assert "\n" not in path
@@ -182,13 +182,13 @@ def test_any_output_is_read_and_bounded(text: str) -> None:
         "/" * 100_000,
     ],
 )
-def test_no_line_keeps_the_reader_busy(line: str) -> None:
+def test_no_output_line_takes_long_to_parse(line: str) -> None:
     begun = time.process_time()
     read_output(f"{line}\n" * 5, "x")
     assert time.process_time() - begun < 3
 
 
-def test_a_flood_of_problems_is_cut() -> None:
+def test_a_flood_of_problems_is_limited() -> None:
     report = read_output("a.py:1: error: x\n" * (MOST_READ + 10), "x")
     assert len(report.problems["a.py"]) == MOST_READ
     assert report.is_cut
