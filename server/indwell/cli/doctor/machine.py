@@ -109,7 +109,7 @@ _WATCHES = Path("/proc/sys/fs/inotify/max_user_watches")
 
 
 def versions() -> Findings:
-    """The versions of Indwell, Python and the packages that matter for a bug report."""
+    """The versions of Indwell, Python and the packages that matter for a bug report, and where."""
     found, missing = [], []
     for name in PACKAGES:
         try:
@@ -118,7 +118,9 @@ def versions() -> Findings:
             missing.append(name)
     system = f"{platform.system()} {platform.release()} {platform.machine()}"
     python = f"Indwell {__version__} on Python {platform.python_version()}, {system}"
-    findings = [DoctorFinding("Indwell", "ok", python)]
+    # `sys.frozen` is PyInstaller's word, as docs/decisions/0033 says.
+    kind = "with its own Python in" if hasattr(sys, "frozen") else "in"
+    findings = [DoctorFinding("Indwell", "ok", f"{python}, {kind} {sys.prefix}")]
     if missing:
         fix = "reinstall Indwell into an environment of its own"
         findings.append(DoctorFinding("packages", "fail", f"missing: {', '.join(missing)}", fix))

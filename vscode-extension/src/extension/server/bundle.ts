@@ -1,8 +1,11 @@
-/** Finds the wheel that the extension ships. */
+/** Finds what the extension ships: the server with its Python in a platform's package, and its wheel in each. */
 import { createHash } from "node:crypto";
-import { readdir, readFile } from "node:fs/promises";
+import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { environmentName, wheelVersion } from "./environment.ts";
+import { type Running, runProgram } from "./run-program.ts";
+
+const PROBE_MS = 20_000; // the first start on a slow disk, with a virus scanner
 
 /** A wheel and its requirements. */
 export interface Bundle {
@@ -24,4 +27,43 @@ export async function findBundle(folder: string): Promise<Bundle | undefined> {
   const hash = createHash("sha256");
   for (const path of [wheel, requirements]) hash.update(await readFile(path));
   return { name: environmentName(version, hash.digest("hex")), version, wheel, requirements };
+}
+
+/** Remembers between windows what a frozen server said of itself; a `Memento` of VS Code. */
+export interface Proofs {
+  get(key: string): unknown;
+  update(key: string, value: unknown): PromiseLike<void>;
+}
+
+/** The frozen server in the extension's `folder`, or undefined in the universal package. */
+export async function findFrozen(
+  folder: string,
+  platform: NodeJS.Platform,
+): Promise<string | undefined> {
+  const name = platform === "win32" ? "indwell-server.exe" : "indwell-server";
+  const program = join(folder, "frozen", name);
+  const found = await stat(program).catch(() => undefined);
+  return found?.isFile() === true ? program : undefined;
+}
+
+/**
+ * The reason why the frozen server does not run on this machine, or empty if it does.
+ *
+ * A package of the wrong platform and a C library that is too old show here. The answer is asked for once
+ * for each installed version, because it takes a tenth of a second.
+ */
+export async function whyFrozenFails(
+  program: string,
+  proofs: Proofs,
+  how: Omit<Running, "timeoutMs">,
+): Promise<string> {
+  const key = "frozenServer";
+  if (proofs.get(key) === program) return "";
+  const ended = await runProgram(program, ["--version"], { ...how, timeoutMs: PROBE_MS });
+  if (ended.code === 0 && ended.stdout.startsWith("indwell ")) {
+    await proofs.update(key, program);
+    return "";
+  }
+  const said = ended.stderr.trim().split(/\r?\n/).at(-1) ?? "";
+  return said === "" ? `it ended with ${ended.code ?? "a signal"}` : said.slice(0, 300);
 }

@@ -1,10 +1,10 @@
-/** Finds the server's program: the setting, else the private environment, which is created if needed. */
+/** Finds the server's program: the setting, else the package's own, else a private environment that is created if needed. */
 import { existsSync, mkdirSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import * as vscode from "vscode";
 import { showProgress } from "../say.ts";
-import { findBundle } from "./bundle.ts";
+import { findBundle, findFrozen, whyFrozenFails } from "./bundle.ts";
 import { install, installed, madeWith, tidy } from "./install.ts";
 import { CannotStart } from "./life.ts";
 
@@ -33,8 +33,19 @@ export function serverPath(): string {
 export async function findServer(finding: Finding): Promise<Found> {
   const chosen = serverPath();
   if (chosen !== "") return { command: checked(chosen), args: ["serve", "--stdio"] };
-  const { context, log } = finding;
-  const bundle = await findBundle(context.asAbsolutePath("server"));
+  const { context, log, env, signal } = finding;
+  const shipped = context.asAbsolutePath("server");
+  const frozen = await findFrozen(shipped, process.platform);
+  if (frozen !== undefined) {
+    const cwd = emptyFolder(context);
+    const reason = await whyFrozenFails(frozen, context.globalState, { cwd, env, signal });
+    if (reason === "") {
+      log.info(`The server of this package, with its own Python: ${frozen}`);
+      return { command: frozen, args: ["serve", "--stdio"] };
+    }
+    log.warn(`The server of this package does not run on this machine: ${reason}`);
+  }
+  const bundle = await findBundle(shipped);
   if (bundle === undefined) {
     throw new CannotStart("This build of the extension contains no server. Choose one.");
   }

@@ -1,0 +1,107 @@
+"""The server with its own Python, as a platform's package has it: its first lines, and all of it once built.
+
+``scripts/freeze`` takes a minute of processor time, so CI does not build it. These tests use a build
+that is there; with INDWELL_TEST_LONG they make one (issue 23).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+START = ROOT / "scripts" / "frozen" / "start.py"
+BUILT = ROOT / ".freeze" / "frozen" / f"indwell-server{'.exe' if sys.platform == 'win32' else ''}"
+ANSWER_S = 3.0  # from the first start to the answer to `initialize`
+SIZE_B = 190_000_000  # unpacked; 145 MB when it was set, and 48 MB in the package
+EVERYTHING = """
+import importlib, math, pkgutil
+import keyring, jsonschema, tree_sitter
+import indwell.mcp.connection
+from indwell.agent.features.skills.folders import SHIPPED
+from indwell.navigation.syntax import _GRAMMARS
+from indwell.providers import client, facts
+from indwell.sandbox.environment import find_program
+from indwell.sandbox.worker_processes import mapped
+from indwell.wiring.preload import load_rest
+load_rest()
+client.warm_up()
+facts.warm_up()
+for one in _GRAMMARS.values():
+    tree_sitter.Language(getattr(importlib.import_module(one.package), one.function)())
+assert len(list(SHIPPED.iterdir())) > 2
+assert find_program("rg").parent.samefile(sys.prefix)
+assert list(mapped(math.sqrt, [float(n) for n in range(12)], n_workers=2))[9] == 3
+print("all of it")
+"""
+
+
+def run(*words: str, **variables: str) -> str:
+    env = {**os.environ, **variables}
+    done = subprocess.run(words, env=env, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@pytest.fixture(scope="module")
+def server() -> str:
+    if os.environ.get("INDWELL_TEST_LONG") is not None:
+        subprocess.run([ROOT / "scripts" / "freeze"], check=True, timeout=1200)
+    if not BUILT.exists():
+        pytest.skip("no frozen server is built: scripts/freeze (issue 23)")
+    return str(BUILT)
+
+
+def test_the_start_of_the_frozen_server_runs_code_for_a_child_as_python_does() -> None:
+    said = run(sys.executable, str(START), "-I", "-S", "-c", "import sys; print(sys.argv)", "3", "ls")
+    assert said == "['-c', '3', 'ls']"
+
+
+def test_the_start_of_the_frozen_server_runs_a_module_as_python_does() -> None:
+    assert run(sys.executable, str(START), "-m", "indwell", "--version").startswith("indwell ")
+    table = run(sys.executable, str(START), "-B", "-m", "json.tool", "--help")
+    assert "json.tool" in table
+
+
+def test_no_child_of_the_frozen_server_inherits_the_variables_of_its_bundle() -> None:
+    code = "import os; print(os.environ.get('LD_LIBRARY_PATH'), '_PYI_X' in os.environ)"
+    before = {"_PYI_X": "1", "LD_LIBRARY_PATH": "/bundle", "LD_LIBRARY_PATH_ORIG": "/mine"}
+    assert run(sys.executable, str(START), "-c", code, **before) == "/mine False"
+
+
+@pytest.mark.timeout(1300)
+def test_the_frozen_server_answers_soon_and_has_everything_it_needs(
+    server: str, tmp_path: Path
+) -> None:
+    begun = time.monotonic()
+    params = {"processId": None, "rootUri": None, "capabilities": {}}
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params})
+    with subprocess.Popen(
+        [server, "serve", "--stdio"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "INDWELL_STATE": str(tmp_path)},
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(f"Content-Length: {len(body)}\r\n\r\n{body}".encode())
+        process.stdin.flush()
+        assert process.stdout.readline().startswith(b"Content-Length")
+        assert time.monotonic() - begun < ANSWER_S
+        process.kill()
+    assert run(server, "-I", "-c", f"import sys\n{EVERYTHING}") == "all of it"
+    assert "with its own Python in" in run(server, "-I", "-c", DOCTOR)
+
+
+DOCTOR = "from indwell.cli.doctor.machine import versions; print(versions()[0].sentence)"
+
+
+def test_the_frozen_server_is_small(server: str) -> None:
+    files = [one for one in Path(server).parent.rglob("*") if one.is_file()]
+    assert sum(one.stat().st_size for one in files) < SIZE_B
