@@ -1,7 +1,7 @@
-"""The server with its own Python, as a platform's package has it: its first lines, and all of it once built.
+"""The server with its own Python of a platform's package: its first lines, and the built program.
 
-``scripts/freeze`` takes a minute of processor time, so CI does not build it. These tests use a build
-that is there; with INDWELL_TEST_LONG they make one (issue 23).
+``scripts/freeze`` takes a minute of processor time, so CI does not build it. These tests use a
+build that is there already; with INDWELL_TEST_LONG they make one (issue 23).
 """
 
 from __future__ import annotations
@@ -59,7 +59,9 @@ def server() -> str:
 
 
 def test_the_start_of_the_frozen_server_runs_code_for_a_child_as_python_does() -> None:
-    said = run(sys.executable, str(START), "-I", "-S", "-c", "import sys; print(sys.argv)", "3", "ls")
+    said = run(
+        sys.executable, str(START), "-I", "-S", "-c", "import sys; print(sys.argv)", "3", "ls"
+    )
     assert said == "['-c', '3', 'ls']"
 
 
