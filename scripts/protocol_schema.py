@@ -32,6 +32,7 @@ COMMAND_RESULTS: Mapping[str, tuple[type | None, ...]] = {
     **dict.fromkeys(TASK_COMMANDS, STARTED),
     "indwell.accept": (documents.VerdictResult, None),
     "indwell.reject": (documents.VerdictResult, None),
+    "indwell.undoVerdict": (documents.UndoVerdictResult, None),
     "indwell.cancel": (bool,),
     "indwell.newSession": (None,),
     "indwell.compact": (protocol.StartedResult, None),

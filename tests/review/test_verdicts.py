@@ -10,7 +10,14 @@ import pytest
 from indwell.errors import EditRefused
 from indwell.review.hunk import Actor
 from indwell.review.ledger import ReviewLedger
-from indwell.review.verdicts import Scope, accept, planned_rewind, reject, rewind_files
+from indwell.review.verdicts import (
+    Scope,
+    accept,
+    planned_rewind,
+    reject,
+    rewind_files,
+    take_back_verdict,
+)
 from indwell.workspace.base import AppliedChange, Snapshot
 from indwell.workspace.disk import DiskWorkspace
 from support.ledgers import change, ledger_in
@@ -257,3 +264,84 @@ async def test_a_kill_between_a_rejection_and_its_record_is_harmless(room: Room)
     done = await reject(anew, room.workspace, Scope())
     assert (done.hunks, done.kept, done.failed) == ((), (), ())
     assert room.reads() == BEFORE
+
+
+async def undo(room: Room, path: Path | None = None) -> tuple[int, tuple[str, ...]]:
+    """Take back the newest verdict on a file: changes pending again, and reasons against it."""
+    path = path or room.path
+    done = await take_back_verdict(
+        room.ledger, room.workspace, path, room.ledger.last_verdict(path)
+    )
+    return len(done.hunks), tuple(why for _, why in done.failed)
+
+
+async def test_an_undone_acceptance_leaves_the_text_and_makes_the_same_changes_pending(
+    room: Room,
+) -> None:
+    shown = room.ledger.hunks(room.path)
+    await accept(room.ledger, room.workspace, Scope(hunks=(shown[0].id,)))
+    await accept(room.ledger, room.workspace, Scope())
+    assert room.ledger.n_pending == 0
+    assert await undo(room) == (1, ())
+    assert await undo(room) == (1, ())
+    assert room.ledger.hunks(room.path) == shown
+    assert room.reads() == AFTER
+    assert room.ledger.untold("s1") == ()  # the agent hears of no verdict
+    assert (await undo(room))[0] == 0
+
+
+async def test_an_undone_rejection_brings_the_lines_back_around_later_lines_of_the_user(
+    room: Room,
+) -> None:
+    first, second = room.ledger.hunks(room.path)
+    await reject(room.ledger, room.workspace, Scope(hunks=(second.id,)))
+    room.path.write_bytes(room.reads().replace("three", "3\r\nmine").encode())
+    assert await undo(room) == (1, ())
+    assert room.reads() == AFTER.replace("three", "3\r\nmine")
+    assert [one.id for one in room.ledger.hunks(room.path)] == [first.id, second.id]
+    await reject(room.ledger, room.workspace, Scope())
+    assert room.reads() == BEFORE.replace("three", "3\r\nmine")
+
+
+async def test_an_undone_verdict_is_pending_again_in_another_process(room: Room) -> None:
+    shown = room.ledger.hunks(room.path)
+    other = await ledger_in(room.folder, room.root)
+    await reject(room.ledger, room.workspace, Scope(hunks=(shown[1].id,)))
+    await undo(room)
+    await other.refresh()
+    other.sync(room.path, room.reads())
+    assert other.hunks(room.path) == shown
+    assert other.take_notices() == ()
+
+
+async def test_a_verdict_is_not_undone_over_lines_of_the_user_or_the_agent(room: Room) -> None:
+    first, _ = room.ledger.hunks(room.path)
+    await reject(room.ledger, room.workspace, Scope(hunks=(first.id,)))
+    room.path.write_bytes(room.reads().replace("two", "mine").encode())
+    assert await undo(room) == (0, ("you have changed the same lines since",))
+    assert "mine" in room.reads()
+    verdict = room.ledger.last_verdict(room.path)
+    await room.edit(room.path, room.reads().replace("four", "4"), Actor("s1", 2))
+    done = await take_back_verdict(room.ledger, room.workspace, room.path, verdict)
+    assert [why for _, why in done.failed] == ["its changes were edited or judged again since"]
+
+
+async def test_an_undone_rejection_of_a_new_file_brings_it_back(room: Room) -> None:
+    path = room.root / "b.txt"
+    await room.edit(path, "new\n")
+    await reject(room.ledger, room.workspace, Scope(path=path))
+    assert not path.exists()
+    assert await undo(room, path) == (1, ())
+    assert path.read_bytes() == b"new\n"
+    assert [one.kind for one in room.ledger.hunks(path)] == ["create"]
+
+
+async def test_an_undone_rejection_of_a_removal_removes_the_file_again(room: Room) -> None:
+    await accept(room.ledger, room.workspace, Scope())
+    room.path.unlink()
+    await room.ledger.made(Actor("s1", 2), "call", room.path, AFTER, None, accepted=False)
+    await reject(room.ledger, room.workspace, Scope())
+    assert room.reads() == AFTER
+    assert await undo(room) == (1, ())
+    assert not room.path.exists()
+    assert [one.kind for one in room.ledger.hunks(room.path)] == ["delete"]

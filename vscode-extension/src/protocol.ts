@@ -1559,6 +1559,27 @@ export interface TurnStarted {
   readonly agent: string;
 }
 
+/** The argument of `indwell.undoVerdict`; `wait`: answer only when it is done. */
+export interface UndoVerdictArguments {
+  readonly wait?: boolean;
+}
+
+/** The result of taking back the newest verdict. */
+export interface UndoVerdictResult {
+  /** The verdict that was taken back; null: none was left. */
+  readonly verdict: "accept" | "reject" | null;
+  /** Ids of the changes that await a verdict again. */
+  readonly hunks: readonly string[];
+  /** Files whose verdict could not be taken back, with the reasons. */
+  readonly kept: readonly KeptRow[];
+  /** The number of earlier verdicts that can be taken back. */
+  readonly left: number;
+  /** The result in one sentence. */
+  readonly message: string;
+  /** Whether it is still at work; a message reports the end. */
+  readonly running: boolean;
+}
+
 /** Tokens of one or several calls. */
 export interface Usage {
   /** All prompt tokens, including cached ones. */
@@ -1732,6 +1753,7 @@ export interface Commands {
   readonly "indwell.ask": { readonly argument: TaskArguments; readonly result: StartedResult | TurnResult | null };
   readonly "indwell.accept": { readonly argument: VerdictArguments; readonly result: VerdictResult | null };
   readonly "indwell.reject": { readonly argument: VerdictArguments; readonly result: VerdictResult | null };
+  readonly "indwell.undoVerdict": { readonly argument: UndoVerdictArguments; readonly result: UndoVerdictResult | null };
   readonly "indwell.cancel": { readonly argument: CancelArguments; readonly result: boolean };
   readonly "indwell.newSession": { readonly argument: NewSessionArguments; readonly result: null };
   readonly "indwell.compact": { readonly argument: null; readonly result: StartedResult | null };
@@ -1756,11 +1778,12 @@ export interface Commands {
 /** Every command of the server. */
 export const COMMANDS = [
   "indwell.fix", "indwell.fixAll", "indwell.explain", "indwell.document", "indwell.test",
-  "indwell.refactor", "indwell.ask", "indwell.accept", "indwell.reject", "indwell.cancel",
-  "indwell.newSession", "indwell.compact", "indwell.continue", "indwell.commands",
-  "indwell.explainRequest", "indwell.open", "indwell.resume", "indwell.fork", "indwell.rewind",
-  "indwell.plan", "indwell.effort", "indwell.mode", "indwell.trust", "indwell.chat",
-  "indwell.send", "indwell.memory", "indwell.mcp", "indwell.commitMessage",
+  "indwell.refactor", "indwell.ask", "indwell.accept", "indwell.reject", "indwell.undoVerdict",
+  "indwell.cancel", "indwell.newSession", "indwell.compact", "indwell.continue",
+  "indwell.commands", "indwell.explainRequest", "indwell.open", "indwell.resume",
+  "indwell.fork", "indwell.rewind", "indwell.plan", "indwell.effort", "indwell.mode",
+  "indwell.trust", "indwell.chat", "indwell.send", "indwell.memory", "indwell.mcp",
+  "indwell.commitMessage",
 ] as const satisfies readonly (keyof Commands)[];
 
 /** The commands that begin a task about a range or a document. */

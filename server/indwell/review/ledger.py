@@ -319,6 +319,11 @@ class ReviewLedger(Looking):
         texts = {} if rejection.opaque is not None else {name: text_now}
         await self._append(self._planner.judged([plan]), texts)
 
+    async def unjudged(self, path: Path, verdict: str, text_now: str | None) -> None:
+        """Record that a verdict on a file was taken back; the file now reads ``text_now``."""
+        name = str(path)
+        await self._append(self._planner.unjudged(name, verdict, text_now), {name: text_now})
+
     def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
         """Call ``listener`` when pending hunks change; return a function that unsubscribes it."""
         self._listeners.append(listener)

@@ -10,12 +10,25 @@ from typing import NamedTuple
 
 import msgspec
 
+from indwell.errors import EditRefused
 from indwell.review.hunk import Actor, Hunk, Opaque, Order, Rejection, Verdict
 from indwell.review.hunk_groups import Judged as Outcome
 from indwell.review.hunk_groups import groups, is_pending, rejected, rewound
 from indwell.review.ledger_replay import Followed, LedgerState, hunk_of, is_of_this_system
 from indwell.review.store import LedgerReading
 from indwell.review.weave import GONE, Weave, all_taken_out
+from indwell.workspace.comparing.merge import merge
+
+SUPERSEDED = "its changes were edited or judged again since"
+CHANGED_SINCE = "you have changed the same lines since"
+NO_TEXT = "it is not text, so the rejected bytes are gone"
+
+
+class Unjudging(NamedTuple):
+    """A plan to take back a verdict on a file: its text now, and its text afterwards."""
+
+    now: str | None
+    text: str | None
 
 
 class Looking:
@@ -142,6 +155,37 @@ class Looking:
         outcome = rejected(weave, name, frozenset(hunk_ids), actors, force=force)
         order = Order(ids=tuple(hunk_ids), only=tuple(only), force=force)
         return self._rejection(path, weave, outcome, order)
+
+    def last_verdict(self, path: Path) -> str:
+        """Return the id of the newest verdict on a file that can be taken back; else empty."""
+        of = self._reading.state.files.get(str(path))
+        return of.judged[-1].verdict if of is not None and of.judged else ""
+
+    def unjudging(self, path: Path, verdict: str) -> Unjudging:
+        """Plan to take back a verdict on a file.
+
+        Raises:
+            EditRefused: It is not the newest one, or the user changed the same lines since.
+        """
+        name = str(path)
+        of, weave = self._reading.state.files.get(name), self._weave(name)
+        is_last = bool(verdict) and self.last_verdict(path) == verdict
+        if of is None or weave is None or not is_last:
+            raise EditRefused(SUPERSEDED)
+        _, before, after = of.judged[-1]
+        if len(before.opaque) != len(after.opaque):
+            raise EditRefused(NO_TEXT)
+        now = weave.reads
+        if before.reads == after.reads:
+            return Unjudging(now, now)
+        if now in {after.reads, before.reads}:
+            return Unjudging(now, before.reads)
+        if now is None or before.reads is None or after.reads is None:
+            raise EditRefused(CHANGED_SINCE)
+        merged = merge(after.reads, now, before.reads)
+        if merged.conflicts:
+            raise EditRefused(CHANGED_SINCE)
+        return Unjudging(now, merged.text)
 
     def rewinding(
         self, path: Path, session: str, after_turn: int, *, force: bool = False

@@ -24,6 +24,7 @@ from indwell.review.records import (
     Record,
     Shift,
     ToldRecord,
+    Unjudged,
     VerdictRecord,
     Withdrawn,
     digest,
@@ -47,6 +48,20 @@ from indwell.workspace.text import n_line_ends, split_lines
 STATES = 16  # earlier states of a file that an undo in the editor can restore exactly
 
 
+class BeforeVerdict(NamedTuple):
+    """A file before and after a verdict, as long as the verdict can be taken back.
+
+    Attributes:
+        verdict: Id of the verdict's record.
+        before: The weave before the verdict.
+        after: The weave after it.
+    """
+
+    verdict: str
+    before: Weave
+    after: Weave
+
+
 class Followed(NamedTuple):
     """The state of one file according to the log.
 
@@ -55,12 +70,14 @@ class Followed(NamedTuple):
         states: Earlier weaves that an undo may restore, newest last.
         late: Weaves of withdrawn edits that an editor may still apply.
         underway: Record id and edit number of each edit that has not finished.
+        judged: The verdicts since the agent's last change of the file, newest last.
     """
 
     weave: Weave = GONE
     states: tuple[Weave, ...] = ()
     late: tuple[Weave, ...] = ()
     underway: tuple[tuple[str, int], ...] = ()
+    judged: tuple[BeforeVerdict, ...] = ()
 
 
 class Unfit(Exception):
@@ -111,7 +128,7 @@ class LedgerState:
                 self.last_at = record.at
             case FinishedRecord():
                 self.files[record.path] = self._finished(record)
-            case VerdictRecord():
+            case VerdictRecord() | Unjudged():
                 self._judge(record)
                 self.last_at = record.at
             case Noticed():
@@ -145,7 +162,9 @@ class LedgerState:
             raise Unfit(path)
         return self.files[path]
 
-    def _since(self, record: Began | Made | FinishedRecord | VerdictRecord | Noticed) -> Followed:
+    def _since(
+        self, record: Began | Made | FinishedRecord | VerdictRecord | Unjudged | Noticed
+    ) -> Followed:
         """Return the file's state with the edits by others that the record contains."""
         is_first = isinstance(record, Began | Made)
         one = self.files.get(record.path, Followed()) if is_first else self._known(record.path)
@@ -165,6 +184,7 @@ class LedgerState:
         else:
             weave = changed(one.weave, _places(record.path, one.weave, record.change), mark)
         states = _with(one.states, one.weave)
+        one = one._replace(judged=())
         if isinstance(record, Began):
             underway = (*one.underway, (record.id, self.n_records))
             return one._replace(weave=weave, states=states, underway=underway)
@@ -181,12 +201,23 @@ class LedgerState:
         underway = tuple(pair for pair in one.underway if pair[0] != record.began)
         return one._replace(weave=weave, underway=underway)
 
-    def _judge(self, record: VerdictRecord) -> None:
+    def _judge(self, record: VerdictRecord | Unjudged) -> None:
+        if isinstance(record, Unjudged):
+            self.files[record.path] = self._unjudged(record)
+            return
         known = self._known(record.path).weave
         one = self._since(record)
         outcome = judged(one.weave, record)
         states = _not_judged(known, one, record) if outcome.groups else one.states
-        self.files[record.path] = one._replace(weave=outcome.weave, states=states)
+        judged_before: tuple[BeforeVerdict, ...] = ()
+        if not record.session:  # a rewind is undone by its own copies
+            judged_before = one.judged
+            if outcome.groups:
+                last = BeforeVerdict(record.id, one.weave, outcome.weave)
+                judged_before = (*judged_before, last)[-STATES:]
+        self.files[record.path] = one._replace(
+            weave=outcome.weave, states=states, judged=judged_before
+        )
         if outcome.groups and not record.is_accepted:
             self.taken_back[record.path] += 1
         if outcome.groups and not record.session:
@@ -196,6 +227,17 @@ class LedgerState:
             judged_hunks = (*verdict.accepted, *verdict.rejected)
             sessions = frozenset(actor.session for hunk in judged_hunks for actor in hunk.actors)
             self.verdicts[record.id] = (verdict, sessions)
+        one.weave.forget_text()
+
+    def _unjudged(self, record: Unjudged) -> Followed:
+        """Return the file's state before its newest verdict, with all edits by others since."""
+        one = self._since(record)
+        if not one.judged or one.judged[-1].verdict != record.verdict:
+            raise Unfit(record.path)
+        now = _fitting(record.path, self._known(record.path).weave.reads, record.others)
+        self.verdicts.pop(record.verdict, None)
+        weave = followed(one.judged[-1].before, now)
+        return one._replace(weave=weave, states=(), judged=one.judged[:-1])
 
 
 def judged(weave: Weave, record: VerdictRecord) -> Outcome:

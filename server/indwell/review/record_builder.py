@@ -23,6 +23,7 @@ from indwell.review.records import (
     RecordedEdit,
     Shift,
     ToldRecord,
+    Unjudged,
     VerdictRecord,
     Withdrawn,
     digest,
@@ -159,6 +160,23 @@ class Planner:
                 record = msgspec.structs.replace(one.record, was=digest(known), others=others)
                 planned.append(Planned(record, known != text and self._has_secret(text)))
             return planned
+
+        return plan
+
+    def unjudged(self, path: str, verdict: str, text: str | None) -> Plan:
+        """Record that a verdict was taken back; the file now reads ``text``."""
+
+        def plan(state: LedgerState) -> Sequence[Planned]:
+            known = _known(state, path)
+            record = Unjudged(
+                id=_id(),
+                path=path,
+                was=digest(known),
+                others=shift(known, text),
+                at=_now(),
+                verdict=verdict,
+            )
+            return (Planned(record, self._has_secret(text)),)
 
         return plan
 

@@ -143,6 +143,21 @@ class VerdictRecord(msgspec.Struct, frozen=True, tag="judged"):
     force: bool = False
 
 
+class Unjudged(msgspec.Struct, frozen=True, tag="unjudged"):
+    """The user took back the newest verdict on a file: its changes await a verdict again.
+
+    Attributes:
+        verdict: Id of the ``VerdictRecord``.
+    """
+
+    id: str
+    path: str
+    was: str
+    others: Shift | None
+    at: str
+    verdict: str
+
+
 class Noticed(msgspec.Struct, frozen=True, tag="noticed"):
     """Edits by others that undid a change or applied one late, recorded at once."""
 
@@ -175,6 +190,7 @@ Record: TypeAlias = (
     | Withdrawn
     | Made
     | VerdictRecord
+    | Unjudged
     | Noticed
     | Moved
     | ToldRecord

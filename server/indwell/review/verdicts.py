@@ -120,6 +120,24 @@ def planned(ledger: ReviewLedger, path: Path, scope: Scope, *, force: bool) -> R
     return ledger.rejection(path, ids, force=force, only=_only(meant, scope))
 
 
+async def take_back_verdict(
+    ledger: ReviewLedger, workspace: Workspace, path: Path, verdict: str
+) -> VerdictOutcome:
+    """Undo a verdict on a file: its changes await a verdict again; edits by the user since stay.
+
+    Args:
+        ledger: The review ledger.
+        workspace: The user's files.
+        path: The file.
+        verdict: From ``ReviewLedger.last_verdict``.
+    """
+    done = Carrying(ledger, workspace, None)
+    await ledger.refresh()
+    async with apart(ledger.beside):
+        await done.undo(path, verdict)
+    return _done(done, Scope())
+
+
 async def rewind_files(
     ledger: ReviewLedger,
     workspace: Workspace,
@@ -324,6 +342,32 @@ class Carrying:
         except ToolError as error:
             self.failed.append((path, _plainly(error)))
 
+    async def undo(self, path: Path, verdict: str) -> None:
+        """Undo a verdict on a file; a failure goes into ``failed``."""
+        try:
+            await self._free(path)
+            async with _locks.hold(path):
+                await self._undone(path, verdict)
+        except ToolError as error:
+            self.failed.append((path, _plainly(error)))
+
+    async def _undone(self, path: Path, verdict: str) -> None:
+        await asyncio.to_thread(self._refuse_odd, path)
+        for _ in range(TRIES):
+            snapshot = await self.look(path)
+            before = {one.id for one in self._ledger.hunks(path)}
+            now, text = self._ledger.unjudging(path, verdict)
+            try:
+                if now != text:
+                    label = f"Indwell: undo a verdict in {path.name}"
+                    text = await self._written(path, snapshot, text, label)
+            except TextMoved:
+                continue  # the user typed meanwhile: read the file again
+            await self._ledger.unjudged(path, verdict, text)
+            self.hunks += tuple(one for one in self._ledger.hunks(path) if one.id not in before)
+            return
+        raise EditRefused(f"{path.name!r} keeps changing; try again")
+
     async def _free(self, path: Path) -> None:
         """Wait until an agent's edit of a file has ended.
 
@@ -389,19 +433,22 @@ class Carrying:
     async def _applied(self, snapshot: Snapshot | None, made: Rejection) -> str | None:
         """Write the planned text; return the file's text afterwards."""
         path, label = made.path, f"Indwell: reject in {made.path.name}"
-        if snapshot is None and made.text is None:
-            return None
-        if snapshot is None:
-            assert made.text is not None
+        if snapshot is None and made.text is not None:
             return await self._made_again(path, made.text, label)
-        if made.text is None:
+        if snapshot is not None and self._keeps and made.text not in {None, snapshot.text}:
+            self._note_copy(path, await self._workspace.keep(snapshot))
+        return await self._written(path, snapshot, made.text, label)
+
+    async def _written(
+        self, path: Path, snapshot: Snapshot | None, text: str | None, label: str
+    ) -> str | None:
+        """Write a text, or remove the file; return the file's text afterwards."""
+        if text is not None:
+            return (await self._workspace.write(path, snapshot, text, label=label)).after
+        if snapshot is not None:
             kept = await self._workspace.remove(path, snapshot, label=label)
             self._note_copy(path, kept)
-            return None
-        if self._keeps and snapshot.text != made.text:
-            self._note_copy(path, await self._workspace.keep(snapshot))
-        change = await self._workspace.write(path, snapshot, made.text, label=label)
-        return change.after
+        return None
 
     async def _made_again(self, path: Path, text: str, label: str) -> str:
         """Restore a file that a command removed, with its bytes and mode if they are known."""

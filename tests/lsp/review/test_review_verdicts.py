@@ -142,6 +142,39 @@ async def test_verdicts_apply_to_a_file_a_turn_a_session_or_all_changes(court, v
     )
 
 
+@pytest.mark.parametrize("verb", ["accept", "reject"])
+async def test_undo_takes_back_verdicts_of_several_files_newest_first(court, verb) -> None:
+    first = await court.changed("a.txt", 3)
+    second = await court.changed("b.txt", 3, 9)
+    await court.judge(verb, uri=first.as_uri())
+    await court.judge(verb, all=True)
+    undone = await court.verdicts.undo(wait=True)
+    assert (undone.verdict, len(undone.hunks), undone.left, undone.kept) == (verb, 2, 1, ())
+    assert undone.message == "2 changes in b.txt await your verdict again"
+    assert court.ledger.n_pending == 2
+    assert second.read_text(encoding="utf-8") == new(3, 9)
+    undone = await court.verdicts.undo(wait=True)
+    assert court.client.told[-1] == "Indwell: 1 change in a.txt awaits your verdict again"
+    assert court.ledger.n_pending == 3
+    assert first.read_text(encoding="utf-8") == new(3)
+    undone = await court.verdicts.undo(wait=True)
+    assert (undone.verdict, undone.message) == (None, "there is no verdict to undo")
+
+
+async def test_an_undo_that_would_lose_lines_of_the_user_says_why(court) -> None:
+    path = await court.changed("a.txt", 3)
+    await court.judge("reject", all=True)
+    path.write_bytes(BEFORE.replace("line 3\n", "mine\n").encode())
+    undone = await court.verdicts.undo(wait=True)
+    assert [(one.path, one.why) for one in undone.kept] == [
+        ("a.txt", "you have changed the same lines since")
+    ]
+    assert undone.message == (
+        "the reject in a.txt cannot be undone: you have changed the same lines since"
+    )
+    assert "mine\n" in path.read_text(encoding="utf-8")
+
+
 async def test_review_arguments_must_select_changes(court) -> None:
     with pytest.raises(UserError, match="say which changes"):
         await court.judge("reject")

@@ -187,6 +187,12 @@ class VerdictArguments(CommandArguments, frozen=True):
     wait: bool = False
 
 
+class UndoVerdictArguments(CommandArguments, frozen=True):
+    """The argument of ``indwell.undoVerdict``; ``wait``: answer only when it is done."""
+
+    wait: bool = False
+
+
 class KeptRow(Value, frozen=True):
     """A change that a verdict did not settle, with the reason; ``id`` is empty for a whole file."""
 
@@ -212,5 +218,25 @@ class VerdictResult(Value, frozen=True):
     hunks: tuple[str, ...]
     kept: tuple[KeptRow, ...]
     gone: tuple[str, ...]
+    message: str
+    running: bool = False
+
+
+class UndoVerdictResult(Value, frozen=True):
+    """The result of taking back the newest verdict.
+
+    Attributes:
+        verdict: The verdict that was taken back; null: none was left.
+        hunks: Ids of the changes that await a verdict again.
+        kept: Files whose verdict could not be taken back, with the reasons.
+        left: The number of earlier verdicts that can be taken back.
+        message: The result in one sentence.
+        running: Whether it is still at work; a message reports the end.
+    """
+
+    verdict: Literal["accept", "reject"] | None
+    hunks: tuple[str, ...]
+    kept: tuple[KeptRow, ...]
+    left: int
     message: str
     running: bool = False

@@ -157,6 +157,7 @@ COMMAND_NAMES = (
     *TASK_COMMANDS,
     "indwell.accept",
     "indwell.reject",
+    "indwell.undoVerdict",
     "indwell.cancel",
     "indwell.newSession",
     "indwell.compact",

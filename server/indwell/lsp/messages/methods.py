@@ -420,6 +420,7 @@ COMMANDS: Mapping[str, type | None] = {
     **dict.fromkeys(TASK_COMMANDS, TaskArguments),
     "indwell.accept": documents.VerdictArguments,
     "indwell.reject": documents.VerdictArguments,
+    "indwell.undoVerdict": documents.UndoVerdictArguments,
     "indwell.cancel": CancelArguments,
     "indwell.newSession": NewSessionArguments,
     "indwell.compact": None,

@@ -14,7 +14,13 @@ from indwell.errors import NotText, TooLarge, ToolError, UserError
 from indwell.files.listing import exists
 from indwell.lsp.host import Host
 from indwell.lsp.messages import documents
-from indwell.lsp.messages.documents import ChangesParams, VerdictArguments, VerdictResult
+from indwell.lsp.messages.documents import (
+    ChangesParams,
+    UndoVerdictArguments,
+    UndoVerdictResult,
+    VerdictArguments,
+    VerdictResult,
+)
 from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.review.hunk_display import Reviewing
 from indwell.lsp.review.shown_hunks import changes_of, hint_of, lenses_of, offer
@@ -131,6 +137,15 @@ class EditorReview:
         await self._host.review.ready()
         return await self._verdicts.judge(verb, arguments)
 
+    async def undo(self, arguments: UndoVerdictArguments) -> UndoVerdictResult:
+        """Take back the newest verdict of this editor.
+
+        Raises:
+            UserError: There is no ledger.
+        """
+        await self._host.review.ready()
+        return await self._verdicts.undo(wait=arguments.wait)
+
     def cancel(self, token: str | int) -> bool:
         """Stop the verdict with this progress token; False if no verdict has the token."""
         return self._verdicts.cancel(token)
@@ -189,4 +204,5 @@ def register_review(server: Server, host: Host) -> EditorReview:
 
     for verb in _VERBS:
         server.command(f"indwell.{verb}")(partial(review.judge, verb))
+    server.command("indwell.undoVerdict")(review.undo)
     return review

@@ -1,32 +1,39 @@
-"""Carries out ``indwell.accept`` and ``indwell.reject``: selects hunks, shows progress, reports."""
+"""Carries out verdicts and their undo: selects hunks, shows progress, reports."""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
+from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
 import msgspec
 
 from indwell.errors import UserError
 from indwell.lsp.editor.answering import ANSWER_S, Answering
 from indwell.lsp.editor.client import Client
-from indwell.lsp.messages.documents import KeptRow, VerdictArguments, VerdictResult
+from indwell.lsp.messages.documents import (
+    KeptRow,
+    UndoVerdictResult,
+    VerdictArguments,
+    VerdictResult,
+)
 from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.review.hunk_display import Reviewing
-from indwell.lsp.review.words import FilesOutcome, changes, question, sentence
+from indwell.lsp.review.words import FilesOutcome, changes, question, sentence, undone_sentence
 from indwell.lsp.workspace.buffer_edits import clean_ones, save_ours
 from indwell.lsp.workspace.documents import path_of
 from indwell.review.hunk import Hunk
 from indwell.review.ledger import ReviewLedger
-from indwell.review.verdicts import Scope, accept, planned, reject
+from indwell.review.verdicts import Scope, accept, planned, reject, take_back_verdict
 from indwell.service.chores import Chores
 from indwell.workspace.base import Workspace
 from indwell.workspace.paths import display
 
 Verb: TypeAlias = Literal["accept", "reject"]
+Result = TypeVar("Result", VerdictResult, UndoVerdictResult)
 
 
 class Meant(msgspec.Struct, frozen=True):
@@ -137,6 +144,15 @@ OPEN_SOON_S = 1.0  # the same limit for an editor that is blocked meanwhile
 ASK_S = 60.0  # seconds for the user to decide; other changes of the file wait
 
 STOPPED = "stopped before this one"
+MOST_UNDONE = 50  # verdicts that an editor can take back, one after the other
+NOTHING_LEFT = "there is no verdict to undo"
+
+
+class Given(msgspec.Struct, frozen=True):
+    """A verdict that can be taken back: its record in each file."""
+
+    verb: Verb
+    records: tuple[tuple[Path, str], ...]
 
 
 class Verdicts:
@@ -172,6 +188,7 @@ class Verdicts:
         self._answer_s = answer_s
         self._numbers = itertools.count(1)
         self._under_way: dict[str, asyncio.Event] = {}
+        self._given: deque[Given] = deque(maxlen=MOST_UNDONE)
 
     async def judge(self, verb: Verb, arguments: VerdictArguments) -> VerdictResult:
         """Carry out a verdict; a long one is answered in time and continues in the background.
@@ -188,28 +205,69 @@ class Verdicts:
         token = f"indwell-verdict-{next(self._numbers)}"
         stop = self._under_way[token] = asyncio.Event()
         work = asyncio.create_task(self._carry_out(verb, ledger, meant, token))
-        self._chores.begin(_owned(work))
         try:
-            await self._answered(work, may_wait=may_wait)
+            result = await self._answered(work, may_wait=may_wait)
         except asyncio.CancelledError:
             stop.set()
-            work.add_done_callback(self._tell_later)  # report the finished part
             raise
-        if work.done():
-            result = work.result()
-            if not self._client.features.has("events"):
-                self._tell(result.message)
+        if result is not None:
             return result
-        work.add_done_callback(self._tell_later)
         n_hunks = sum(map(len, meant.by_path.values()))
         words = f"still at work on {changes(n_hunks)}"
         return VerdictResult(verb, (), (), meant.gone, words, running=True)
 
-    async def _answered(self, work: asyncio.Task[VerdictResult], *, may_wait: bool) -> None:
-        if may_wait:
-            await asyncio.wait({work})
-        else:
-            await self._answering.until(work, self._answer_s)
+    async def undo(self, *, wait: bool) -> UndoVerdictResult:
+        """Take back the newest verdict of this editor: its changes await a verdict again.
+
+        Raises:
+            UserError: The ledger has not been read yet.
+        """
+        ledger = await self._reviewing.opened(OPEN_S if wait else OPEN_SOON_S)
+        if ledger is None:
+            raise UserError("the pending changes are still being read; try again in a moment")
+        if not self._given:
+            return UndoVerdictResult(None, (), (), 0, NOTHING_LEFT)
+        given = self._given.pop()
+        work = asyncio.create_task(self._undone(ledger, given))
+        may_wait = self._answering.may_wait(wait=wait)
+        result = await self._answered(work, may_wait=may_wait)
+        if result is not None:
+            return result
+        words = f"still at work on the undo of the {given.verb}"
+        return UndoVerdictResult(given.verb, (), (), len(self._given), words, running=True)
+
+    async def _undone(self, ledger: ReviewLedger, given: Given) -> UndoVerdictResult:
+        await self._reviewing.caught_up()
+        outcome, workspace = FilesOutcome(), self._workspace()
+        paths = [path for path, _ in given.records]
+        clean = clean_ones(self._reviewing.documents.at, paths) if given.verb == "reject" else ()
+        for path, record in given.records:
+            done = await take_back_verdict(ledger, workspace, path, record)
+            outcome = outcome.with_done(done)
+        await save_ours(self._client, clean)
+        message = undone_sentence(given.verb, outcome, self._display)
+        kept = tuple(self._kept(path, "", why) for path, why in outcome.failed)
+        ids = tuple(hunk.id for hunk in outcome.hunks)
+        return UndoVerdictResult(given.verb, ids, kept, len(self._given), message)
+
+    async def _answered(self, work: asyncio.Task[Result], *, may_wait: bool) -> Result | None:
+        """The result, told to editors that do not show it; None if it will only be told."""
+        self._chores.begin(_owned(work))
+        try:
+            if may_wait:
+                await asyncio.wait({work})
+            else:
+                await self._answering.until(work, self._answer_s)
+        except asyncio.CancelledError:
+            work.add_done_callback(self._tell_later)  # report the finished part
+            raise
+        if not work.done():
+            work.add_done_callback(self._tell_later)
+            return None
+        result = work.result()
+        if not self._client.features.has("events"):
+            self._tell(result.message)
+        return result
 
     def cancel(self, token: str | int) -> bool:
         """Stop the verdict with this progress token after the present file."""
@@ -226,6 +284,10 @@ class Verdicts:
         try:
             self._chores.begin(progress.announce())
             outcome = await self._done(verb, ledger, meant, progress, self._under_way[token])
+            paths = dict.fromkeys(hunk.path for hunk in outcome.hunks)
+            records = tuple((path, ledger.last_verdict(path)) for path in paths)
+            if records:
+                self._given.append(Given(verb, records))
             await save_ours(self._client, clean)
             return self._result(verb, outcome, sentence(verb, outcome, self._display))
         finally:
@@ -299,12 +361,12 @@ class Verdicts:
     def _tell(self, message: str) -> None:
         self._client.show(types.MessageType.Info, f"Indwell: {message}")
 
-    def _tell_later(self, work: asyncio.Task[VerdictResult]) -> None:
+    def _tell_later(self, work: asyncio.Task[Result]) -> None:
         if not work.cancelled() and work.exception() is None:
             self._tell(work.result().message)
 
 
-async def _owned(work: asyncio.Task[VerdictResult]) -> None:
+async def _owned(work: asyncio.Task[Result]) -> None:
     """Wait for the task; if this is cancelled, cancel the task, too."""
     await work
 

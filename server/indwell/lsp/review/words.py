@@ -224,6 +224,19 @@ def sentence(verb: str, outcome: FilesOutcome, display: Callable[[Path], str]) -
     return "; ".join(parts) or "nothing is pending there"
 
 
+def undone_sentence(verb: str, outcome: FilesOutcome, display: Callable[[Path], str]) -> str:
+    """The outcome of taking back a verdict, in one sentence for people."""
+    parts = []
+    if outcome.hunks:
+        await_ = "awaits" if len(outcome.hunks) == 1 else "await"
+        parts.append(f"{_where(outcome.hunks, display)} {await_} your verdict again")
+    parts += [
+        f"the {verb} in {display(path)} cannot be undone: {why}"
+        for path, why in outcome.failed[:MOST_NAMED]
+    ]
+    return "; ".join(parts) or f"undid the {verb}"
+
+
 def question(kept: Sequence[Kept], display: Callable[[Path], str]) -> str:
     """The question before removing lines that others have changed, too."""
     named = [f"{display(hunk.path)}, line {hunk.line}: {why}" for hunk, why in kept[:MOST_NAMED]]
