@@ -156,7 +156,8 @@ export interface ChangesParams {
 /**
  * Pending changes by file and line; `files`, `added` and `removed` are their counts.
  *
- * `pending` is their number in the whole workspace.
+ * `pending` is their number in the whole workspace. `undo` names the verdict that `indwell.undoVerdict` takes
+ * back next, such as `accepted 1 change in a.py`; empty: none.
  */
 export interface ChangesResult {
   readonly changes: readonly ChangeRow[];
@@ -164,6 +165,7 @@ export interface ChangesResult {
   readonly added: number;
   readonly removed: number;
   readonly pending: number;
+  readonly undo: string;
 }
 
 /** The argument of `indwell.chat`; all fields are optional. */

@@ -148,6 +148,7 @@ async def test_undo_takes_back_verdicts_of_several_files_newest_first(court, ver
     second = await court.changed("b.txt", 3, 9)
     await court.judge(verb, uri=first.as_uri())
     await court.judge(verb, all=True)
+    assert court.verdicts.undoable == f"{verb}ed 2 changes in b.txt"
     undone = await court.verdicts.undo(wait=True)
     assert (undone.verdict, len(undone.hunks), undone.left, undone.kept) == (verb, 2, 1, ())
     assert undone.message == "2 changes in b.txt await your verdict again"

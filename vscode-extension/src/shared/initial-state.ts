@@ -14,7 +14,7 @@ export const initialState: PanelState = {
   older: "none",
   questions: [],
   queue: { seq: 0, held: "", waiting: [] },
-  pending: { total: 0, files: 0, added: 0, removed: 0, rows: [] },
+  pending: { total: 0, files: 0, added: 0, removed: 0, rows: [], undo: "" },
   todo: [],
   plan: null,
   commands: [],

@@ -82,6 +82,7 @@ export type ToHost =
         | "showLog"
         | "review"
         | "acceptAll"
+        | "undoVerdict"
         | "rejectAll"
         | "export"
         | "openSettings"

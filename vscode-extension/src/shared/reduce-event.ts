@@ -129,6 +129,6 @@ function answered(state: PanelState, question: string, session: string | null): 
 
 function hunks(state: PanelState, total: number, files: number): PanelState["pending"] {
   return total === 0
-    ? { total: 0, files: 0, added: 0, removed: 0, rows: [] }
+    ? { ...state.pending, total: 0, files: 0, added: 0, removed: 0, rows: [] }
     : { ...state.pending, total, files };
 }

@@ -52,8 +52,8 @@ function changed(state: PanelState, action: Action): PanelState {
     case "queue":
       return { ...state, queue: queueAnswered(state.queue, action.queue) };
     case "changes": {
-      const { changes: rows, files, added, removed, pending: total } = action.changes;
-      return { ...state, pending: { total, files, added, removed, rows } };
+      const { changes: rows, files, added, removed, pending: total, undo = "" } = action.changes;
+      return { ...state, pending: { total, files, added, removed, rows, undo } };
     }
     case "commands":
       return action.session === state.session ? { ...state, commands: action.commands } : state;

@@ -283,6 +283,8 @@ export interface PanelState {
   };
   /** Pending changes; `rows` from the latest `indwell/changes`. */
   readonly pending: {
+    /** The verdict that can be undone, in words; empty: none. */
+    readonly undo: string;
     readonly total: number;
     readonly files: number;
     readonly added: number;

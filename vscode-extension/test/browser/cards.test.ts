@@ -119,7 +119,14 @@ test("ui_11 as many pending changes as lines stay bounded", async () => {
   await panel.show(
     emptyState({
       turns: [turn(1, { parts: [tool("e", "edit_file", "a.py", { diffs })] })],
-      pending: { total: rows.length, files: 1, added: rows.length, removed: rows.length, rows },
+      pending: {
+        total: rows.length,
+        files: 1,
+        added: rows.length,
+        removed: rows.length,
+        rows,
+        undo: "",
+      },
     }),
   );
   assert.ok((await panel.page.locator("*").count()) < 2500);

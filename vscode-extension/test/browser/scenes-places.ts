@@ -72,6 +72,7 @@ function change(id: string, path: string, more: Partial<ChangeRow> = {}): Change
 }
 
 export const PENDING: PanelState["pending"] = {
+  undo: "",
   total: 4,
   files: 3,
   added: 16,

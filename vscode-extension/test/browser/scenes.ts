@@ -34,7 +34,7 @@ export function emptyState(more: Partial<PanelState> = {}): PanelState {
     older: "none",
     questions: [],
     queue: { seq: 0, held: "", waiting: [] },
-    pending: { total: 0, files: 0, added: 0, removed: 0, rows: [] },
+    pending: { total: 0, files: 0, added: 0, removed: 0, rows: [], undo: "" },
     todo: [],
     plan: null,
     commands: [],
@@ -231,6 +231,7 @@ export const SCENES: Readonly<Record<string, () => PanelState>> = {
         }),
       ],
       pending: {
+        undo: "",
         total: 2,
         files: 1,
         added: 4,

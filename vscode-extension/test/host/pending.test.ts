@@ -14,7 +14,8 @@ const run = <Result>(command: string, ...args: unknown[]): Thenable<Result> =>
 async function changedLines(uri: vscode.Uri): Promise<readonly number[]> {
   const lenses = await run<readonly vscode.CodeLens[]>("vscode.executeCodeLensProvider", uri, 50);
   return lenses
-    .filter((lens) => lens.command?.title === "Accept")
+    .filter((lens) => lens.command?.command === "indwell.accept")
+    .filter((lens) => /\bAccept (Ctrl|⌘)/.test(lens.command?.title ?? ""))
     .map((lens) => lens.range.start.line);
 }
 

@@ -154,7 +154,8 @@ class ChangeRow(Value, frozen=True):
 class ChangesResult(Value, frozen=True):
     """Pending changes by file and line; ``files``, ``added`` and ``removed`` are their counts.
 
-    ``pending`` is their number in the whole workspace.
+    ``pending`` is their number in the whole workspace. ``undo`` names the verdict that
+    ``indwell.undoVerdict`` takes back next, such as ``accepted 1 change in a.py``; empty: none.
     """
 
     changes: tuple[ChangeRow, ...]
@@ -162,6 +163,7 @@ class ChangesResult(Value, frozen=True):
     added: int
     removed: int
     pending: int
+    undo: str = ""
 
 
 class VerdictArguments(CommandArguments, frozen=True):

@@ -112,9 +112,12 @@ class EditorReview:
         path = path_of(params.uri) if params.uri is not None else None
         paths = ledger.paths() if params.uri is None else filter(None, [path])
         shown, pending = [self._reviewing.known(one) for one in paths], ledger.n_pending
+        undo = self._verdicts.undoable
 
         def written() -> msgspec.Raw:
-            rows = changes_of(shown, self._display, session=session, turn=turn, pending=pending)
+            rows = changes_of(
+                shown, self._display, session=session, turn=turn, pending=pending, undo=undo
+            )
             return msgspec.Raw(msgspec.json.encode(rows))
 
         return await asyncio.to_thread(written)

@@ -256,6 +256,7 @@ def changes_of(
     session: str | None,
     turn: int | None,
     pending: int,
+    undo: str,
 ) -> ChangesResult:
     """The rows of all files with their totals; optionally of one session or turn."""
     found = [
@@ -270,6 +271,7 @@ def changes_of(
         added=sum(len(hunk.new) for hunk, _ in found),
         removed=sum(len(hunk.old) for hunk, _ in found),
         pending=pending,
+        undo=undo,
     )
 
 

@@ -149,9 +149,10 @@ NOTHING_LEFT = "there is no verdict to undo"
 
 
 class Given(msgspec.Struct, frozen=True):
-    """A verdict that can be taken back: its record in each file."""
+    """A verdict that can be taken back: its outcome in words, and its record in each file."""
 
     verb: Verb
+    words: str
     records: tuple[tuple[Path, str], ...]
 
 
@@ -215,6 +216,11 @@ class Verdicts:
         n_hunks = sum(map(len, meant.by_path.values()))
         words = f"still at work on {changes(n_hunks)}"
         return VerdictResult(verb, (), (), meant.gone, words, running=True)
+
+    @property
+    def undoable(self) -> str:
+        """The verdict that ``undo`` takes back, in words; empty: none."""
+        return self._given[-1].words if self._given else ""
 
     async def undo(self, *, wait: bool) -> UndoVerdictResult:
         """Take back the newest verdict of this editor: its changes await a verdict again.
@@ -287,7 +293,8 @@ class Verdicts:
             paths = dict.fromkeys(hunk.path for hunk in outcome.hunks)
             records = tuple((path, ledger.last_verdict(path)) for path in paths)
             if records:
-                self._given.append(Given(verb, records))
+                words = sentence(verb, FilesOutcome(outcome.hunks), self._display)
+                self._given.append(Given(verb, words, records))
             await save_ours(self._client, clean)
             return self._result(verb, outcome, sentence(verb, outcome, self._display))
         finally:

@@ -12,6 +12,7 @@ import { sessionCommands } from "./commands/sessions.ts";
 import { taskCommands } from "./commands/tasks.ts";
 import { navigationCommands, verdictCommands } from "./commands/verdicts.ts";
 import { drawPending } from "./pending/decorations.ts";
+import { showBars } from "./pending/lenses.ts";
 import { PendingChanges } from "./pending/pending-changes.ts";
 import { keepContextKeys } from "./status/context-keys.ts";
 import { notifyHidden } from "./status/notify.ts";
@@ -45,6 +46,7 @@ export function registerEditor(
     pending,
     registerCommands(commands, server.log),
     drawPending(pending),
+    showBars(pending),
     showStatus(server, chat),
     keepContextKeys(server, chat, pending),
     notifyHidden(chat),

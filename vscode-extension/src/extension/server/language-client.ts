@@ -38,6 +38,15 @@ export interface Program {
   readonly env: Readonly<Record<string, string>>;
 }
 
+/** Whether a lens of the server is about a pending change; those of chat documents name a turn. */
+function isOfReview(command: vscode.Command | undefined): boolean {
+  const [given]: readonly unknown[] = command?.arguments ?? [];
+  if (typeof given !== "object" || given === null) return false;
+  return command?.command === "indwell.open"
+    ? "what" in given && given.what === "diff" && "uri" in given && !("turn" in given)
+    : "hunks" in given;
+}
+
 /** Starts the program and waits for its answer to `initialize`. */
 export async function openClient(
   program: Program,
@@ -78,6 +87,9 @@ export async function openClient(
         for (const one of offered ?? []) one.title = `${one.title} (Indwell)`;
         return offered;
       },
+      // The extension draws bars with keys at the changes: `editor/pending/lenses.ts`.
+      provideCodeLenses: async (document, token, next) =>
+        (await next(document, token))?.filter((one) => !isOfReview(one.command)),
       handleWorkDoneProgress: (token, params, next) => {
         // A turn, whose length is unknown, is already shown in Indwell's entry of the status bar.
         if (params.kind === "begin" && params.percentage === undefined) return;

@@ -1,6 +1,8 @@
 /** A small diff. Colours are those of the user's diff editor; signs and words say the same without them. */
 
+import { useMemo } from "preact/hooks";
 import { countFigure } from "../../shared/figures.ts";
+import type { Span } from "../../shared/word-diff.ts";
 import { Icon } from "../icon.tsx";
 import { runs } from "../markdown/invisible.ts";
 import type { Post } from "../view-props.ts";
@@ -10,6 +12,7 @@ import {
   MOST_CHARACTERS,
   type ReadDiff,
   withoutReturn,
+  wordMarks,
 } from "./unified-diff.ts";
 
 interface Props {
@@ -22,7 +25,7 @@ interface Props {
 export function DiffView({ diff, verdicts, path, post }: Props) {
   const alone = verdicts.get(-1);
   return (
-    <div class="diff">
+    <div class="diff" style={{ "--diff-digits": digits(diff) }}>
       {diff.notes.map((note) => (
         <p key={note} class="diff-note">
           <Icon name="info" />
@@ -54,6 +57,12 @@ export function DiffView({ diff, verdicts, path, post }: Props) {
   );
 }
 
+/** The width of the column of line numbers, in digits. */
+function digits({ groups }: ReadDiff): string {
+  const numbers = groups.flatMap((group) => group.lines.map((line) => line.number));
+  return String(String(Math.max(0, ...numbers)).length);
+}
+
 function cutWords(diff: ReadDiff): string {
   const hunks = diff.cutHunks === 0 ? "" : ` in ${countFigure(diff.cutHunks, "more hunk")}`;
   return `${countFigure(diff.cutLines, "more line")}${hunks} not shown here: open the diff`;
@@ -66,6 +75,7 @@ interface GroupProps {
 }
 
 function Group({ group, id, post }: GroupProps) {
+  const marks = useMemo(() => wordMarks(group), [group]);
   return (
     <>
       {group.gap && <div class="diff-gap" />}
@@ -74,7 +84,7 @@ function Group({ group, id, post }: GroupProps) {
           <Verdict id={id} words={`the change at line ${group.line}`} post={post} />
         )}
         {group.lines.map((line, index) => (
-          <Line key={index} line={line} />
+          <Line key={index} line={line} marks={marks.get(index) ?? []} />
         ))}
       </div>
     </>
@@ -83,7 +93,12 @@ function Group({ group, id, post }: GroupProps) {
 
 const SIGNS = { same: " ", added: "+", removed: "-" } as const;
 
-function Line({ line }: { readonly line: DiffLine }) {
+interface LineProps {
+  readonly line: DiffLine;
+  readonly marks: readonly Span[];
+}
+
+function Line({ line, marks }: LineProps) {
   const whole = withoutReturn(line.text);
   const isLong = whole.length > MOST_CHARACTERS;
   const trailing = line.kind === "same" ? "" : (/[ \t]+$/.exec(whole)?.[0] ?? "");
@@ -92,15 +107,18 @@ function Line({ line }: { readonly line: DiffLine }) {
     : whole.slice(0, whole.length - trailing.length);
   return (
     <div class={`diff-line ${line.kind}`}>
+      <span class="diff-number" aria-hidden="true">
+        {line.number > 0 ? line.number : ""}
+      </span>
       <span class="diff-sign">{SIGNS[line.kind]}</span>
       <span class="diff-text">
-        {runs(text, "name").map((run, index) =>
-          run.hidden ? (
-            <span key={index} class="md-hidden" title="hidden character">
-              {run.text}
+        {pieces(text, marks).map((piece, index) =>
+          piece.marked ? (
+            <span key={index} class="diff-word">
+              <Runs text={piece.text} />
             </span>
           ) : (
-            run.text
+            <Runs key={index} text={piece.text} />
           ),
         )}
         {!isLong && trailing !== "" && <span class="diff-blanks">{trailing}</span>}
@@ -109,6 +127,36 @@ function Line({ line }: { readonly line: DiffLine }) {
         )}
       </span>
     </div>
+  );
+}
+
+/** Cuts a line at the edges of its marks. */
+function pieces(
+  text: string,
+  marks: readonly Span[],
+): readonly { readonly text: string; readonly marked: boolean }[] {
+  let at = 0;
+  const found = marks.flatMap(({ from, to }) => {
+    const before = { text: text.slice(at, from), marked: false };
+    at = to;
+    return [before, { text: text.slice(from, to), marked: true }];
+  });
+  return [...found, { text: text.slice(at), marked: false }].filter((piece) => piece.text !== "");
+}
+
+function Runs({ text }: { readonly text: string }) {
+  return (
+    <>
+      {runs(text, "name").map((run, index) =>
+        run.hidden ? (
+          <span key={index} class="md-hidden" title="hidden character">
+            {run.text}
+          </span>
+        ) : (
+          run.text
+        ),
+      )}
+    </>
   );
 }
 

@@ -1,8 +1,11 @@
 /** Parses the shown part of a unified diff, and describes changes that colours cannot show. Pure. */
+import { pairLines, type Span } from "../../shared/word-diff.ts";
 
 export interface DiffLine {
   readonly kind: "same" | "added" | "removed";
   readonly text: string;
+  /** Its number, from 1: in the new file, of a removed line in the old one; 0 where unknown. */
+  readonly number: number;
 }
 
 /** A group of changed lines, or of context lines. */
@@ -29,7 +32,7 @@ export const MOST_LINES = 300;
 /** Characters of one line that are drawn. */
 export const MOST_CHARACTERS = 500;
 
-const HUNK = /^@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@/;
+const HUNK = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@/;
 
 export function readDiff(diff: string): ReadDiff {
   const reader = new Reader();
@@ -51,7 +54,7 @@ export function readChange(old: string, fresh: string, line: number): ReadDiff {
     ...textLines(old).map((text) => `-${text}`),
     ...textLines(fresh).map((text) => `+${text}`),
   ];
-  return readDiff(`@@ -${line} +${line} @@\n${lines.join("\n")}\n`);
+  return readDiff(`@@ -0 +${line} @@\n${lines.join("\n")}\n`);
 }
 
 function textLines(text: string): readonly string[] {
@@ -64,6 +67,7 @@ class Reader {
   readonly #notes = new Set<string>();
   #count = 0;
   #line = 0;
+  #oldLine = 0;
   #gap = false;
   #inHunk = false;
   #cutLines = 0;
@@ -78,7 +82,8 @@ class Reader {
     if (hunk !== null) {
       this.#gap = true;
       this.#inHunk = true;
-      this.#line = Number(hunk[1]);
+      this.#oldLine = Number(hunk[1]);
+      this.#line = Number(hunk[2]);
     } else if (!this.#inHunk) {
       this.#head(text);
     } else if (text.startsWith("\\")) {
@@ -127,9 +132,11 @@ class Reader {
       this.#groups.push(group);
       this.#gap = false;
     }
-    group.lines.push({ kind, text: text.slice(1) });
+    const number = kind === "removed" ? this.#oldLine : this.#line;
+    group.lines.push({ kind, text: text.slice(1), number });
     this.#count += 1;
     if (kind !== "removed") this.#line += 1;
+    if (kind !== "added" && this.#oldLine > 0) this.#oldLine += 1;
   }
 }
 
@@ -166,6 +173,26 @@ function otherEnds(pairs: readonly (readonly [string, string])[]): string | null
   const has = both.some(([, fresh]) => fresh.includes("\r"));
   if (had === has) return null;
   return `Line ends change too: ${had ? "CRLF becomes LF" : "LF becomes CRLF"}.`;
+}
+
+/** The changed words of a group, by the index of the line. Where two lines are a pair, both have marks. */
+export function wordMarks({ changed, lines }: DiffGroup): ReadonlyMap<number, readonly Span[]> {
+  if (!changed) return new Map();
+  const side = (kind: DiffLine["kind"]) =>
+    lines.flatMap((line, index) =>
+      line.kind === kind ? [{ index, text: withoutReturn(line.text) }] : [],
+    );
+  const [old, fresh] = [side("removed"), side("added")];
+  const pairs = pairLines(
+    old.map((one) => one.text),
+    fresh.map((one) => one.text),
+  );
+  return new Map(
+    pairs.flatMap((pair) => [
+      [old[pair.old]?.index ?? -1, pair.removed],
+      [fresh[pair.fresh]?.index ?? -1, pair.added],
+    ]),
+  );
 }
 
 /** A line of a diff without the carriage return of its CRLF, which is not part of its text. */

@@ -1,13 +1,16 @@
 /** Changes that wait for a verdict: one line that opens to a list of files. */
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { Icon } from "../icon.tsx";
 import type { ViewProps } from "../view-props.ts";
 import { type PendingFile, pendingFiles } from "./pending-files.ts";
 
+/** Milliseconds for which the last verdict can be undone here, once nothing is pending; the command stays. */
+const SHOWN_MS = 30_000;
+
 export function PendingBar({ state, post }: ViewProps) {
   const [open, setOpen] = useState(false);
-  const { total, files, added, removed, rows } = state.pending;
-  if (total === 0) return null;
+  const { total, files, added, removed, rows, undo } = state.pending;
+  if (total === 0) return undo === "" ? null : <LastVerdict undo={undo} post={post} />;
   const words = files === 1 ? "1 file" : `${files} files`;
   return (
     <section class="pending" aria-label="Pending changes">
@@ -22,6 +25,7 @@ export function PendingBar({ state, post }: ViewProps) {
           <span>{words}</span> <Lines added={added} removed={removed} />
         </button>
         <span class="pending-actions">
+          {undo !== "" && <Undo undo={undo} post={post} />}
           <button
             type="button"
             class="link-button"
@@ -55,6 +59,46 @@ export function PendingBar({ state, post }: ViewProps) {
         </ul>
       )}
     </section>
+  );
+}
+
+/** After the last verdict: what it was, and its undo, for a while. */
+function LastVerdict({ undo, post }: { readonly undo: string } & Pick<ViewProps, "post">) {
+  const [past, setPast] = useState("");
+  useEffect(() => {
+    const timer = setTimeout(() => setPast(undo), SHOWN_MS);
+    return () => clearTimeout(timer);
+  }, [undo]);
+  if (past === undo) return null;
+  return (
+    <section class="pending" aria-label="Last verdict">
+      <div class="pending-line">
+        <span class="muted pending-last">{`${undo[0]?.toUpperCase() ?? ""}${undo.slice(1)}`}</span>
+        <span class="pending-actions">
+          <button
+            type="button"
+            class="link-button"
+            onClick={() => post({ type: "command", command: "undoVerdict" })}
+          >
+            Undo
+          </button>
+        </span>
+      </div>
+    </section>
+  );
+}
+
+function Undo({ undo, post }: { readonly undo: string } & Pick<ViewProps, "post">) {
+  return (
+    <button
+      type="button"
+      class="icon-button"
+      title={`Undo the last verdict: ${undo}`}
+      aria-label="Undo the last verdict"
+      onClick={() => post({ type: "command", command: "undoVerdict" })}
+    >
+      <Icon name="discard" />
+    </button>
   );
 }
 

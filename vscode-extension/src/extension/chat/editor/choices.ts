@@ -47,6 +47,9 @@ export function choiceHandlers(
       case "acceptAll":
         await ports.shell.run("indwell.acceptAll");
         return;
+      case "undoVerdict":
+        await ports.shell.run("indwell.undoVerdict");
+        return;
       case "rejectAll":
         await ports.shell.run("indwell.rejectAll");
         return;

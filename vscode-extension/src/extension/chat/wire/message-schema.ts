@@ -25,6 +25,7 @@ const COMMANDS = [
   "showLog",
   "review",
   "acceptAll",
+  "undoVerdict",
   "rejectAll",
   "export",
   "openSettings",

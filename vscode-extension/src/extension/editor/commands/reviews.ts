@@ -18,12 +18,16 @@ export function reviewCommands(
     if (!isShown) void say("info", "Indwell: nothing is pending.");
     return isShown;
   };
-  const fileDiff = async (span: Span & { readonly uri: string }): Promise<unknown> => {
+  const fileDiff = async (
+    given: Span & { readonly uri: string },
+    line = cursorIn(given.uri),
+  ): Promise<unknown> => {
+    const span = { ...given, uri: pending.fileOf(vscode.Uri.parse(given.uri)).toString() };
     const rows = pending.of(vscode.Uri.parse(span.uri).toString());
     // A new or deleted file has one side only; the review can show it.
     const isWhole = rows.some((one) => one.kind === "create" || one.kind === "delete");
     if (isWhole && !span.turn) return review(span, []);
-    return openDiff(vscode.Uri.parse(span.uri), span, cursorIn(span.uri));
+    return openDiff(vscode.Uri.parse(span.uri), span, line);
   };
   return {
     "indwell.review": (...args) => {
@@ -38,7 +42,7 @@ export function reviewCommands(
       const given = argumentOf(args);
       const uri = stringIn(given, "uri") ?? fileOf(args);
       if (uri === null) throw new Error("Open a file first: there is nothing to compare.");
-      return fileDiff({ ...spanOf(given), uri });
+      return fileDiff({ ...spanOf(given), uri }, numberIn(given, "line") ?? cursorIn(uri));
     },
     "indwell.open": async (...args) => {
       const given = argumentOf(args);

@@ -1,11 +1,12 @@
 /** Accepts and rejects changes: at the cursor, in a file, all, or those that a lens or hover names. */
 import * as vscode from "vscode";
-import type { VerdictArguments, VerdictResult } from "../../../protocol.ts";
+import type { UndoVerdictResult, VerdictArguments, VerdictResult } from "../../../protocol.ts";
 import { say, sayInPassing } from "../../say.ts";
 import type { Server } from "../../server/server.ts";
+import { keysOf } from "../pending/bar.ts";
 import { neighbour, touching } from "../pending/neighbours.ts";
 import type { PendingChanges } from "../pending/pending-changes.ts";
-import { argumentOf, type Handler } from "./run.ts";
+import { argumentOf, type Handler, numberIn, stringIn } from "./run.ts";
 import { outcomeTone, verdictOffers } from "./verdict-words.ts";
 
 /** Milliseconds for which the status bar shows the outcome. */
@@ -30,7 +31,8 @@ export function verdictCommands(
     },
     [`indwell.${verdict}File`]: (...args) => {
       const uri = fileOf(args);
-      const hunks = uri === null ? [] : pending.of(uri).map((one) => one.id);
+      const file = uri === null ? "" : pending.fileOf(vscode.Uri.parse(uri)).toString();
+      const hunks = pending.of(file).map((one) => one.id);
       if (hunks.length === 0) throw new Error("No change is pending in this file.");
       return judge(server, verdict, { hunks });
     },
@@ -40,7 +42,18 @@ export function verdictCommands(
       return judge(server, verdict, { hunks });
     },
   });
-  return { ...of("accept"), ...of("reject") };
+  return { ...of("accept"), ...of("reject"), "indwell.undoVerdict": () => undo(server) };
+}
+
+/** Takes back the last verdict: its changes are pending again. */
+async function undo(server: Server): Promise<UndoVerdictResult | null> {
+  const result = await server.execute<UndoVerdictResult | null>("indwell.undoVerdict", {
+    wait: true,
+  });
+  if (!result) return null;
+  if (result.kept.length > 0) void say("warning", `Indwell: ${result.message}`);
+  else sayInPassing(`Indwell: ${result.message}`, SHOWN_MS);
+  return result;
 }
 
 /** Sends the verdict to the server, and shows the outcome. */
@@ -57,7 +70,9 @@ async function judge(
   if (outcomeTone(result) === "warning") {
     void say("warning", `Indwell: ${result.message}`);
   } else {
-    sayInPassing(`Indwell: ${result.message}`, SHOWN_MS);
+    const keys = keysOf("indwell.undoVerdict", process.platform === "darwin");
+    const back = result.hunks.length > 0 ? ` (undo: ${keys})` : "";
+    sayInPassing(`Indwell: ${result.message}${back}`, SHOWN_MS);
   }
   return result;
 }
@@ -102,18 +117,24 @@ function asFile(uri: vscode.Uri): vscode.Uri {
 /** The handlers that move to the next or previous change. */
 export function navigationCommands(pending: PendingChanges): Readonly<Record<string, Handler>> {
   return {
-    "indwell.nextChange": () => go(pending, "next"),
-    "indwell.previousChange": () => go(pending, "previous"),
+    "indwell.nextChange": (...args) => go(pending, "next", argumentOf(args)),
+    "indwell.previousChange": (...args) => go(pending, "previous", argumentOf(args)),
   };
 }
 
-async function go(pending: PendingChanges, way: "next" | "previous"): Promise<void> {
+/** Moves from the cursor, or from the change whose bar was used. */
+async function go(
+  pending: PendingChanges,
+  way: "next" | "previous",
+  from: Readonly<Record<string, unknown>> | null,
+): Promise<void> {
   const editor = vscode.window.activeTextEditor;
-  const uri = editor?.document.uri.toString() ?? null;
-  const found = neighbour(pending.stops, uri, editor?.selection.active.line ?? 0, way);
+  const uri = stringIn(from, "uri") ?? editor?.document.uri.toString() ?? null;
+  const line = numberIn(from, "line") ?? editor?.selection.active.line ?? 0;
+  const found = neighbour(pending.stops, uri, line, way);
   if (found === null) throw new Error("Nothing is pending.");
   const at = new vscode.Range(found.line, 0, found.line, 0);
-  if (editor !== undefined && found.uri === uri) {
+  if (editor !== undefined && found.uri === editor.document.uri.toString()) {
     // In a diff the same editor is used: showing the document would leave the diff.
     editor.selection = new vscode.Selection(at.start, at.start);
     editor.revealRange(at, vscode.TextEditorRevealType.InCenterIfOutsideViewport);

@@ -13,13 +13,13 @@ export function changeHover(
   one: PendingLines,
   document: vscode.TextDocument,
 ): readonly vscode.MarkdownString[] {
-  const which = { hunks: [one.id], uri: document.uri.toString() };
+  const which = { hunks: [one.id] };
   const words = [`Turn ${one.turn}`, `+${one.count} −${one.removed}`];
   if (one.touched) words.push("edited since");
   const verdicts = new vscode.MarkdownString(
     `**Indwell** ${words.join(", ")} · ${link("Accept", "indwell.accept", which)} · ` +
       `${link("Reject", "indwell.reject", which)} · ` +
-      link("Open diff", "indwell.openDiff", { uri: which.uri }),
+      link("Open diff", "indwell.openDiff", { uri: document.uri.toString(), line: one.first }),
   );
   verdicts.isTrusted = { enabledCommands: ALLOWED };
   if (one.removed === 0) return [verdicts];

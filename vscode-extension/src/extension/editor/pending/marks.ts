@@ -1,4 +1,5 @@
 /** Computes the marks for the pending changes of a document. Pure. */
+import { pairLines } from "../../../shared/word-diff.ts";
 import type { PendingLines } from "./pending-lines.ts";
 
 /** A range of whole lines, both ends included, and the change that added them. */
@@ -8,47 +9,122 @@ export interface Run {
   readonly change: PendingLines;
 }
 
-/** A note at the end of a line about removed lines. */
-export interface Ghost {
+/** A part of a line; `to` is exclusive. */
+export interface Part {
   readonly line: number;
-  readonly words: string;
-  readonly change: PendingLines;
-  /** No lines replaced them: a thin line above shows where they were. */
-  readonly bare: boolean;
+  readonly from: number;
+  readonly to: number;
 }
 
+/** Removed words, and where they were in a line. */
+export interface LostText {
+  readonly line: number;
+  readonly at: number;
+  readonly text: string;
+}
+
+/** A removed line, shown at the end of a line; `more` are removed lines that have no place. */
+export interface Ghost {
+  readonly line: number;
+  readonly text: string;
+  readonly more: number;
+}
+
+/** The marks of all changes of a document. */
 export interface Marks {
   /** Lines with a bar and a mark in the overview ruler. */
   readonly bars: readonly Run[];
   /** The lines that also have a background. */
   readonly added: readonly Run[];
+  /** Changes that only removed lines: a thin line shows where those were. */
+  readonly gaps: readonly Run[];
+}
+
+/** The marks within the lines of one change. */
+export interface Details {
+  readonly words: readonly Part[];
+  readonly lost: readonly LostText[];
   readonly ghosts: readonly Ghost[];
 }
 
 /** More changes than this are not drawn one by one: they would be indistinguishable. */
 export const MOST = 1_000;
 
+/** Removed words above these bounds make a line unreadable: it then shows the whole old line at its end. */
+const MOST_LOST = 60;
+const MOST_CUTS = 3;
+
 /** The marks of a document of `lines` lines. */
 export function marks(pending: readonly PendingLines[], lines: number): Marks {
   const bars: Run[] = [];
   const added: Run[] = [];
-  const ghosts: Ghost[] = [];
+  const gaps: Run[] = [];
   const last = Math.max(lines - 1, 0);
   for (const one of pending.slice(0, MOST)) {
     const first = Math.min(one.first, last);
     const end = Math.min(first + Math.max(one.count - 1, 0), last);
     const run: Run = { first, last: end, change: one };
-    if (one.count > 0) bars.push(run);
+    if (one.count === 0) gaps.push(run);
+    else bars.push(run);
     if (one.count > 0 && one.kind === "change") added.push(run);
-    if (one.removed > 0) {
-      const bare = one.count === 0;
-      ghosts.push({ line: first, words: removedWords(one.removed), change: one, bare });
-    }
   }
-  return { bars, added, ghosts };
+  return { bars, added, gaps };
 }
 
-/** `− 1 line`, `− 3 lines`. */
+/** The marks of the words and removed lines of one change, whose lines are now `fresh`. */
+export function details({ first, change }: Run, fresh: readonly string[]): Details {
+  if (change.kind !== "change" || change.old === "") return { words: [], lost: [], ghosts: [] };
+  const old = change.old.split(/\r\n|\r|\n/);
+  if (old.at(-1) === "") old.pop();
+  const own = change.count === 0 ? [] : fresh;
+  const words: Part[] = [];
+  const lost: LostText[] = [];
+  const inPlace = new Set<number>();
+  const above = new Map<number, number>();
+  for (const pair of pairLines(old, own)) {
+    const line = first + pair.fresh;
+    above.set(pair.old, pair.fresh);
+    words.push(...pair.added.map(({ from, to }) => ({ line, from, to })));
+    const size = pair.removed.reduce((sum, one) => sum + one.to - one.from, 0);
+    if (size > MOST_LOST || pair.removed.length > MOST_CUTS) continue;
+    inPlace.add(pair.old);
+    const text = old[pair.old] ?? "";
+    lost.push(
+      ...pair.removed.map(({ from, to, at }) => ({ line, at, text: text.slice(from, to) })),
+    );
+  }
+  return { words, lost, ghosts: ghosts(old, first, Math.max(own.length, 1), inPlace, above) };
+}
+
+/** A row for each removed line that is not marked in place; a pair's own row, or else the next free one. */
+function ghosts(
+  old: readonly string[],
+  first: number,
+  rows: number,
+  inPlace: ReadonlySet<number>,
+  pairs: ReadonlyMap<number, number>,
+): readonly Ghost[] {
+  const texts = new Map<number, string>();
+  let row = 0;
+  let more = 0;
+  for (const [index, text] of old.entries()) {
+    const own = pairs.get(index);
+    const isInPlace = inPlace.has(index);
+    // Behind a line that is marked in place the next removed line reads best one row lower.
+    if (own !== undefined) row = Math.max(row, isInPlace ? Math.min(own + 1, rows - 1) : own);
+    if (!isInPlace && text.trim() !== "") {
+      if (row < rows) texts.set(row, text);
+      else more += 1;
+      row += 1;
+    }
+  }
+  const found = [...texts].map(([at, text]) => ({ line: first + at, text, more: 0 }));
+  const end = found.pop();
+  if (end !== undefined) return [...found, { ...end, more }];
+  return more === 0 ? [] : [{ line: first + rows - 1, text: "", more }];
+}
+
+/** `1 removed line`, `3 removed lines`. */
 export function removedWords(lines: number): string {
-  return lines === 1 ? "− 1 line" : `− ${lines} lines`;
+  return lines === 1 ? "1 removed line" : `${lines} removed lines`;
 }

@@ -3,6 +3,7 @@ import * as vscode from "vscode";
 import type { ChangeRow } from "../../../protocol.ts";
 import { openDocument } from "../../client/watch-problems.ts";
 import type { ChatLink } from "../chat-link.ts";
+import { inCells } from "./cells.ts";
 import type { Stop } from "./neighbours.ts";
 import { countBreaks, moved, type PendingLines, pendingLines, settled } from "./pending-lines.ts";
 
@@ -11,7 +12,10 @@ export class PendingChanges implements vscode.Disposable {
   private readonly byUri = new Map<string, readonly PendingLines[]>();
   private readonly news = new vscode.EventEmitter<ReadonlySet<string>>();
   private readonly listening: vscode.Disposable;
+  /** The cells of open notebooks: the URI of the notebook by that of the cell. */
+  private readonly cells = new Map<string, string>();
   private taken: readonly ChangeRow[] = [];
+  private said = "";
 
   /** Fires with the URIs of documents whose changes differ or moved. */
   readonly onChange = this.news.event;
@@ -21,6 +25,11 @@ export class PendingChanges implements vscode.Disposable {
       this.news,
       chat.onDidChangeState(() => this.take()),
       vscode.workspace.onDidChangeTextDocument((event) => this.follow(event)),
+      vscode.workspace.onDidOpenNotebookDocument((one) => this.takeAgain(one)),
+      vscode.workspace.onDidCloseNotebookDocument((one) => this.takeAgain(one)),
+      vscode.workspace.onDidChangeNotebookDocument(({ notebook, contentChanges }) => {
+        if (contentChanges.length > 0) this.takeAgain(notebook);
+      }),
     );
     this.take();
   }
@@ -35,6 +44,17 @@ export class PendingChanges implements vscode.Disposable {
     return this.chat.state.pending.total;
   }
 
+  /** The verdict that can be undone, in words; empty: none. */
+  get undo(): string {
+    return this.chat.state.pending.undo;
+  }
+
+  /** The file of a document: of a cell, that of its notebook. */
+  fileOf(uri: vscode.Uri): vscode.Uri {
+    const notebook = this.cells.get(uri.toString());
+    return notebook === undefined ? uri : vscode.Uri.parse(notebook);
+  }
+
   /** The pending changes of one document. */
   of(uri: string): readonly PendingLines[] {
     return this.byUri.get(uri) ?? [];
@@ -42,12 +62,15 @@ export class PendingChanges implements vscode.Disposable {
 
   /** Paths of all documents with pending changes. */
   get paths(): readonly string[] {
-    return [...this.byUri.keys()].map((uri) => vscode.Uri.parse(uri).fsPath);
+    const files = [...this.byUri.keys()].filter((uri) => !this.cells.has(uri));
+    return files.map((uri) => vscode.Uri.parse(uri).fsPath);
   }
 
   /** Places of the changes, file by file; a deleted file has none. */
   get stops(): readonly Stop[] {
-    return [...this.byUri].flatMap(([uri, pending]) =>
+    const notebooks = new Set(this.cells.values());
+    const shown = [...this.byUri].filter(([uri]) => !notebooks.has(uri));
+    return shown.flatMap(([uri, pending]) =>
       pending
         .filter((one) => one.kind !== "delete")
         .map((one) => ({ id: one.id, uri, line: one.first, count: one.count })),
@@ -59,16 +82,38 @@ export class PendingChanges implements vscode.Disposable {
   }
 
   private take(): void {
-    const rows = this.chat.state.pending.rows;
-    if (rows === this.taken) return;
+    const { rows, undo } = this.chat.state.pending;
+    if (rows === this.taken && undo === this.said) return;
+    this.said = undo;
     this.taken = rows;
     const touched = new Set(this.byUri.keys());
     this.byUri.clear();
+    this.cells.clear();
     for (const [uri, own] of grouped(rows)) {
-      touched.add(uri);
-      this.byUri.set(uri, placed(uri, own));
+      const pending = placed(uri, own);
+      this.byUri.set(uri, pending);
+      this.takeCells(uri, pending);
     }
+    for (const uri of this.byUri.keys()) touched.add(uri);
     this.news.fire(touched);
+  }
+
+  private takeAgain(notebook: vscode.NotebookDocument): void {
+    if (!this.byUri.has(notebook.uri.toString())) return;
+    this.taken = [];
+    this.take();
+  }
+
+  private takeCells(uri: string, pending: readonly PendingLines[]): void {
+    const open = vscode.workspace.notebookDocuments.find((one) => one.uri.toString() === uri);
+    const cells = open?.getCells().map((cell) => cell.document) ?? [];
+    const sizes = cells.map((document) => document.lineCount);
+    for (const { cell, change } of pending.flatMap((one) => inCells(one, sizes))) {
+      const own = cells[cell]?.uri.toString();
+      if (own === undefined) continue;
+      this.cells.set(own, uri);
+      this.byUri.set(own, [...(this.byUri.get(own) ?? []), change]);
+    }
   }
 
   private follow(event: vscode.TextDocumentChangeEvent): void {

@@ -36,6 +36,7 @@ export function keepContextKeys(
     keep("mayTrust", server.state.kind === "running" && chat.state.status?.trusted === false);
     keep("pending", pending.total);
     keep("hasPending", pending.total > 0);
+    keep("canUndoVerdict", pending.undo !== "");
     // By path: in a remote window the workbench calls a file by another scheme than this host.
     keep("pendingPaths", pending.paths);
     keep("changeAtCursor", isAtChange(pending));

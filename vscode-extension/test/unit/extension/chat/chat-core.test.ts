@@ -57,7 +57,7 @@ function house(memory = fakeRoom().ports.memory, status: Partial<StatusResult> =
   const { backend, clock } = room;
   backend.answer("indwell/status", () => ({ ...STATUS, ...status }));
   backend.answer("indwell/queue", () => ({ seq: 0, held: "", waiting: [] }));
-  const none = { changes: [], files: 0, added: 0, removed: 0, pending: 0 };
+  const none = { changes: [], files: 0, added: 0, removed: 0, pending: 0, undo: "" };
   backend.answer("indwell/changes", () => none);
   backend.answer("indwell/session", ({ before = null, limit = 20 }) => server.page(before, limit));
   const resumed = { session: "s", turns: 1, model: "m", draft: "", notices: [] };

@@ -1,29 +1,28 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { MOST, marks } from "../../../../src/extension/editor/pending/marks.ts";
+import { inCells } from "../../../../src/extension/editor/pending/cells.ts";
+import { details, MOST, marks } from "../../../../src/extension/editor/pending/marks.ts";
 import {
   neighbour,
   type Stop,
   touching,
 } from "../../../../src/extension/editor/pending/neighbours.ts";
 import type { PendingLines } from "../../../../src/extension/editor/pending/pending-lines.ts";
+import { ghostWords, lostWords } from "../../../../src/extension/editor/pending/removed-text.ts";
 
 function lines(first: number, count: number, old = ""): PendingLines {
   const removed = old === "" ? 0 : old.trimEnd().split("\n").length;
   return { id: `${first}`, kind: "change", first, count, old, removed, turn: 1, touched: false };
 }
 
-test("added lines get a bar and a background, removed ones a word at the line", () => {
+test("added lines get a bar and a background, a place without new lines a thin line", () => {
   const replaced = lines(2, 3, "a\n");
   const gone = lines(9, 0, "b\nc\n");
   const run = { first: 2, last: 4, change: replaced };
   assert.deepEqual(marks([replaced, gone], 20), {
     bars: [run],
     added: [run],
-    ghosts: [
-      { line: 2, words: "− 1 line", change: replaced, bare: false },
-      { line: 9, words: "− 2 lines", change: gone, bare: true },
-    ],
+    gaps: [{ first: 9, last: 9, change: gone }],
   });
 });
 
@@ -32,14 +31,96 @@ test("a new file has a bar and no background", () => {
   assert.deepEqual(marks([created], 5), {
     bars: [{ first: 0, last: 4, change: created }],
     added: [],
-    ghosts: [],
+    gaps: [],
   });
 });
 
 test("nothing is drawn behind the end of a text that became shorter", () => {
-  const found = marks([lines(90, 5, "x\n")], 10);
+  const found = marks([lines(90, 5, "x\n"), lines(95, 0, "x\n")], 10);
   assert.deepEqual([found.bars[0]?.first, found.bars[0]?.last], [9, 9]);
-  assert.equal(found.ghosts[0]?.line, 9);
+  assert.equal(found.gaps[0]?.first, 9);
+});
+
+const of = (change: PendingLines, fresh: readonly string[]) =>
+  details({ first: change.first, last: change.first + change.count - 1, change }, fresh);
+
+test("words that went are shown where they were, and words that came are marked", () => {
+  const change = lines(4, 2, "  amount += round(line.count * price, 2)\r\n  return amount\r\n");
+  assert.deepEqual(of(change, ["  amount += line.count * price", "  return abs(amount)"]), {
+    words: [
+      { line: 5, from: 9, to: 13 },
+      { line: 5, from: 19, to: 20 },
+    ],
+    lost: [
+      { line: 4, at: 12, text: "round(" },
+      { line: 4, at: 30, text: ", 2)" },
+    ],
+    ghosts: [],
+  });
+});
+
+test("removed lines stand at the ends of the new ones, and are counted where there is no more room", () => {
+  const old = "first removed\n\nkeep this word here\nsecond removed\nthird removed\n";
+  assert.deepEqual(of(lines(4, 2, old), ["keep this other word here", "all new"]), {
+    words: [{ line: 4, from: 10, to: 16 }],
+    lost: [],
+    ghosts: [
+      { line: 4, text: "first removed", more: 0 },
+      { line: 5, text: "second removed", more: 1 },
+    ],
+  });
+  assert.deepEqual(of(lines(9, 0, "one\ntwo\n"), []).ghosts, [{ line: 9, text: "one", more: 1 }]);
+});
+
+test("a line that lost much shows its old form as a whole", () => {
+  const old = `call(kept, also_kept, ${"gone, ".repeat(20)}and_kept_as_well, ${"x".repeat(60)})\n`;
+  const found = of(lines(0, 1, old), [
+    `call(kept, also_kept, and_kept_as_well, ${"x".repeat(60)})`,
+  ]);
+  assert.deepEqual(found.lost, []);
+  assert.equal(found.ghosts[0]?.text, old.trimEnd());
+});
+
+test("whole files and texts without lines have no marks within lines", () => {
+  const kinds = ["create", "delete", "opaque"] as const;
+  for (const kind of kinds) {
+    assert.deepEqual(of({ ...lines(0, 1, "old\n"), kind }, ["old"]), {
+      words: [],
+      lost: [],
+      ghosts: [],
+    });
+  }
+});
+
+test("removed text is one line without tabs, wide gaps, or characters that hide", () => {
+  assert.equal(lostWords("a b", 4), "a\u00a0b");
+  assert.equal(lostWords("\tif x:\t# 値", 4), "    if x:   # 値".replaceAll(" ", "\u00a0"));
+  assert.doesNotMatch(lostWords("a\u202eb\u200bc", 4), /[\u202e\u200b]/);
+  assert.ok(lostWords("x".repeat(5_000), 4).length < 200);
+  const ghost = { line: 0, text: "gone", more: 0 };
+  assert.equal(ghostWords(ghost, 4), "−\u00a0gone");
+  assert.equal(ghostWords({ ...ghost, more: 3 }, 4).replaceAll("\u00a0", " "), "− gone  … 3 more");
+  assert.equal(
+    ghostWords({ ...ghost, text: "", more: 3 }, 4).replaceAll("\u00a0", " "),
+    "− 3 removed lines",
+  );
+});
+
+test("a change of a notebook is placed in its cells", () => {
+  assert.deepEqual(
+    inCells(lines(4, 2, "old\n"), [2, 2, 1]),
+    [{ cell: 1, change: lines(0, 2, "old\n") }].map((one) => ({
+      ...one,
+      change: { ...one.change, id: "4" },
+    })),
+  );
+  assert.deepEqual(
+    inCells(lines(5, 3), [2, 2, 1]).map(({ cell, change }) => [cell, change.first, change.count]),
+    [
+      [1, 1, 1],
+      [2, 0, 1],
+    ],
+  );
 });
 
 test("of very many changes the first are drawn", () => {

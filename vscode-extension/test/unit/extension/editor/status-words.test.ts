@@ -52,7 +52,7 @@ const asked: PermissionParams = {
   hunks: [],
 };
 const question: Question = { kind: "permission", nonce: "n", asked, tool: null, agent: "" };
-const pending = { total: 3, files: 2, added: 1, removed: 1, rows: [] };
+const pending = { total: 3, files: 2, added: 1, removed: 1, rows: [], undo: "" };
 const state = (over: Partial<PanelState>): PanelState => ({
   ...initialState,
   connection: { kind: "ready" },

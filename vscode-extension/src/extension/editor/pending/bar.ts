@@ -1,0 +1,132 @@
+/** The bar at a pending change, as links above it. Pure. */
+import type { PendingLines } from "./pending-lines.ts";
+
+/** A link: its title may begin with a codicon. */
+export interface BarLink {
+  readonly title: string;
+  readonly tooltip: string;
+  readonly command: string;
+  readonly argument: object;
+}
+
+/** What a bar says besides its own change. */
+export interface BarPlace {
+  readonly uri: string;
+  /** Of all changes of the file, from 1, and how many those are. */
+  readonly number: number;
+  readonly total: number;
+  /** Changes in the workspace. */
+  readonly all: number;
+  readonly isMac: boolean;
+}
+
+/** The keys of the commands, as `package.json` binds them. */
+const KEYS: Readonly<Record<string, string>> = {
+  "indwell.acceptChange": "Y",
+  "indwell.rejectChange": "N",
+  "indwell.previousChange": ",",
+  "indwell.nextChange": ".",
+  "indwell.undoVerdict": "Shift+Y",
+};
+
+/** `Ctrl+K Y`, on a Mac `⌘K Y`. */
+export function keysOf(command: string, isMac: boolean): string {
+  const key = KEYS[command] ?? "";
+  return isMac ? `⌘K ${key.replace("Shift+", "⇧")}` : `Ctrl+K ${key}`;
+}
+
+/** An ordinary blank behind an icon is not drawn. */
+function iconed(icon: string, words: string): string {
+  return `$(${icon})\u00a0${words}`;
+}
+
+/** The links above one change. */
+export function changeBar(one: PendingLines, place: BarPlace): readonly BarLink[] {
+  const { uri, isMac } = place;
+  const hunks = [one.id];
+  const link = (
+    icon: string,
+    words: string,
+    key: string,
+    command: string,
+    argument: object,
+  ): BarLink => ({
+    title: iconed(icon, `${words === "" ? "" : `${words} `}${keysOf(key, isMac)}`),
+    tooltip: `${words || (key === "indwell.nextChange" ? "Next change" : "Previous change")} (${keysOf(key, isMac)})`,
+    command,
+    argument,
+  });
+  const steps: readonly BarLink[] =
+    place.all < 2
+      ? []
+      : (["previous", "next"] as const).map((way) =>
+          link(
+            way === "next" ? "arrow-down" : "arrow-up",
+            "",
+            `indwell.${way}Change`,
+            `indwell.${way}Change`,
+            { uri, line: one.first },
+          ),
+        );
+  return [
+    link("check", "Accept", "indwell.acceptChange", "indwell.accept", { hunks }),
+    link("close", "Reject", "indwell.rejectChange", "indwell.reject", { hunks }),
+    ...steps,
+    {
+      title: iconed("diff", figureWords(one, place)),
+      tooltip: "Show the change as a diff",
+      command: "indwell.openDiff",
+      argument: { uri, line: one.first },
+    },
+  ];
+}
+
+/** `+1 −2 · 2 of 3 · turn 4`. */
+function figureWords(one: PendingLines, { number, total }: BarPlace): string {
+  const kind = one.kind === "create" ? "new file" : one.kind === "opaque" ? "not text" : "";
+  return [
+    one.kind === "opaque" ? "" : `+${one.count} −${one.removed}`,
+    kind,
+    total > 1 ? `${number} of ${total}` : "",
+    `turn ${one.turn}`,
+    one.touched ? "edited since" : "",
+  ]
+    .filter((part) => part !== "")
+    .join(" · ");
+}
+
+/** The links at the top of a file with several changes, or with a verdict to undo. */
+export function fileBar(
+  hunks: readonly string[],
+  uri: string,
+  undo: string,
+  isMac: boolean,
+): readonly BarLink[] {
+  const all: readonly BarLink[] = [
+    {
+      title: iconed("check-all", `Accept all ${hunks.length}`),
+      tooltip: "Accept all changes in this file",
+      command: "indwell.accept",
+      argument: { hunks },
+    },
+    {
+      title: iconed("close-all", `Reject all ${hunks.length}`),
+      tooltip: "Reject all changes in this file",
+      command: "indwell.reject",
+      argument: { hunks },
+    },
+    {
+      title: iconed("diff", "Diff"),
+      tooltip: "Show the changes of this file as a diff",
+      command: "indwell.openDiff",
+      argument: { uri },
+    },
+  ];
+  const back: BarLink = {
+    title: iconed("discard", `Undo ${keysOf("indwell.undoVerdict", isMac)}`),
+    tooltip: `Undo the last verdict: ${undo}`,
+    command: "indwell.undoVerdict",
+    argument: {},
+  };
+  return [...(hunks.length > 1 ? all : []), ...(undo === "" ? [] : [back])];
+}

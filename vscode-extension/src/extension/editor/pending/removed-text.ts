@@ -1,0 +1,37 @@
+/** Removed text as the editor can draw it in a line: one line, no tabs, nothing hidden. Pure. */
+import { visible } from "../../../shared/visible.ts";
+import { type Ghost, removedWords } from "./marks.ts";
+
+/** Characters of a removed line that are drawn; the hover and the diff have all. */
+const MOST = 160;
+
+/** The columns of a wide character are the editor's matter: only tabs need their place. */
+function untabbed(text: string, tabSize: number): string {
+  let column = 0;
+  let out = "";
+  for (const sign of text) {
+    const size = sign === "\t" ? tabSize - (column % tabSize) : 1;
+    out += sign === "\t" ? " ".repeat(size) : sign;
+    column += size;
+  }
+  return out;
+}
+
+/** CSS joins ordinary blanks. */
+function drawn(text: string, tabSize: number): string {
+  const cut = text.length > MOST ? `${[...text.slice(0, MOST)].slice(0, -1).join("")}…` : text;
+  return visible(untabbed(cut, tabSize)).replaceAll(" ", "\u00a0");
+}
+
+/** Words that were in a line. */
+export function lostWords(text: string, tabSize: number): string {
+  return drawn(text, tabSize);
+}
+
+/** A removed line, after a minus, and how many more there are. */
+export function ghostWords({ text, more }: Ghost, tabSize: number): string {
+  const line = text === "" ? "" : `−\u00a0${drawn(text, tabSize)}`;
+  if (more === 0) return line;
+  const rest = text === "" ? removedWords(more) : `${more} more`;
+  return `${line}${text === "" ? "−" : "\u00a0\u00a0…"}\u00a0${rest.replaceAll(" ", "\u00a0")}`;
+}

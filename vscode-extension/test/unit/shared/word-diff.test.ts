@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { pairLines } from "../../../src/shared/word-diff.ts";
+
+/** The pairs with their marks drawn: `[-gone-]` and `{+come+}`, at the places in the new line. */
+function drawn(old: readonly string[], fresh: readonly string[]): readonly string[] {
+  return pairLines(old, fresh).map((pair) => {
+    const before = old[pair.old] ?? "";
+    const after = fresh[pair.fresh] ?? "";
+    const marks = [
+      ...pair.removed.map(({ from, to, at }) => ({ at, text: `[-${before.slice(from, to)}-]` })),
+      ...pair.added.flatMap(({ from, to }) => [
+        { at: from, text: "{+" },
+        { at: to, text: "+}" },
+      ]),
+    ].sort((one, other) => one.at - other.at);
+    let text = "";
+    let at = 0;
+    for (const mark of marks) {
+      text += after.slice(at, mark.at) + mark.text;
+      at = mark.at;
+    }
+    return `${pair.old}>${pair.fresh} ${text}${after.slice(at)}`;
+  });
+}
+
+test("words that went and came are marked where they were", () => {
+  assert.deepEqual(
+    drawn(
+      ["    amount += round(line.quantity * line.price, 2)", "    return amount"],
+      ["    amount += line.quantity * line.price", "    return round(amount, 2)"],
+    ),
+    [
+      "0>0     amount += [-round(-]line.quantity * line.price[-, 2)-]",
+      "1>1     return {+round(+}amount{+, 2)+}",
+    ],
+  );
+});
+
+test("indentation is not compared: a line that only moved sideways has no marks", () => {
+  assert.deepEqual(drawn(["    return total(lines)"], ["\treturn total(lines)"]), [
+    "0>0 \treturn total(lines)",
+  ]);
+});
+
+test("lines that say something else are no pair, and pairs keep their order", () => {
+  assert.deepEqual(drawn(["import os"], ["def total(lines):"]), []);
+  assert.deepEqual(
+    drawn(["alpha beta gamma", "one two three"], ["new line here", "one two 3 three"]),
+    ["1>1 one two {+3 +}three"],
+  );
+  assert.deepEqual(drawn([], ["x"]), []);
+});
+
+test("a change that spans words is one mark, blanks within it too", () => {
+  assert.deepEqual(drawn(["keep this one two three end"], ["keep this uno dos tres end"]), [
+    "0>0 keep this [-one two three-]{+uno dos tres+} end",
+  ]);
+});
+
+test("wide characters, surrogate pairs and combining marks are never cut", () => {
+  for (const [old, fresh] of [
+    ["名前 = 値 # コメント", "名前 = 新しい値 # コメント"],
+    ['print("👍🏽 done and said")', 'print("👎🏽 done and said")'],
+    ["cafe\u0301 = open(menu)", "cafe = open(menu)"],
+  ] as const) {
+    const [pair] = pairLines([old], [fresh]);
+    for (const [text, spans] of [
+      [old, pair?.removed ?? []],
+      [fresh, pair?.added ?? []],
+    ] as const) {
+      for (const edge of spans.flatMap(({ from, to }) => [from, to])) {
+        assert.doesNotMatch(text.slice(edge - 1, edge + 1), /^[\ud800-\udbff][\udc00-\udfff]$/);
+      }
+    }
+    assert.ok(pair, old);
+  }
+});
+
+test("very many or very long lines are not compared, and many are compared quickly", () => {
+  const many = Array.from({ length: 500 }, (_, n) => `line ${n} with some words`);
+  assert.deepEqual(pairLines(many, many), []);
+  assert.deepEqual(pairLines(["x ".repeat(5_000)], ["x ".repeat(5_001)]), []);
+  const line = (n: number) => `${n} ${"word other ".repeat(40)}`;
+  const old = Array.from({ length: 100 }, (_, n) => line(n));
+  const begin = performance.now();
+  const pairs = pairLines(
+    old,
+    old.map((text) => `${text} more`),
+  );
+  assert.equal(pairs.length, 100);
+  assert.ok(performance.now() - begin < 2_000);
+});
