@@ -76,6 +76,17 @@ describe("in the real VS Code", () => {
     assert.match(await newest(), /4\\ttotal = 1 \+ 1/);
     await until("the edit in the cell", async () => (await cells())[1] === "total = 1 + 2");
     assert.equal(readFileSync(path, "utf8"), saved, "saving is the user's");
+    await until("the bar in the cell", () =>
+      chat.host.run(async (vscode) => {
+        const cell = vscode.workspace.notebookDocuments[0]?.cellAt(1).document.uri;
+        const lenses: { command?: { command: string } }[] = await vscode.commands.executeCommand(
+          "vscode.executeCodeLensProvider",
+          cell,
+          9,
+        );
+        return lenses.some((one) => one.command?.command === "indwell.reject");
+      }, null),
+    );
   });
 
   test("the button of Source Control fills the box with a message, and commits nothing", async () => {

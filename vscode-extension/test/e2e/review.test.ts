@@ -1,6 +1,7 @@
 /** From a prompt to a verdict on each change, to undo and rewind, and through a reload with nothing lost. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import type { Locator } from "playwright-core";
 import type { Chat } from "../editor/chat.ts";
 import { keepPictures, openChat, theModel } from "../editor/shared.ts";
 import { INVOICE, SHOP } from "../editor/shop-files.ts";
@@ -18,6 +19,10 @@ describe("a change, from the prompt to the verdict", () => {
       const uri = vscode.Uri.file(`${folder}/shop/invoice.py`);
       return vscode.workspace.openTextDocument(uri).then((document) => document.getText());
     }, chat.folder);
+
+  /** Links of the bars in the editor. Their blanks do not break. */
+  const bar = (words: RegExp): Locator =>
+    chat.page.locator(".codelens-decoration a").filter({ hasText: words });
 
   /** What tools gave the model, as its newest request says. */
   const results = async (): Promise<string> => {
@@ -64,21 +69,47 @@ describe("a change, from the prompt to the verdict", () => {
     await chat.panel.getByLabel("Pending changes").waitFor();
   });
 
-  test("one change is accepted and the other one rejected", async () => {
-    await chat.panel
-      .getByRole("button", { name: /^Accept the change/ })
+  test("the file shows removed words in red, new ones in green, and a bar with keys", async () => {
+    await until("the removed words", async () => {
+      const drawn = await chat.page.evaluate(drawnBefore);
+      return [/round\(/, /,.2\)/].every((words) => drawn.some((text) => words.test(text)));
+    });
+    await bar(/Accept Ctrl\+K Y/)
+      .first()
+      .waitFor();
+    await bar(/Ctrl\+K \./)
+      .first()
+      .waitFor();
+    for (const theme of ["light", "contrast", "contrast-light", "dark"] as const) {
+      await chat.setTheme(theme);
+      await chat.picture(`review-in-file-${theme}`);
+    }
+  });
+
+  test("a change is accepted, the verdict undone, and given again by the bar", async () => {
+    const waiting = chat.panel.getByRole("button", { name: /^Accept the change/ });
+    await waiting.first().click();
+    await until("one verdict left", async () => (await waiting.count()) === 1);
+    await chat.panel.getByRole("button", { name: "Undo the last verdict" }).click();
+    await until("two verdicts again", async () => (await waiting.count()) === 2);
+    assert.match(await textInEditor(), /return round\(amount/);
+    await until("two bars", async () => (await bar(/Accept Ctrl\+K Y/).count()) === 2);
+    await bar(/Accept Ctrl\+K Y/)
       .first()
       .click();
-    await until(
-      "one verdict left",
-      async () =>
-        (await chat.panel.getByRole("button", { name: /^Accept the change/ }).count()) === 1,
-    );
+    await until("one verdict left", async () => (await waiting.count()) === 1);
+  });
+
+  test("the other change is rejected, and the panel offers to undo that", async () => {
     await chat.panel
       .getByRole("button", { name: /^Reject the change/ })
       .first()
       .click();
     await chat.panel.getByLabel("Pending changes").waitFor({ state: "detached" });
+    await chat.panel
+      .getByLabel("Last verdict")
+      .getByText(/^Rejected 1 change in /)
+      .waitFor();
     const text = await textInEditor();
     assert.match(text, /return round\(amount/);
     assert.doesNotMatch(text, /price:\.2f/);
@@ -127,6 +158,13 @@ describe("a change, from the prompt to the verdict", () => {
     await chat.panel.getByText("And it goes on.").last().waitFor();
   });
 });
+
+/** Runs in the page of the workbench: the texts that decorations draw before places in the lines. */
+function drawnBefore(): readonly string[] {
+  return [...document.querySelectorAll(".view-line span")]
+    .map((one) => getComputedStyle(one, "::before").content)
+    .filter((text) => text !== "none" && text !== "normal");
+}
 
 function isAlive(pid: number): boolean {
   try {

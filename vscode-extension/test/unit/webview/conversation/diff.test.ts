@@ -5,8 +5,10 @@ import { matchPending } from "../../../../src/webview/conversation/match-pending
 import { readable } from "../../../../src/webview/conversation/output-text.ts";
 import {
   MOST_LINES,
+  readChange,
   readDiff,
   withoutReturn,
+  wordMarks,
 } from "../../../../src/webview/conversation/unified-diff.ts";
 
 const DIFF =
@@ -45,6 +47,39 @@ test("a diff is read in groups with their lines in the new file", () => {
       [false, 9, true, "d"],
       [true, 10, false, "e"],
       [false, 11, false, "f"],
+    ],
+  );
+});
+
+test("lines have the numbers of their file, and pending changes those that are known", () => {
+  const numbers = (read: ReturnType<typeof readDiff>) =>
+    read.groups.flatMap((group) =>
+      group.lines.map(({ kind, number }) => `${kind} ${String(number)}`),
+    );
+  assert.deepEqual(numbers(readDiff("@@ -7,3 +9,3 @@\n a\n-b\n-c\n+B\n d\n")), [
+    "same 9",
+    "removed 8",
+    "removed 9",
+    "added 10",
+    "same 11",
+  ]);
+  assert.deepEqual(numbers(readChange("b\n", "B\n", 12)), ["removed 0", "added 12"]);
+});
+
+test("the changed words of two lines that belong together are marked in both", () => {
+  const [group] = readDiff("@@ -1 +1 @@\n-  return total\r\n+  return round(total)\r\n").groups;
+  assert.ok(group);
+  assert.deepEqual(
+    [...wordMarks(group)],
+    [
+      [0, []],
+      [
+        1,
+        [
+          { from: 9, to: 15 },
+          { from: 20, to: 21 },
+        ],
+      ],
     ],
   );
 });
