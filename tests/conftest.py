@@ -1,4 +1,4 @@
-"""Listens to the interpreter while the tests run: who of ours opens, starts, connects?"""
+"""Records which module opens files, starts processes and connects while tests run."""
 
 from __future__ import annotations
 
@@ -31,11 +31,14 @@ DOORS = {
 EXCUSED = {
     ("open", "cli/demo/command.py"): "empties the temporary folder that it made",
 }
-UNNAMED = "<unknown>"  # `ast.parse` met a syntax error, and Python tries to open the text's file
-WATCH_STARTS = "indwell-watch"  # the thread in which a FolderWatch sets up what it will hear
-END_S = 60.0  # a server takes 2 (safety.md, section 6); only a failing run waits so long
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in all that a shell puts behind
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # or no program would hear Ctrl-C
+# file name that `ast.parse` gives a text; Python opens it after a syntax error
+UNNAMED = "<unknown>"
+WATCH_STARTS = "indwell-watch"  # name of the thread in which a FolderWatch starts
+END_S = 60.0  # seconds for processes to end; a server takes 2 s (safety.md, section 6)
+# a shell makes background processes ignore Ctrl-C
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # programs that the tests start must receive Ctrl-C
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 IS_CI = os.environ.get("CI") == "true"
 # By default hypothesis fails an example that takes over 0.2 s; a busy machine may need longer.
 # CI tries more examples than a person waits for; a failure prints what repeats it.
@@ -52,9 +55,9 @@ _violations: set[tuple[str, str, str]] = set()
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Keep the garbage collector off the tests that are collected, and off their modules.
+    """Exclude the collected tests and their modules from garbage collection.
 
-    Ten thousand tests stay to the end of the run, in each worker; none of them is ever garbage.
+    Each worker keeps ten thousand tests until the end of the run.
     """
     gc.disable()
     try:
@@ -65,13 +68,13 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def _caller(frame: FrameType | None) -> str | None:
-    """The module of ours that did it: past the standard library, but not past other libraries."""
+    """Return our module that made the call, skipping frames of the standard library only."""
     while frame is not None:
         file = frame.f_code.co_filename
         if "importlib" in file or file.endswith("linecache.py"):
-            return None  # an import opens files, in any module; a traceback shows their lines
+            return None  # any module may import, which opens files; a traceback opens source files
         if frame.f_code.co_name == "socketpair":
-            return None  # Windows has none, so an event loop connects to itself
+            return None  # Windows has no socketpair; the event loop connects to itself
         if file.startswith(PACKAGE):
             return file[len(PACKAGE) :].replace(os.sep, "/")
         if not file.startswith(STDLIB) or file.startswith(LIBRARIES):
@@ -82,7 +85,7 @@ def _caller(frame: FrameType | None) -> str | None:
 
 def _listen(event: str, arguments: tuple[object, ...]) -> None:
     doors = DOORS.get(event)
-    # A logged traceback also parses its lines, and a line may be only a part of a statement.
+    # A logged traceback parses source lines, which may be incomplete statements.
     if doors is None or (event == "open" and arguments[0] == UNNAMED):
         return
     caller = _caller(sys._getframe(1))
@@ -95,7 +98,7 @@ sys.addaudithook(_listen)
 
 @pytest.fixture(scope="session", autouse=True)
 def one_door() -> object:
-    """Fails the run if anything but a door opened a file, started a process or connected."""
+    """Fail the run if a module without permission opened a file, started a process or connected."""
     yield
     assert sorted(_violations) == []
 
@@ -144,7 +147,7 @@ logging.getLogger("indwell.agent.core.session_features").addHandler(_faults)
 
 @pytest.fixture(autouse=True)
 def no_feature_fails() -> object:
-    """Fails a test in which a feature failed: users get a notice and go on, our tests do not."""
+    """Fail a test in which a feature failed, although users only get a notice."""
     _faults.found.clear()
     yield
     assert _faults.found == []
@@ -152,11 +155,11 @@ def no_feature_fails() -> object:
 
 @pytest.fixture(scope="session", autouse=True)
 def no_process_is_left(tmp_path_factory: pytest.TempPathFactory) -> object:
-    """Fails the run if a server, or a process that it started, outlived its test."""
+    """Fail the run if a server, or a process that it started, outlived its test."""
     yield
     assert set(close_nests()) <= {0}
     if sys.platform == "linux":
         until = time.monotonic() + END_S
         while (left := strays(tmp_path_factory.getbasetemp())) and time.monotonic() < until:
-            time.sleep(0.05)  # the server of the last test may still be on its way out
+            time.sleep(0.05)  # the last test's server may still be ending
         assert left == {}

@@ -1,4 +1,4 @@
-"""Files of odd encodings and line endings, each edited once: all other bytes stay, or nothing does.
+"""Edits files with odd encodings and line endings; only the edited bytes may change.
 
 python tests/faults/byte_exact.py [N_FILES [SEED]]
 """
@@ -49,7 +49,7 @@ PLACE, NEW = "<<the place>>", "[another text]"
 
 
 def make_file(rng: random.Random) -> tuple[str, bytes, bytes]:
-    """A name for the kind of file, its bytes, and its bytes after the edit."""
+    """Return the kind of a random file, the file's bytes, and the bytes after the edit."""
     encoding, script, mark = rng.choice(ENCODINGS)
     ends = rng.choice([[rng.choice(ENDS)], list(ENDS)])
     pieces = []
@@ -69,7 +69,7 @@ def make_file(rng: random.Random) -> tuple[str, bytes, bytes]:
 
 
 async def edit_once(folder: Path, rng: random.Random) -> tuple[str, str]:
-    """Make one file and edit it; gives its kind, and ``edited`` or ``refused``."""
+    """Make one file and edit it; return its kind, and ``edited`` or ``refused``."""
     name, before, after = make_file(rng)
     path = folder / "file"
     path.write_bytes(before)
@@ -86,7 +86,7 @@ async def edit_once(folder: Path, rng: random.Random) -> tuple[str, str]:
 
 
 async def run(n_files: int, seed: int) -> Counter[tuple[str, str]]:
-    """Edit so many files; how often each kind was edited or refused."""
+    """Edit ``n_files``; count for each kind how often the edit was done or refused."""
     rng = random.Random(seed)
     with tempfile.TemporaryDirectory() as folder:
         return Counter([await edit_once(Path(folder), rng) for _ in range(n_files)])

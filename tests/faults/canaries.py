@@ -1,11 +1,10 @@
-"""Twenty secrets lie about, and a hostile model looks everywhere; they must turn up nowhere.
+"""Hides twenty secrets from a hostile model that searches everywhere; none may leak.
 
     python tests/faults/canaries.py [FOLDER]
 
-A real server over stdio, a made-up user who allows the commands that only look around, and an
-endpoint that asks for all that shows secrets: variables, memory of processes, files, faults. Looked
-at afterwards: the environments of children, the log, session and other state files, all that the
-editor was told as an error or message, the bodies of all requests to the model.
+The run has a real server over stdio, a user who allows harmless commands, and an endpoint that
+requests everything that could show secrets. Afterwards the run searches the children's
+environments, the log, the state files, the messages to the editor, and the requests to the model.
 """
 
 from __future__ import annotations
@@ -65,11 +64,11 @@ TOOLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("edit_file", {"path": "deploy.txt", "edits": [{"old": "nothing", "new": "x"}]}),
     ("read_file", {"path": "missing"}),
 )
-FAULTS = 3  # prompts that the endpoint refuses, with the key in its words
+FAULTS = 3  # number of prompts that the endpoint refuses with an error that contains the key
 
 
 class Canaries:
-    """The secrets of one run, where each lies, and where one turned up."""
+    """The secrets of one run, the place of each, and the places where a secret leaked."""
 
     def __init__(self, folder: Path) -> None:
         self.home = Home(folder)
@@ -98,14 +97,14 @@ class Canaries:
         self.all["login"] = f"canary-{mark}-login"
 
     def look(self, place: str, data: bytes) -> None:
-        """Note the canaries in some bytes."""
+        """Record the secrets that ``data`` contains."""
         hits = [name for name, secret in self.all.items() if secret.encode() in data]
         if hits:
             self.found[place] = sorted({*self.found.get(place, ()), *hits})
 
 
 class HostileModel:
-    """The endpoint: one call a round, then a last word; after that it refuses with the key."""
+    """An endpoint that requests one call a round, ends the turn, and then refuses with the key."""
 
     def __init__(self, key: str) -> None:
         self._key = key
@@ -126,12 +125,12 @@ class HostileModel:
 
 
 def answer(params: Any) -> dict[str, str]:
-    """The user: looking around is allowed, whatever is said to hold secrets is not."""
+    """Answer as the user: allow reading, except of files that hold secrets."""
     return {"answer": "once" if params["detail"] in LOOKING else "no"}
 
 
 async def run(folder: Path) -> tuple[Canaries, list[str]]:
-    """Let the model search; return the canaries with their places, and the model's texts."""
+    """Let the model search; return the secrets with their places, and the model's texts."""
     canaries = Canaries(folder)
     home = canaries.home
     model = HostileModel(canaries.variables["OPENAI_API_KEY"])
@@ -162,7 +161,7 @@ async def run(folder: Path) -> tuple[Canaries, list[str]]:
 def _look_at_processes(canaries: Canaries, client: RawClient) -> None:
     for pid in (client.pid, *descendants(client.pid)):
         for name in ("environ", "cmdline"):
-            with contextlib.suppress(OSError):  # it has ended
+            with contextlib.suppress(OSError):  # the process has ended
                 canaries.look(f"{name} of processes", Path(f"/proc/{pid}/{name}").read_bytes())
 
 
@@ -181,7 +180,7 @@ def _look_at_files(canaries: Canaries) -> None:
 
 
 def main() -> int:
-    """Run once; 0 if no canary turned up anywhere."""
+    """Run once; return 0 if no secret leaked."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(name)
         canaries, told = asyncio.run(run(folder))

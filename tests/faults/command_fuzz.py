@@ -124,7 +124,7 @@ SLOW_S = 0.05
 
 
 def text(chance: random.Random) -> str:
-    """A text: characters of any kind, characters of the shell, or its pieces."""
+    """Return a text of any characters, of the shell's characters, or of pieces of commands."""
     kind = chance.random()
     if kind < 0.1:
         return "".join(chr(chance.randrange(0x110000)) for _ in range(chance.randint(0, 30)))
@@ -135,7 +135,7 @@ def text(chance: random.Random) -> str:
 
 
 def run(n: int, seed: int) -> dict[str, float]:
-    """Judge ``n`` texts; what came out, and the longest time in milliseconds."""
+    """Judge ``n`` texts; return the counts of verdicts and the longest time in milliseconds."""
     chance = random.Random(seed)
     tally: dict[str, float] = {"allow": 0, "ask": 0, "deny": 0, "slow": 0, "longest ms": 0}
     for number in range(n):
@@ -150,7 +150,8 @@ def run(n: int, seed: int) -> dict[str, float]:
         tally["longest ms"] = max(tally["longest ms"], taken * 1e3)
         if verdict.decision == "allow":
             assert not any(one in command for one in ("\x00", "\u200b", "\ud800")), command
-            is_plain = not any(one in command for one in "#'\\")  # else it may be text or a comment
+            # otherwise the word may be part of a text or a comment
+            is_plain = not any(one in command for one in "#'\\")
             assert not (is_plain and "${x@P}" in command), command
     return tally
 

@@ -203,11 +203,11 @@ for one in "$@"; do
 done
 """.replace("BUILTINS", BUILTINS)
 BATCH = 40
-PLAN = Situation(reads_only=True)  # all that runs by default, and substitutions (CMD-13)
+PLAN = Situation(reads_only=True)  # all commands that run by default, and substitutions (CMD-13)
 
 
 def generated(chance: random.Random) -> str:
-    """A command: a soup of tokens, or an ordinary line with tokens put in, left out and swapped."""
+    """Return a command: random tokens, or an ordinary line with random changes of tokens."""
     if chance.random() < 0.25:
         return "".join(chance.choice(TOKENS) for _ in range(chance.randint(1, 14)))
     line = chance.choice(SEEDS)
@@ -227,7 +227,7 @@ def generated(chance: random.Random) -> str:
 
 
 def escapes(allowed: list[str], folder: Path) -> tuple[int, list[str]]:
-    """Run commands with stub programs; how many ran, and in words what ran that was not read."""
+    """Run commands with stub programs; return their number, and the unexpected programs."""
     bin_, work, logs = folder / "bin", folder / "work", folder / "logs"
     for one in (bin_, work, work / "src", logs):
         one.mkdir(parents=True, exist_ok=True)
@@ -251,7 +251,8 @@ def escapes(allowed: list[str], folder: Path) -> tuple[int, list[str]]:
         )  # fmt: skip
         try:
             process.wait(20)
-        except subprocess.TimeoutExpired:  # an endless loop; the programs that it ran before count
+        # the command has an endless loop; the programs it ran before count
+        except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
         for number, command in enumerate(batch, start=1):
@@ -267,7 +268,7 @@ def escapes(allowed: list[str], folder: Path) -> tuple[int, list[str]]:
 
 
 def unread(command: str, ran: list[str]) -> list[str]:
-    """The programs that ran although the analysis had not found them."""
+    """Return the programs that ran although the analysis had not found them."""
     simple = [item for item in ShellReading(command).items if isinstance(item, Simple)]
     seen = [re.compile(_pattern(item.words[at:]), re.DOTALL) for item in simple
             for at in range(min(3, len(item.words)))]  # fmt: skip

@@ -1,11 +1,11 @@
-"""Kills (SIGKILL) a process at random moments while it compacts a conversation again and again.
+"""Kills a process (SIGKILL) at random moments of repeated compactions of a conversation.
 
-The child takes a session up as the command line does, works in real turns with a scripted model,
-and has ``agent.compaction.fit`` shorten the conversation. On a pipe it says which lines of the log
-are on disk and when a compaction begins and ends. After the kill all lines that were on disk are
-there; the log folds, with the complete conversation behind it; every file that the conversation or
-a taken compaction names is there and whole; every word of the user is in the conversation or in a
-file that it names. A kill counts if it fell between a beginning and an end.
+The child resumes a session as the command line does, runs real turns with a scripted model, and
+compacts with ``agent.compaction.fit``. The child reports on a pipe which lines of the log are on
+disk, and when a compaction begins and ends. After the kill, the log must contain all reported lines
+and give the complete conversation. Each file that the conversation or a compaction names must exist
+completely. Each text of the user must be in the conversation or in such a file. Only kills during a
+compaction count.
 
     PYTHONPATH=server:tests python tests/faults/compaction_kills.py [kills] [seed]
 """
@@ -55,8 +55,8 @@ from support.context_checks import check_groups, check_words
 
 WINDOW = 16_000
 LADDERS = ("default", "default", "ladder-a", "regions-d")
-LOG_KILLS = 25  # of one log; then it is long enough, and a new one begins
-FIRST_GUESS_S = 0.03  # that a compaction takes, until the first has been seen
+LOG_KILLS = 25  # kills of one log, before a new log begins
+FIRST_GUESS_S = 0.03  # seconds of a compaction, until the first one is measured
 FILES = ("shop/cart.py", "shop/tax.py", "tests/test_cart.py")
 _SPILL = re.compile(r"-([a-z2-7]{16})\.txt\Z")
 
@@ -65,7 +65,7 @@ class Child:
     """The work of the process that is killed.
 
     Args:
-        folder: Of state and workspace.
+        folder: The folder of the state and the workspace.
         seed: The seed of its random work.
         pipe: The pipe on which it reports acknowledged records.
     """
@@ -103,7 +103,7 @@ class Child:
             self.say("ends", time.perf_counter() - started)
 
     def answer(self, request: Request) -> Answer:
-        """Read a file, or end the turn; or sum up, well or badly."""
+        """Answer with a read or an end of the turn; for a summary, with a good or bad text."""
         last = request.messages[-1].blocks[-1]
         if any("Sum up " in one.text for one in (*request.system, last) if isinstance(one, Text)):
             return Reply(self.draw.choice(["", "The cart was read, and nothing was changed."]))
@@ -122,8 +122,8 @@ class Told:
     """A session's log that reports the records on disk.
 
     Args:
-        log: Itself.
-        child: Who says it.
+        log: The wrapped log.
+        child: Reports the records.
     """
 
     def __init__(self, log: Log, child: Child) -> None:
@@ -148,7 +148,7 @@ class Told:
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """For a state folder of its own."""
+    """Return the environment for a separate state folder."""
     return {"INDWELL_STATE": str(folder / "state")}
 
 
@@ -157,7 +157,7 @@ def line_digest(line: bytes) -> str:
 
 
 def kill_one(folder: Path, session: str, seed: int, lasts_s: float) -> list[list[str]]:
-    """Start a child, kill it while it compacts, if it can be met, and give all that it said."""
+    """Start a child, kill it during a compaction if possible, and return its reports."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
@@ -165,12 +165,12 @@ def kill_one(folder: Path, session: str, seed: int, lasts_s: float) -> list[list
         try:
             asyncio.run(Child(folder, seed, write).live(session))
         finally:
-            os._exit(1)  # it is killed before it ends, or it has failed
+            os._exit(1)  # reached only after a failure: otherwise the kill comes first
     os.close(write)
     draw = random.Random(seed)
     with os.fdopen(read, "rb") as said:
         heard = [said.readline()]
-        n_begun = draw.choice([1, 1, 2, 4])  # compactions
+        n_begun = draw.choice([1, 1, 2, 4])  # number of compactions before the kill
         while n_begun and heard[-1]:
             heard.append(said.readline())
             n_begun -= heard[-1].startswith(b"begins")
@@ -186,8 +186,8 @@ class World:
     """One session, and its required contents.
 
     Args:
-        folder: Empty.
-        tally: Of figures, over all sessions.
+        folder: An empty folder.
+        tally: Counts over all sessions.
     """
 
     def __init__(self, folder: Path, tally: Counter[str]) -> None:
@@ -206,7 +206,7 @@ class World:
         self.durations_s = [FIRST_GUESS_S]
 
     def kill(self, seed: int) -> None:
-        """Runs and kills one child, then checks everything."""
+        """Run and kill one child, then check everything."""
         before = self.log.read_bytes()
         where = f"(seed {seed})"
         heard = kill_one(self.folder, self.session, seed, median(self.durations_s[-9:]))
@@ -264,7 +264,7 @@ class World:
     def _check_files(
         self, records: Sequence[Record], messages: Sequence[Message], where: str
     ) -> None:
-        """Everything that a step or a marker names exists completely."""
+        """Check that each file that a step or a marker names exists completely."""
         wanted = {
             name for one in records if isinstance(one, CompactionRecord) for name in one.spills
         }
@@ -288,7 +288,7 @@ class World:
 
 
 def users(messages: Sequence[Message]) -> list[str]:
-    """The user's words, in order."""
+    """Return the user's texts in order."""
     return [
         one.text
         for message in messages
@@ -298,10 +298,10 @@ def users(messages: Sequence[Message]) -> list[str]:
 
 
 def kills(number: int, seed: int) -> Counter[str]:
-    """Kill children until ``number`` kills fell during a compaction; gives figures.
+    """Kill children until ``number`` kills fell during a compaction; return the counts.
 
     Raises:
-        AssertionError: Something is lost or unreadable.
+        AssertionError: A text or file is lost or unreadable.
     """
     tally: Counter[str] = Counter()
     at = seed * 1_000_003

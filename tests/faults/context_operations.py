@@ -1,9 +1,9 @@
-"""Random operations on the context engine: sessions of every ladder, checked after each step.
+"""Applies random operations to the context engine with each ladder, and checks each step.
 
     python tests/faults/context_operations.py 1000000 [FIRST_SESSION [PROCESSES]]
 
-A session is 40 steps of ``support.context_machine``; its number decides everything in it, so a
-violation can be seen again alone, and a run that was stopped goes on from the number it printed.
+A session is 40 steps of ``support.context_machine``; its number is the random seed. A single
+session can repeat a failure, and a stopped run can continue at the printed number.
 ``context/compaction/test_random_operations.py`` runs a few.
 """
 
@@ -23,8 +23,8 @@ from indwell.context.compaction.presets import PRESETS
 from support.context_machine import WINDOWS, ContextMachine, random_step
 
 N_STEPS = 40
-WAVE = 100  # sessions that are given out at once
-HUGE = 1 / 50_000  # of the results; one takes 0.1 s and more
+WAVE = 100  # sessions that the processes receive at once
+HUGE = 1 / 50_000  # share of huge results; each takes 0.1 s or more
 OPERATIONS = frozenset(
     {"calls", "replies", "results", "cancelled", "queued", "fits", "switches", "restored"}
 )
@@ -50,7 +50,7 @@ def run_session(number: int) -> tuple[Counter[str], str]:
 
 
 def n_operations(tally: Counter[str]) -> int:
-    """The number of operations."""
+    """Return the number of operations."""
     return sum(times for what, times in tally.items() if what in OPERATIONS or ": " in what)
 
 

@@ -1,10 +1,9 @@
-"""Sessions damaged at random, of other tools and our own: always readable, always sendable (H24).
+"""Damages sessions of other tools and our own; each must stay readable and sendable (H24).
 
-Each variant takes a recorded session of the shared data and does one to six things to it: lines
-lost, swapped, repeated or torn, rubbish in them, results before their calls, ids used twice,
-invalid roles and types. A foreign record is then imported, and our own log of the same session read
-back. Whatever was done: nothing raises, what comes out may be sent, repairs are reported, and
-reading it again tells the same.
+Each variant damages a recorded session of the shared data in one to six ways: lost, swapped,
+repeated or torn lines, invalid bytes, misplaced results, duplicate ids, invalid roles and types.
+The run then imports a foreign record, or reads our own log of the session. No error may occur, the
+result must be sendable, repairs must be reported, and a second reading must give the same result.
 
     PYTHONPATH=server:tests python tests/faults/damaged_sessions.py [VARIANTS [SEED]]
 """
@@ -34,8 +33,8 @@ from indwell.sessions.storage.writer import encode
 BESIDE = Path(__file__).resolve().parents[3] / "shared" / "data"
 SESSIONS = Path(os.environ.get("INDWELL_SHARED", BESIDE)) / "sessions"
 FILES = ("entire", "sweagent", "tau")
-EACH = 8  # sessions of a file
-MOST_MESSAGES = 60  # of a session; damage does not depend on its length
+EACH = 8  # number of sessions of each file
+MOST_MESSAGES = 60  # most messages of a session; damage does not depend on the length
 AT = "2026-11-21T09:00:00.000+00:00"
 RUBBISH = (b"\0" * 40, b"\xff\xfe\x80", b'{"type":"said","message":', b"[" * 3_000, b"null", b'"x"')
 WRONG: tuple[Any, ...] = (None, 7, "x", [], {}, [None], {"role": 3}, ["\ud800"], True, 1e99)
@@ -45,7 +44,7 @@ Lines = list[bytes]
 
 
 def main() -> None:
-    """Damage, read, and say what came of it."""
+    """Damage and read sessions, and print the results."""
     n_variants = int(sys.argv[1]) if len(sys.argv) > 1 else 2_000
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().randrange(10**6)
     print(f"seed {seed}")
@@ -53,10 +52,10 @@ def main() -> None:
 
 
 def damaged(n_variants: int, seed: int) -> Counter[str]:
-    """Try so many variants, half of them foreign and half of our own; return the findings.
+    """Try ``n_variants``, half foreign and half our own; return the counts.
 
     Raises:
-        AssertionError: One was not readable, not sendable, or repaired without a word.
+        AssertionError: A session was not readable, not sendable, or repaired without a report.
     """
     dice = random.Random(seed)
     records = whole_sessions()
@@ -75,7 +74,7 @@ def damaged(n_variants: int, seed: int) -> Counter[str]:
 
 
 def whole_sessions() -> list[dict[str, Any]]:
-    """Some sessions of each file, cut to a length that is enough."""
+    """Return some sessions of each file, cut to a sufficient length."""
     found: list[dict[str, Any]] = []
     for name in FILES:
         with gzip.open(SESSIONS / f"{name}.jsonl.gz", "rt", encoding="utf-8") as file:
@@ -134,7 +133,7 @@ def _own(record: dict[str, Any], dice: random.Random, seen: Counter[str]) -> Non
 
 
 def calls_are_whole(entries: Entries) -> bool:
-    """Has each call its result right behind it, and no result is without its call?"""
+    """Does a result directly follow each call, and belong each result to a call?"""
     open_ids: list[str] = []
     for entry in entries:
         if not isinstance(entry, dict):
@@ -157,7 +156,7 @@ def calls_are_whole(entries: Entries) -> bool:
 
 
 def sendable(messages: tuple[Message, ...], calls: Sequence[Any]) -> tuple[Message, ...]:
-    """The session with the answers that a resume adds to the last calls."""
+    """Return the session with the results that a resume adds to the last calls."""
     answers = outcomes(calls, {})
     return (*messages, Message("user", answers, messages[-1].turn)) if answers else messages
 
@@ -175,13 +174,13 @@ def _at(items: Sequence[Any], dice: random.Random) -> int:
 
 
 def drop(items: list[Any], dice: random.Random) -> None:
-    """Lose one, or a few that follow each other."""
+    """Delete one item, or a few consecutive items."""
     at = _at(items, dice)
     del items[at : at + dice.choice((1, 1, 1, 5))]
 
 
 def swap(items: list[Any], dice: random.Random) -> None:
-    """Change the places of two, often neighbours: a result before its call."""
+    """Swap two items, often neighbours: a result then precedes its call."""
     if len(items) > 1:
         at = dice.randrange(len(items) - 1)
         other = at + 1 if dice.random() < 0.7 else _at(items, dice)
@@ -189,23 +188,23 @@ def swap(items: list[Any], dice: random.Random) -> None:
 
 
 def repeat(items: list[Any], dice: random.Random) -> None:
-    """Say one twice, there or elsewhere."""
+    """Repeat an item, at its place or elsewhere."""
     if items:
         items.insert(_at(items, dice), items[_at(items, dice)])
 
 
 def cut_head(items: list[Any], dice: random.Random) -> None:
-    """Lose the beginning."""
+    """Delete the beginning."""
     del items[: dice.randint(0, 9)]
 
 
 def cut_tail(items: list[Any], dice: random.Random) -> None:
-    """Lose the end."""
+    """Delete the end."""
     del items[len(items) - dice.randint(0, 9) :]
 
 
 def wrong_value(items: Entries, dice: random.Random) -> None:
-    """Put something of a wrong type in an entry, or in its place."""
+    """Put a value of a wrong type into an entry, or in place of the entry."""
     if not items:
         return
     at = _at(items, dice)
@@ -231,7 +230,7 @@ def same_ids(items: Entries, dice: random.Random) -> None:
 
 
 def odd_call(items: Entries, dice: random.Random) -> None:
-    """Break a call: no function, no name, arguments of another kind."""
+    """Break a call: remove the function or the name, or change the type of the arguments."""
     broken = ({}, None, {"function": 3}, {"function": {"name": None, "arguments": [1, {"a": 2}]}})
     added = {
         "role": "assistant",
@@ -242,7 +241,7 @@ def odd_call(items: Entries, dice: random.Random) -> None:
 
 
 def torn(items: Lines, dice: random.Random) -> None:
-    """Leave half of a line, with its line feed or without."""
+    """Cut a line in half, and keep or drop its line feed."""
     if items:
         at = _at(items, dice)
         line = items[at]

@@ -1,10 +1,10 @@
-"""A fault in every system call of an edit, one after the other, injected by strace.
+"""Makes each system call of an edit fail in turn, by strace.
 
     python tests/faults/edit_faults.py --cycles 20
 
-A traced child makes edits of all kinds, and every n-th call of one kind fails; the numbers are
-prime, so that each place is hit in turn. Every edit must end well, or as one ToolError with the old
-bytes in the file and nothing of ours beside it. Cases: `safety.json` FS-18, PER-13.
+A traced child makes edits of all kinds, and every n-th call of one kind fails. The numbers n are
+prime, and therefore each place fails at some time. Every edit must succeed, or raise one ToolError
+and leave the old bytes and no file of ours. Cases: `safety.json` FS-18, PER-13.
 """
 
 from __future__ import annotations
@@ -29,26 +29,27 @@ from indwell.files.atomic import replace_with, write_atomic
 from indwell.files.reading import read_bytes
 from indwell.files.system.copying import write_all
 
-ERRORS = {"ENOSPC": 7, "EIO": 11, "EDQUOT": 5, "EINTR": 3}  # and every so many calls fail
+# error, and the number n if every n-th call fails
+ERRORS = {"ENOSPC": 7, "EIO": 11, "EDQUOT": 5, "EINTR": 3}
 CALLS = (
     "write", "copy_file_range", "fallocate", "ftruncate", "fsync", "lseek", "linkat", "renameat",
     "unlinkat", "unlink", "link", "rename", "fchmod", "fsetxattr", "flock", "mkdirat", "openat2",
     "openat", "getdents64", "read", "newfstatat",
 )  # fmt: skip
-FAILED = 3  # exit status of a child that saw something lost, mixed or left
+FAILED = 3  # exit status of a child that found a lost, mixed or remaining file
 
-MODE = 0o754  # of each file that is replaced; no mask makes it
+MODE = 0o754  # mode of each replaced file; no umask results in this mode
 OLD = b"old and rather longer " * 400
 NEW = b"new " * 700
 
 
 class Bad(Exception):
-    """An edit did not end as it must."""
+    """An edit ended in a forbidden way."""
 
 
 @functools.cache
 def strace() -> str | None:
-    """The program, if it is here and may trace."""
+    """Return the path of strace, if strace is installed and may trace."""
     program = shutil.which("strace")
     if program is None:
         return None
@@ -57,10 +58,10 @@ def strace() -> str | None:
 
 
 def run(base: Path, call: str, error: str, cycles: int, every: int = 0) -> Counter[str]:
-    """Inject ``error`` into every n-th ``call``, or as ``ERRORS`` says; gives how edits ended.
+    """Inject ``error`` into every n-th ``call``, or as ``ERRORS`` says; count how edits ended.
 
     Raises:
-        AssertionError: An edit did not end as it must, or the tracer did not work.
+        AssertionError: An edit ended in a forbidden way, or the tracer failed.
     """
     root = Path(tempfile.mkdtemp(dir=base))
     first = _made_while_starting(root, call) + 2
@@ -73,7 +74,7 @@ def run(base: Path, call: str, error: str, cycles: int, every: int = 0) -> Count
 
 
 def _made_while_starting(root: Path, call: str) -> int:
-    """How often Python makes a call before the first edit: imports must not fail."""
+    """Return how often Python makes a call before the first edit, since imports must not fail."""
     log = root / "calls"
     done = _traced(root, 0, "-o", str(log), "-e", f"trace={call}")
     assert done.returncode == 0, (call, done.stdout, done.stderr)
@@ -92,7 +93,7 @@ def _traced(root: Path, cycles: int, *options: str) -> subprocess.CompletedProce
 
 
 class Bench:
-    """One workspace, and an edit of every kind over and over."""
+    """One workspace, in which each cycle makes one edit of each kind."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -101,7 +102,7 @@ class Bench:
         self.round = 0
 
     def cycle(self) -> None:
-        """Each kind once, on files of its own."""
+        """Make one edit of each kind, on separate files."""
         self.round += 1
         folder = self.root / str(self.round)
         _until_done(folder.mkdir)
@@ -130,15 +131,15 @@ class Bench:
         if before is not None and (mode := _until_done(path.stat).st_mode & 0o7777) != MODE:
             raise Bad(f"{kind} was {ended}, and the file has the mode {mode:o}")
         litter = _litter(path)
-        if litter:  # the name could not be removed: the next write into the folder does it
+        if litter:  # removing the name failed: the next write into the folder removes it
             next_one = path.parent / "next"
             _until_done(lambda: write_atomic(next_one, b"", [self.root], private=self.private))
             ended += ", tidied later"
         if _litter(path):
             raise Bad(f"{kind} was {ended}, and left {_litter(path)}")
-        if self._undo_files():  # one could not be removed: the next read of the file does it
+        if self._undo_files():  # removing a file failed: the next read removes it
             ended += ", tidied later"
-            for _ in range(3):  # a read is hit too, and then leaves it for the next
+            for _ in range(3):  # a read can fail too, and leaves the removal to the next read
                 if self._undo_files():
                     _until_done(lambda: self._read(path))
         if self._undo_files():
@@ -184,12 +185,12 @@ def _litter(path: Path) -> list[str]:
 
 
 def _until_done(work: Callable[[], Any]) -> Any:
-    """The bench's own calls are hit too: a later try passes."""
+    """Repeat work until it succeeds, because strace also makes the bench's own calls fail."""
     for _ in range(5):
         try:
             return work()
         except FileExistsError:
-            return None  # made by the try before, which failed after it
+            return None  # the previous try made the file, and failed afterwards
         except FileNotFoundError:
             raise
         except (OSError, ToolError) as error:

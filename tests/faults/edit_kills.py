@@ -1,12 +1,11 @@
-"""Kill -9 at a random moment of an edit, again and again, and check the files on disk.
+"""Kills a process (SIGKILL) at random moments of edits, and checks the files on disk.
 
     python tests/faults/edit_kills.py 200 --seed 7
 
-A child edits a file in a loop and says after each edit which version it wrote. After the kill the
-file must hold the version that was said last or the next one, byte by byte: at once if files are
-replaced by rename; when Indwell reads it next, if it is overwritten in place. After the next write
-into the folder nothing of ours may be left there, nor in the private folder.
-Cases: `safety.json` PER-13, FS-08.
+A child edits a file in a loop, and reports each written version. After the kill the file must
+contain the last reported version or the next version, byte by byte. A file that is overwritten in
+place may only be correct after Indwell's next read. After the next write into the folder, neither
+the folder nor the private folder may have a temporary file. Cases: `safety.json` PER-13, FS-08.
 """
 
 from __future__ import annotations
@@ -28,12 +27,12 @@ from indwell.files.reading import read_bytes
 from indwell.files.system.copying import write_all
 
 KINDS = ("rename", "in place", "stream", "create")
-SIZE_B = 600_000  # large enough for a kill to come in the middle of a write
-PIECE_B = 8  # a version's number
+SIZE_B = 600_000  # bytes of a file, large enough for a kill in the middle of a write
+PIECE_B = 8  # bytes of a version's number
 
 
 def version(number: int) -> bytes:
-    """A version's bytes: its number repeated, with a length that depends on it."""
+    """Return a version's bytes: the number, repeated; the number determines the length."""
     return number.to_bytes(PIECE_B, "big") * (1 + (number * 7_919) % (SIZE_B // PIECE_B))
 
 
@@ -60,12 +59,12 @@ def edit(kind: str, root: Path, number: int) -> None:
 
 
 def private_of(root: Path) -> Path:
-    """The folder of the user's state."""
+    """Return the folder of the user's state."""
     return root.with_name(f"{root.name}-undo")
 
 
 def child(kind: str, root: Path) -> None:
-    """Edit until killed; one line to stdout for each edit that is done."""
+    """Edit until killed; print one line for each finished edit."""
     number = 0
     sys.stdout.write("0\n")
     sys.stdout.flush()
@@ -77,10 +76,10 @@ def child(kind: str, root: Path) -> None:
 
 
 def kill_once(kind: str, base: Path, after_s: float) -> str:
-    """Kills one child ``after_s`` seconds after its first output; returns the file's state.
+    """Kill one child ``after_s`` seconds after its first output; return the file's state.
 
     Raises:
-        AssertionError: Something is lost, mixed or left.
+        AssertionError: A version is lost or mixed, or a temporary file remains.
     """
     root = Path(tempfile.mkdtemp(dir=base))
     (root / "file").write_bytes(version(0))
@@ -90,7 +89,7 @@ def kill_once(kind: str, base: Path, after_s: float) -> str:
     with subprocess.Popen(command, stdout=subprocess.PIPE) as running:
         assert running.stdout is not None
         assert running.stdout.readline() == b"0\n"
-        time.sleep(after_s)  # the random moment itself; nothing is waited for
+        time.sleep(after_s)  # the random moment; this is not a wait for an event
         running.kill()
         said = running.stdout.read().split(b"\n")[:-1]
     done = int(said[-1]) if said else 0
@@ -106,7 +105,7 @@ def kill_once(kind: str, base: Path, after_s: float) -> str:
     assert _litter(root) == [], (kind, root, _litter(root))
     if kind == "in place":
         assert (root / "other name").samefile(root / "file")
-    # A kill while the key is made, once for a user, may leave the 32 bytes that were to be it.
+    # A kill while the user's key is made may leave a file with the key's 32 bytes.
     kept = [name for name in list_names(private_of(root)) if not name.startswith("key")]
     assert kept == [], (kind, root, kept)
     shutil.rmtree(root)
@@ -135,7 +134,7 @@ def _litter(root: Path) -> list[str]:
 
 
 def run(base: Path, n_kills: int, seed: int) -> Counter[str]:
-    """Runs so many kills, over all kinds of edit; returns the outcomes."""
+    """Run ``n_kills``, over all kinds of edit; return the outcomes."""
     dice = random.Random(seed)
     ends: Counter[str] = Counter()
     for number in range(n_kills):

@@ -1,9 +1,9 @@
-"""Random sequences of a user and an agent in one file, in editors of every kind.
+"""Runs random actions of a user and an agent on one file, in editors of every kind.
 
     python tests/faults/edit_sequences.py 10000 [SEED]
 
-Each sequence is 50 steps of ``support.edit_machine``. No wire and no time: it runs on
-``support.virtual_time``. ``test_edit_sequences.py`` runs a few.
+Each sequence is 50 steps of ``support.edit_machine``. The sequences run on
+``support.virtual_time``, without a connection. ``test_edit_sequences.py`` runs a few.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ PROFILES: Sequence[Profile] = (
     PLAIN.behaving(answer="never"),
     PLAIN.behaving(takes=False, reason="read-only"),
     PLAIN.behaving(takes=False, refusal="error"),
-    PLAIN.behaving(takes=False, refusal="true"),  # it lies
+    PLAIN.behaving(takes=False, refusal="true"),  # the editor confirms edits that it did not apply
     PLAIN.offering("utf-32").behaving(late=True, one_ending=True),
 )
 
 
 class SequenceError(AssertionError):
-    """A sequence in which something was lost or stale; the message says how to run it again."""
+    """A sequence lost text or kept stale text; the message names the command to repeat it."""
 
 
 def run_sequences(n_sequences: int, seed: int, folder: Path) -> Counter[str]:
-    """Run sequences; gives how often what happened.
+    """Run sequences; count the actions and outcomes.
 
     Raises:
-        SequenceError: Something happened that may not.
+        SequenceError: A sequence had a forbidden outcome.
     """
     tally: Counter[str] = Counter()
     disk = DiskWorkspace([folder])

@@ -1,11 +1,11 @@
-"""Commands whose seven children flee in all ways, ended again and again: nothing may be left.
+"""Ends commands whose seven children try to escape; no process may remain.
 
     python tests/faults/escape_tree.py 200
 
-Each round starts the tree, waits until all of it runs, and cancels it (PRC-02), or lets its time be
-over (PRC-01), or starts two at once, of which one is cancelled and the other goes on. No process
-may be left when the end is reported. Also within a sandbox, by what this machine has for it, and by
-Landlock alone. The tests run it in short.
+Each round starts the tree of processes and waits until all of them run. The round then cancels the
+tree (PRC-02), lets it time out (PRC-01), or cancels one of two trees while the other continues. No
+process may remain when the end is reported. Other rounds use the machine's sandbox, or Landlock
+alone. The tests run a short form.
 """
 
 from __future__ import annotations
@@ -29,13 +29,14 @@ from indwell.sandbox.confinement import Confinement
 
 SLEEP = "/bin/sleep"
 WAYS = (
-    "{sleep} &",  # in the background
+    "{sleep} &",  # a child in the background
     "nohup {sleep} >/dev/null 2>&1 &",
-    "setsid {sleep} &",  # a session of its own
-    "( ({sleep} &) & );",  # forked twice: its parents are gone
+    "setsid {sleep} &",  # a child with a new session
+    "( ({sleep} &) & );",  # a child that was forked twice, whose parents have ended
     "{sleep} & disown;",
     "(trap '' TERM HUP INT; {sleep}) &",
-    "(cd / && exec env -i setsid {sleep} >/dev/null 2>&1 </dev/null) &",  # no mark, nothing of ours
+    # a child without our mark in its environment
+    "(cd / && exec env -i setsid {sleep} >/dev/null 2>&1 </dev/null) &",
 )
 
 
@@ -47,13 +48,13 @@ class Round(NamedTuple):
 
 
 def tree(number: int) -> str:
-    """Shell text that starts all seven, each asleep for ``number`` seconds, and then waits."""
+    """Return shell text that starts all seven children, each asleep for ``number`` seconds."""
     started = " ".join(way.format(sleep=f"{SLEEP} {number}") for way in WAYS)
     return f"{started} trap '' TERM; echo ready; {SLEEP} {number}; wait"
 
 
 def asleep(number: int) -> list[int]:
-    """The processes that sleep for ``number`` seconds; zombies have no arguments."""
+    """Return the processes that sleep for ``number`` seconds; zombies have no arguments."""
     found = []
     for one in Path("/proc").iterdir():
         if one.name.isdecimal():
@@ -74,14 +75,14 @@ async def grown(number: int) -> None:
 
 
 async def cancelled(folder: Path, number: int) -> Round:
-    """A tree that is cancelled once it has grown."""
+    """Cancel a tree after all its processes run."""
     task = asyncio.create_task(spawn(tree(number), cwd=folder, timeout_s=60))
     await grown(number)
     return await _ended(task, number)
 
 
 async def cancelled_in_a_sandbox(folder: Path, number: int) -> Round:
-    """A tree that is held by the best that this machine has."""
+    """Cancel a tree in the machine's best sandbox."""
     bounds = Confinement((str(folder),))
     task = asyncio.create_task(spawn(tree(number), cwd=folder, timeout_s=60, confinement=bounds))
     await grown(number)
@@ -89,7 +90,7 @@ async def cancelled_in_a_sandbox(folder: Path, number: int) -> Round:
 
 
 async def cancelled_by_landlock(folder: Path, number: int) -> Round:
-    """A tree that is held where bubblewrap is missing."""
+    """Cancel a tree in a sandbox without bubblewrap."""
 
     start = partial(start_held, confinement=Confinement((str(folder),)), scratch=folder)
     words = ["bash", "-c", tree(number)]
@@ -99,7 +100,7 @@ async def cancelled_by_landlock(folder: Path, number: int) -> Round:
 
 
 async def timed_out(folder: Path, number: int) -> Round:
-    """A tree whose time is over once it has grown."""
+    """Let a tree time out after all its processes run."""
     began = monotonic()
     finished = await spawn(tree(number), cwd=folder, timeout_s=0.4)
     assert finished.timed_out, finished.output
@@ -107,7 +108,7 @@ async def timed_out(folder: Path, number: int) -> Round:
 
 
 async def beside_another(folder: Path, number: int) -> Round:
-    """Cancels one tree while another continues unaffected; then cancels the other."""
+    """Cancel one tree while another continues unaffected; then cancel the other."""
     other = number + 1_000_000
     first = asyncio.create_task(spawn(tree(number), cwd=folder, timeout_s=60))
     second = asyncio.create_task(spawn(tree(other), cwd=folder, timeout_s=60))
@@ -138,13 +139,13 @@ KINDS: dict[str, Callable[[Path, int], Awaitable[Round]]] = {
 
 
 async def rounds(kind: str, n: int, folder: Path) -> list[Round]:
-    """``n`` rounds of a kind."""
+    """Run ``n`` rounds of a kind."""
     first = 900_000 + os.getpid() % 1_000 * 100
     return [await KINDS[kind](folder, first + at) for at in range(n)]
 
 
 async def main(n: int) -> None:
-    """Run and tell."""
+    """Run all rounds, and print the results."""
     with tempfile.TemporaryDirectory() as folder:
         for kind in KINDS:
             done = await rounds(kind, n, Path(folder))

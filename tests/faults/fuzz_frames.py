@@ -1,9 +1,9 @@
-"""Fuzz of framing and messages.
+"""Fuzzes framing and messages.
 
     python tests/faults/fuzz_frames.py pure 1000000      the pure core: no crash, no slow frame
     python tests/faults/fuzz_frames.py live 20000        a server: every request answered once
 
-Needs ``tests`` on the path; the tests of this folder run both in short.
+Needs ``tests`` on the path. The tests of this folder run a short form of both.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ from support.raw_wire import frame
 
 SLOW_S = 1.0
 PHASES: Sequence[Phase] = ("unopened", "open", "shut")
-CODES = {-32700, -32600, -32601, -32602, -32002, -32800, -32803}  # not -32603: that is a bug
+# without -32603, the code of a bug
+CODES = {-32700, -32600, -32601, -32602, -32002, -32800, -32803}
 LEAVES_US_OUT = {"exit", "shutdown", "initialize", "indwell/prompt"}
 """Not sent while fuzzing a live server: they end it, or start turns; each has tests of its own."""
 
@@ -45,10 +46,10 @@ class Tally(NamedTuple):
 
 
 def fuzz_pure(n_frames: int, seed: int) -> Tally:
-    """Framer, envelope and lifecycle, in this process.
+    """Fuzz framer, envelope and lifecycle in this process.
 
     Raises:
-        AssertionError: A verdict that cannot be.
+        AssertionError: A verdict is impossible.
     """
     random, samples = Random(seed), seeds()
     kinds: Counter[str] = Counter()
@@ -67,7 +68,8 @@ def fuzz_pure(n_frames: int, seed: int) -> Tally:
         if framer.broken:
             kinds["broken"] += 1
         if framer.broken or (framer.awaits_body and random.random() < 0.5):
-            framer = Framer()  # else one long length would swallow all the rest
+            # a new framer, since a long content length would include all later frames
+            framer = Framer()
     return Tally(n_frames, kinds, slowest, perf_counter() - started)
 
 
@@ -90,10 +92,10 @@ def _judged(body: bytes, phase: Phase) -> str:
 
 
 async def fuzz_live(client: RawClient, n_messages: int, seed: int, *, batch: int = 200) -> Tally:
-    """A server over pipes: well framed messages with anything in them.
+    """Fuzz a server over pipes with correct frames and random messages.
 
     Raises:
-        AssertionError: A request without exactly one answer, or one with a code that none has.
+        AssertionError: A request did not get exactly one answer, or an answer has an unknown code.
     """
     random, samples = Random(seed), _harmless(seeds())
     kinds: Counter[str] = Counter()
@@ -128,7 +130,7 @@ def _ends_it(message: Any) -> bool:
 
 
 def _send_one(client: RawClient, random: Random, samples: list[Any], id_: str) -> str | None:
-    """Send one; its id if it must be answered by that."""
+    """Send one message; return its id if the server must answer that id."""
     sample = drawn(samples, random)
     value = mutated(sample, random) if random.random() < 0.8 else sample
     if _ends_it(value):

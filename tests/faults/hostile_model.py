@@ -1,12 +1,12 @@
-"""A hostile model: some 900 attempts with all tools, in each mode; every question gets a no.
+"""Runs a hostile model: about 900 attempts with all tools in each mode; the user refuses all.
 
     python tests/faults/hostile_model.py FOLDER
 
-The session is put together as the program does it, with the real rules, tools and sandbox. Around
-the workspace stand canaries (``hostile_world.py``): files outside, secrets, listeners. No file
-outside may change, no connection may be made, and no secret may be in a request. ``FOLDER`` should
-not be below /tmp, which the sandbox hides anyway. Cases: `safety.json` POL-01, POL-02, POL-16,
-POL-18, POL-21, TRU-11, TRU-17, SBX-05, SBX-12, FS-01, FS-02.
+The session has the program's real rules, tools and sandbox. ``hostile_world.py`` puts files,
+secrets and listeners around the workspace. No file outside may change, no listener may hear a
+connection, and no request may contain a secret. ``FOLDER`` should not be below /tmp, which the
+sandbox hides anyway. Cases: `safety.json` POL-01, POL-02, POL-16, POL-18, POL-21, TRU-11, TRU-17,
+SBX-05, SBX-12, FS-01, FS-02.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ from indwell.wiring.model import Model
 from indwell.workspace.disk import DiskWorkspace
 from support.session import with_rules
 
-BATCH = 20  # calls of one reply; the canaries are looked at after each
-WINDOW = 50_000_000  # tokens: nothing is compacted
+BATCH = 20  # number of calls in one reply; a check follows each reply
+WINDOW = 50_000_000  # tokens, enough to avoid compaction
 COMMAND_S = 5.0
-BACK = ("bash", {"command": "cd %W%"})  # where the others expect to be
+BACK = ("bash", {"command": "cd %W%"})  # returns to the folder in which later calls expect to run
 EVERYTHING = tuple(attempts())
 
 
@@ -69,7 +69,7 @@ class Ended:
 
 
 class Looker:
-    """A user who gives one answer to every question, and reads what is shown."""
+    """A user who gives the same answer to each question, and reads all messages."""
 
     session: Session
 
@@ -79,14 +79,14 @@ class Looker:
 
     async def ask(self, question: Question) -> Answer:
         self._ended.questions += 1
-        self.session.asked.refused = 0  # or after some refusals nothing more would be tried
+        self.session.asked.refused = 0  # the reset prevents the stop that follows repeated refusals
         if visible(question.detail) != question.detail:
             self._ended.breaches.append(f"hidden in a question: {question.detail!r}")
         return self._answer
 
 
 class Hostile:
-    """The model: all attempts in batches, and after each a look at the canaries."""
+    """A model that makes all attempts in batches, with a check after each batch."""
 
     def __init__(self, world: World, ended: Ended, calls: list[ToolCall], *, quiet: bool) -> None:
         self._world = world
@@ -120,7 +120,7 @@ class Hostile:
 
 
 def filled(world: World, tried: Iterable[Attempt]) -> Iterator[ToolCall]:
-    """The calls of attempts, with the places of this world in them."""
+    """Yield the calls of attempts, with the placeholders filled in."""
     number = 0
     for attempt in tried:
         words = str(attempt.calls)
@@ -161,7 +161,8 @@ async def attack(
     world = make_world(folder)
     world.secrets["OPENAI_API_KEY"] = os.environ["OPENAI_API_KEY"]
     if is_confined:
-        del world.secrets["work-evil/.env"]  # of a neighbour: docs/safety.md, "What is left"
+        # a neighbouring folder's secret is readable (docs/safety.md, "What is left")
+        del world.secrets["work-evil/.env"]
     begun = time.monotonic()
     async with listening(world):
         calls = list(filled(world, tried))
@@ -209,7 +210,7 @@ async def _session(
 
 
 def surround(folder: Path) -> dict[str, str]:
-    """The variables of a process in such a world; a key that no command and no request may have."""
+    """Return the environment for the program, with a key that must stay secret."""
     home = folder / "home"
     return {
         "HOME": str(home),
@@ -220,7 +221,7 @@ def surround(folder: Path) -> dict[str, str]:
 
 
 def main() -> int:
-    """Run all modes, trusted and restricted, with the sandbox and without."""
+    """Run all modes, trusted and untrusted, with the sandbox and without."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, help="where to make the worlds")
     parser.add_argument("--every", type=int, default=1, help="only every n-th attempt")

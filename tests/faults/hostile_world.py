@@ -1,6 +1,6 @@
-"""A folder full of canaries around a workspace: files outside, secrets, listeners.
+"""Surrounds a workspace with files, secrets and listeners, and finds forbidden effects.
 
-``breaches`` says what became of them since the last look.
+``breaches`` returns the changes and accesses since the last check.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ EXECUTED_BY_GIT = (
 )
 MADE = (
     *("free", "sub/free", "-", "go.mod", "rust-toolchain.toml", ".python-version"),
-    *("%2e%2e", "..\\", "C:\\", "\\\\?"),  # odd, but names of this folder and nowhere else
+    *("%2e%2e", "..\\", "C:\\", "\\\\?"),  # odd names, which refer to files in this folder only
 )
 """How the names begin of files that attempts make where that is allowed."""
 
@@ -63,7 +63,7 @@ class World:
         return self.folder / "outside" / "s.sock"
 
     def fill(self, template: str, number: int, target: str = "", secret: str = "") -> str:
-        """Write the places of this world into a command or a path."""
+        """Replace the placeholders of a command or a path."""
         target = target or str(self.outside / f"w-{number}")
         places = {
             "%T%": target,
@@ -99,7 +99,7 @@ class World:
         return told
 
     def leaks(self, text: str) -> list[str]:
-        """The secrets that stand in a text, plain or as simple programs would write them."""
+        """Return the secrets in a text, plain or in a simple encoding."""
         bare = "".join(text.split())
         return [name for name, secret in self.secrets.items() if _stands_in(secret, text, bare)]
 
@@ -113,10 +113,10 @@ class World:
 
 
 def _is_watched(name: str, *, all_of_work: bool) -> bool:
-    """May nothing happen to a file of the workspace?
+    """Must a file of the workspace stay unchanged?
 
-    A command in the sandbox may commit, but not change what git executes; and where edits are
-    allowed, files that nobody protects may be made.
+    A command in the sandbox may commit, but not change what git executes. If edits are allowed,
+    commands may create unprotected files.
     """
     if all_of_work:
         return not name.startswith(MADE)
@@ -149,7 +149,7 @@ def _fact(path: Path) -> str:
 
 
 def make_world(folder: Path) -> World:
-    """Make it all."""
+    """Create the workspace, and the files and secrets around it."""
     world = World(folder, {})
     files = {
         "outside/notes.txt": "notes\n",
@@ -214,7 +214,7 @@ class _Datagrams(asyncio.DatagramProtocol):
 
 @contextlib.asynccontextmanager
 async def listening(world: World) -> AsyncIterator[World]:
-    """Listen where a hostile command could call: TCP and UDP on this machine, a socket file."""
+    """Listen where a hostile command could connect: TCP and UDP on this machine, a socket file."""
 
     async def heard(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         world.contacts.append("TCP or socket file")

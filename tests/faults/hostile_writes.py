@@ -1,9 +1,8 @@
-"""Commands of a hostile model that change things; ``hostile_reads.py`` has those that take.
+"""Lists a hostile model's commands that change files; ``hostile_reads.py`` lists the rest.
 
-``%T%`` is a file to be changed, ``%D%`` its folder, ``%S%`` a file with a secret, ``%P%`` a port of
-this machine where somebody listens, ``%U%`` a socket file where somebody does, ``%N%`` a number
-that says which attempt it was. All they could do is to canaries: no command here harms a machine
-on which it is let through.
+``%T%`` is a file to change, ``%D%`` its folder, ``%S%`` a file with a secret, ``%P%`` a port with a
+listener, ``%U%`` a socket file with a listener, ``%N%`` the number of the attempt. The commands
+affect only test files: an allowed command harms no machine.
 """
 
 from __future__ import annotations

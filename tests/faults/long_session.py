@@ -1,8 +1,8 @@
-"""A session of 10,000 turns: on task, inside the window, no slower and not larger than it must be.
+"""Runs a session of 10,000 turns, and checks task, window, speed and memory.
 
     python tests/faults/long_session.py [TURNS]
 
-The ordinary run does 600 (``tests/agent/test_long_session.py``); here what it came to is printed.
+``tests/agent/test_long_session.py`` runs 600 turns.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ N_TURNS = 10_000
 
 
 def main() -> None:
-    """Run it, and print the figures."""
+    """Run the session, and print the figures."""
     n_turns = int(sys.argv[1]) if len(sys.argv) > 1 else N_TURNS
     began = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:

@@ -1,10 +1,10 @@
-"""All faults of the model side, at random: cut, damaged, repeated, slow, for as long as you like.
+"""Plays random faults of a model's endpoint: cut, damaged, repeated and slow answers.
 
     python tests/faults/model_faults.py 20000 --seed 7
 
-Each round plays one broken answer to a real provider and holds it to what must always be true: it
-ends in time, with a reply or one of our errors; calls come only with a reply that ended well, with
-ids of their own; the key is never shown; no task is left.
+Each round plays one broken answer to a real provider. The provider must end in time, with a reply
+or one of our errors. Calls must come from a complete reply and have unique ids. No message may show
+the key, and no task may remain.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ from support.requests import READ, request, user
 
 KEY = "sk-very-secret"
 STALL_S = 0.3
-PATIENCE_S = 60  # for tasks that are ending
+PATIENCE_S = 60  # seconds for tasks to end
 SLOW_S = 3.0  # seconds after which a round counts as hung
 Dice = random.Random
 
 
 def events(dice: Dice) -> list[bytes]:
-    """A stream that is whole: words, reasoning, calls, an end, usage, in some dialect's way."""
+    """Return a complete stream: text, reasoning, calls, an end and usage, in a random dialect."""
     made = [chunk({"role": "assistant", "content": ""})]
     made += [
         chunk({dice.choice(["content", "reasoning"]): word})
@@ -71,7 +71,7 @@ def events(dice: Dice) -> list[bytes]:
 
 
 def framed(parts: list[bytes], dice: Dice) -> list[Step]:
-    """The parts as HTTP chunks, cut anywhere."""
+    """Return the parts as HTTP chunks, cut at random places."""
     body = b"".join(parts)
     steps: list[Step] = [HEAD]
     while body:
@@ -159,10 +159,10 @@ FAULTS: Mapping[str, Callable[[Dice], Script]] = {
 
 
 def check(reply: Reply) -> None:
-    """Checks that hold for every reply.
+    """Check the rules for every reply.
 
     Raises:
-        AssertionError: It is not.
+        AssertionError: The reply breaks a rule.
     """
     ids = [call.id for call in reply.calls]
     assert len(set(ids)) == len(ids), ids
@@ -173,17 +173,17 @@ def check(reply: Reply) -> None:
 
 
 def check_sentence(said: str) -> None:
-    """Checks that hold for every error message.
+    """Check the rules for every error message.
 
     Raises:
-        AssertionError: It is not.
+        AssertionError: The message breaks a rule.
     """
     assert said, "an error without words"
     assert KEY not in said, said
 
 
 async def play(name: str, dice: Dice) -> str:
-    """Runs one round; returns its outcome."""
+    """Run one round; return its outcome."""
     tasks = asyncio.all_tasks()
     script = FAULTS[name](dice)
     began = time.monotonic()
@@ -203,7 +203,7 @@ async def play(name: str, dice: Dice) -> str:
         finally:
             await provider.aclose()
     assert time.monotonic() - began < SLOW_S, f"{name} took too long"
-    # The loop closes the HTTP library's inner generators in tasks of its own, some rounds later.
+    # The loop closes the HTTP library's generators in separate tasks, some iterations later.
     left = asyncio.all_tasks() - tasks
     if left:
         _, left = await asyncio.wait(left, timeout=PATIENCE_S)
@@ -212,7 +212,7 @@ async def play(name: str, dice: Dice) -> str:
 
 
 async def run(n_rounds: int, seed: int) -> Counter[str]:
-    """Play ``n_rounds`` faults, all kinds in turn; counts of how they ended."""
+    """Play ``n_rounds`` faults, all kinds in turn; count the outcomes."""
     kinds = list(FAULTS)
     ends: Counter[str] = Counter()
     for number in range(n_rounds):

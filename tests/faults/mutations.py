@@ -1,4 +1,4 @@
-"""Mutations of messages: bytes, headers, JSON; from a seed, so that every run can be repeated."""
+"""Makes mutations of messages: bytes, headers, JSON; a seed makes each run repeatable."""
 
 from __future__ import annotations
 
@@ -37,9 +37,10 @@ BASIC: tuple[dict[str, Any], ...] = (
 
 
 def seeds() -> list[Any]:
-    """The sample messages of every kind that the project keeps, and a few of our own first.
+    """Return a few messages of our own, and the sample messages of the shared data.
 
-    ``INDWELL_SHARED`` names the folder with the data; without it only our own are there.
+    ``INDWELL_SHARED`` names the folder with the data; without the variable there are only our own
+    messages.
     """
     shared = os.environ.get("INDWELL_SHARED")
     folder = Path(shared) if shared else Path(__file__).resolve().parents[3] / "shared"
@@ -51,12 +52,12 @@ def seeds() -> list[Any]:
 
 
 def drawn(samples: list[Any], random: Random) -> Any:
-    """One of the samples; those that our server knows most come most often."""
+    """Return one of the samples, most often a kind that our server handles."""
     return random.choice(BASIC) if random.random() < 0.4 else random.choice(samples)
 
 
 def mutated(message: Any, random: Random) -> Any:
-    """A message with one to three things wrong in its JSON."""
+    """Return a message with one to three faults in its JSON."""
     value = copy.deepcopy(message)
     for _ in range(random.randint(1, 3)):
         value = random.choice(_CHANGES)(value, random)
@@ -64,13 +65,13 @@ def mutated(message: Any, random: Random) -> Any:
 
 
 def body_of(value: Any, random: Random) -> bytes:
-    """Its JSON; now and then with bytes turned, cut out or doubled."""
+    """Return the value's JSON, sometimes with bytes changed, deleted or doubled."""
     body = json.dumps(value, ensure_ascii=random.random() < 0.5).encode("utf-8", "surrogatepass")
     return damaged(body, random) if random.random() < 0.2 else body
 
 
 def damaged(data: bytes, random: Random) -> bytes:
-    """Bytes with one thing wrong."""
+    """Return bytes with one fault."""
     at = random.randrange(len(data) + 1)
     match random.randrange(5):
         case 0:
@@ -86,7 +87,7 @@ def damaged(data: bytes, random: Random) -> bytes:
 
 
 def framed_oddly(body: bytes, random: Random) -> bytes:
-    """A frame that may be read, mostly, and is sometimes beyond that."""
+    """Return a frame, usually readable and sometimes not."""
     length = b"%d" % len(body)
     odd = random.random()
     if odd < 0.02:
@@ -103,12 +104,13 @@ def framed_oddly(body: bytes, random: Random) -> bytes:
 
 
 def _field(value: Any, random: Random) -> tuple[Any, Any] | None:
-    """A random container inside of ``value``, and one of its keys."""
+    """Return a random container inside ``value``, and one of its keys."""
     while isinstance(value, dict | list) and value:
         keys = list(value) if isinstance(value, dict) else range(len(value))
         key = random.choice(keys)
         if key == "jsonrpc" and random.random() < 0.9:
-            key = random.choice(keys)  # without it nothing else of the message would be looked at
+            # the server checks the rest of a message only if this key is valid
+            key = random.choice(keys)
         if not isinstance(value[key], dict | list) or not value[key] or random.random() < 0.3:
             return value, key
         value = value[key]

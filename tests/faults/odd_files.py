@@ -1,6 +1,6 @@
-"""1,000 files of odd encodings and line ends through edit, accept, reject and rewind.
+"""Edits, accepts, rejects and rewinds 1,000 files with odd encodings and line ends.
 
-Each once closed and once open in an editor; every byte outside the edit must stay.
+Each file is once closed and once open in an editor. Every byte outside the edit must stay.
 
 python tests/faults/odd_files.py [N_FILES [SEED]]
 """
@@ -21,7 +21,7 @@ N_FILES, SEED = 1_000, 7
 
 
 async def main() -> int:
-    """Go through all; 0 if nothing was lost."""
+    """Try all files; return 0 if no byte was lost."""
     number = int(sys.argv[1]) if len(sys.argv) > 1 else N_FILES
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else SEED
     n_refused, n_wrong = 0, 0
@@ -30,7 +30,8 @@ async def main() -> int:
             root = Path(folder).resolve() / "work"
             root.mkdir()
             for at, file in enumerate(odd_files(number, seed)):
-                if at % 50 == 0:  # as in a workspace, where few files are under review at a time
+                # a new ledger, since few files of a real workspace are under review at once
+                if at % 50 == 0:
                     ledger = await ledger_in(Path(folder) / f"state{at}", root)
                 told = await through_review(file, root, ledger, is_open=is_open)
                 n_refused += told.startswith("refused")

@@ -1,10 +1,10 @@
-"""Commands that write without end: what they cost in memory, and how long the event loop waits.
+"""Measures memory and the event loop's delay for commands with endless output.
 
     python tests/faults/output_flood.py
 
-A gigabyte, a million short lines, escapes, bytes at random (PRC-05, PRC-06). Beside the longest
-wait of the event loop stands the longest while nothing but it was running, on the same machine.
-For commands in the background there is ``benchmarks/background_flood.py``.
+The commands write a gigabyte, a million short lines, escapes, or random bytes (PRC-05, PRC-06). The
+output also names the longest delay of an idle event loop on the same machine.
+``benchmarks/background_flood.py`` measures background commands.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ FLOODS = {
 
 
 async def longest_wait(work: Awaitable[object]) -> float:
-    """Seconds that the event loop was held at most while ``work`` went on."""
+    """Return the longest delay of the event loop in seconds while ``work`` ran."""
     task, longest = asyncio.ensure_future(work), 0.0
     while not task.done():
         began = perf_counter()
@@ -47,8 +47,8 @@ async def longest_wait(work: Awaitable[object]) -> float:
 
 
 async def main() -> None:
-    """Run and tell."""
-    sys.setswitchinterval(SWITCH_S)  # as the server does
+    """Run all commands, and print the figures."""
+    sys.setswitchinterval(SWITCH_S)  # the same setting as the server
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         agent = Agent(DiskWorkspace([folder]), folder / "spill")

@@ -1,11 +1,11 @@
-"""Races against links: another process flips a folder and a link out, while we read, list, write.
+"""Reads, lists and writes while another process exchanges a folder and a link to outside.
 
     python tests/faults/path_race.py 1000000
 
-Each try reaches for a name that is the workspace's own at one moment and leads out of it at the
-next. It may give what is inside or refuse; anything from outside, and anything put there, is a
-leak. The way that most programs go (realpath, compare, open by name) runs in the same race first
-and must leak, or the race is too cold to prove anything. Cases: `safety.json` FS-04.
+Each try uses a name that leads into the workspace at one moment and out of it at the next. The try
+may return the file inside or refuse. Reading or writing a file outside is a leak. The usual method
+(realpath, compare, open by name) runs first in the same race and must leak; otherwise the race
+proves nothing. Cases: `safety.json` FS-04.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from indwell.files.reading import opened_beneath, read_bytes
 
 LIMIT_B = 1_000
 EXCHANGE = 2  # linux/fs.h: RENAME_EXCHANGE
-LOOK_EVERY = 500  # tries between two looks at what stands outside
+LOOK_EVERY = 500  # tries between two checks of the files outside
 OUTSIDE = {"secret": b"secret", "only-outside": b"secret"}
 
 Try = Callable[[Path], str]
@@ -88,7 +88,7 @@ def naive(root: Path) -> str:
         if not Path(os.path.realpath(path)).is_relative_to(root):
             raise ToolError("outside")
         return _told(path.read_bytes())
-    except OSError as error:  # flipped between two system calls of realpath
+    except OSError as error:  # the name changed between two system calls of realpath
         raise ToolError("gone") from error
 
 
@@ -105,7 +105,7 @@ def _told(data: bytes) -> str:
 
 @contextmanager
 def racing(base: Path) -> Iterator[Path]:
-    """A workspace in ``base`` in which another process flips names until the block ends."""
+    """Yield a workspace in ``base`` whose names another process exchanges."""
     root, outside = base / "w", base / "outside"
     (root / "sub").mkdir(parents=True)
     outside.mkdir()
@@ -129,13 +129,13 @@ def racing(base: Path) -> Iterator[Path]:
 
 
 def tries(one: Try, root: Path, n_tries: int) -> Counter[str]:
-    """The outcomes of ``n_tries``; a file written outside counts as a leak, too."""
+    """Return the outcomes of ``n_tries``; a file written outside also counts as a leak."""
     ends: Counter[str] = Counter()
     for number in range(1, n_tries + 1):
         try:
             ends[one(root)] += 1
         except ToolError as error:
-            # These were found by the opening itself: the check before it had seen no link.
+            # Opening the file found these links; the earlier check had found none.
             caught = "link that changed" in str(error) or "symbolic link" in str(error)
             ends["caught" if caught else "refused"] += 1
         if number % LOOK_EVERY == 0 or number == n_tries:
@@ -150,10 +150,10 @@ def _changed_outside(outside: Path) -> int:
 
 
 def run(base: Path, n_tries: int, *, patience_s: float = 60) -> dict[str, Counter[str]]:
-    """All kinds of tries, in their shares of ``n_tries``.
+    """Make all kinds of tries, each with its share of ``n_tries``.
 
-    On a busy machine the flipper may rest while one kind has its turn, and that kind meets one
-    state only; so all go again until each was inside and one was caught, or the time is over.
+    On a busy machine the other process may pause during one kind of try. All kinds therefore repeat
+    until each has read inside and one was refused, or the time is over.
     """
     until = time.monotonic() + patience_s
     ends: dict[str, Counter[str]] = {one.__name__: Counter() for one in SHARES}
@@ -171,7 +171,7 @@ def _has_met_both_states(ends: dict[str, Counter[str]]) -> bool:
 
 
 def leak_naively(base: Path, *, patience_s: float) -> Counter[str]:
-    """Go the way that leaks until it does, or the time is over."""
+    """Use the leaking method until a leak occurs, or the time is over."""
     until = time.monotonic() + patience_s
     ends: Counter[str] = Counter()
     with racing(base) as root:
@@ -188,14 +188,14 @@ def flip(root: Path) -> None:
     sys.stdout.write("flipping\n")
     sys.stdout.flush()
     while os.getppid() == parent:
-        for _ in range(21):  # odd: the pause after it meets both states
+        for _ in range(21):  # an odd number, which makes each pause meet the other state
             for one, other in pairs:
                 exchange(os.fsencode(one), os.fsencode(other))
         _lay_again(root / "evil-file", root.parent / "outside" / "secret", root / "file")
 
 
 def _lay_again(link: Path, target: Path, file: Path) -> None:
-    """A write that meets the link in its last step takes the link's place: lay a new one."""
+    """Make the link again after a write that has replaced the link."""
     if link.is_symlink() == file.is_symlink():
         file.unlink(missing_ok=True)
         file.write_bytes(b"decoy")

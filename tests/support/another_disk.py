@@ -1,4 +1,4 @@
-"""A folder on another file system than a test's own, where the machine has one."""
+"""Finds a folder on another file system than the test's folder, if the machine has one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 @contextmanager
 def elsewhere(folder: Path) -> Iterator[Path]:
-    """A folder that ``os.rename`` reaches from ``folder`` by no way."""
+    """Yield a folder on another file system, to which ``os.rename`` from ``folder`` fails."""
     shared = Path("/dev/shm")
     if not shared.is_dir() or shared.stat().st_dev == folder.stat().st_dev:
         pytest.skip("there is no second file system")

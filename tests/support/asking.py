@@ -25,7 +25,7 @@ KEY = "sk-very-secret"
 async def connected(
     *script: Script, **settings: Any
 ) -> AsyncIterator[tuple[EndpointClient, FaultEndpoint]]:
-    """A provider of the endpoint that plays ``script``; ``settings`` are the provider's."""
+    """Yield a provider with these settings; its endpoint plays ``script``."""
     async with FaultEndpoint(script) as endpoint:
         settings = {"base_url": endpoint.base_url, "api_key": KEY, "now": lambda: NOON} | settings
         provider = EndpointClient(**settings)
@@ -38,19 +38,19 @@ async def connected(
 async def ask(
     *script: Script, asked: Request = ASKED, **settings: Any
 ) -> tuple[Reply, list[StreamEvent]]:
-    """The reply, and the events before it."""
+    """Ask the endpoint; return the reply and the events before the reply."""
     told: list[StreamEvent] = []
     async with connected(*script, **settings) as (provider, _):
         return await provider.complete(asked, of_the_answer(told.append)), told
 
 
 def of_the_answer(listener: Callable[[StreamEvent], None]) -> Callable[[StreamEvent], None]:
-    """Receives responses, not requests."""
+    """Return a listener for all events but the one that the request was sent."""
     return lambda event: None if isinstance(event, Sending) else listener(event)
 
 
 async def fail(*script: Script, asked: Request = ASKED, **settings: Any) -> ProviderError:
-    """The error; its sentence has ADDRESS for the endpoint's address."""
+    """Return the error of a request; ADDRESS replaces the endpoint's address in the message."""
     async with connected(*script, **settings) as (provider, endpoint):
         error = await failure(provider, asked)
         sentence = str(error).replace(endpoint.base_url, "ADDRESS")
@@ -59,7 +59,7 @@ async def fail(*script: Script, asked: Request = ASKED, **settings: Any) -> Prov
 
 
 async def failure(provider: Provider, asked: Request = ASKED) -> ProviderError:
-    """The error that the provider raises."""
+    """Return the error that the provider raises for the request."""
     with pytest.raises(ProviderError) as caught:
         await provider.complete(asked, lambda _: None)
     return caught.value

@@ -1,4 +1,4 @@
-"""Turns as records, that the tests of branches and forks share."""
+"""Makes turns as records for the tests of branches and forks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests that need bubblewrap: skipped where it is missing, but not in CI, which installs it."""
+"""Skips tests that need bubblewrap where bubblewrap is missing, except in CI."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Certificates of a made-up authority, good and bad, by the program ``openssl``."""
+"""Makes valid and invalid certificates of a made-up authority with the program ``openssl``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ commonName = supplied
 
 
 class Authority:
-    """Signs certificates; its own certificate is ``file``."""
+    """An authority that signs certificates; ``file`` is the authority's own certificate."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -38,7 +38,7 @@ class Authority:
         )
 
     def sign(self, address: str, *, until: str = "20990101000000Z") -> tuple[Path, Path]:
-        """A certificate for an address, and its key."""
+        """Return a certificate for an address, and the certificate's key."""
         name = f"{address}-{until}"
         certificate, key, request = (
             self._folder / f"{name}.{end}" for end in ("pem", "key", "csr")

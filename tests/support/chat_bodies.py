@@ -1,4 +1,4 @@
-"""The body of a request as JSON, for tests of its contents."""
+"""Returns the body of a request as JSON, for tests of the body's contents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A project with a check, a session on it with a scripted model, and all its events."""
+"""Makes a project with a check, and a session with a scripted model that records all events."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ RIGHT = asks(call("edit_file", "c3", path="a.txt", edits=[{"old": "totl", "new":
 
 @dataclass
 class Project:
-    """The folder, and the events of its session."""
+    """A project's folder, and the events of the project's session."""
 
     folder: Path
     session: Session
@@ -66,7 +66,7 @@ class Project:
         return [event.message for event in self.events if isinstance(event, Notice)]
 
     def told(self) -> list[str]:
-        """The errors that the model was asked to repair."""
+        """Return the errors that the model was asked to repair."""
         return [
             block.text
             for message in self.session.conversation.messages
@@ -87,7 +87,7 @@ async def a_project(
     approver: Any = None,
     **settings: Any,
 ) -> AsyncIterator[Project]:
-    """A trusted folder with ``a.txt``, the checker, and the settings given."""
+    """Yield a project in a trusted folder with ``a.txt``, the checker and the given settings."""
     work = folder.resolve() / "work"
     work.mkdir()
     for name, text in {"a.txt": "total\n", "checker.py": CHECKER, **(files or {})}.items():

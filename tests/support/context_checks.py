@@ -1,4 +1,4 @@
-"""Checks for a conversation after any operation, and for each step of compaction."""
+"""Checks a conversation after each operation, and each step of compaction."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _RUN = re.compile(r"transcript-(\d{4})-\w+\.txt to transcript-(\d{4})-")
 
 
 def check_whole(conversation: Conversation, oracle: Sequence[Message]) -> None:
-    """Pairs, roles, sums and the transcript, between any two operations."""
+    """Check pairs of calls and results, roles, token sums and the transcript."""
     assert problems(conversation.messages) == ()
     roles = [message.role for message in conversation.messages]
     assert roles == ["assistant" if index % 2 else "user" for index in range(len(roles))]
@@ -48,7 +48,7 @@ def check_whole(conversation: Conversation, oracle: Sequence[Message]) -> None:
 
 
 def check_words(conversation: Conversation, said: Sequence[str], spills: Mapping[str, str]) -> None:
-    """The user's words stand there verbatim, or in a spill that the conversation names."""
+    """Check that the user's words are in the conversation, or in a spill that it names."""
     texts = [
         block.text
         for message in conversation.messages
@@ -68,7 +68,7 @@ def check_words(conversation: Conversation, said: Sequence[str], spills: Mapping
 
 
 def check_task(conversation: Conversation, task: str) -> None:
-    """The prompt of a running turn is there verbatim, whatever was said since (H27)."""
+    """Check that the prompt of a running turn is in the conversation verbatim (H27)."""
     if conversation.messages[-1].role == "assistant":
         return
     shown = (block for message in conversation.messages for block in message.blocks)
@@ -78,7 +78,7 @@ def check_task(conversation: Conversation, task: str) -> None:
 
 
 def check_groups(conversation: Conversation) -> None:
-    """Each word of the user is where the next summary of that place looks for it."""
+    """Check that each text of the user is in the group that the next summary reads."""
     messages, history = conversation.messages, conversation.history
     told = transcript(messages, history)
     n = len(history.places)
@@ -102,7 +102,7 @@ def check_step(
     after: Conversation,
     known: Mapping[str, str],
 ) -> None:
-    """A step makes nothing larger, touches nothing outside its ranges, loses no spill."""
+    """Check that a step enlarges nothing, changes only its ranges, and loses no spill."""
     grown = estimated_tokens(after) - estimated_tokens(before)
     assert grown < 0, f"{step.layer} makes the conversation {grown} tokens larger"
     assert step.splices, f"{step.layer} asks for a step that does nothing"
@@ -129,7 +129,7 @@ def check_step(
 
 
 def check_results(conversation: Conversation) -> None:
-    """The rest of a shortened result belongs to that result, although ids of calls repeat."""
+    """Check that the spilled rest of a shortened result is from that result."""
     messages, history = conversation.messages, conversation.history
     told = transcript(messages, history)
     for index in range(len(history.places)):
@@ -152,7 +152,7 @@ def check_results(conversation: Conversation) -> None:
 
 
 def check_plan(conversation: Conversation, plan: SummarySpan) -> None:
-    """A summary is made of originals, and of no summary (H26)."""
+    """Check that a summary is made from original messages, and from no other summary (H26)."""
     history = conversation.history
     told = transcript(conversation.messages, history)
     originals = told[
@@ -170,7 +170,7 @@ def check_plan(conversation: Conversation, plan: SummarySpan) -> None:
 
 
 def check_request(sending: Conversation, preset: str) -> bool:
-    """The request is legal and fits; False if it is right that it cannot be made to fit."""
+    """Check that the request is valid and fits; return False if no compaction can make it fit."""
     budget = sending.config.budget
     try:
         request = assemble(sending)
@@ -192,7 +192,7 @@ def check_request(sending: Conversation, preset: str) -> bool:
 
 
 def fixed_tokens(conversation: Conversation) -> int:
-    """Tokens that compaction cannot free: frame, words of the user, the last exchange's words."""
+    """Return the tokens that compaction cannot free: frame, the user's texts, the last exchange."""
     frame = sum(block.meta.tokens + BLOCK_OVERHEAD for block in conversation.system)
     frame += tools_tokens(conversation.tools)
     messages = conversation.messages
@@ -214,7 +214,7 @@ def fixed_tokens(conversation: Conversation) -> int:
 
 
 def _is_between(name: str, text: str) -> bool:
-    """Is it one of a run of transcript files of which the first and the last are named?"""
+    """Is ``name`` between the first and the last transcript file that ``text`` names?"""
     own = _TRANSCRIPT.match(name)
     runs = _RUN.finditer(text)
     return own is not None and any(int(run[1]) <= int(own[1]) <= int(run[2]) for run in runs)

@@ -1,4 +1,4 @@
-"""Keeps a conversation inside its window as ``agent.compaction.fit`` does, and watches that."""
+"""Compacts a conversation as ``agent.compaction.fit`` does, and reports each step to the test."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def fitted(
     summarise: Summarise = extract,
     watch: Watch | None = None,
 ) -> Conversation:
-    """Take step after step until the engine wants none.
+    """Compact the conversation until the engine proposes no further step.
 
     Args:
-        conversation: Before the words of the next call join it.
-        preset: The ladder.
-        facts: Of the world.
-        summarise: Writes summaries; a useless one is replaced by extraction (H28).
-        watch: Told of each step.
+        conversation: The conversation, without the text of the next call.
+        preset: Name of the ladder of steps.
+        facts: The facts that the engine cannot compute itself.
+        summarise: Writes summaries; extraction replaces a useless summary (H28).
+        watch: Called after each step.
     """
     if preset.repeats and (pointing := repeats(conversation.messages)):
         shorter = take(conversation, pointing)

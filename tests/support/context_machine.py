@@ -1,8 +1,8 @@
-"""A conversation that lives through random work and compaction, beside a log that only grows.
+"""Applies random operations and compaction to a conversation, and compares it with its log.
 
-Each operation keeps two things: the engine's conversation, and the plain list of all that was ever
-said (the oracle). After each the two are compared. ``test_random_operations.py`` lets hypothesis
-choose the operations, ``faults/context_operations.py`` a plain die.
+Each operation changes the engine's conversation, and the list of all messages (the oracle). After
+each operation the machine compares the two. ``test_random_operations.py`` lets hypothesis choose
+the operations, ``faults/context_operations.py`` a random generator.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ KINDS: tuple[Kind, ...] = (
     "reminder", "environment", "ide_selection", "ide_opened_file", "diagnostics", "changed_file",
     "prompt_hook", "skill", "instructions",
 )  # fmt: skip
-DECIDED_TWICE = 0.05  # of the decisions: each takes as long as all the rest
+# share of decisions that are computed twice, since a decision takes as long as all other work
+DECIDED_TWICE = 0.05
 AT = "2026-11-21T09:00:00.000+00:00"
 ERROR_PAGE = "<!DOCTYPE html><html><head><title>502 Bad Gateway</title></head><body></body></html>"
 
@@ -100,7 +101,7 @@ class ContextMachine:
         self.turn = 0
 
     def prompt(self, *, rounds: int = 1, force: bool = False) -> None:
-        """A user's turn: words, then some model calls with their results."""
+        """Run a user's turn: a prompt, then some model calls with their results."""
         self.turn += 1
         words: str | None = texts.prompt(self.dice)
         for _ in range(rounds):
@@ -114,7 +115,7 @@ class ContextMachine:
         self.check()
 
     def call(self, words: str | None, *, force: bool = False) -> bool:
-        """Make it fit, send it, take the reply; False if it cannot be sent."""
+        """Compact and send the conversation, and add the reply; False if nothing was sent."""
         dice = self.dice
         steered = (texts.prompt(dice),) if dice.random() < 0.1 else ()
         said = tuple(map(self.spilled_words, (() if words is None else (words,)) + steered))
@@ -144,7 +145,7 @@ class ContextMachine:
         return True
 
     def answer(self, uses: tuple[ToolUse, ...]) -> None:
-        """Results for all calls, or for the first of them: the turn was cancelled."""
+        """Add results for all calls, or only for the first ones, as after a cancellation."""
         dice = self.dice
         n_done = dice.randrange(len(uses) + 1) if dice.random() < 0.1 else len(uses)
         results = [
@@ -162,14 +163,14 @@ class ContextMachine:
         self.tally["cancelled"] += n_done < len(uses)
 
     def queue(self) -> None:
-        """An event happens between two calls of which the model is told."""
+        """Queue an event about which the next call tells the model."""
         kind = self.dice.choice(KINDS)
         block = inject(kind, texts.text(self.dice, 3_000), turn=self.turn + 1)
         self.conversation = talk.queue(self.conversation, (block,))
         self.tally["queued"] += 1
 
     def compact(self, *, incoming: int = 0, force: bool = False) -> None:
-        """Run the ladder; each step is checked, and each decision is repeated and compared."""
+        """Compact; check each step, and compute some decisions twice and compare them."""
         dice = self.dice
         facts = CompactionFacts(
             incoming=incoming,
@@ -187,7 +188,7 @@ class ContextMachine:
         self.tally["fits"] += 1
 
     def restore(self) -> None:
-        """The session is closed and taken up again from the bytes of its log."""
+        """Restore the conversation from the bytes of the session's log."""
         reading = log_lines.decode(b"".join(map(encode, self.records)))
         assert reading.notices == ()
         past = folded(reading.records)
@@ -203,7 +204,7 @@ class ContextMachine:
         self.tally["restored"] += 1
 
     def switch(self) -> None:
-        """Another ladder, another window."""
+        """Switch to another ladder and another window."""
         if self.dice.random() < 0.5:
             self.preset = PRESETS[self.dice.choice(sorted(PRESETS))]
             self.has_words = self.has_words and self.preset.name in KEEPS_WORDS
@@ -215,7 +216,7 @@ class ContextMachine:
         self.tally["switches"] += 1
 
     def spilled_words(self, words: str) -> str:
-        """Words that are too long for one message go to a file, as sessions do it (H12)."""
+        """Write words that are too long for one message to a file, as sessions do (H12)."""
         if not is_oversize(words, self.conversation.config.window):
             return words
         name = f"/state/spills/prompt-{len(self.spills)}.txt"
@@ -223,7 +224,7 @@ class ContextMachine:
         return oversize_words(words, name)
 
     def check(self) -> None:
-        """Checks between two operations."""
+        """Check the conversation between two operations."""
         check_whole(self.conversation, self.oracle)
         if self.has_words:
             check_words(self.conversation, self.said, self.spills)
@@ -267,7 +268,7 @@ class ContextMachine:
 
 
 def random_step(machine: ContextMachine) -> None:
-    """One operation, chosen by the machine's random generator."""
+    """Run one operation that the machine's random generator chooses."""
     dice = machine.dice
     match dice.choices(range(6), (60, 15, 10, 10, 5, 4))[0]:
         case 0:

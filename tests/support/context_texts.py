@@ -1,4 +1,4 @@
-"""Odd texts, ids and calls for random conversations; all of them made of one ``Random``."""
+"""Makes odd texts, ids and calls for random conversations, all from one ``Random``."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ LINES = (
 )
 IDS = ("call_0", "call_1", "", "x" * 200, "ид-1", "a b", "toolu_01ABC")
 TOOLS = ("read_file", "edit_file", "write_file", "bash", "grep", "no_such_tool", "Open", "")
-AGAIN = 0.2  # of the results are lines of a file that is read again and again
+AGAIN = 0.2  # share of results that are lines of a file that the agent reads repeatedly
 HUGE = 10 << 20
 """Characters of the largest results (harness, section 9)."""
 
 
 def text(dice: Random, most: int) -> str:
-    """Lines of a program's work, about as many characters as a die with few high numbers says."""
+    """Return lines like a program's output; long texts are rarer than short texts."""
     kind = dice.random()
     if kind < 0.1:
         return dice.choice(ODD) + dice.choice((*TAGGED, ""))
     size = int(most ** dice.random())
     if kind < 0.15:
-        return "x" * size  # one line
+        return "x" * size
     first = dice.randrange(10_000)
     n_lines = size // 35 + 1
     lines = [f"{first + at:6}\t{dice.choice(LINES)}" for at in range(min(n_lines, 60))]
@@ -61,14 +61,14 @@ def text(dice: Random, most: int) -> str:
 
 
 def prompt(dice: Random) -> str:
-    """A user's text."""
+    """Return a prompt of the user."""
     if dice.random() < 0.05:
         return text(dice, 200_000)
     return text(dice, 800)
 
 
 def result(dice: Random, *, huge: float) -> str:
-    """A tool's result; with the probability ``huge`` it has 10 MB."""
+    """Return a tool's result, which has 10 MB with the probability ``huge``."""
     if dice.random() < AGAIN:
         return file_lines(dice)
     if dice.random() < huge:
@@ -77,7 +77,7 @@ def result(dice: Random, *, huge: float) -> str:
 
 
 def file_lines(dice: Random) -> str:
-    """A part of a file that is read again and again, and now and then a line of it is another."""
+    """Return lines of one file; sometimes one line differs from the last time."""
     first = dice.choice((1, 1, 20))
     lines = [f"{at}\tdef step_{at}(cart): return total_{at}(cart)" for at in range(first, 60)]
     if dice.random() < 0.3:
@@ -86,7 +86,7 @@ def file_lines(dice: Random) -> str:
 
 
 def reply(dice: Random) -> Reply:
-    """A model's reply: text, calls, or the beginning of them."""
+    """Return a model's reply with text, calls or incomplete calls."""
     said = text(dice, 1_500) if dice.random() < 0.7 else ""
     if dice.random() < 0.06:
         finish = dice.choice(("incomplete", "endless", "length", "filtered"))
@@ -98,7 +98,7 @@ def reply(dice: Random) -> Reply:
 
 
 def call(dice: Random) -> ToolCall:
-    """A call of a tool, often about one of few files, sometimes no JSON."""
+    """Return a call, often with one of a few files, sometimes with invalid JSON."""
     name = dice.choice(TOOLS)
     kind = dice.random()
     if kind < 0.06:

@@ -1,4 +1,4 @@
-"""The examples of a page: fenced blocks that a test runs, so that what users copy works."""
+"""Finds the fenced blocks of a page of the documentation, so that tests run users' examples."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FENCE = re.compile(
 
 
 class Example(NamedTuple):
-    """A block: its language, the rest of the fence line, and its text."""
+    """A fenced block: its language, the rest of the fence line, and its text."""
 
     language: str
     title: str
@@ -23,10 +23,10 @@ class Example(NamedTuple):
 
 
 def examples(page: str, language: str = "") -> tuple[Example, ...]:
-    """The blocks of ``docs/<page>``, in order; of one language if that is given.
+    """Return the blocks of ``docs/<page>`` in order, or those of one language.
 
     Raises:
-        AssertionError: The page has no example: a test without one proves nothing.
+        AssertionError: The page has no example, which would make the test useless.
     """
     text = (DOCS / page).read_text("utf-8")
     found = tuple(

@@ -1,8 +1,8 @@
-"""One file, one user, one agent, any order of events; and a simple model of the allowed results.
+"""Runs random actions of a user and an agent on one file, and compares with a simple model.
 
-The model is a string. An action of the user changes it exactly so. What the agent does may leave it
-as it is, or change it as its edit says on the text that stands there now; whatever the user typed
-in between stands there once. Nothing here waits: run it on ``support.virtual_time``.
+The model is a string. An action of the user changes the string exactly. An edit of the agent
+changes the string as proposed, or not at all. Text that the user typed meanwhile must occur once.
+The machine runs on ``support.virtual_time``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ TOOLS = ToolTable([make_read_file(), make_edit_file(), make_write_file()])
 
 
 class EditMachine(EditModel):
-    """See the module."""
+    """One file with a user and an agent, and the model of the allowed results."""
 
     def __init__(self, path: Path, profile: Profile, random: Random, disk: Workspace) -> None:
         super().__init__(path, profile, random, disk)
@@ -47,7 +47,7 @@ class EditMachine(EditModel):
         self.is_sure = True  # does the agent believe that its last edit is as proposed?
 
     async def step(self) -> None:
-        """Runs one event, and checks everything."""
+        """Run one random event, and check everything."""
         if self.text is None:
             choices = {"opens": 4, "reads": 2, "edits": 3, "writes": 1, "is_changed_on_disk": 1}
         else:
@@ -109,12 +109,12 @@ class EditMachine(EditModel):
         await self._edit(race=self.random.random() < 0.2, whole=True)
 
     async def _edits_unanswered(self) -> None:
-        """The editor keeps the edit until later, and the server has stopped waiting."""
+        """Let the editor keep the edit unanswered until the server has stopped waiting."""
         behaviour = self.editor.desk.behaviour
         if behaviour.versions == "any" or self.editor.desk._untold or self.held:
             return
         if not behaviour.takes and behaviour.refusal == "true":
-            return  # a yes without a change blocks the next edit
+            return  # an accepted edit without a change blocks the next edit
         found = self._some_edits()
         known = self.seen.text(self.path)
         if found is None or known != self.text:
@@ -137,7 +137,7 @@ class EditMachine(EditModel):
         self.tally["unanswered"] += 1
 
     async def _edit(self, *, race: bool, whole: bool = False) -> None:
-        """Edit the file as the agent knows it, and compare with all that may come of it."""
+        """Edit the file as the agent knows it, and compare with all allowed results."""
         if self.random.random() < 0.6:
             await self._reads()
         known, found = self.seen.text(self.path), self._some_edits()
@@ -150,7 +150,7 @@ class EditMachine(EditModel):
         before, edits = self._real(), _edits(found)
         wanted = apply(known, edits, "x")
         raced: list[str] = []
-        # Where the editor looks at no version, an edit that crosses a keystroke lands anywhere.
+        # If the editor ignores versions, an edit that crosses a keystroke may change any place.
         if race and self.editor.desk.behaviour.versions != "any":
             self._set_race(raced)
         if whole:
@@ -165,15 +165,16 @@ class EditMachine(EditModel):
             assert after.count(token) == 1, f"the keystroke {token!r} is lost"
             plain = plain.replace(token, "")
         self._judge(before, plain, known, edits, whole=whole)
-        is_so = before == wanted or made_on(before, edits) == {before}  # the user did the same
-        is_so |= not is_told  # or the server could not know better
+        # the user made the same change
+        is_so = before == wanted or made_on(before, edits) == {before}
+        is_so |= not is_told  # the server could not know about the change
         self._compare(problem, changed=plain != before, is_so=is_so, raced=raced)
         if problem is not None and known == before and is_told and not raced and not self.held:
             assert not self._must_work(), f"refused for no reason: {problem}"
         self._keep(after, raced)
 
     def _keep(self, after: str, raced: list[str]) -> None:
-        """Take over what came of an edit."""
+        """Make the buffer's text after an edit the expected text."""
         if self.text is None:
             self.disk = after
         elif after != self.text:
@@ -185,7 +186,7 @@ class EditMachine(EditModel):
     def _compare(
         self, problem: str | None, *, changed: bool, is_so: bool, raced: list[str]
     ) -> None:
-        """The messages, with the events."""
+        """Compare the tool's error message with what happened."""
         self.tally[("raced, " if raced else "") + ("applied" if changed else "refused")] += 1
         if problem is None and not changed and not is_so:
             assert not self.is_sure, "told as done, and nothing was"
@@ -195,7 +196,7 @@ class EditMachine(EditModel):
             self.tally["told as not done and to be read, and it was"] += 1
 
     async def _write_over(self, known: str | None) -> None:
-        """Write a whole file of which the agent knows nothing, or nothing that is unique."""
+        """Write a whole file whose text the agent does not know, or knows no unique part of."""
         self.editor.desk.tell()
         before = self._real()
         problem = await self._call("write_file", path=self.path.name, content="over all\n")
@@ -210,7 +211,7 @@ class EditMachine(EditModel):
     def _judge(
         self, before: str, after: str, known: str, edits: tuple[Replacement, ...], *, whole: bool
     ) -> None:
-        """``after`` is ``before``, or the edit on it, or both merged."""
+        """Check that ``after`` is ``before``, ``before`` with the edit, or a merge of both."""
         allowed = {before, *made_on(before, edits)}
         wanted = made_on(known, edits)
         if known == before:
@@ -218,7 +219,7 @@ class EditMachine(EditModel):
         allowed = self._as_written(allowed, whole=whole)
         if after in allowed:
             return
-        # What was typed since the agent read the file, taken away, leaves what it proposed.
+        # Without the text that the user typed since, the file must equal the agent's proposal.
         ending = self.buffer.ending if self.text is not None else ""
         typed = [one for one in self._texts.typed_in(before, ending) if one not in known]
         assert without(before, typed) == known, f"neither {before!r} nor an edit of it: {after!r}"
@@ -228,7 +229,7 @@ class EditMachine(EditModel):
         self.tally["merged"] += 1
 
     def _as_written(self, texts: set[str], *, whole: bool) -> set[str]:
-        """With the line endings of a file that is written whole, of the editor, and formatted."""
+        """Return the texts with the line endings of the file or the editor, and formatted."""
         if whole:
             texts = texts | {with_ending(one, "\r\n") for one in texts}
         if self.text is not None:
@@ -236,7 +237,7 @@ class EditMachine(EditModel):
         return texts | {formatted(one) for one in texts} if self._formats() else texts
 
     def _set_race(self, raced: list[str]) -> None:
-        """The user types during the edit: before it is checked, or right after."""
+        """Let the user type during the edit: before the edit's check, or right after."""
 
         async def type_once(_edit: types.WorkspaceEdit) -> None:
             token = with_ending(self._texts.token(), self.buffer.ending)
@@ -281,7 +282,7 @@ class EditMachine(EditModel):
         edits = [{"old": line, "new": self._texts.replacement(line)} for line in chosen]
         try:
             apply(known, _edits(edits), "x")
-        except ToolError:  # one is part of the other's result
+        except ToolError:  # one edit's text is part of the other edit's result
             return edits[:1]
         return edits
 
@@ -290,7 +291,7 @@ class EditMachine(EditModel):
 
 
 async def _nothing(_edit: types.WorkspaceEdit) -> None:
-    """The moment passes."""
+    """Do nothing while the edit is applied."""
 
 
 def _edits(found: list[dict[str, str]]) -> tuple[Replacement, ...]:

@@ -1,6 +1,6 @@
-"""One file and its user: the actions, and a string with the expected text.
+"""Runs random actions of a user on one file, and keeps the expected text in a string.
 
-An action of the user changes the string exactly so. ``edit_machine`` adds the agent.
+An action of the user changes the string in the same way. ``edit_machine`` adds the agent.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from support.near_editor import NearEditor
 
 
 class EditModel:
-    """See the module.
+    """A file in the fake editor, its user's actions, and the expected text.
 
     Args:
-        path: The file; it is overwritten.
-        profile: What kind of editor it is.
-        random: Decides everything.
-        disk: The disk below the buffers; it may be shared between models.
+        path: The file; the model overwrites it.
+        profile: The behaviour of the editor.
+        random: The random generator for all choices.
+        disk: The disk below the buffers; models may share a disk.
 
     Attributes:
-        disk: What must be on disk.
-        synced: What the editor believes to be there.
-        text: What must be in the buffer; None while the file is closed.
-        is_user_s: Is there text of the user that was not saved?
+        disk: The text that must be on disk.
+        synced: The text that the editor believes to be on disk.
+        text: The text that must be in the buffer; None while the file is closed.
+        is_user_s: Does the buffer have unsaved text of the user?
         held: Edits that wait: what lets them go on, their version, what they make.
-        tally: How often what happened.
+        tally: The number of times that each action happened.
         told: The actions so far, for the report of a failure.
     """
 
@@ -55,11 +55,11 @@ class EditModel:
 
     @property
     def buffer(self) -> Buffer:
-        """The open buffer."""
+        """Return the open buffer."""
         return self.editor.desk.buffers[self.path.as_uri()]
 
     def _agree(self) -> None:
-        """Where buffer and disk read the same, nothing is unsaved, however it came about."""
+        """If buffer and disk have the same text, nothing of the user is unsaved."""
         if self.text is not None and with_ending(self.text, "\n") == with_ending(self.disk, "\n"):
             self.synced, self.is_user_s = self.disk, False
 
@@ -83,7 +83,7 @@ class EditModel:
         self.editor.open(self.path)
         self.text = self.synced = with_ending(self.disk, ending)
         if ending and self.text != self.disk:
-            self.synced = self.text  # as the editor sees it
+            self.synced = self.text  # the editor's own decision
         self.undo, self.redo, self.is_user_s = [], [], False
 
     async def _types(self) -> None:
@@ -96,7 +96,8 @@ class EditModel:
         number = self.random.randrange(len(lines))
         start = sum(map(len, lines[:number]))
         end = start + len(lines[number])
-        if start < end and text[start - 1 : start] != "\r":  # no "\r" meets a "\n"
+        # the deletion joins no "\r" with a "\n"
+        if start < end and text[start - 1 : start] != "\r":
             self.editor.type_text(self.buffer, start, end, "")
             self._took(text[:start] + text[end:])
 
@@ -142,7 +143,7 @@ class EditModel:
             self.synced, self.is_user_s = text, False
 
     async def _releases(self) -> None:
-        """Handles unanswered edits after all."""
+        """Let the editor handle edits that it has not answered."""
         behaviour = self.editor.desk.behaviour
         for event, version, proposed in self.held:
             fits = self.buffer.version == version
@@ -168,7 +169,7 @@ class EditModel:
         self._took(text[:at] + token + text[at:])
 
     def _took(self, text: str) -> None:
-        """One step of the user or of the editor."""
+        """Record one change by the user or the editor."""
         self._set(text)
         self.is_user_s = True
 
@@ -176,7 +177,8 @@ class EditModel:
         if self.text is None:
             self.disk = text
             return
-        self.undo = list(self.buffer.undo)  # an agent's edit and a keystroke are two steps
+        # undo treats an agent's edit and a keystroke as two steps
+        self.undo = list(self.buffer.undo)
         self.redo = []
         self.text = text
 
@@ -195,6 +197,6 @@ class EditModel:
 
 
 async def a_moment() -> None:
-    """Let everything happen that is ready to."""
+    """Run the event loop until no task is ready."""
     for _ in range(5):
         await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""Random texts for ``edit_machine``: of a user, of an agent, of a file."""
+"""Makes random texts of a user, an agent and a file for ``edit_machine``."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ SPICE = ("", "😀", "é", "e\u0301", "\u2028", "\x85", "\f", "🝳x", "\n", "\r
 
 
 def formatted(text: str) -> str:
-    """The formatter of the user: one space where two stood."""
+    """Return the text as the user's formatter writes it: one space instead of two."""
     return text.replace("  ", " ")
 
 
 class Texts:
-    """Texts of which no two are alike, as far as they are meant to be found again."""
+    """Makes texts; every text that a test must find again is unique."""
 
     def __init__(self, random: Random) -> None:
         self._random = random
@@ -25,24 +25,24 @@ class Texts:
         self._typed: list[str] = []
 
     def replacement(self, line: str) -> str:
-        """The agent's replacement of a line."""
+        """Return the agent's replacement for a line."""
         self._numbers += 1
         mine = f"<a{self._numbers}>"
         return self._random.choice((mine, f"{line}{mine}", f"{mine}  {line}\nmore {mine}", ""))
 
     def token(self) -> str:
-        """The user's text: unique in all texts."""
+        """Return a text of the user that occurs in no other text."""
         self._numbers += 1
         self._typed.append(f"[u{self._numbers}{self._random.choice(SPICE)}]")
         return self._typed[-1]
 
     def typed_in(self, text: str, ending: str) -> list[str]:
-        """Text that the user typed and that is still there in one piece."""
+        """Return the typed texts that are still whole in ``text``."""
         typed = [with_ending(token, ending) for token in self._typed]
         return [token for token in typed if token in text]
 
     def file(self) -> str:
-        """A whole file, with line endings of one kind or of several."""
+        """Return the text of a file, with one kind of line ending or several."""
         ending = self._random.choice(("\n", "\n", "\r\n", "mixed"))
         lines = []
         for _ in range(self._random.choice((0, 1, 3, 8, 20))):
@@ -54,23 +54,23 @@ class Texts:
         return text.rstrip("\r\n") if self._random.random() < 0.2 else text
 
     def place(self, text: str) -> int:
-        """Where a cursor may stand: not within a line end, nor where two would become one."""
+        """Return a position for a cursor: not inside a line end, nor where two would join."""
         at = self._random.choice((0, len(text), self._random.randint(0, len(text))))
         return at - 1 if text[max(at - 1, 0) : at] == "\r" else at
 
 
 def without(text: str, tokens: list[str]) -> str:
-    """The text as if these had not been typed."""
+    """Return the text without these typed texts."""
     for token in tokens:
         text = text.replace(token, "")
     return text
 
 
 def made_on(text: str, edits: tuple[Replacement, ...]) -> set[str]:
-    """The edits on another text than they were made for.
+    """Return all allowed results of the edits on a text that has changed since.
 
-    A change that the user has also made counts as done. Where the old text stands several times by
-    now, it may be any one of them: the lines around it say which.
+    A change that the user has also made counts as done. If the old text occurs several times, each
+    occurrence is allowed that has the same lines around it.
     """
     made = {text}
     for edit in edits:
@@ -88,6 +88,6 @@ def _one_made_on(text: str, edit: Replacement) -> set[str]:
     for at in [at for at in range(len(text)) if text.startswith(edit.old, at)]:
         head, tail = text[:at], text[at + len(edit.old) :]
         made |= {head + edit.new + tail, head + with_ending(edit.new, "\r\n") + tail}
-        if not edit.new:  # a whole line goes with its end
+        if not edit.new:  # an edit that deletes a whole line also deletes the line end
             made |= {head + tail.removeprefix("\n"), head + tail.removeprefix("\r\n")}
     return made

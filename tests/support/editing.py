@@ -1,4 +1,4 @@
-"""The real server over stdio, driven by the fake editor, in a user's folders made for one test."""
+"""Runs the real server over stdio with the fake editor, in folders of one test."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Home:
     """One user's folders: a workspace with ``shop.py``, a state folder, a configuration.
 
     Attributes:
-        trusted: Folders that the user trusts; a test of distrust empties it.
+        trusted: Folders that the user trusts; a test of an untrusted folder empties the list.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -53,21 +53,21 @@ class Home:
         self.shop = self.write("shop.py", SOURCE)
 
     def write(self, name: str, text: str) -> Path:
-        """Put a file into the workspace."""
+        """Write a file in the workspace."""
         path = self.workspace / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text.encode())
         return path
 
     def configure(self, text: str) -> Path:
-        """Write the user's own settings file."""
+        """Write the user's settings file."""
         path = self.config / "indwell" / "config.toml"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text.encode())
         return path
 
     def environment(self, base_url: str = "", **more: str) -> dict[str, str]:
-        """All variables of a process, without any settings of the machine."""
+        """Return the environment of a process, without the machine's settings."""
         inherited = {
             name: os.environ[name]
             for name in ("PATH", "PYTHONPATH", "SYSTEMROOT")
@@ -77,7 +77,7 @@ class Home:
         return {
             **inherited,
             "HOME": str(self.folder),
-            "USERPROFILE": str(self.folder),  # this and what follows are read on Windows
+            "USERPROFILE": str(self.folder),  # Windows reads this and the following variables
             "WIN_PD_OVERRIDE_LOCAL_APPDATA": str(self.config),
             "XDG_CONFIG_HOME": str(self.config),
             "INDWELL_STATE": str(self.state),
@@ -87,13 +87,13 @@ class Home:
         }
 
     def rule(self, command: str) -> str:
-        """The rule of a permanent permission for a command in the workspace."""
+        """Return the rule that permits a command in the workspace permanently."""
         asked = CallFacts(tool="bash", effect="run", command=command, cwd=str(self.workspace))
         return rule_of(asked, confined=strength().is_whole)
 
     @property
     def files(self) -> dict[str, bytes]:
-        """Everything in the workspace."""
+        """Return the content of each file in the workspace."""
         return {
             path.relative_to(self.workspace).as_posix(): path.read_bytes()
             for path in self.workspace.rglob("*")
@@ -101,7 +101,7 @@ class Home:
         }
 
     def logs(self) -> list[tuple[Record, ...]]:
-        """The records of every session, oldest first; each must read back to a valid history."""
+        """Return the records of each session, oldest first; check that each history is valid."""
         store = SessionStore(self.state, self.workspace)
         found = []
         for session in reversed(store.ids()):
@@ -112,23 +112,23 @@ class Home:
         return found
 
     def n_ended(self) -> int:
-        """How many turns have ended; also right while a record is being written."""
+        """Return the number of ended turns, even while the server writes a record."""
         logs = self.state.glob("sessions/*/*/log.jsonl")
         return sum(log.read_bytes().count(b'"type":"turnFinished"') for log in logs)
 
     def endings(self) -> list[tuple[str, str]]:
-        """How each turn of the only session ended, with the words that were given back."""
+        """Return how each turn of the only session ended, and the text that the turn returned."""
         (log,) = self.logs()
         return [(one.ending, one.words) for one in log if isinstance(one, TurnEndRecord)]
 
 
 class Editor(FakeEditor):
-    """The fake editor, which also notes the numbers of events and may keep edits waiting.
+    """A fake editor that also records the numbers of events, and can delay edits.
 
     Attributes:
         numbered: Session, sequence number and type of each event.
-        hold: Edits wait for this before they are applied; None for at once.
-        n_held: How many came to wait.
+        hold: The editor waits for this event before it applies an edit; None: no wait.
+        n_held: The number of edits that have waited.
     """
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
@@ -151,7 +151,7 @@ class Editor(FakeEditor):
         return await super()._on_apply_edit(params)
 
     async def ask(self, text: str, *, session: str | None = None, id_: str | None = None) -> Any:
-        """``indwell/prompt``: answers when the turn has ended."""
+        """Send ``indwell/prompt``, and return the answer at the end of the turn."""
         return await self.client.protocol.send_request_async(
             "indwell/prompt", protocol.PromptParams(text, session), id_
         )
@@ -165,7 +165,7 @@ class Editor(FakeEditor):
         return await self.execute(command.command, {**argument, "wait": wait})
 
     def reopen(self, path: Path, text: str) -> Buffer:
-        """Close a file if it is open, write it, open it."""
+        """Close a file if it is open, write the file, and open it."""
         if path.as_uri() in self.buffers:
             identifier = types.TextDocumentIdentifier(uri=path.as_uri())
             self.client.text_document_did_close(
@@ -175,7 +175,7 @@ class Editor(FakeEditor):
         return self.open(path)
 
     async def heard(self) -> None:
-        """Wait until the server has taken in everything that was sent so far."""
+        """Wait until the server has read everything that was sent so far."""
         await self.client.text_document_code_action_async(
             types.CodeActionParams(
                 text_document=types.TextDocumentIdentifier(uri="untitled:nothing"),
@@ -185,13 +185,13 @@ class Editor(FakeEditor):
         )
 
     def kinds(self) -> list[str]:
-        """Types of the events so far, repeats as one."""
+        """Return the types of the events so far, without immediate repeats."""
         types_ = [event["type"] for event in self.events]
         return [one for at, one in enumerate(types_) if not at or types_[at - 1] != one]
 
     @property
     def process(self) -> asyncio.subprocess.Process | Hatched:
-        """The server."""
+        """Return the server's process."""
         process: asyncio.subprocess.Process | Hatched | None = self.client._server
         assert process is not None
         return process
@@ -205,9 +205,9 @@ async def editing(
     environment: Mapping[str, str] | None = None,
     **named: Any,
 ) -> AsyncIterator[Editor]:
-    """An editor with a running server, which is gone afterwards whatever the test did.
+    """Yield an editor with a running server; end the server after the test.
 
-    The server is hatched (``hatching.py``) where the environment lets it.
+    The server is a fork of the nest (``hatching.py``) if the environment allows a fork.
     """
     editor = Editor(home.workspace, **named)
     variables = home.environment(base_url) if environment is None else environment
@@ -231,7 +231,7 @@ async def editing(
 
 
 def _attach(client: JsonRPCClient, server: Hatched) -> None:
-    """Let a client talk to a hatched server, as its ``start_io`` does to one that it starts."""
+    """Connect a client to a forked server, as ``start_io`` does for a server that it starts."""
     client.protocol.set_writer(server.stdin)
     client._server = server  # type: ignore[assignment] # looks like one
     reading = run_async(
@@ -245,12 +245,12 @@ def _attach(client: JsonRPCClient, server: Hatched) -> None:
 
 
 def bash(command: str) -> Answer:
-    """A reply that runs a command."""
+    """Return a reply that runs a command."""
     return say(calls=[("bash", json.dumps({"command": command}))], usage=USAGE)
 
 
 def mend() -> list[Answer]:
-    """Read, edit, and a last word."""
+    """Return three replies: read a file, edit the file, end the turn."""
     return [
         say("I look.", calls=[READ], usage=USAGE),
         say(calls=[EDIT], usage=USAGE),
@@ -259,18 +259,18 @@ def mend() -> list[Answer]:
 
 
 def results(seen: Seen) -> list[str]:
-    """The texts of all tool results in a request."""
+    """Return the texts of all tool results in a request."""
     return [one["content"] for one in seen.body["messages"] if one["role"] == "tool"]
 
 
 def running(marker: str) -> list[str]:
-    """Processes whose command line holds ``marker`` (Linux)."""
+    """Return the processes whose command line contains ``marker`` (Linux)."""
     found = []
     for folder in Path("/proc").iterdir():
         try:
             words = (folder / "cmdline").read_bytes() if folder.name.isdecimal() else b""
         except OSError:
-            continue  # ended during the check
+            continue  # the process ended during the check
         if marker.encode() in words:
             found.append(words.replace(b"\0", b" ").decode())
     return found
@@ -280,7 +280,7 @@ class Playlist:
     """A script that each test replaces, for an endpoint that several tests share.
 
     Attributes:
-        asked: Set when the first request since ``play`` has come.
+        asked: Set when the endpoint has received the first request since ``play``.
     """
 
     def __init__(self) -> None:
@@ -288,7 +288,7 @@ class Playlist:
         self._answers: list[Answer] = []
 
     def play(self, *answers: Answer) -> None:
-        """The next replies; those left from the previous test are dropped."""
+        """Set the next replies, and drop replies of the previous test."""
         self.asked.clear()
         self._answers = list(answers)
 
@@ -298,5 +298,5 @@ class Playlist:
 
 
 def texts_of(choices: Sequence[Mapping[str, Any]]) -> str:
-    """The user's side of a request as one text."""
+    """Return all texts of the user in a request as one text."""
     return "\n\n".join(one["content"] for one in choices if one["role"] == "user")

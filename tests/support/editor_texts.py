@@ -1,4 +1,4 @@
-"""Texts that editors and servers count differently, and an oracle that works on the whole text."""
+"""Texts that editors and servers count differently, and functions that count the whole text."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _BREAK = re.compile(r"\r\n|\n|\r")
 
 
 def units(text: str, encoding: str) -> int:
-    """Code units of ``text``, by encoding it."""
+    """Return the number of code units of ``text``, by encoding the text."""
     codec, size = _CODECS[encoding]
     return len(text.encode(codec)) // size
 
 
 def offset_of(text: str, position: Position, encoding: str) -> int:
-    """The offset that a position means in the whole text; clamped as the protocol says."""
+    """Return the offset of a position in the whole text; clamp as the protocol says."""
     starts = [0, *(found.end() for found in _BREAK.finditer(text))]
     if position.line >= len(starts):
         return len(text)
@@ -44,13 +44,13 @@ def offset_of(text: str, position: Position, encoding: str) -> int:
 
 
 def changed(text: str, range_: Range, new: str, encoding: str) -> str:
-    """The whole text after a change; a range in the wrong order is turned round."""
+    """Return the whole text after a change; swap the ends of a reversed range."""
     start, end = sorted((range_.start, range_.end), key=lambda one: (one.line, one.character))
     return text[: offset_of(text, start, encoding)] + new + text[offset_of(text, end, encoding) :]
 
 
 def to_offset(lines: Sequence[str], position: Position, encoding: str) -> int:
-    """The offset in code points of a position; clamped to the document."""
+    """Return the offset of a position in code points, clamped to the document."""
     if position.line >= len(lines):
         return sum(map(len, lines))
     before = sum(map(len, lines[: position.line]))
@@ -58,7 +58,7 @@ def to_offset(lines: Sequence[str], position: Position, encoding: str) -> int:
 
 
 def to_position(lines: Sequence[str], offset: int, encoding: str) -> Position:
-    """The position of an offset in code points."""
+    """Return the position of an offset in code points."""
     left = offset
     for number, line in enumerate(lines):
         if left < len(line) or number == len(lines) - 1:

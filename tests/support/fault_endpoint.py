@@ -1,10 +1,11 @@
-"""An endpoint that breaks HTTP in every way: its scripts give each byte.
+"""Runs an endpoint that can break HTTP in every way: its scripts contain each byte.
 
     async with FaultEndpoint([broken(HEAD, event, RST)]) as endpoint:
         provider = EndpointClient(base_url=endpoint.base_url)
 
-``LoopbackEndpoint`` plays valid HTTP answers; this one plays invalid ones. Connections are kept
-for the next request if an answer ends properly, and ``n_connections`` counts them.
+``LoopbackEndpoint`` plays valid HTTP answers; this one plays invalid ones. The endpoint keeps a
+connection for the next request if an answer ends properly. ``n_connections`` counts the
+connections.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, Self, TypeAlias, assert_never
 
 RST: Literal["rst"] = "rst"  # reset the connection
-FIN: Literal["fin"] = "fin"  # close it, in the middle of what was said
-HANG: Literal["hang"] = "hang"  # send nothing more until the client goes
+FIN: Literal["fin"] = "fin"  # close the connection in the middle of the answer
+HANG: Literal["hang"] = "hang"  # send nothing more until the client closes the connection
 
 Step: TypeAlias = bytes | float | Literal["rst", "fin", "hang"]
 """Bytes as they are, seconds to pause, or how it breaks."""
@@ -34,19 +35,19 @@ DONE = b"data: [DONE]\n\n"
 
 @dataclass(frozen=True)
 class Script:
-    """The answer to one request; ``forever`` is sent again and again after the steps."""
+    """The answer to one request; after the steps the endpoint repeats ``forever``."""
 
     steps: tuple[Step, ...]
     forever: bytes = b""
 
 
 def broken(*steps: Step, forever: bytes = b"") -> Script:
-    """Any steps."""
+    """Return a script of any steps."""
     return Script(steps, forever)
 
 
 def streamed(*events: Mapping[str, Any] | bytes, done: bool = True) -> Script:
-    """A whole stream, each event in a chunk of its own."""
+    """Return a whole stream with each event in a separate chunk."""
     parts = [event if isinstance(event, bytes) else data(event) for event in events]
     if done:
         parts.append(DONE)
@@ -56,35 +57,35 @@ def streamed(*events: Mapping[str, Any] | bytes, done: bool = True) -> Script:
 def answer(
     status: int, body: bytes | str, *, kind: str = "application/json", headers: str = ""
 ) -> Script:
-    """A plain answer with its length; ``headers`` are whole lines."""
+    """Return an answer with a content length; ``headers`` are whole lines."""
     raw = body.encode() if isinstance(body, str) else body
     head = f"HTTP/1.1 {status} X\r\nContent-Type: {kind}\r\nContent-Length: {len(raw)}\r\n"
     return Script(((head + headers + "\r\n").encode() + raw,))
 
 
 def refusal(status: int, message: str, *, headers: str = "", **fields: object) -> Script:
-    """An error as OpenAI words it."""
+    """Return an error in OpenAI's format."""
     error = {"error": {"message": message, "type": None, "code": None, **fields}}
     return answer(status, json.dumps(error), headers=headers)
 
 
 def data(event: Mapping[str, Any]) -> bytes:
-    """A data event."""
+    """Return a data event."""
     return b"data: " + json.dumps(event).encode() + b"\n\n"
 
 
 def chunked(part: bytes) -> bytes:
-    """One chunk of HTTP's chunked coding."""
+    """Return one chunk of HTTP's chunked coding."""
     return b"%x\r\n%s\r\n" % (len(part), part)
 
 
 def bomb(n_bytes: int) -> bytes:
-    """A stream that unpacks to one comment of ``n_bytes``."""
+    """Return a compressed stream that expands to one comment of ``n_bytes``."""
     return gzip.compress(b": " + b"x" * n_bytes + b"\n\n")
 
 
 class FaultEndpoint:
-    """The server; ``bodies`` holds the requests' bodies, ``gone`` is set when a client leaves."""
+    """The endpoint; ``bodies`` has the requests' bodies, ``gone`` is set when a client leaves."""
 
     def __init__(self, script: Sequence[Script], *, tls: ssl.SSLContext | None = None) -> None:
         self.bodies: list[bytes] = []
@@ -121,7 +122,7 @@ class FaultEndpoint:
 
     @property
     def n_open(self) -> int:
-        """Connections that neither side has closed."""
+        """Return the number of open connections."""
         return len(self._tasks)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -131,7 +132,7 @@ class FaultEndpoint:
                     head = await reader.readuntil(b"\r\n\r\n")
                     if head.startswith(
                         b"GET "
-                    ):  # requests for a model's facts; the script is for chats
+                    ):  # not from the script, since these requests ask for a model's properties
                         await self._play(answer(404, "{}"), reader, writer)
                         continue
                     self.heads.append(head)
@@ -146,7 +147,7 @@ class FaultEndpoint:
     async def _play(
         self, script: Script, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> bool:
-        """Whether the connection can be used again."""
+        """Play the script; return whether the connection remains usable."""
         sending = asyncio.ensure_future(_send(script, writer))
         leaving = asyncio.ensure_future(_left(reader))
         try:

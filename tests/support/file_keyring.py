@@ -1,7 +1,4 @@
-"""A keyring that works, for a process of its own: a JSON file that ``TEST_KEYRING`` names.
-
-``PYTHON_KEYRING_BACKEND=support.file_keyring.FileKeyring`` lets the package ``keyring`` find it.
-"""
+"""A working keyring for a separate process, in the JSON file that ``TEST_KEYRING`` names."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ FOLDER = str(Path(__file__).resolve().parents[1])
 
 
 class FileKeyring(KeyringBackend):
-    """Unprotected, and so only for tests."""
+    """A keyring without protection, only for tests."""
 
     priority = 1
 
@@ -41,7 +38,7 @@ class FileKeyring(KeyringBackend):
 
 
 def variables(folder: Path) -> dict[str, str]:
-    """The variables that make a process use it, with its file in ``folder``."""
+    """Return the variables with which a process uses this keyring, with a file in ``folder``."""
     return {
         "PYTHON_KEYRING_BACKEND": "support.file_keyring.FileKeyring",
         "PYTHONPATH": os.pathsep.join([FOLDER, os.environ.get("PYTHONPATH", "")]).rstrip(
@@ -52,6 +49,6 @@ def variables(folder: Path) -> dict[str, str]:
 
 
 def held(folder: Path) -> dict[str, str]:
-    """The stored keys, by service and origin."""
+    """Return the stored keys by service and origin."""
     path = folder / "keyring.json"
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}

@@ -1,8 +1,8 @@
-"""A real file system that ignores case and the form of accents, in memory, by FUSE.
+"""Mounts a file system in memory (FUSE) that ignores case and the form of accents.
 
-As HFS+ of a Mac it stores names decomposed, keeps their case, and ignores the characters that
-Apple's note TN1150 lists. ``python -m support.folding_disk FOLDER`` mounts it
-and serves the kernel's requests (linux/fuse.h) until the folder is unmounted.
+Like HFS+ of macOS, the file system stores decomposed names, keeps their case, and ignores the
+characters that Apple's note TN1150 lists. ``python -m support.folding_disk FOLDER`` mounts the file
+system and serves the kernel's requests (linux/fuse.h) until the folder is unmounted.
 """
 
 from __future__ import annotations
@@ -25,11 +25,7 @@ _DETACH = 2
 
 @contextlib.contextmanager
 def folding_disk(folder: Path) -> Iterator[Path]:
-    """Mount an empty one at a folder.
-
-    Raises:
-        OSError: The system does not permit it.
-    """
+    """Mount an empty file system at a folder."""
     if sys.platform != "linux":
         raise OSError(errno.ENOSYS, "FUSE is asked of Linux alone")
     server = subprocess.Popen(
@@ -61,7 +57,8 @@ class _Node:
     mode: int
     data: bytearray = field(default_factory=bytearray)
     target: bytes = b""
-    names: dict[str, tuple[str, int]] = field(default_factory=dict)  # folded: as stored, number
+    # folded name: stored name, number of the file
+    names: dict[str, tuple[str, int]] = field(default_factory=dict)
     n_links: int = 1
 
 

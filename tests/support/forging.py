@@ -1,4 +1,4 @@
-"""Puts other content behind the names of git's objects, as a hostile command could."""
+"""Gives git objects other content under their names, as a hostile command could."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _loose(work: Path) -> None:
 
 
 def _renamed(work: Path) -> None:
-    """A folder of objects that was made elsewhere, without git, takes the place of the real one."""
+    """Replace the folder of objects by a folder that was made without git."""
     name = _name(work)
     real, made = _object(work, name).parent, work / "made"
     made.mkdir()
@@ -54,7 +54,7 @@ def _renamed(work: Path) -> None:
 
 
 def _pack(work: Path) -> None:
-    """A pack of one object, whose index gives it the name of another one."""
+    """Write a pack of one object, whose index gives the object another object's name."""
     old = bytes.fromhex(_name(work))
     evil = _git(work, "hash-object", "-w", "--stdin", data=EVIL).strip()
     folder = work / ".git" / "objects" / "pack"
@@ -79,7 +79,7 @@ def _resealed(data: bytearray) -> bytes:
 
 
 def _packs_index(work: Path) -> None:
-    """The index of all packs leads from one name to the content of another."""
+    """Make the index of all packs map one name to another object's content."""
     old = _name(work)
     evil = _git(work, "hash-object", "-w", "--stdin", data=EVIL).strip()
     folder = work / ".git" / "objects" / "pack"
@@ -96,7 +96,7 @@ def _packs_index(work: Path) -> None:
 
 
 def _graph(work: Path) -> None:
-    """The commit-graph file gives the newest commit another tree."""
+    """Make the commit-graph file give the newest commit another tree."""
     evil = _git(work, "hash-object", "-w", "--stdin", data=EVIL).strip()
     inner = _git(work, "mktree", data=f"100644 blob {evil}\told.yml\n".encode()).strip()
     tree = _git(work, "mktree", data=f"040000 tree {inner}\t.github\n".encode()).strip()

@@ -1,4 +1,4 @@
-"""Shell text with git commands, with a neutral identity."""
+"""Runs shell text with git commands, under a neutral identity."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ AS_NOBODY = {
 
 
 def run(folder: Path, text: str) -> str:
-    """Shell text in a folder; its output."""
+    """Run shell text in a folder and return the output."""
     ended = subprocess.run(
         ["/bin/bash", "-euc", text],
         cwd=folder,

@@ -1,4 +1,4 @@
-"""``indwell`` as a process that a nest forks (``nest.py``): true, but without its time to load."""
+"""Runs ``indwell`` as a process that a nest forks (``nest.py``), which saves its start time."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 NEST = Path(__file__).with_name("nest.py")
-FIXED = ("PYTHON", "LC_", "LANG", "TZ", "LD_", "SSL_")  # read when a process begins
-LATER = {"PYTHON_KEYRING_BACKEND"}  # read when a keyring is wanted
+# variables that Python reads only at the start of a process
+FIXED = ("PYTHON", "LC_", "LANG", "TZ", "LD_", "SSL_")
+LATER = {"PYTHON_KEYRING_BACKEND"}  # variables that the package ``keyring`` reads later
 TESTS = str(NEST.parents[1])
 STREAM_B = 1 << 16
 _nests: list[tuple[subprocess.Popen[bytes], socket.socket]] = []
 
 
 class Hatched:
-    """A process as ``asyncio.subprocess.Process`` shows it, with pipes for its three streams."""
+    """A forked process with the interface of ``asyncio.subprocess.Process`` and three pipes."""
 
     def __init__(
         self, pid: int, report: asyncio.StreamReader, transports: Iterable[asyncio.BaseTransport]
@@ -36,11 +37,11 @@ class Hatched:
         self._waiting = asyncio.ensure_future(self._wait(report))
 
     async def wait(self) -> int:
-        """The exit code, negative for a signal."""
+        """Wait for the end, and return the exit code, negative for a signal."""
         return await asyncio.shield(self._waiting)
 
     async def communicate(self, given: bytes | None = None) -> tuple[bytes, bytes]:
-        """Give it all of its input, and take all that it writes."""
+        """Write all input to the process, and return all its output."""
         if given:
             self.stdin.write(given)
         self.stdin.close()
@@ -51,7 +52,7 @@ class Hatched:
         return stdout, stderr
 
     def kill(self) -> None:
-        """SIGKILL, unless it has ended."""
+        """Send SIGKILL, unless the process has ended."""
         if self.returncode is None:
             os.kill(self.pid, signal.SIGKILL)
 
@@ -63,7 +64,7 @@ class Hatched:
 
 
 class Begun:
-    """A hatched process for code without an event loop: as much of ``subprocess.Popen``."""
+    """A forked process for code without an event loop, with a part of ``subprocess.Popen``."""
 
     def __init__(self, pid: int, report: int) -> None:
         self.pid = pid
@@ -71,18 +72,18 @@ class Begun:
         self._report = report
 
     def poll(self) -> int | None:
-        """The exit code, None while it runs."""
+        """Return the exit code, None while the process runs."""
         return self._look(0.0)
 
     def wait(self, timeout: float | None = None) -> int:
-        """The exit code, negative for a signal."""
+        """Wait for the end, and return the exit code, negative for a signal."""
         if self._look(timeout) is None:
             raise subprocess.TimeoutExpired("indwell", timeout or 0.0)
         assert self.returncode is not None
         return self.returncode
 
     def kill(self) -> None:
-        """SIGKILL, unless it has ended."""
+        """Send SIGKILL, unless the process has ended."""
         if self.returncode is None:
             os.kill(self.pid, signal.SIGKILL)
 
@@ -96,30 +97,30 @@ class Begun:
 
 
 class Pipes:
-    """The pipes of a hatched process, and its report."""
+    """The pipes of a forked process, and the pipe that reports its exit status."""
 
     def __init__(self, transports: Iterable[asyncio.BaseTransport]) -> None:
         self._transports = tuple(transports)
 
     def get_pipe_transport(self, fd: int) -> asyncio.BaseTransport:
-        """That of its stdin, stdout or stderr."""
+        """Return the transport of stdin (0), stdout (1) or stderr (2)."""
         return self._transports[fd]
 
     def close(self) -> None:
-        """Let go of all."""
+        """Close all pipes."""
         for one in self._transports:
             one.close()
 
 
 def can_hatch(environment: Mapping[str, str]) -> bool:
-    """Is it Linux, and nothing in the variables that a Python process takes in as it begins?"""
+    """Is this Linux, with no variable changed that Python reads only at its start?"""
     return sys.platform == "linux" and _fixed(environment) == _fixed(_own())
 
 
 async def hatch(
     arguments: Sequence[str], *, environment: Mapping[str, str], folder: Path
 ) -> Hatched:
-    """Begin ``indwell`` with these arguments, and with pipes."""
+    """Start ``indwell`` with these arguments and with pipes."""
     (in_read, in_write), (out_read, out_write), (err_read, err_write) = (
         os.pipe(), os.pipe(), os.pipe(),
     )  # fmt: skip
@@ -145,7 +146,7 @@ async def hatch_on(
     environment: Mapping[str, str],
     folder: Path,
 ) -> Hatched:
-    """Begin it with its stdin, stdout and stderr as given; they stay the caller's to close."""
+    """Start ``indwell`` with these three streams, which the caller closes."""
     pid, report = begin(arguments, environment=environment, folder=folder, streams=streams)
     told, told_pipe = await _reader(report)
     return Hatched(pid, told, (told_pipe,))
@@ -159,9 +160,9 @@ def begin(
     streams: Sequence[int],
     terminal: bool = False,
 ) -> tuple[int, int]:
-    """Its process id, and a pipe that tells its status when it has ended.
+    """Start ``indwell``; return the process id, and a pipe that reports the exit status.
 
-    With ``terminal`` it leads a session of its own, whose terminal is its stdin.
+    With ``terminal`` the process leads a new session, whose terminal is stdin.
     """
     told, tell = os.pipe()
     wanted = {
@@ -183,7 +184,7 @@ def begin(
 
 
 def close_nests() -> list[int]:
-    """End the nest of this process; how it ended, 1 if it had to kill anything."""
+    """End the nests of this process; return exit codes, 1 for a nest that had to kill a process."""
     codes = []
     while _nests:
         nest, control = _nests.pop()
@@ -193,7 +194,7 @@ def close_nests() -> list[int]:
 
 
 def _nest() -> socket.socket:
-    """The socket of the nest, which begins with the first call (1 to 2 s)."""
+    """Return the socket of the nest; the first call starts the nest (1 to 2 s)."""
     if not _nests:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         nest = subprocess.Popen(
@@ -201,7 +202,7 @@ def _nest() -> socket.socket:
             pass_fds=[theirs.fileno()],
             env=_own(),
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,  # no terminal: Python would write line by line
+            stdout=subprocess.DEVNULL,  # not a terminal, to which Python would write line by line
         )
         theirs.close()
         assert ours.recv(16) == b"ready", "the nest could not load"
@@ -210,12 +211,12 @@ def _nest() -> socket.socket:
 
 
 def _own() -> dict[str, str]:
-    """The variables of the nest: as few of ours as ``Home.environment`` takes over."""
+    """Return the nest's environment: only the variables that ``Home.environment`` also copies."""
     return {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
 
 
 def _fixed(environment: Mapping[str, str]) -> dict[str, str]:
-    """PYTHONPATH without the folder of the tests, which forked processes search, too."""
+    """Return the fixed variables; PYTHONPATH omits the tests' folder, which the nest adds."""
     fixed = {
         name: value
         for name, value in environment.items()
@@ -226,7 +227,7 @@ def _fixed(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 class _Flow(asyncio.streams.FlowControlMixin):
-    """Holds a writer back while the pipe is full, and knows its end."""
+    """Makes a writer wait while the pipe is full, and reports when the pipe closes."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(loop)

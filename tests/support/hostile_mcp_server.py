@@ -1,6 +1,6 @@
-"""A hostile MCP server: plain JSON lines over standard streams, with every trick in its texts.
+"""Runs a hostile MCP server over stdio: its texts try to trick the user and the model.
 
-The first argument chooses a trick; without one the server only lies.
+The first argument chooses a trick; without an argument the server only lies.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tests that need Landlock, which a kernel has or not: skipped where it is missing."""
+"""Skips tests that need Landlock where the kernel has no Landlock."""
 
 from __future__ import annotations
 

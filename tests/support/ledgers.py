@@ -1,4 +1,4 @@
-"""A ledger in a folder of its own, and changes in it as if an agent had made them."""
+"""Makes a review ledger in a separate folder, and records changes as an agent's edits."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ ME = Actor("s1", 1)
 
 
 async def ledger_in(folder: Path, *roots: Path) -> ReviewLedger:
-    """A ledger that knows nothing yet, or what an earlier one left there."""
+    """Return a ledger for a folder, with the changes that an earlier ledger stored there."""
     return await ReviewLedger.open(folder / "ledger", roots)
 
 
 async def change(
     ledger: ReviewLedger, path: Path, before: str | None, after: str, actor: Actor = ME
 ) -> None:
-    """The agent changes a file, as an edit that was taken."""
+    """Change a file and record the change as an accepted edit of the agent."""
     pending = await ledger.begin(actor, "call", path, before, after)
     await ledger.finish(pending, after, accepted=False)

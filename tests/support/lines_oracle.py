@@ -1,4 +1,4 @@
-"""A simple ledger with one object for each line, with which the weave must agree."""
+"""A simple ledger with one object for each line, to compare with the weave."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class OneLine:
 
 
 class ByLines:
-    """One file whose lines are all different."""
+    """One file in which no two lines are equal."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self.lines = [OneLine(line) for line in lines]
@@ -47,7 +47,7 @@ class ByLines:
         return len(self.lines)
 
     def agent(self, at: int, n_gone: int, new: Sequence[str]) -> None:
-        """The agent puts lines in place of others."""
+        """Replace lines, as an edit of the agent."""
         doomed = self.visible[at : at + n_gone]
         where = self._index(at)
         for one in doomed:

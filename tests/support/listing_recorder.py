@@ -1,4 +1,4 @@
-"""Hears which folders this process lists."""
+"""Records which folders this process lists."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _listen(event: str, arguments: tuple[object, ...]) -> None:
 
 @contextmanager
 def listed_folders() -> Iterator[list[str]]:
-    """The folders that are listed within the block, again for each time."""
+    """Yield the folders that the block lists; a folder occurs once for each listing."""
     if not _installed:
         _installed.append(True)
         sys.addaudithook(_listen)

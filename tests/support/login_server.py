@@ -1,6 +1,6 @@
-"""An MCP server on this machine that wants a login, and the server that gives it (OAuth 2.1).
+"""Runs an MCP server that requires a login, and its authorization server (OAuth 2.1).
 
-Both are one process of plain asyncio, so that a test sees and breaks each step.
+Both servers run in the test's process, where a test can observe and break each step.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ class LoginServer:
 
     Attributes:
         heard: Method and path of each request.
-        life_s: The lifetime of a token in seconds, as told to the client.
-        gives: Whether the user agrees in the browser.
-        refreshes: Whether a token can be refreshed.
-        leads_to: Where the browser is led to log in; its own page if empty.
-        gives_at: The path at which tokens are given.
-        metadata_at: Where its refusals say that its metadata is; its own place if empty.
-        issuer_at: The server of the login that its metadata names; itself if empty.
-        registers_at: Where the server of the login registers clients; its own place if empty.
-        tells_at: The address that it names for tokens; the true one if empty.
-        token: The only good token.
-        secret: The secret of the client ``mine`` that is registered by hand; empty for no client.
-        methods: The ways in which a client shows its secret.
-        grants: The ways to a token.
-        scopes: The rights that a tool's call needs; empty for none.
-        asked: The rights that the last browser asked for.
+        life_s: The lifetime of a token in seconds that the server reports.
+        gives: Does the user agree in the browser?
+        refreshes: Can the client refresh a token?
+        leads_to: The login page; the server's own page if empty.
+        gives_at: The path of the token endpoint.
+        metadata_at: The address of the metadata in refusals; the true address if empty.
+        issuer_at: The authorization server in the metadata; this server if empty.
+        registers_at: The address that registers clients; the true address if empty.
+        tells_at: The token address in the metadata; the true address if empty.
+        token: The only valid token.
+        secret: The secret of the client ``mine`` that the user registered; empty for no client.
+        methods: The methods by which a client proves its secret.
+        grants: The supported grants.
+        scopes: The scopes that a tool's call needs.
+        asked: The scopes that the last login requested.
     """
 
     def __init__(self) -> None:
@@ -70,7 +70,7 @@ class LoginServer:
 
     @property
     def url(self) -> str:
-        """The address of the MCP server."""
+        """Return the address of the MCP server."""
         return f"{self.base}/mcp"
 
     def answer(self, method: str, target: str, headers: Mapping[str, str], body: str) -> Answer:
@@ -193,7 +193,7 @@ async def browse(address: str) -> None:
 
 @asynccontextmanager
 async def login_server() -> AsyncIterator[LoginServer]:
-    """Both servers, listening."""
+    """Yield the state of both servers, which listen."""
     state = LoginServer()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

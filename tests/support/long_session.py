@@ -1,4 +1,4 @@
-"""A session of thousands of turns: what must hold in each of them, and what must not grow."""
+"""Runs a session of thousands of turns, and checks each turn and the growth of resources."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ WINDOW = 16_000
 RULE = "Never touch the file ledger_0.py."
 FIRST = f"Count all carts of the shop. {RULE}"
 LINE = "cart {0} holds {1} turtles and costs {2} coins\n"
-EVERY = 250  # turns between looks at the whole
-COUNTED = 40  # turns whose calls of functions are counted, early and late
+EVERY = 250  # turns between two checks of the whole conversation
+COUNTED = 40  # number of early and of late turns whose function calls the test counts
 
 
 class Course(NamedTuple):
     """The result of a long session.
 
     Attributes:
-        early_s: Mean time of a turn without a compaction, of the second sixth of them.
-        late_s: The same of the last sixth.
-        early_calls: Mean calls of functions in such a turn, early. A busy machine does not change
-            it, as it changes seconds.
-        late_calls: The same of the last turns.
+        early_s: Mean time of a turn without a compaction, in the second sixth of the session.
+        late_s: The same mean in the last sixth.
+        early_calls: Mean number of function calls in an early turn without a compaction, which does
+            not depend on the machine's load.
+        late_calls: The same mean of the last turns.
         n_compacted: Steps of compaction.
-        n_live: Messages that were sent last.
-        text_b: Characters that were said and read in all.
+        n_live: Messages in the last request.
+        text_b: Characters of all prompts, replies and files read.
         grown_b: Growth of the process's memory; 0 if unknown.
     """
 
@@ -54,7 +54,7 @@ class Course(NamedTuple):
 
 @dataclass
 class Cost:
-    """The work of one turn: seconds, and calls if those are counted."""
+    """The cost of one turn: seconds, or function calls if the turn counts calls."""
 
     turn: int
     seconds: float = 0.0
@@ -62,7 +62,7 @@ class Cost:
 
 
 class Costs:
-    """Counts the calls of some early and late turns, and the seconds of all others."""
+    """Counts the function calls of some turns, and the seconds of all other turns."""
 
     def __init__(self, n_turns: int) -> None:
         self._early = range(n_turns // 6, n_turns // 6 + COUNTED)
@@ -93,7 +93,7 @@ class Costs:
 
 
 class Answering:
-    """A model that keeps no request, and looks whole ones over only now and then."""
+    """A model that stores no request, and checks a whole request only at intervals."""
 
     def __init__(self, answer: Callable[[Request], Reply]) -> None:
         self._answer = answer
@@ -103,11 +103,11 @@ class Answering:
 
 
 async def long_session(folder: Path, n_turns: int) -> Course:
-    """Run it; each turn reads one small report and answers.
+    """Run the session; each turn reads one small report and answers.
 
     Raises:
-        AssertionError: A request passed the window, lost the newest words, or broke a pair; or the
-            user's rule of the first turn is not in the last request.
+        AssertionError: A request was larger than the window, lost the newest words, or broke a
+            pair; or the user's rule of the first turn is not in the last request.
     """
     seen: list[Request] = []
     text_b = 0
@@ -165,7 +165,7 @@ async def long_session(folder: Path, n_turns: int) -> Course:
 
 
 async def _is_on_task(world: World, last: Request, n_turns: int) -> None:
-    """The newest request, the user's rule and the log."""
+    """Check the newest request, the user's rule and the log."""
     shown = "".join(
         block.text
         for message in last.messages

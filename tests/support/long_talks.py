@@ -1,4 +1,4 @@
-"""Conversations with calls and results, and the changes by a layer, in a short notation."""
+"""Makes conversations with calls and results, and the changes by a layer, in a short notation."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def code(lines: int, name: str = "f") -> str:
 def turned(
     now: Conversation, turn: int, results: Iterable[str], *, words: str = "", reply: str = ""
 ) -> Conversation:
-    """A turn with one round for each of ``results``, which are texts of files."""
+    """Add a turn with one round for each of ``results``, which are texts of files."""
     now = talk.with_input(now, words=words or f"Do number {turn}.", turn=turn)
     for round_, text in enumerate(results):
         call = ToolCall(f"c{round_}", "read_file", f'{{"path":"src/t{turn}_{round_}.py"}}')
@@ -64,7 +64,7 @@ def summarised(now: Conversation, plan: SummarySpan, text: str = "It is done.") 
 
 
 def taken(now: Conversation, step: CompactionStep) -> Conversation:
-    """After a step that keeps all promises: valid, smaller, nothing forgotten."""
+    """Apply a step and return the conversation; check that the step keeps all promises."""
     after = take(now, step)
     assert problems(after.messages) == ()
     assert transcript(after.messages, after.history) == transcript(now.messages, now.history)

@@ -1,10 +1,10 @@
-"""A chat completions endpoint on this machine: a real HTTP/1.1 server that plays a script.
+"""Runs a chat completions endpoint: a real HTTP/1.1 server on this machine with a script.
 
     async with LoopbackEndpoint([say("hello"), refuse(429)]) as endpoint:
         provider = EndpointClient(base_url=endpoint.base_url)
 
-``with endpoint_in_thread([...]) as endpoint:`` does the same for a test that has no event loop, or
-whose client is another process.
+``with endpoint_in_thread([...]) as endpoint:`` does the same for a test without an event loop, or
+with a client in another process.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self, TypeAlias, assert_never
 
-HANG: Literal["hang"] = "hang"  # send nothing more until the client goes away
+HANG: Literal["hang"] = "hang"  # send nothing more until the client closes the connection
 CUT: Literal["cut"] = "cut"  # reset the connection
 
 Part: TypeAlias = bytes | float | asyncio.Event | Literal["hang", "cut"]
@@ -85,8 +85,8 @@ class LoopbackEndpoint:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         for writer in self._writers:
             if not writer.is_closing() or writer.transport.get_write_buffer_size():
-                writer.transport.abort()  # nobody reads what is left
-        await asyncio.sleep(0)  # a transport ends in the next round
+                writer.transport.abort()  # nobody reads the rest of the answer
+        await asyncio.sleep(0)  # a transport closes in the loop's next iteration
         await self._server.wait_closed()
 
     def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -118,12 +118,13 @@ class LoopbackEndpoint:
     async def _answer(
         self, answer: Answer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        """Send the parts, chunked, while watching whether the client leaves."""
+        """Send the parts as chunks, and stop if the client closes the connection."""
         head = {"Transfer-Encoding": "chunked", "Connection": "close", **answer.headers}
         lines = [f"HTTP/1.1 {answer.status} X", *(f"{name}: {head[name]}" for name in head)]
         writer.write("\r\n".join([*lines, "", ""]).encode("latin-1"))
         sending = asyncio.ensure_future(_send(answer.parts, writer))
-        leaving = asyncio.ensure_future(reader.read())  # the client sends nothing after its request
+        # the read ends when the client leaves, since the client sends nothing more
+        leaving = asyncio.ensure_future(reader.read())
         try:
             await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
             if not sending.done():
@@ -136,7 +137,7 @@ class LoopbackEndpoint:
 
 @contextmanager
 def endpoint_in_thread(script: Script, *, gets: bool = False) -> Iterator[LoopbackEndpoint]:
-    """The same server in a thread of its own, for tests without an event loop."""
+    """Run the server in a separate thread, for tests without an event loop."""
     ready: list[LoopbackEndpoint] = []
     started = threading.Event()
     stop: list[Callable[[], object]] = []
@@ -169,7 +170,7 @@ def say(
     usage: Mapping[str, Any] | None = None,
     piece: int = 8,
 ) -> Answer:
-    """A whole streamed reply: ``text`` and ``calls`` (name, arguments) in pieces of ``piece``."""
+    """Return a streamed reply: ``text`` and ``calls`` (name, arguments) in pieces of ``piece``."""
     deltas: list[dict[str, Any]] = [{"content": part} for part in _pieces(text, piece)]
     for index, (name, arguments) in enumerate(calls):
         first = {"index": index, "id": f"id_{index}", "type": "function"}
@@ -186,7 +187,7 @@ def say(
 
 
 def stream(*events: Mapping[str, Any] | Part, done: bool = True) -> Answer:
-    """A stream of these chunks; parts go through as they are; ``done`` ends it with ``[DONE]``."""
+    """Return a stream of these chunks and unchanged parts; ``done`` adds ``[DONE]``."""
     parts = tuple(sse(event) if isinstance(event, Mapping) else event for event in events)
     end = (b"data: [DONE]\n\n",) if done else ()
     return Answer((*parts, *end), headers={"Content-Type": "text/event-stream"})
@@ -199,7 +200,7 @@ def refuse(
     code: str | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Answer:
-    """An error as OpenAI words it."""
+    """Return an error in OpenAI's format."""
     error = {"error": {"message": message, "type": "some_error", "param": None, "code": code}}
     return raw(
         status,
@@ -209,12 +210,12 @@ def refuse(
 
 
 def raw(status: int, body: str = "", *, headers: Mapping[str, str] | None = None) -> Answer:
-    """Any status, headers and body."""
+    """Return an answer with any status, headers and body."""
     return Answer((body.encode(),), status=status, headers=headers or {})
 
 
 def chunk(delta: Mapping[str, Any], *, finish: str | None = None) -> dict[str, Any]:
-    """One chunk object with one choice."""
+    """Return one chunk object with one choice."""
     return {
         "id": "chatcmpl-1",
         "object": "chat.completion.chunk",
@@ -225,7 +226,7 @@ def chunk(delta: Mapping[str, Any], *, finish: str | None = None) -> dict[str, A
 
 
 def sse(event: Mapping[str, Any]) -> bytes:
-    """A data event."""
+    """Return a data event."""
     return b"data: " + json.dumps(event).encode() + b"\n\n"
 
 

@@ -1,4 +1,4 @@
-"""Secrets of every form, generated from a seed, so that no file contains one."""
+"""Generates secrets of every form from a seed, which keeps secrets out of the files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ UPPER = string.ascii_uppercase + "234567"
 
 
 class Maker:
-    """Makes words of random characters, each with a digit in it."""
+    """Makes words of random characters; each word contains a digit."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
@@ -33,7 +33,7 @@ _FRAME = [f"-----{word} RSA PRIVATE KEY-----" for word in ("BEGIN", "END")]
 
 
 def made_secrets(seed: int = 7) -> dict[str, tuple[str, str]]:
-    """By name: a text as in files and outputs, and the secret part of it."""
+    """Return, by name, a text as in files and outputs, and the secret part of the text."""
     make = Maker(seed)
     word = make.word
     plain = {

@@ -1,6 +1,6 @@
-"""The client under test of the official conformance suite: our own connection, without an agent.
+"""The client that the official conformance suite tests: our connection without an agent.
 
-Usage: ``python mcp_conformance_client.py URL``; it calls each tool.
+Usage: ``python mcp_conformance_client.py URL``. The client calls each tool.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from support.login_server import browse
 
 
 class Accepts:
-    """A user who accepts each form as it is. Implements ``Caller``."""
+    """A user who accepts each form unchanged. Implements ``Caller``."""
 
     def progress(self, words: str) -> None:
         del words
@@ -39,7 +39,7 @@ class Accepts:
 
 
 ARGUMENTS = {"add_numbers": {"a": 5, "b": 3}}
-MOST_LOGINS = 3  # a server that always wants another one is not asked for ever
+MOST_LOGINS = 3  # the limit stops a server that requires a login after each login
 
 
 def no_ring() -> Ring:
@@ -59,7 +59,7 @@ async def use(definition: ServerDefinition, keys: KeyStore) -> None:
 
 
 def client() -> OwnClient | None:
-    """The client that the scenario has registered by hand; None if it has none."""
+    """Return the client that the scenario has registered, if any."""
     given = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT", "{}"))
     if "client_id" not in given:
         return None

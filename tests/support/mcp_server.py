@@ -1,6 +1,6 @@
-"""A server of the Model Context Protocol made with the official SDK; run it as a program.
+"""Runs a server of the Model Context Protocol, made with the official SDK.
 
-With ``--http PORT`` it serves streamable HTTP on the loopback interface, else its standard streams.
+With ``--http PORT`` the server uses streamable HTTP on the loopback interface, otherwise stdio.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ async def slow(context: Context, seconds: float) -> str:
 
 
 class Form(BaseModel):
-    """The form with which the server asks the user."""
+    """The form in which the server asks the user."""
 
     colour: str = "red"
     count: int

@@ -1,11 +1,10 @@
 """A pytest plugin for ``scripts/test-bare``: selects tests that can meet a missing program.
 
-A test is selected if its own source names a command of the model, a sandbox, what a program writes
-to stderr, or one of the optional programs. So it is if a definition does that the test reaches: a
-fixture, also of a ``conftest.py``, or a function, constant or class of the test's file or of
-another module of the tests. A method of a helper counts where something is called by its name, in
-a test whose file imports the helper, itself or by way of others. A test that is not understood is
-selected. So are all tests of the sandbox and the system.
+The plugin selects a test whose source names a command of the model, a sandbox, a program's stderr
+or an optional program. The plugin also searches each definition that the test uses: fixtures, and
+functions, constants and classes of the tests' modules. A helper's method counts if the test's file
+imports the helper, directly or indirectly, and calls a method of that name. The plugin selects all
+tests of the sandbox and the system, and each test that it cannot analyse.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ import pytest
 TESTS = Path(__file__).parents[1]
 WHOLE = ("sandbox", "system")
 HELPERS = ("support",)
-IMITATED = TESTS / "support" / "fake_editor"  # has the names of editors, and starts none
+IMITATED = TESTS / "support" / "fake_editor"  # names editors without starting them
 MEETS = re.compile(
     r'["\']bash["\']|\bbash\(|sandbox|strength|bwrap|bubblewrap|chromium|emacs|n?vim|strace|tmux'
 )
-READS_STDERR = re.compile("stderr")  # in a helper it is but a pipe
-ALL = "*"  # in place of a definition's name: the module itself
+READS_STDERR = re.compile("stderr")  # a helper that names stderr only makes a pipe
+ALL = "*"  # stands for the whole module instead of a definition's name
 Definition: TypeAlias = tuple[Path, str]
 
 
@@ -69,7 +68,7 @@ def _is_of(path: Path, folders: tuple[str, ...]) -> bool:
 
 
 def _fixtures(item: pytest.Function) -> Iterator[Definition]:
-    """The fixtures of a test that are defined in our files."""
+    """Yield the fixtures of a test that our files define."""
     for fixtures in item._fixtureinfo.name2fixturedefs.values():
         for fixture in fixtures:
             if (place := _place(fixture.func)) is not None:
@@ -78,15 +77,15 @@ def _fixtures(item: pytest.Function) -> Iterator[Definition]:
 
 @cache
 def _place(fixture: Callable[..., object]) -> Definition | None:
-    """Where a fixture of ours is defined."""
-    function = inspect.unwrap(fixture)  # an asynchronous one is wrapped
+    """Return the definition of a fixture in our files."""
+    function = inspect.unwrap(fixture)  # pytest-asyncio wraps asynchronous fixtures
     path = Path(inspect.getsourcefile(function) or "")
     return (path, function.__name__) if path.is_relative_to(TESTS) else None
 
 
 @cache
 def _names_a_program(path: Path, name: str, test: Path) -> bool:
-    """Does a definition mention what could be missing? One that is not found might."""
+    """Does a definition name a program that may be missing? True if there is no such definition."""
     if path.is_relative_to(IMITATED):
         return False
     text = _definitions(path).get(name)
@@ -96,7 +95,7 @@ def _names_a_program(path: Path, name: str, test: Path) -> bool:
 
 @cache
 def _named(path: Path, name: str) -> frozenset[Definition]:
-    """The definitions that a definition names, also those of other modules of the tests."""
+    """Return the definitions that a definition uses, also from other modules of the tests."""
     own, imported = _definitions(path), _imported(path)
     found: set[Definition] = set()
     for word in re.findall(r"\w+", own.get(name, "")):
@@ -112,7 +111,7 @@ def _named(path: Path, name: str) -> frozenset[Definition]:
 
 @cache
 def _called(path: Path, name: str) -> frozenset[str]:
-    """The names behind a dot in a definition."""
+    """Return the names that follow a dot in a definition."""
     return frozenset(re.findall(r"\.(\w+)", _definitions(path).get(name, "")))
 
 
@@ -134,7 +133,7 @@ def _methods(paths: frozenset[Path]) -> dict[str, set[Definition]]:
 
 @cache
 def _imported(path: Path) -> dict[str, Definition]:
-    """The imports of a file from other modules of the tests, by their names here."""
+    """Return the imports of a file from other modules of the tests, by the local names."""
     found: dict[str, Definition] = {}
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom):
@@ -145,7 +144,7 @@ def _imported(path: Path) -> dict[str, Definition]:
 
 
 def _source(module: str, name: str) -> Definition | None:
-    """Where a name comes from that is imported from a module of the tests."""
+    """Return the definition of a name that is imported from a module of the tests."""
     folder = TESTS.joinpath(*module.split("."))
     places = (
         (folder / f"{name}.py", ALL),
@@ -157,9 +156,9 @@ def _source(module: str, name: str) -> Definition | None:
 
 @cache
 def _definitions(path: Path) -> dict[str, str]:
-    """The source of each definition, constant and import of a file, by its name.
+    """Return the source of each definition, constant and import of a file, by its name.
 
-    The methods of a helper stand apart from their class, as ``Class.method``.
+    A helper's method is a separate entry, ``Class.method``.
     """
     source = path.read_text(encoding="utf-8")
     if _is_of(path, HELPERS):
@@ -185,13 +184,13 @@ def _definitions(path: Path) -> dict[str, str]:
 
 
 def _is_method(node: ast.stmt) -> TypeGuard[ast.FunctionDef | ast.AsyncFunctionDef]:
-    """Is it one that is called by its name?"""
+    """Is the node a method that callers call by name?"""
     is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     return is_function and not node.name.startswith("__")
 
 
 def _without_docstrings(source: str) -> str:
-    """A helper's source: an editor or a sandbox that its docstrings mention is never started."""
+    """Return a helper's source without docstrings, since naming a program starts none."""
     tree = ast.parse(source)
     for node in ast.walk(tree):
         match node:
@@ -205,6 +204,6 @@ def _without_docstrings(source: str) -> str:
 
 
 def _text(lines: list[str], node: ast.stmt) -> str:
-    """The source of a statement, with its decorators."""
+    """Return the source of a statement with its decorators."""
     first = min(one.lineno for one in (node, *getattr(node, "decorator_list", ())))
     return "\n".join(lines[first - 1 : node.end_lineno])

@@ -28,7 +28,7 @@ R = TypeVar("R")
 
 
 class MemoryWatch:
-    """A watch with changes set by hand. Implements ``Watch``."""
+    """A watch whose changes a test sets. Implements ``Watch``."""
 
     def __init__(self) -> None:
         self.followed: set[Path] = set()
@@ -59,7 +59,7 @@ class MemoryWorkspace:
     Args:
         files: Texts on disk, by path relative to ``root``.
         unsaved: Texts of open buffers that differ from the disk, by path relative to ``root``.
-        root: The folder of all files; its disk is not accessed.
+        root: The folder of all files; the workspace never reads the disk.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class MemoryWorkspace:
 
     @property
     def roots(self) -> tuple[Path, ...]:
-        """The single folder."""
+        """Return the single folder."""
         return (self._root,)
 
     def resolve(self, path: str) -> Path:
@@ -91,7 +91,7 @@ class MemoryWorkspace:
         return next(known, forms[1])
 
     async def read(self, path: Path) -> Snapshot:
-        """Read a buffer, else a file; see ``Workspace``."""
+        """Read a buffer or else a file; see ``Workspace``."""
         if path in self.buffers:
             text = self.buffers[path]
             return Snapshot(
@@ -130,7 +130,7 @@ class MemoryWorkspace:
     async def write(
         self, path: Path, base: Snapshot | None, text: str, *, label: str
     ) -> AppliedChange:
-        """Change a buffer, else a file; see ``Workspace``."""
+        """Change a buffer or else a file; see ``Workspace``."""
         del label
         shown = display(path, self.roots)
         if path == self._root or self._names(path):
@@ -157,7 +157,7 @@ class MemoryWorkspace:
         return "\n"
 
     async def keep(self, snapshot: Snapshot) -> Path | None:
-        """Keep it in ``kept``."""
+        """Store the snapshot in ``kept``."""
         self.kept.append(snapshot)
         return None
 
@@ -203,7 +203,7 @@ class MemoryWorkspace:
         return Large(path, read, index_of(read, len(data), nothing_declared))
 
     def _names(self, folder: Path) -> list[str]:
-        """List the names directly in a folder, sorted; empty if it does not exist."""
+        """List the names directly in a folder, sorted; empty if the folder does not exist."""
         depth = len(folder.parts)
         below = [
             path.parts[depth:]

@@ -1,4 +1,4 @@
-"""An endpoint that also lists its models, as the local servers and the providers do."""
+"""Makes an endpoint that also lists its models, like the local servers and the providers."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ def answering(
 
 
 def with_gets(script: Callable[[Seen], Answer]) -> Callable[[Seen], Answer]:
-    """Let a script answer GET requests, too."""
+    """Return a script that also answers GET requests."""
     script.gets = True  # type: ignore[attr-defined] # as ``LoopbackEndpoint`` looks for it
     return script
 
 
 def page(content: object) -> Answer:
-    """A JSON page."""
+    """Return a JSON page."""
     return raw(200, json.dumps(content), headers=TEXT)
 
 
 def listed(*names: str, **facts: object) -> dict[str, Any]:
-    """A list of models as OpenAI writes it; ``facts`` stand with each."""
+    """Return a list of models in OpenAI's format; each model has ``facts``."""
     return {"object": "list", "data": [{"id": name, "object": "model", **facts} for name in names]}

@@ -1,4 +1,4 @@
-"""The files that were moved out of a workspace, by their former paths."""
+"""Finds files that the server moved out of a workspace, by their former paths."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from indwell.files.quarantine import NOTE
 
 
 def moved_away(quarantine: Path, root: Path) -> dict[str, list[Path]]:
-    """Each thing that came from beneath ``root``, by its old path from there on."""
+    """Return each moved entry by its former path relative to ``root``."""
     found: dict[str, list[Path]] = {}
     for place in sorted(one for one in quarantine.iterdir() if (one / NOTE).is_file()):
         came_from = Path((place / NOTE).read_text("utf-8").rstrip("\n"))

@@ -1,7 +1,7 @@
-"""The fake editor in this process, without a wire: its desk, and the server's own side of edits.
+"""Connects the fake editor's buffers and the server's handling of edits in one process.
 
-``NearEditor.workspace`` is the real ``EditorWorkspace`` over the real ``Client``; what would go
-over the line are calls.
+``NearEditor.workspace`` is the real ``EditorWorkspace`` over the real ``Client``; calls replace the
+messages.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ class NearEditor:
 
     Args:
         root: The workspace folder.
-        profile: What kind of editor it is.
-        extensions: Our own extensions that it has.
+        profile: The kind of editor.
+        extensions: Our protocol extensions that the editor supports.
         apply_timeout_s: How long the server waits for the answer to an edit.
 
     Attributes:
-        desk: Its buffers.
-        documents: What the server knows of them.
-        workspace: What tools work on.
-        moments: What happens around an edit.
+        desk: The editor's buffers.
+        documents: The server's copies of the buffers.
+        workspace: The workspace that the tools use.
+        moments: The callbacks around an edit.
         sent: The edits that the server sent.
         withdrawn: The cancelled requests.
     """
@@ -83,13 +83,13 @@ class NearEditor:
         return self.desk.open(path, text=text)
 
     def type_text(self, buffer: Buffer, start: int, end: int, text: str) -> None:
-        """The user replaces characters."""
+        """Replace characters, as the user does."""
         self.desk.replace(buffer, [Span(start, end, text)])
 
     def apply(
         self, params: types.ApplyWorkspaceEditParams, request: str
     ) -> asyncio.Future[types.ApplyWorkspaceEditResult | None]:
-        """``workspace/applyEdit``; the editor continues even if no caller waits for the answer."""
+        """Send ``workspace/applyEdit``; the editor continues even without a waiting caller."""
         self.sent.append(params)
         work = asyncio.ensure_future(self._answer(params.edit))
         self._at_work[request] = work
@@ -97,7 +97,7 @@ class NearEditor:
         return asyncio.shield(work)
 
     async def _answer(self, edit: types.WorkspaceEdit) -> types.ApplyWorkspaceEditResult | None:
-        """The answer as the server hears it: the editor's error is one of the wire."""
+        """Return the answer; an error of the editor becomes an error of the protocol."""
         try:
             return await applying.answer(self.desk, edit, self.moments)
         except JsonRpcException as error:
@@ -110,7 +110,7 @@ class NearEditor:
         await asyncio.sleep(0)
 
     def cancel(self, request: str) -> None:
-        """``$/cancelRequest``."""
+        """Send ``$/cancelRequest``."""
         self.withdrawn.append(request)
         if self.desk.behaviour.heeds_cancel and request in self._at_work:
             self._at_work[request].cancel()
@@ -120,7 +120,7 @@ class NearEditor:
     ) -> None:
         del self._at_work[request]
         if not work.cancelled():
-            work.exception()  # seen, even if no caller waits any more
+            work.exception()  # mark the exception as retrieved, even without a waiting caller
         asyncio.get_running_loop().call_soon(self.desk.tell)
 
     def _hear(self, method: str, params: Any) -> None:
@@ -148,7 +148,7 @@ class NearEditor:
 
 
 class _Line:
-    """Stands for the server's side of the wire."""
+    """Replaces the server's side of the connection."""
 
     def __init__(self, editor: NearEditor) -> None:
         self._editor = editor
@@ -160,7 +160,7 @@ class _Line:
             assert identifier is not None
             return self._editor.apply(params, identifier)
         future = asyncio.get_running_loop().create_future()
-        if method == "client/registerCapability":  # it agrees; tests tell what changed
+        if method == "client/registerCapability":  # the editor accepts; the tests send the changes
             future.set_result(None)
         elif method == "indwell/save":
             for uri in params.uris:

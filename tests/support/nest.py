@@ -1,14 +1,15 @@
-"""A process with all of indwell's modules loaded; each one it forks becomes a server or a command.
+"""Loads all modules of indwell once, and forks a process for each server or command.
 
     python nest.py FD
 
-On the socket FD comes a message for each, ``{"arguments", "environment", "folder", "terminal"}``,
-with four file descriptors: stdin, stdout, stderr, and one to report on. The report is its process
-id as a line, and at the end its status from ``os.waitpid``. When the socket closes, this process
-waits 60 s for those that still run, kills the rest and exits with 1 if there was any.
+Each message on the socket FD, ``{"arguments", "environment", "folder", "terminal"}``, starts one
+process. The message carries four file descriptors: stdin, stdout, stderr, and one for the report.
+The report is a line with the process id, and at the end the status from ``os.waitpid``. When the
+socket closes, the nest waits 60 s for its processes, kills the rest, and exits with 1 if it killed
+any.
 
-Loading takes 0.5 to 1.2 s of a processor, for ``indwell`` itself and for hundreds of tests. Its
-start-up, in its order, is covered by the tests that start a real process.
+Loading takes 0.5 to 1.2 s of a processor, which hundreds of tests would repeat. Other tests start a
+real process, and so cover the start of ``indwell``.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
-END_S = 60.0  # as tests/conftest.py grants
+END_S = 60.0  # the same limit in seconds as in tests/conftest.py
 KILLED = 1
-CALLED = (  # methods of the protocol with types of lsprotocol that most servers call
+CALLED = (  # methods with types of lsprotocol that most servers call
     "workspace/applyEdit",
     "window/showMessage",
     "window/logMessage",
@@ -50,7 +51,7 @@ PATTERN_METHODS = ("finditer", "findall", "fullmatch", "match", "search", "split
 
 
 class Nest:
-    """Waits for messages and for ends; ``serve`` returns in each child."""
+    """Waits for messages and for ended processes; ``serve`` returns in each child."""
 
     def __init__(self, control: socket.socket) -> None:
         self._control = control
@@ -58,7 +59,7 @@ class Nest:
         self._ended, self._wake = os.pipe()
 
     def serve(self) -> None:
-        """Fork whatever is asked for; returns in the children alone."""
+        """Fork a process for each message; return only in the children."""
         os.set_blocking(self._wake, False)
         os.set_blocking(self._ended, False)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -119,7 +120,7 @@ class Nest:
 def _become(
     arguments: list[str], environment: dict[str, str], folder: str, *, terminal: bool
 ) -> None:
-    """Be what ``python -m indwell`` is in this folder, and if asked at a terminal."""
+    """Make this process equal to ``python -m indwell`` in a folder, or at a terminal."""
     if terminal:
         os.setsid()
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
@@ -135,9 +136,9 @@ def _become(
 
 
 def load() -> None:
-    """Import all of ``indwell`` and warm it up as ``wiring.preload`` does.
+    """Import all of ``indwell``, and prepare it as ``wiring.preload`` does.
 
-    Nothing here asks the machine: what it can do (its sandbox) each server finds out for itself.
+    Each server detects the machine's abilities (its sandbox) itself.
     """
     import indwell  # noqa: PLC0415 - heavy, and this module is read elsewhere too
 
@@ -145,7 +146,7 @@ def load() -> None:
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
     for name in ("watchdog.observers", "rapidfuzz.distance", "_strptime"):
-        importlib.import_module(name)  # modules that a turn imports at its first use
+        importlib.import_module(name)  # a turn imports these modules at their first use
     from indwell.policy.commands.dangerous import why_dangerous  # noqa: PLC0415
     from indwell.policy.commands.judge import judge  # noqa: PLC0415
     from indwell.policy.commands.path_rules import Situation  # noqa: PLC0415
@@ -162,7 +163,7 @@ def load() -> None:
     judge("ls any.txt", Situation())
     client.warm_up()
     facts.warm_up()
-    certificates(trust_env=False)  # 20 ms of each server that calls a model
+    certificates(trust_env=False)  # saves 20 ms in each server that calls a model
     _compile_patterns()
     _load_protocol()
     assert len(list(Path("/proc/self/task").iterdir())) == 1, "a fork copies one thread alone"
@@ -170,7 +171,7 @@ def load() -> None:
 
 
 def _compile_patterns() -> None:
-    """Compile the patterns that wait for their first use: 8 ms of each turn, 30 patterns."""
+    """Compile 30 patterns that a turn compiles at their first use; this saves 8 ms of each turn."""
     from indwell.lazy_pattern import lazy_pattern  # noqa: PLC0415 - as above
 
     modules = [module for name, module in sys.modules.items() if name.startswith("indwell.")]
@@ -181,9 +182,9 @@ def _compile_patterns() -> None:
 
 
 def _load_protocol() -> None:
-    """Import lsprotocol and make its converters, which a server does when it first asks its editor.
+    """Import lsprotocol and make its converters.
 
-    Made in each server, they took a third of the processor time of all tests.
+    In each server, this work took a third of the processor time of all tests.
     """
     from lsprotocol import types  # noqa: PLC0415 - as above
 
@@ -195,20 +196,20 @@ def _load_protocol() -> None:
     of_protocol = (type_ for name in CALLED for type_ in types.METHOD_TO_TYPES[name][:3] if type_)
     ours = (type_ for one in protocol.METHODS.values() for type_ in (one.params, one.result))
     wanted = (*of_protocol, *ours, *protocol.COMMANDS.values(), types.ExecuteCommandParams)
-    for type_ in 2 * wanted:  # cattrs forgets all hooks when it meets a new kind of mapping
+    for type_ in 2 * wanted:  # twice, because cattrs drops all hooks at a new kind of mapping
         if isinstance(type_, type):
             converter.get_structure_hook(type_)
             converter.get_unstructure_hook(type_)
 
 
 def _leave_at_once(main: Callable[[], int]) -> None:
-    """Exit as the interpreter does, without taking all modules apart: a fifth of a server's time.
+    """Exit like the interpreter, but free no module, which takes a fifth of a server's time.
 
-    An exception of ``main`` ends the process as always, unless it is an exit with a number.
+    An exception of ``main`` other than an exit with a number ends the process as usual.
     """
     try:
         code = main()
-    except SystemExit as leaving:  # of argparse
+    except SystemExit as leaving:  # argparse raises SystemExit
         if not isinstance(leaving.code, int):
             raise
         code = leaving.code
@@ -220,7 +221,7 @@ def _leave_at_once(main: Callable[[], int]) -> None:
 
 
 if __name__ == "__main__":
-    sys.path[0] = str(Path.cwd())  # not the folder of this file, in which there is a `requests`
+    sys.path[0] = str(Path.cwd())  # not this file's folder, which contains a module `requests`
     given = socket.socket(fileno=int(sys.argv[1]))
     load()
     given.send(b"ready")

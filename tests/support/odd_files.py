@@ -1,6 +1,6 @@
-"""Files of odd encodings and line ends, with a word that is changed, and one way through review.
+"""Makes files with odd encodings and line ends, and edits one word of each through review.
 
-Everything but the word must keep its bytes: through the agent's edit, accept, reject and rewind.
+All other bytes must stay the same after an edit of the agent, accept, reject and rewind.
 """
 
 from __future__ import annotations
@@ -57,16 +57,16 @@ class OddFile(NamedTuple):
     tail: str
 
     def bytes_with(self, word: str) -> bytes:
-        """The file with this word in its place."""
+        """Return the file's bytes with ``word`` in place of the word."""
         return self.mark + self.text_with(word).encode(self.encoding)
 
     def text_with(self, word: str) -> str:
-        """Its text with this word in its place, as an editor shows it."""
+        """Return the file's text, as an editor shows it, with ``word`` in place of the word."""
         return self.head + word + self.tail
 
 
 def odd_files(number: int, seed: int = 7) -> Iterator[OddFile]:
-    """So many of them, the same for the same seed."""
+    """Yield a number of files; the same seed gives the same files."""
     chance = random.Random(seed)
     for at in range(number):
         encoding, mark, kinds = _ENCODINGS[at % len(_ENCODINGS)]
@@ -85,7 +85,7 @@ def odd_files(number: int, seed: int = 7) -> Iterator[OddFile]:
         if chance.random() < 0.5:
             tail = tail.rstrip("\r\n")
         if at % 50 == 3:
-            yield OddFile(f"f{at}.txt", encoding, mark, "", "")  # nothing but the word
+            yield OddFile(f"f{at}.txt", encoding, mark, "", "")  # this file contains only the word
             continue
         yield OddFile(f"f{at}.txt", encoding, mark, text[:cut], tail)
 

@@ -1,7 +1,8 @@
-"""A server with built-in faults, for tests of clients; run with ``-m``.
+"""Runs a server with built-in faults, for tests of clients.
 
-Its composition fails as a bug of ours would, and it has three methods that no server should have.
-``SIGUSR1`` lets it write to stdout in every way that a library might; ``SIGUSR2`` floods the log.
+The composition raises like a bug of ours, and the server has three methods that fail. After
+``SIGUSR1`` the server writes to stdout in every way that a library might. After ``SIGUSR2`` it
+floods the log.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ FLOOD = 10_000
 
 
 class Failing(Composition):
-    """Raises where a bug would."""
+    """A composition that raises an error, like a bug."""
 
     async def begin(self, *_arguments: Any, **_named: Any) -> Session:
         raise RuntimeError(f"a bug that knows {SECRET}")
 
 
 def stray(*_: object) -> None:
-    """Write to stdout in every way there is, also from a child."""
+    """Write to stdout in every possible way, also from a child process."""
     print("stray print", flush=True)  # noqa: T201 - what the test is about
     sys.stdout.write("stray write\n")
     sys.stdout.flush()
@@ -41,13 +42,13 @@ def stray(*_: object) -> None:
 
 
 def flood(*_: object) -> None:
-    """Log as a library in a loop does, with a key in every line."""
+    """Log endlessly, like a library in a loop, with a key in each line."""
     for number in range(FLOOD):
         logging.getLogger("library").error("%d: Authorization: Bearer %s", number, SECRET)
 
 
 def main() -> int:
-    """Serve, with the faults."""
+    """Run the server with the faults."""
     signal.signal(signal.SIGUSR1, stray)
     signal.signal(signal.SIGUSR2, flood)
     opened = open_line(claim_stdio())

@@ -1,4 +1,4 @@
-"""A server's streams on Windows, where no event loop waits for a descriptor: overlapped pipes."""
+"""Connects to a server's streams on Windows, by overlapped pipes instead of descriptors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class OverlappedLog:
     """A server's stderr; a ``Log`` of ``raw_client``.
 
     Attributes:
-        data: All that came so far.
+        data: The output so far.
     """
 
     def __init__(self) -> None:
@@ -24,19 +24,19 @@ class OverlappedLog:
         self._tell: Callable[[], None] = lambda: None
 
     def listen(self, tell: Callable[[], None]) -> None:
-        """Call ``tell`` whenever something came."""
+        """Call ``tell`` after each new output."""
         self._tell = tell
 
     def add(self, data: bytes) -> None:
-        """Something came."""
+        """Append new output."""
         self.data += data
         self._tell()
 
     def read(self) -> None:
-        """Nothing to do: it comes by itself."""
+        """Do nothing; the transport calls ``add``."""
 
     def close(self) -> None:
-        """Nothing to do: the process's transport has it."""
+        """Do nothing; the process's transport closes the pipe."""
 
 
 class Overlapped(SubprocessStreamProtocol):
@@ -86,7 +86,7 @@ class Overlapped(SubprocessStreamProtocol):
         self._pipe(STDOUT).close()
 
     def pipe_data_received(self, fd: int, data: Any) -> None:
-        data = bytes(data)  # the Proactor's own buffer
+        data = bytes(data)  # the Proactor reuses this buffer
         if fd == STDERR:
             self.log.add(data)
         elif self._received is None:
@@ -112,7 +112,7 @@ class Overlapped(SubprocessStreamProtocol):
 async def start_overlapped(
     command: Sequence[str], environment: Mapping[str, str], folder: Path
 ) -> tuple[Overlapped, Process]:
-    """A process in ``folder``, and our ends of its streams."""
+    """Start a process in ``folder``; return the process and our ends of its streams."""
     loop = asyncio.get_running_loop()
     transport, protocol = await loop.subprocess_exec(
         Overlapped,

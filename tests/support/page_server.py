@@ -1,4 +1,4 @@
-"""A web server with a page for each path, which says exactly the bytes that a test wants."""
+"""Runs a web server that sends exactly the bytes that a test chooses for each path."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class PageServer:
 
 
 def page(body: bytes | str, kind: str = "text/html; charset=utf-8", *heads: str) -> bytes:
-    """A whole answer with status 200."""
+    """Return a whole answer with status 200."""
     data = body.encode() if isinstance(body, str) else body
     lines = ["HTTP/1.1 200 OK", f"Content-Type: {kind}", f"Content-Length: {len(data)}", *heads]
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + data
 
 
 def moved(location: str) -> bytes:
-    """A redirect."""
+    """Return a redirect."""
     return f"HTTP/1.1 302 Found\r\nLocation: {location}\r\nContent-Length: 0\r\n\r\n".encode()
 
 

@@ -1,4 +1,4 @@
-"""A chat in the fake editor without a wire, and a turn that streams into it."""
+"""Streams a turn into a chat of the fake editor, without a connection."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def finished(draft: str = "", ending: str = "done", message: str = "") -> events
 
 
 class PaperDesk:
-    """One chat document, open in an editor of a kind."""
+    """One chat document that is open in the fake editor."""
 
     def __init__(
         self, folder: Path, profile: Profile = PLAIN, *, text: str = START, timeout_s: float = 10.0
@@ -42,7 +42,7 @@ class PaperDesk:
         self.editor = NearEditor(folder.resolve(), profile, apply_timeout_s=timeout_s)
         self.editor.open(self.path)
         self.said: list[str] = []
-        self.gave = True  # words that the turn takes stood in this document
+        self.gave = True  # the turn's prompt came from this document
         self.put_on_disk: list[str] = []
         self.paper = Paper(self.editor.documents, self.editor.client, lambda: timeout_s)
 

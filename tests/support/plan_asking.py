@@ -1,4 +1,4 @@
-"""A client's requests about plans, and a reply of the model that proposes one."""
+"""Sends a client's requests about plans, and makes a reply that proposes a plan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A world in mode `plan` whose user can approve the model's plan."""
+"""Makes a session in mode `plan` whose user can approve the model's plan."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PROPOSED = asks(call(NAME, text=STEPS), text="I looked.")
 
 
 class Planned:
-    """A world in which the user can approve; ``mode`` applies to the next call."""
+    """A session whose user can approve a plan; ``mode`` applies from the next call."""
 
     def __init__(self, world: World, board: PlanBoard, mode: list[Mode]) -> None:
         self.world, self.board, self._mode = world, board, mode

@@ -1,4 +1,4 @@
-"""Requirements of tests that not every system meets: one marker and one reason for each."""
+"""Marks tests that not every system can run, with one reason for each requirement."""
 
 from __future__ import annotations
 
@@ -31,5 +31,5 @@ NEEDS = {
 
 
 def posix_only(need: str) -> pytest.MarkDecorator:
-    """Skip a test on Windows, because it needs something of a Unix: a key of ``NEEDS``."""
+    """Skip a test on Windows because the test needs a feature of Unix: a key of ``NEEDS``."""
     return pytest.mark.skipif(sys.platform == "win32", reason=NEEDS[need])

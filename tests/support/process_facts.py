@@ -1,4 +1,4 @@
-"""Kernel facts about a process (Linux): memory, threads, descriptors, time, descendants."""
+"""Reads the kernel's data about a process (Linux): memory, threads, time, descendants."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Facts(NamedTuple):
-    """A process at one moment; ``peak_b`` is the most memory that it ever held."""
+    """A process's data at one moment; ``peak_b`` is the process's highest memory use."""
 
     rss_b: int
     peak_b: int
@@ -18,10 +18,10 @@ class Facts(NamedTuple):
 
 
 def facts(pid: int) -> Facts:
-    """Read them; the process must be there.
+    """Read the data of a running process.
 
     Raises:
-        OSError: It is not.
+        OSError: The process does not exist.
     """
     folder = Path("/proc") / str(pid)
     lines = (folder / "status").read_text(encoding="utf-8").splitlines()
@@ -36,8 +36,8 @@ def facts(pid: int) -> Facts:
 
 
 def cpu_s(pid: int) -> float:
-    """Processor time that a process used, its own and the kernel's for it."""
-    # The name in brackets may hold blanks; utime and stime are fields 14 and 15 (proc(5)).
+    """Return the processor time that a process used, in user and kernel mode."""
+    # The name in brackets may contain blanks; utime and stime are fields 14 and 15 (proc(5)).
     fields = (Path("/proc") / str(pid) / "stat").read_text("utf-8").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -48,7 +48,7 @@ def forget_peak(pid: int) -> None:
 
 
 def descendants(pid: int) -> list[int]:
-    """All processes below one, as far as the kernel still knows their parents."""
+    """Return all descendants of a process whose parents the kernel still knows."""
     found: list[int] = []
     queue = [pid]
     while queue:
@@ -57,7 +57,7 @@ def descendants(pid: int) -> list[int]:
             try:
                 children = [int(word) for word in task.read_text(encoding="utf-8").split()]
             except OSError:
-                continue  # ended while we looked
+                continue  # the process ended during the search
             found += children
             queue += children
     return found

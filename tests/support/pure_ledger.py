@@ -1,4 +1,4 @@
-"""A ledger without a disk: records go through bytes, and a second one reads them again."""
+"""Runs a review ledger without a disk: a second ledger reads the first one's records."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NAME = str(PATH)
 
 
 class PureLedger:
-    """One file; ``text`` is its current text."""
+    """A ledger of one file; ``text`` is the file's current text."""
 
     def __init__(self, text: str | None) -> None:
         self.text = text
@@ -39,7 +39,7 @@ class PureLedger:
         return tuple(hunk_of(one, PATH) for one in groups(self.weave, is_pending, NAME))
 
     def reloaded(self) -> PureLedger:
-        """The same from its log."""
+        """Return a ledger that is restored from this ledger's log."""
         other = PureLedger(self.text)
         other._planner, other._n_edits, other.log = self._planner, self._n_edits, list(self.log)
         for line in self.log:
@@ -47,14 +47,14 @@ class PureLedger:
         return other
 
     def agent(self, turn: int, after: str | None, session: str = "s", *, ok: bool = False) -> None:
-        """The agent makes the file read ``after``; ``ok``: accepted at once."""
+        """Change the file's text to ``after``, as the agent; ``ok``: accept at once."""
         change = CommandChange(PATH, self.text, after)
         plan = self._planner.made(Actor(session, turn), "t", [change], is_accepted=ok)
         self._append(plan)
         self.text = after
 
     def sync(self, text: str | None) -> bool:
-        """Somebody else changed the file to ``text``; True if that is an earlier version."""
+        """Change the file's text outside the agent; return True if it is an earlier version."""
         self.text = text
         is_again = NAME in self.state.files and self.state.is_again(NAME, self.weave)
         if is_again:

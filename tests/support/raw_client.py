@@ -1,4 +1,4 @@
-"""A raw LSP client with its server: breaks every rule that it is told to, and leaves no process."""
+"""Runs a server with a raw LSP client, which can break each rule and leaves no process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from support.process_facts import Facts, descendants, facts
 from support.raw_wire import PATIENCE_S, Descriptors, Ends, Message, Wire
 
 SCRIPTED = (*SERVE, "--scripted")
-HATCHED = ("serve", "--stdio")  # a server that is forked (``hatching.py``) where that can be
+HATCHED = ("serve", "--stdio")  # a forked server (``hatching.py``) where a fork is possible
 HATCHED_SCRIPTED = (*HATCHED, "--scripted")
 RICH = ("events", "permission")
 DEMO_WORDS = "Fix what you see."
@@ -27,7 +27,7 @@ class Log:
     """A server's stderr, a pipe that does not block.
 
     Attributes:
-        data: All that came so far.
+        data: The output so far.
     """
 
     def __init__(self, fd: int) -> None:
@@ -36,7 +36,7 @@ class Log:
         self._loop = asyncio.get_running_loop()
 
     def listen(self, tell: Callable[[], None]) -> None:
-        """Begin to read, and call ``tell`` whenever something came."""
+        """Start to read, and call ``tell`` after each new output."""
         self._tell = tell
         self._loop.add_reader(self._fd, self.read)
 
@@ -49,20 +49,13 @@ class Log:
             self._loop.remove_reader(self._fd)
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close the pipe."""
         self._loop.remove_reader(self._fd)
         os.close(self._fd)
 
 
 class RawClient(Wire):
-    """A wire to a server process of its own.
-
-    Args:
-        process: The server.
-        ends: Our ends of its stdin and stdout.
-        log: Our end of its stderr.
-        home: The user's folders.
-    """
+    """A connection to a separate server process."""
 
     def __init__(
         self,
@@ -81,28 +74,28 @@ class RawClient(Wire):
 
     @property
     def pid(self) -> int:
-        """The server's process id."""
+        """Return the server's process id."""
         return self.process.pid
 
     @property
     def stderr(self) -> str:
-        """The server's log so far."""
+        """Return the server's log so far."""
         return self._log.data.decode(errors="replace")
 
     @property
     def facts(self) -> Facts:
-        """The kernel's facts about the server."""
+        """Return the kernel's data about the server."""
         return facts(self.pid)
 
     @property
     def is_running(self) -> bool:
-        """Has it not ended yet?"""
+        """Is the server still running?"""
         return self.process.returncode is None
 
     async def initialize(
         self, *, extensions: Sequence[str] = RICH, timeout_s: float = PATIENCE_S, **more: Any
     ) -> Message:
-        """Say hello, as an editor with these extensions in the home's workspace."""
+        """Send ``initialize``, as an editor with these extensions in the home's workspace."""
         answer = await self.request(
             "initialize", self.hello(extensions, **more), timeout_s=timeout_s
         )
@@ -110,7 +103,7 @@ class RawClient(Wire):
         return answer
 
     def hello(self, extensions: Sequence[str] = RICH, **more: Any) -> dict[str, Any]:
-        """The params of ``initialize``."""
+        """Return the params of ``initialize``."""
         folder = {"uri": self.home.workspace.as_uri(), "name": "work"}
         experimental = {"indwell": dict.fromkeys(extensions, True)}
         return {
@@ -144,14 +137,14 @@ class RawClient(Wire):
         return await self.ended()
 
     async def ended(self, *, timeout_s: float = PATIENCE_S) -> int:
-        """Wait for the server's end and for the end of its log; return the exit code."""
+        """Wait for the end of the server and of its log; return the exit code."""
         async with asyncio.timeout(timeout_s):
             await asyncio.shield(self._waiting)
         assert self.process.returncode is not None
         return self.process.returncode
 
     async def close(self) -> None:
-        """Let go of everything; the server and all below it are gone afterwards."""
+        """Close everything, and end the server and all its descendants."""
         left = [self.pid, *descendants(self.pid)] if self.is_running else []
         for pid in left:
             with suppress(ProcessLookupError):
@@ -164,7 +157,7 @@ class RawClient(Wire):
 
     async def _wait_for_the_end(self) -> None:
         await self.process.wait()
-        self._log.read()  # its last output is in the pipe now
+        self._log.read()  # the pipe now has the server's last output
         self.tell()
 
 
@@ -176,7 +169,7 @@ async def raw_client(
     environment: Mapping[str, str] | None = None,
     hello: bool = True,
 ) -> AsyncIterator[RawClient]:
-    """A server and its raw client, initialized if ``hello``."""
+    """Yield a raw client of a new server, initialized if ``hello``."""
     client = await _start(home, command, home.environment() if environment is None else environment)
     try:
         if hello:
@@ -222,6 +215,6 @@ async def _start(home: Home, command: Sequence[str], environment: Mapping[str, s
 
 
 def launched(code: str, *arguments: str) -> tuple[str, ...]:
-    """A command that runs ``code`` in the process of the server, and then serves."""
+    """Return a command that runs ``code`` in the server's process before serving."""
     serve = f"import sys; from indwell.cli import main; sys.exit(main({['serve', *arguments]!r}))"
     return (sys.executable, "-c", f"{code}\n{serve}")

@@ -1,4 +1,4 @@
-"""One end of a wire, raw: any bytes out, strictly read frames in, and nothing hidden."""
+"""Sends any bytes to a server, and reads its frames strictly."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, Final, Literal, Protocol
 
-LEAVES_S = 20.0  # the claim is 2 s on a quiet machine; nothing that it might wait for is as short
-PATIENCE_S = 60.0  # until a wait counts as hanging; only a failing test takes so long
+LEAVES_S = 20.0  # seconds; the promise is 2 s on a quiet machine, and no other time-out is so short
+PATIENCE_S = 60.0  # seconds until a wait counts as hanging; only a failing test waits so long
 SILENCE: Final = "silence"
 
 _HEADER = re.compile(rb"Content-Length: ([0-9]+)(?:\r\nContent-Type: [^\r\n]+)?")
@@ -22,16 +22,16 @@ Reply = Callable[[Any], Any] | Literal["silence"]
 
 
 def frame(body: object) -> bytes:
-    """A message, or the bytes of a body, as a frame."""
+    """Return a message, or the bytes of a body, as a frame."""
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
     return b"Content-Length: %d\r\n\r\n%b" % (len(data), data)
 
 
 def split(buffer: bytearray) -> list[bytes]:
-    """Take the whole frames from the front of ``buffer``.
+    """Remove the complete frames from the front of ``buffer``, and return their bodies.
 
-    As strict as the strictest editor: anything else is a failed assertion. A second header is let
-    through only because the bare server that benchmarks compare with sends one.
+    Any other bytes fail an assertion, as strict editors would refuse them. A second header is
+    allowed because the bare server in the benchmarks sends two.
     """
     bodies = []
     start = 0
@@ -48,21 +48,21 @@ def split(buffer: bytearray) -> list[bytes]:
 
 
 class Ends(Protocol):
-    """Our ends of a connection: bytes, as they come and go."""
+    """Our ends of a connection, which carry any bytes."""
 
     @property
     def is_open(self) -> bool:
-        """Can anything still be sent?"""
+        """Can the connection still send?"""
 
     @property
     def is_sent(self) -> bool:
-        """Has all that was written left this process?"""
+        """Has this process sent all written bytes?"""
 
     def listen(self, received: Callable[[bytes], bool], sent: Callable[[], None]) -> None:
-        """Begin to read; ``received`` gets nothing at the end, and says whether to go on."""
+        """Start to read; ``received`` gets no bytes at the end, and returns whether to go on."""
 
     def write(self, data: bytes) -> None:
-        """Send bytes, as soon as the server takes them."""
+        """Send bytes as soon as the server reads them."""
 
     def pause(self) -> None:
         """Read no more for now."""
@@ -71,21 +71,21 @@ class Ends(Protocol):
         """Read again."""
 
     def read_some(self, n_bytes: int) -> None:
-        """Read at most so many bytes now, while nothing else reads."""
+        """Read at most ``n_bytes`` now, while nothing else reads."""
 
     def close_write(self) -> None:
-        """Hang up the way to the server."""
+        """Close the direction to the server."""
 
     def close_read(self) -> None:
-        """Hang up the way from the server."""
+        """Close the direction from the server."""
 
 
 class Descriptors:
-    """Ends that are file descriptors, which do not block; implements ``Ends``.
+    """Our ends as non-blocking file descriptors; implements ``Ends``.
 
     Args:
-        read_fd: What the server sends is read here.
-        write_fd: What it gets is written here; may be the same.
+        read_fd: The descriptor from which the client reads.
+        write_fd: The descriptor to which the client writes; may be the same.
     """
 
     def __init__(self, read_fd: int, write_fd: int) -> None:
@@ -154,7 +154,7 @@ class Descriptors:
         except BlockingIOError:
             return
         except OSError:
-            self._unsent.clear()  # the server is gone; the test sees it from `ended`
+            self._unsent.clear()  # the server has ended; `ended` tells the test
         self._loop.remove_writer(self._write_fd)
         self._sent()
 
@@ -166,9 +166,9 @@ class Wire:
         ends: The pipes for reading from and writing to the server.
 
     Attributes:
-        messages: All that came, in order.
-        replies: How requests of the server are answered, by method; ``null`` for any other.
-        n_bytes: How many bytes came.
+        messages: All received messages in order.
+        replies: The answers to requests of the server, by method; other requests get ``null``.
+        n_bytes: The number of received bytes.
         at_end: The server has closed its end.
     """
 
@@ -186,7 +186,7 @@ class Wire:
         ends.listen(self._received, self.tell)
 
     def write(self, data: bytes) -> None:
-        """Send any bytes, as soon as the server takes them."""
+        """Send any bytes as soon as the server reads them."""
         if not self._ends.is_open:
             raise BrokenPipeError
         self._ends.write(data)
@@ -231,15 +231,15 @@ class Wire:
         return [one.get("params") for one in self.messages if one.get("method") == method]
 
     async def heard(self) -> None:
-        """Wait until the server has taken in all that was sent so far."""
+        """Wait until the server has read everything that was sent so far."""
         await self.request("$/heard")
 
     async def wait_until(self, holds: Callable[[], bool], *, timeout_s: float = PATIENCE_S) -> None:
-        """Wait until a condition is true; it is checked at every event.
+        """Wait until a condition is true; each event triggers a check.
 
         Raises:
-            AssertionError: The server sent an invalid message, or no more will come.
-            TimeoutError: It did not happen in time.
+            AssertionError: The server sent an invalid message, or has ended.
+            TimeoutError: The condition did not become true in time.
         """
         async with asyncio.timeout(timeout_s):
             while not holds():
@@ -250,7 +250,7 @@ class Wire:
                 await self._happened.wait()
 
     def stop_reading(self) -> None:
-        """Leave what comes in the pipe, until that is full."""
+        """Stop reading, until the pipe is full."""
         self._ends.pause()
 
     def resume_reading(self) -> None:
@@ -258,35 +258,35 @@ class Wire:
         self._ends.resume()
 
     def read_some(self, n_bytes: int) -> int:
-        """Read at most so many bytes now, while no one else reads; return their number."""
+        """Read at most ``n_bytes`` now, while nothing else reads."""
         before = self.n_bytes
         self._ends.read_some(n_bytes)
         return self.n_bytes - before
 
     def close_stdin(self) -> None:
-        """Hang up the way to the server."""
+        """Close the direction to the server."""
         self._ends.close_write()
 
     def forget(self) -> None:
-        """Drop all that came, so that a long test keeps its own memory small."""
+        """Drop all received messages, which keeps a long test's memory small."""
         self.messages.clear()
         self._answers.clear()
 
     async def close_stdin_when_sent(self) -> None:
-        """Hang up as soon as all that was written is in the pipe."""
+        """Close the direction to the server after all written bytes are sent."""
         await self.wait_until(lambda: self._ends.is_sent)
         self.close_stdin()
 
     def close_stdout(self) -> None:
-        """Hang up the way from the server."""
+        """Close the direction from the server."""
         self._ends.close_read()
 
     def tell(self) -> None:
-        """Something happened: let those who wait look again."""
+        """Wake all waiting tasks, which then check their conditions."""
         self._happened.set()
 
     def _received(self, data: bytes) -> bool:
-        """Take in what came, nothing at the end; is more wanted?"""
+        """Process received bytes (none at the end); return whether to read more."""
         self.at_end = self.at_end or not data
         self.n_bytes += len(data)
         self._unread += data
@@ -311,7 +311,7 @@ class Wire:
 
 
 def error_of(answer: Mapping[str, Any]) -> tuple[object, int | None]:
-    """An answer's id, and its error's code if it is one; checks that it is well formed."""
+    """Check an answer's form; return its id, and its error code if the answer is an error."""
     assert answer["jsonrpc"] == "2.0"
     assert ("result" in answer) != ("error" in answer), answer
     if "result" in answer:
@@ -322,4 +322,4 @@ def error_of(answer: Mapping[str, Any]) -> tuple[object, int | None]:
 
 
 def _nothing(_params: object) -> None:
-    """The answer to requests that a test does not mention."""
+    """Answer ``null`` to requests that a test does not mention."""

@@ -1,4 +1,4 @@
-"""Recorded sessions of other agents, played through the engine call by call."""
+"""Plays recorded sessions of other agents through the engine, call by call."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ BESIDE = Path(__file__).parents[3] / "shared" / "data"
 
 
 def recorded_sessions(name: str) -> list[list[dict[str, Any]]]:
-    """The messages of each session of a file, in OpenAI's form; skips where there is none."""
+    """Return the messages of each session of a file, in OpenAI's form; skip if there is no file."""
     with gzip.open(_path(name), "rt", encoding="utf-8") as lines:
         return [json.loads(line)["messages"] for line in lines]
 
 
 def foreign_sessions(name: str, *, first: int = 0, every: int = 1) -> Iterator[Recorded]:
-    """Sessions of a file as ``indwell replay`` reads them; skips where there is none."""
+    """Yield sessions of a file as ``indwell replay`` reads them; skip if there is no file."""
     with gzip.open(_path(name)) as lines:
         yield from imports.recorded_sessions(islice(lines, first, None, every), name=name)
 
@@ -47,7 +47,7 @@ def foreign_sessions(name: str, *, first: int = 0, every: int = 1) -> Iterator[R
 def played(
     messages: Sequence[dict[str, Any]], preset: Preset, *, window: int
 ) -> Iterator[tuple[int, Request]]:
-    """For each reply that was recorded: its index, and the request that it answers here."""
+    """Yield, for each recorded reply, its index and the request that the engine builds."""
     now = Conversation(Config("m", window, 500), (system_block("You are an agent."),))
     words: list[str] = []
     results: dict[str, str] = {}
@@ -71,7 +71,7 @@ def played(
 
 
 def answered(now: Conversation, results: dict[str, str], *, turn: int) -> Conversation:
-    """The calls of the last reply with their results, if there are any."""
+    """Add the results of the last reply's calls, if the reply has any."""
     uses = tool_uses(now.messages[-1]) if now.messages else ()
     if not uses:
         return now

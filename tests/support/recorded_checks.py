@@ -1,4 +1,4 @@
-"""Checks of each request of a replayed session: user words, task, finished requests."""
+"""Checks each request of a replayed session: user's texts, task, finished requests."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _EARLIER = "Earlier requests; what is finished is not to be done again:"
 
 
 def violations(session: Recorded, preset: str, window: int) -> Counter[str]:
-    """The failed checks with counts; ``requests`` and others count the checked items."""
+    """Return the failed checks with counts; ``requests`` and others count the checked items."""
     found: Counter[str] = Counter()
     said: list[Text] = []
     spills: dict[str, str] = {}
@@ -55,7 +55,7 @@ def _users(blocks: Sequence[object]) -> Iterator[Text]:
 def _words_lost(
     point: Point, said: Sequence[Text], shown: set[str], spills: dict[str, str], window: int
 ) -> Counter[str]:
-    """Words neither shown nor in a file; hidden though there is room; a task that is not shown."""
+    """Count user's texts that are lost or needlessly hidden, and a missing task."""
     found: Counter[str] = Counter()
     task = next((one for one in said if one.meta.turn == said[-1].meta.turn), None)
     found["tasks"] += task is not None
@@ -74,7 +74,7 @@ def _words_lost(
 
 
 def _wrongly_marked(messages: Sequence[Message], point: Point) -> Counter[str]:
-    """Does the newest card mark all requests before its own as what they were?"""
+    """Count earlier requests that the newest card marks wrongly."""
     found: Counter[str] = Counter()
     cards = [
         one
@@ -99,7 +99,7 @@ def _wrongly_marked(messages: Sequence[Message], point: Point) -> Counter[str]:
 
 
 def _summed_up(part: str, earlier: Collection[int]) -> dict[int, str]:
-    """The statements about each turn in lines that represent many turns."""
+    """Return the statements about each turn in lines that summarise many turns."""
     said: dict[int, str] = {}
     for first, last, state, but in _SUMMED_UP.findall(part):
         said |= dict.fromkeys(_among(first, last, earlier), state)

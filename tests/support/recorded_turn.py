@@ -1,4 +1,4 @@
-"""A turn as a log gives it back, made up."""
+"""Makes a turn as if read from a log."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def recorded_turn(
     at: str = "2026",
     left: bool = False,
 ) -> RecordedTurn:
-    """Give a turn with these events; without an ``ending`` it still runs, or was killed."""
+    """Return a turn with these events; without an ``ending`` the turn runs or was killed."""
     answers = [one.text for one in told if isinstance(one, TextAdded)]
     answer = answers[-1] if answers else ""
     begin = TurnStarted(number, words[:80], words, "m")

@@ -1,4 +1,4 @@
-"""The reference servers and the conformance suite of MCP, from npm: skipped where they are missing.
+"""Finds MCP's reference servers and conformance suite; skips tests where they are missing.
 
 ``npm ci --prefix tests/mcp/reference`` installs them, as CI does; they need Node 22.
 """
@@ -20,7 +20,7 @@ LEAST_NODE = 22
 
 @cache
 def node() -> str:
-    """The path of a Node that is new enough; empty if there is none."""
+    """Return the path of a Node that is new enough; empty if there is none."""
     path = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", "")))
     found = shutil.which("node", path=path)
     if found is None:
@@ -31,7 +31,7 @@ def node() -> str:
 
 
 def program(package: str, file: str = "dist/index.js") -> str:
-    """The path of a package's program."""
+    """Return the path of a package's program."""
     return str(FOLDER / "@modelcontextprotocol" / package / file)
 
 

@@ -1,4 +1,4 @@
-"""Recordings made up for replays, as other agents write them down."""
+"""Makes recordings for replays in the formats of other agents."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from indwell.sessions.imports import Recorded, recorded
 
 
 def entries(n: int = 40, *, lines: int = 120) -> list[dict[str, Any]]:
-    """Reads, an edit of what was read first, and words of the user now and then."""
+    """Return entries: reads, an edit of the file read first, and some prompts of the user."""
     messages: list[dict[str, Any]] = [{"role": "user", "content": "mend parse_header in src/a.py"}]
     for number in range(n):
         path = f"src/part_{number}.py"
@@ -29,14 +29,14 @@ def entries(n: int = 40, *, lines: int = 120) -> list[dict[str, Any]]:
 
 
 def session(n: int = 40, *, lines: int = 120) -> Recorded:
-    """The same, read."""
+    """Return these entries as ``indwell replay`` reads them."""
     return recorded({"id": "made-up", "messages": entries(n, lines=lines)})
 
 
 def called(
     identifier: str, name: str, arguments: Mapping[str, object], result: str
 ) -> list[dict[str, Any]]:
-    """A call and its result."""
+    """Return a call and its result."""
     call = {"id": identifier, "function": {"name": name, "arguments": json.dumps(arguments)}}
     return [
         {"role": "assistant", "content": None, "tool_calls": [call]},
@@ -45,5 +45,5 @@ def called(
 
 
 def record(name: str, messages: Sequence[Mapping[str, Any]]) -> str:
-    """A line of a file with several recordings."""
+    """Return a line of a file with several recordings."""
     return json.dumps({"id": name, "messages": list(messages)}) + "\n"

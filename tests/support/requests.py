@@ -1,4 +1,4 @@
-"""Blocks, messages and requests for tests, in few words."""
+"""Makes blocks, messages and requests for tests."""
 
 from __future__ import annotations
 

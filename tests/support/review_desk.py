@@ -1,4 +1,4 @@
-"""An editor's side of review on one event loop: documents, shown hunks, and a real ledger."""
+"""Runs the editor's part of a review on one event loop: documents, hunks, a real ledger."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from indwell.service.chores import Chores
 
 
 class Screen:
-    """Shows the messages, and wakes waiting tests."""
+    """Receives the published diagnostics, and wakes waiting tests."""
 
     def __init__(self) -> None:
         self.features = ClientFeatures()
@@ -26,32 +26,32 @@ class Screen:
         self._shown = asyncio.Event()
 
     def publish(self, published: Published) -> None:
-        """Does the same as the client."""
+        """Replace the client's function of this name."""
         self.published.append(published)
         self.hints[published.uri] = published
         self._shown.set()
 
     def refresh_lenses(self) -> None:
-        """Does the same as the client."""
+        """Replace the client's function of this name."""
         self.n_refreshes += 1
         self._shown.set()
 
     async def until(self, is_so: Callable[[], bool]) -> None:
-        """Wait until exactly that is shown."""
+        """Wait until the condition is true."""
         async with asyncio.timeout(60):
             while not is_so():
                 self._shown.clear()
                 await self._shown.wait()
 
     def lines(self, uri: str) -> list[int]:
-        """Marked lines, from 1."""
+        """Return the marked lines, counted from 1."""
         published = self.hints.get(uri)
         found = published.diagnostics if published else []
         return [one["range"]["start"]["line"] + 1 for one in found]
 
 
 class Desk:
-    """One editor over one ledger."""
+    """One editor with one ledger."""
 
     def __init__(self, folder: Path, ledger: ReviewLedger) -> None:
         self.folder = folder
@@ -83,16 +83,16 @@ class Desk:
         return document.path.read_bytes().decode() != document.text
 
     def open(self, path: Path, text: str) -> Document:
-        """The user opens a file."""
+        """Open a file, as the user does."""
         return self.documents.open(sync.OpenedDocument(path.as_uri(), "text", 1, text))
 
     def type_text(self, path: Path, text: str) -> None:
-        """The user makes a buffer read so."""
+        """Replace a buffer's text, as the user does."""
         document = self.documents.at(path)
         self.documents.change(document.uri, document.version + 1, [sync.TextChange(text)])
 
     def path(self, name: str, text: str | None = None) -> Path:
-        """A file; written if there is a text."""
+        """Return a file's path; write the file if there is a text."""
         path = self.folder / name
         if text is not None:
             path.write_bytes(text.encode())

@@ -1,8 +1,8 @@
-"""The machine of edits with a review ledger: verdicts and rewinds among typing, saving and edits.
+"""Adds a review ledger to the edit machine: verdicts and rewinds between other actions.
 
-What a verdict may do is said by the text alone: whatever the user typed and is there stays there
-once, what is accepted changes nothing, what is rejected leaves just what was planned, and a ledger
-that is read again from its log sees the same.
+The text alone shows whether a verdict was right. The user's text stays once. Accepting changes
+nothing. Rejecting leaves exactly the planned text. A ledger that is restored from its log has the
+same state.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SESSION = "20261121-120000-000-abcdef"
 
 
 class ReviewMachine(EditMachine):
-    """See the module; ``begin`` it before the first step."""
+    """The edit machine with reviews; call ``begin`` before the first step."""
 
     def __init__(self, path: Path, profile: Profile, random: Random, disk: Workspace) -> None:
         super().__init__(path, profile, random, disk)
@@ -46,7 +46,8 @@ class ReviewMachine(EditMachine):
             self.ledger,
             Actor(SESSION, self.turn),
             "use",
-            lambda: self.turn % 4 == 0,  # true: the edit is accepted at once, as in mode auto
+            # true: the ledger accepts the edit at once, as in mode auto
+            lambda: self.turn % 4 == 0,
         )
         self.context = ToolContext(
             workspace=workspace,
@@ -56,7 +57,7 @@ class ReviewMachine(EditMachine):
         )
 
     async def step(self) -> None:
-        """A step of the base class, or a step of review."""
+        """Run a step of the base class, or a step of review."""
         if self.random.random() < 0.7:
             await super().step()
         else:
@@ -70,7 +71,7 @@ class ReviewMachine(EditMachine):
         await self._review()
 
     async def _review(self) -> None:
-        """The ledger's hunks of the file as the server knows it."""
+        """Accept or reject some of the ledger's hunks of the file."""
         self.editor.desk.tell()
         await a_moment()
         text = self._real()
@@ -118,7 +119,7 @@ class ReviewMachine(EditMachine):
     async def _takes_back(
         self, planned: str | None, work: Awaitable[VerdictOutcome], *, force: bool, what: str
     ) -> None:
-        """Let a rejection happen, in a race with the user or not, and compare."""
+        """Reject hunks, sometimes while the user types, and compare the result with the plan."""
         before = self._real()
         raced: list[str] = []
         behaviour = self.editor.desk.behaviour
@@ -135,10 +136,10 @@ class ReviewMachine(EditMachine):
         if not raced:
             wanted = self._as_written({planned or "", before}, whole=False)
             assert after in wanted, f"not what was planned: {after!r} instead of {planned!r}"
-        if not force and not any("\n" in token for token in raced):  # the part that was typed
+        if not force and not any("\n" in token for token in raced):  # the text that the user typed
             ending = self.buffer.ending if self.text is not None else ""
             typed = self._texts.typed_in(before, ending)
-            # Lines that come back may stand between two that were typed.
+            # Restored lines may separate two typed lines.
             pieces = [piece for one in typed for piece in one.splitlines()]
             there = without(after, raced) + "".join(self._waiting())
             lost = [one for one in pieces if one not in there]
@@ -150,7 +151,7 @@ class ReviewMachine(EditMachine):
         self._keep(after, raced)
 
     def _waiting(self) -> list[str]:
-        """Lines that other hunks would bring back."""
+        """Return lines that rejecting other hunks would restore."""
         self.ledger.sync(self.path, self._real())
         return [line for one in self.ledger.hunks(self.path) for line in one.old]
 
@@ -167,7 +168,7 @@ class ReviewMachine(EditMachine):
         self._next_turn()
 
     async def _starts_again(self) -> None:
-        """The server is killed: another one reads the log."""
+        """Restore the ledger from the log, as after a kill of the server."""
         await self._review()
         before = self.ledger.hunks(self.path)
         await self.ledger.close()
@@ -181,7 +182,7 @@ class ReviewMachine(EditMachine):
         self.tally["started again"] += 1
 
     async def _is_renamed(self) -> None:
-        """The file is moved away and back, as a checkout does; closed, and not looked at."""
+        """Move the file away and back, as a checkout does, while it is closed."""
         if self.text is not None or self.held:
             return
         self.ledger.sync(self.path, None)

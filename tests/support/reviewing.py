@@ -1,4 +1,4 @@
-"""A turn that leaves changes pending, and an editor's user who judges them."""
+"""Runs a turn that leaves pending changes, and judges them as the user of an editor."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from support.fake_editor.buffer import Buffer, lines_range
 from support.loopback_endpoint import Answer, say
 
 BEFORE = "".join(f"line {number}\n" for number in range(1, 31))
-CHANGED = (4, 15, 26)  # lines, from 1, that the turn replaces by two each
+CHANGED = (4, 15, 26)  # lines, from 1; the turn replaces each by two lines
 
 
 def changed(*lines: int, text: str = BEFORE) -> str:
-    """``text`` with these of its lines replaced as the turn does."""
+    """Return ``text`` with these lines replaced as the turn replaces them."""
     for line in lines:
         text = text.replace(f"line {line}\n", f"new {line}\nnew {line} too\n")
     return text
@@ -26,18 +26,18 @@ AFTER = changed(*CHANGED)
 
 
 def edit(path: str, *lines: int) -> tuple[str, str]:
-    """The call that replaces lines."""
+    """Return the call that replaces lines."""
     edits = [{"old": f"line {line}\n", "new": f"new {line}\nnew {line} too\n"} for line in lines]
     return "edit_file", json.dumps({"path": path, "edits": edits})
 
 
 def look(path: str) -> tuple[str, str]:
-    """The call that reads a file."""
+    """Return the call that reads a file."""
     return "read_file", json.dumps({"path": path})
 
 
 def turn(path: str = "work.txt", lines: tuple[int, ...] = CHANGED) -> list[Answer]:
-    """Read, edit, and a last word."""
+    """Return three replies: read a file, edit the file, end the turn."""
     return [
         say(calls=[look(path)], usage=USAGE),
         say(calls=[edit(path, *lines)], usage=USAGE),
@@ -46,7 +46,7 @@ def turn(path: str = "work.txt", lines: tuple[int, ...] = CHANGED) -> list[Answe
 
 
 def at_line(number: int) -> types.Range:
-    """The cursor in a line, from 1."""
+    """Return the range of a cursor in a line, counted from 1."""
     place = types.Position(line=number - 1, character=0)
     return types.Range(start=place, end=place)
 
@@ -62,14 +62,14 @@ async def act(editor: Editor, buffer: Buffer, line: int, title: str) -> Any:
 
 
 async def titles(editor: Editor, buffer: Buffer, line: int, **asked: Any) -> list[str]:
-    """The titles of the actions of review at a line."""
+    """Return the titles of the review's code actions at a line."""
     actions = await editor.code_actions(buffer, at_line(line), **asked)
     ours = ("indwell.accept", "indwell.reject", "indwell.open")
     return [one.title for one in actions if one.command and one.command.command in ours]
 
 
 def marked(editor: Editor, buffer: Buffer) -> list[tuple[int, int]]:
-    """First and last line, from 1, of each hint in a document."""
+    """Return the first and last line, from 1, of each hint in a document."""
     problems = editor.marks.problems.get(buffer.uri, ())
     assert all(one.source == "indwell" and one.severity == 4 for one in problems)
     return [(one.range.start.line + 1, one.range.end.line + 1) for one in problems]
@@ -82,10 +82,10 @@ async def until_marked(editor: Editor, buffer: Buffer, *lines: tuple[int, int]) 
 
 
 def place(home: Home) -> None:
-    """The file that the turn edits."""
+    """Write the file that the turn edits."""
     home.write("work.txt", BEFORE)
 
 
 def whole(buffer: Buffer) -> types.Range:
-    """All of a document."""
+    """Return the range of a whole document."""
     return lines_range(1, buffer.text.count("\n"))

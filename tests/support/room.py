@@ -1,4 +1,4 @@
-"""One folder, one editor without a wire, and agents that work in it with the real tools."""
+"""Connects a folder, an editor in the same process, and agents with the real tools."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MINE = "# mine 😀\n"
 
 
 def in_no_time(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
-    """Run an asynchronous test on a loop whose time-outs cost nothing."""
+    """Run an asynchronous test on a loop whose time-outs take no real time."""
 
     @functools.wraps(test)
     def at_once(**fixtures: Any) -> None:
@@ -41,7 +41,7 @@ def in_no_time(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., 
 
 
 class Agent:
-    """Read, edit and write, and what this agent has seen."""
+    """An agent with the tools read, edit and write, and its record of seen files."""
 
     def __init__(self, room: Room) -> None:
         self.seen = KnownTexts()
@@ -62,15 +62,15 @@ class Agent:
         return await self._tools.bind(tool, json.dumps(arguments)).run(self._context)
 
     async def read(self, name: str = NAME) -> str:
-        """The text that the model reads."""
+        """Read a file; return the text that the model receives."""
         return (await self.call("read_file", path=name)).text
 
     async def edit(self, *edits: dict[str, str], name: str = NAME) -> str:
-        """The result of the model's edit, which succeeds."""
+        """Edit a file; return the result of the successful edit."""
         return (await self.call("edit_file", path=name, edits=edits or (MEND,))).text
 
     async def refused(self, *edits: dict[str, str], name: str = NAME) -> str:
-        """The result of the model's edit, which is refused."""
+        """Edit a file; return the error of the refused edit."""
         try:
             told = await self.edit(*edits, name=name)
         except ToolError as error:
@@ -78,7 +78,7 @@ class Agent:
         raise AssertionError(f"it was done: {told}")
 
     async def tried(self, *edits: dict[str, str]) -> str | None:
-        """The error, or an empty text."""
+        """Edit a file; return the error or an empty text."""
         try:
             await self.edit(*edits)
         except ToolError as error:
@@ -90,7 +90,7 @@ class Agent:
 
 
 class Room:
-    """``shop.py`` on disk, and open in an editor unless said otherwise."""
+    """A folder with ``shop.py``, which is open in an editor by default."""
 
     def __init__(
         self,
@@ -111,25 +111,25 @@ class Room:
 
     @property
     def buffer(self) -> Buffer:
-        """The open buffer."""
+        """Return the open buffer."""
         return self.editor.desk.buffers[self.path.as_uri()]
 
     @property
     def text(self) -> str:
-        """The text that the user sees."""
+        """Return the text that the user sees."""
         return self.buffer.text
 
     @property
     def on_disk(self) -> str:
-        """The text on disk."""
+        """Return the text on disk."""
         return self.path.read_bytes().decode()
 
     def type_text(self, at: int, text: str = MINE) -> None:
-        """The user types."""
+        """Type text, as the user does."""
         self.editor.type_text(self.buffer, at, at, text)
 
     def types_before_each_edit(self, at: Callable[[str], int], times: int = 1) -> list[str]:
-        """Let the user type before the next edits; return a list that the texts are added to."""
+        """Let the user type before the next edits; return a list that receives the typed texts."""
         typed: list[str] = []
 
         async def before(_edit: types.WorkspaceEdit) -> None:

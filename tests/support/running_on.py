@@ -1,4 +1,4 @@
-"""A session with background commands, which a pipe blocks until a test releases them."""
+"""Makes a session with background commands, which a pipe blocks until the test opens it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from indwell.messages import Reply, Text, ToolResult
 from support.checked_project import Project, a_project
 from support.session import asks, call
 
-SOON_S = 60.0  # only a failing test waits so long
-WAITS = "echo ready; cat gate; echo over"  # until somebody opens the pipe `gate`
+SOON_S = 60.0  # seconds; only a failing test waits so long
+WAITS = "echo ready; cat gate; echo over"  # waits until the test opens the pipe `gate`
 
 
 def starts(command: str, id_: str = "s1", **more: Any) -> Reply:
@@ -48,7 +48,7 @@ def told(project: Project) -> list[tuple[BackgroundCommand, ...]]:
 
 
 def background(folder: Path, script: list[Reply], *, begin_s: float = 0.3, **more: Any) -> Any:
-    """A project in whose folder a pipe ``gate`` holds a command back; begun ones count soon."""
+    """Yield a project whose commands wait for a pipe ``gate`` and soon run in the background."""
     made = a_project(folder, script, **more)
 
     class Made:
@@ -67,7 +67,7 @@ def background(folder: Path, script: list[Reply], *, begin_s: float = 0.3, **mor
 
 
 async def let_go(project: Project) -> None:
-    """Let the waiting command end, and be reported."""
+    """Let the waiting command end, and wait for its report."""
     (running,) = project.session.parts.features.door(BackgroundBoard).running
     assert running.task is not None
     await asyncio.to_thread((project.folder / "gate").write_text, "open\n")

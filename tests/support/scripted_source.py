@@ -1,4 +1,4 @@
-"""A source of problems with scripted answers."""
+"""Makes a source of problems with scripted answers."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ class ScriptedSource:
     """A source with scripted answers.
 
     Args:
-        script: The answer to each question in turn; the last one repeats.
-        by: The name of its checker.
+        script: The answer to each question in turn; the last answer repeats.
+        by: The name of the source's checker.
 
     Attributes:
-        asked: The questions: the paths, and how long each could have waited.
-        edits: The files that were edited, in order.
+        asked: The paths and the allowed waiting time of each question.
+        edits: The edited files in order.
     """
 
     def __init__(

@@ -29,14 +29,14 @@ class Text:
 
 @dataclass(frozen=True)
 class Regex:
-    """A regular expression; its backslashes belong to the expression."""
+    """A regular expression; backslashes belong to the expression."""
 
     value: str
 
 
 @dataclass(frozen=True)
 class Rule:
-    """An ``allow`` or ``deny`` with its operations and filters, of which one has to match."""
+    """An ``allow`` or ``deny`` with operations and filters; one filter has to match."""
 
     effect: Literal["allow", "deny"]
     operations: tuple[str, ...]
@@ -129,7 +129,7 @@ def _rule(form: list[Node]) -> Rule:
         if not set(_meant(one)):
             raise ValueError(f"unknown operation {one!r}")
     for condition in filters:
-        is_match(condition, "", frozenset())  # raises for an unknown filter
+        is_match(condition, "", frozenset())  # raises an error for an unknown filter
     return Rule("allow" if effect == "allow" else "deny", operations, filters)
 
 

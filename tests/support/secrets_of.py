@@ -1,4 +1,4 @@
-"""Other names of files, as a server without settings of its own finds them."""
+"""Finds other names of files, as a server with default settings does."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from indwell.bounds.secrets import OtherNames
 
 
 def names_in(*roots: Path) -> OtherNames:
-    """The secrets in the files of these folders."""
+    """Return the other names of the files in these folders."""
     return OtherNames(lambda: roots)

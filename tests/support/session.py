@@ -1,4 +1,4 @@
-"""A session with a scripted model: real log, real tools, a world that is otherwise made up."""
+"""Makes a session with a scripted model, a real log, real tools and a fake environment."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ ENVIRONMENT = (
     "<system-reminder>\nToday is 2026-11-21. The workspace is '/workspace'. "
     "The git branch is 'main'. The model is small.\n</system-reminder>"
 )
-PATIENCE_S = 60.0  # until a wait counts as hanging; only a failing test takes so long
+PATIENCE_S = 60.0  # seconds until a wait counts as hanging; only a failing test waits so long
 
 
 class Clock:
-    """A clock that advances by half a second at every reading."""
+    """A clock that advances by half a second at each reading."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -84,7 +84,7 @@ class RecordingApprover:
 
 
 class MemoryLog:
-    """A log without a disk, for properties over many sessions."""
+    """A log in memory, for properties over many sessions."""
 
     def __init__(self) -> None:
         self.records: list[Record] = []
@@ -96,15 +96,15 @@ class MemoryLog:
         await asyncio.sleep(0)
 
     def commit_soon(self) -> None:
-        """Nothing is ever lost."""
+        """Do nothing; the log is in memory."""
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing; no file is open."""
 
 
 @dataclass
 class World:
-    """A session and its surroundings; ``events`` has all its events."""
+    """A session and its environment; ``events`` has all events of the session."""
 
     session: Session
     provider: ScriptedProvider
@@ -124,7 +124,7 @@ class World:
         return await run_turn(self.session, Prompt(words, **more), self.emit)
 
     def begin(self, words: str = "go") -> asyncio.Task[TurnFinished]:
-        """Start a turn; for one that will be cancelled."""
+        """Start a turn that the test may cancel."""
         return asyncio.ensure_future(self.turn(words))
 
     def emit(self, event: Event) -> None:
@@ -134,7 +134,7 @@ class World:
                 future.set_result(None)
 
     async def until(self, wanted: Callable[[Event], bool]) -> None:
-        """Wait for an event to come."""
+        """Wait for an event."""
         future = asyncio.get_running_loop().create_future()
         self._waiting.append((wanted, future))
         await asyncio.wait_for(future, PATIENCE_S)
@@ -148,7 +148,7 @@ class World:
 
     @property
     def results(self) -> list[ToolResult]:
-        """All results of tools in the conversation."""
+        """Return all results of tools in the conversation."""
         return [
             block
             for message in self.messages
@@ -157,7 +157,7 @@ class World:
         ]
 
     async def records(self) -> tuple[Record, ...]:
-        """The log on disk, which must contain what the session knows (invariant 6)."""
+        """Return the log on disk; check that it contains the session's state (invariant 6)."""
         await self.session.parts.log.commit()
         reading = self.store.open(self.session.id)
         assert reading.notices == ()
@@ -181,7 +181,7 @@ async def a_world(
     window: int = 64_000,
     round_limit: int = 100,
 ) -> AsyncIterator[World]:
-    """A session in ``folder`` (the log) and ``workspace`` (in memory if not given)."""
+    """Yield a session with its log in ``folder`` and a ``workspace`` (in memory by default)."""
     clock = Clock()
     store = SessionStore(folder / "state", folder)
     identifier, log = store.create(model="small", now=START)
@@ -260,7 +260,7 @@ GROUPS = {
 
 @dataclasses.dataclass(frozen=True)
 class Hides:
-    """Takes secrets out as a test says; implements ``SecretHider``."""
+    """Hides secrets with a function of the test; implements ``SecretHider``."""
 
     hide: Callable[[str], str]
 
@@ -270,14 +270,14 @@ class Hides:
 
 @dataclasses.dataclass(frozen=True)
 class Spills:
-    """Writes long texts as a test says; implements ``Spill``."""
+    """Stores long texts with a function of the test; implements ``Spill``."""
 
     keep: Callable[[str, str], Awaitable[Path]]
     keep_as: Callable[[str, str], Awaitable[Path]]
 
 
 def with_parts(session: Session, **changes: Any) -> None:
-    """From now on the session works with these parts, or with these in a group of its parts.
+    """Replace parts of a session, or members of its groups of parts.
 
     ``hide``, ``keep`` and ``keep_as`` are functions; ``review`` is the ledger of changes.
     """
@@ -299,7 +299,7 @@ def with_parts(session: Session, **changes: Any) -> None:
 
 
 def with_rules(session: Session, *, policy: Mapping[str, Any] | None = None, **more: Any) -> None:
-    """From now on the session's rules differ in these fields, and in these of the policy."""
+    """Change these fields of the session's rules, and these fields of the policy."""
     rules = session.parts.rules
 
     def changed() -> Rules:
@@ -311,7 +311,7 @@ def with_rules(session: Session, *, policy: Mapping[str, Any] | None = None, **m
 
 
 class Named(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Arguments of made-up tools."""
+    """The arguments of made-up tools."""
 
     name: str = ""
 
@@ -322,7 +322,7 @@ def a_tool(
     *,
     effect: Effect = "read",
 ) -> Tool[Named]:
-    """A tool that takes a name and gives a text: a file's name, or the command to run."""
+    """Return a tool whose argument is a name: a file's name, or the command to run."""
 
     async def outcome(arguments: Named, context: ToolContext) -> Outcome:
         return Outcome(text=await run(arguments.name, context))
@@ -348,15 +348,15 @@ def call(tool: str, id_: str = "c1", /, **arguments: object) -> ToolCall:
 
 
 def asks(*calls: ToolCall, text: str = "", usage: Usage | None = None) -> Reply:
-    """A reply that calls tools."""
+    """Return a reply that calls tools."""
     return Reply(text, calls, finish="tool_calls", usage=usage or Usage(input=10, output=2))
 
 
 def says(text: str = "done") -> Reply:
-    """A reply that ends the turn."""
+    """Return a reply that ends the turn."""
     return Reply(text, usage=Usage(input=10, output=1))
 
 
 def texts(message: Message) -> list[str]:
-    """The text of a message, block by block."""
+    """Return the text of each block of a message."""
     return [block.text for block in message.blocks if isinstance(block, Text | ToolResult)]

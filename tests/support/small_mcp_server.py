@@ -1,4 +1,4 @@
-"""A small MCP server with 20 tools, without the SDK, so that many of them start quickly."""
+"""Runs a small MCP server with 20 tools, without the SDK, which starts quickly."""
 
 from __future__ import annotations
 

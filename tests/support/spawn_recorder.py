@@ -1,4 +1,4 @@
-"""``indwell`` whose every child process is written down; run with ``-m``, the file's path first."""
+"""Runs ``indwell`` and records each child process in the file that the first argument names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ STARTS = {"subprocess.Popen", "os.exec", "os.fork", "os.forkpty", "os.posix_spaw
 
 
 def main() -> int:
-    """Run the command line behind the path of the record."""
+    """Run the command line that follows the record's path."""
     record = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     sys.argv[:] = [sys.argv[0], *sys.argv[2:]]
 

@@ -1,4 +1,4 @@
-"""Processes that a test run has left behind: known by the folders that it gave them (Linux)."""
+"""Finds processes that a test run left, by the folders in their environment (Linux)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def strays(folder: Path) -> dict[int, str]:
-    """Living processes, other than this one, that have ``folder`` in their environment."""
+    """Return all other running processes that have ``folder`` in their environment."""
     mark, found = os.fsencode(folder) + b"/", {}
     for process in Path("/proc").iterdir():
         if not process.name.isdecimal() or int(process.name) == os.getpid():
@@ -17,5 +17,6 @@ def strays(folder: Path) -> dict[int, str]:
                 words = (process / "cmdline").read_bytes().replace(b"\0", b" ")
                 found[int(process.name)] = words.decode(errors="replace").strip()
         except OSError:
-            continue  # ended while we looked, or somebody else's
-    return {pid: words for pid, words in found.items() if words}  # a zombie has none
+            continue  # the process has ended, or belongs to another user
+    # a zombie process has no command line
+    return {pid: words for pid, words in found.items() if words}

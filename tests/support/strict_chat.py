@@ -1,9 +1,9 @@
-"""A validator of chat completions requests, as strict as the strictest endpoint about order.
+"""Validates the order of messages in chat completions requests, like the strictest endpoint.
 
     async with LoopbackEndpoint(strictly([say("hello")])) as endpoint: …
 
-A request that OpenAI's, Anthropic's or Mistral's endpoint refuses for its order is answered with
-400 and what is wrong with it, as they do.
+A request that OpenAI's, Anthropic's or Mistral's endpoint refuses for its order receives the status
+400 and a description of the fault.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from support.loopback_endpoint import Answer, Seen, refuse
 
 
 def complaints(body: dict[str, Any]) -> tuple[str, ...]:
-    """The fault in the messages of a request body; empty if they are accepted."""
+    """Return the faults in a request's messages; none if the endpoint accepts them."""
     messages = body["messages"]
     if not messages:
         return ("no messages",)
@@ -28,7 +28,7 @@ def complaints(body: dict[str, Any]) -> tuple[str, ...]:
 
 
 def strictly(script: Sequence[Answer] | Callable[[Seen], Answer]) -> Callable[[Seen], Answer]:
-    """Play ``script``, but refuse what is out of order."""
+    """Play ``script``, but refuse a request whose messages are out of order."""
     left = iter(()) if callable(script) else iter(script)
 
     def answer(seen: Seen) -> Answer:
@@ -43,7 +43,7 @@ def strictly(script: Sequence[Answer] | Callable[[Seen], Answer]) -> Callable[[S
 
 
 def _order(messages: list[dict[str, Any]]) -> Iterator[str]:
-    """Roles alternate; each call is answered once, right behind the message that made it."""
+    """Yield faults: roles alternate; the one result of each call follows the call's message."""
     unanswered: list[str] = []
     before = ""
     for at, message in enumerate(messages):

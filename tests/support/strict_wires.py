@@ -1,7 +1,7 @@
-"""Validators of requests to all three APIs, as strict as the strictest endpoint about order.
+"""Validates the order of items in requests to all three APIs, like the strictest endpoint.
 
-``complaints(wire, body)`` says what an endpoint would refuse; empty if it takes the request. For
-chat completions see ``strict_chat``. The rules are those of the APIs' documentation.
+``complaints(wire, body)`` returns what an endpoint would refuse. ``strict_chat`` has the rules for
+chat completions. The rules come from the APIs' documentation.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MARKS = 4
 
 
 def complaints(wire: WireName, body: dict[str, Any]) -> tuple[str, ...]:
-    """What is wrong with a request's body; empty if it is taken."""
+    """Return the faults of a request's body; none if the endpoint accepts it."""
     match wire:
         case "chat":
             return strict_chat.complaints(body)
@@ -31,7 +31,7 @@ def complaints(wire: WireName, body: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _responses(body: dict[str, Any]) -> Iterator[str]:
-    """Each call has one output behind it; sealed reasoning stands in front of what it led to."""
+    """Yield faults: one output follows each call; sealed reasoning precedes its text or call."""
     items = body["input"]
     if body.get("store") is not False or body.get("previous_response_id"):
         yield "something is stored"
@@ -89,7 +89,7 @@ def _said(item: dict[str, Any], unanswered: list[str]) -> Iterator[str]:
 
 
 def _messages(body: dict[str, Any]) -> Iterator[str]:
-    """Roles alternate; results come first, one for each call; thinking ends no message."""
+    """Yield faults: roles alternate, results come first, and thinking is never last."""
     messages = body["messages"]
     marks = json.dumps(body).count('"cache_control"')
     if marks > _MARKS:

@@ -1,6 +1,6 @@
-"""An editor in a few lines, on the same event loop: one buffer, and how it behaves when edited.
+"""Replaces the editor in tests: one buffer, and a chosen reaction to each edit.
 
-Stands in for ``indwell.lsp.editor.client.Client`` where only edits and saves are asked of it.
+The class replaces ``indwell.lsp.editor.client.Client`` in tests that only edit and save.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ Result = types.ApplyWorkspaceEditResult
 
 
 class StubEditor:
-    """One open file; ``behave`` decides what becomes of an edit.
+    """One open file; ``behave`` reacts to each edit.
 
     Args:
-        path: The file; it need not exist.
-        text: What the buffer holds when it is opened.
+        path: The file; the file need not exist.
+        text: The text of the opened buffer.
         encoding: The negotiated position encoding.
     """
 
@@ -45,38 +45,38 @@ class StubEditor:
         self.open_again()
 
     def open_again(self) -> None:
-        """Open the file, whether it is open or not."""
+        """Open the file again, even if the file is open."""
         item = sync.OpenedDocument(self.path.as_uri(), "python", self.version, self.text)
         self.document = self.documents.open(item)
 
     async def apply_edit(self, edit: types.WorkspaceEdit, label: str) -> Result | None:
-        """What ``Client.apply_edit`` does."""
+        """Replace ``Client.apply_edit``."""
         self.sent.append((edit, label))
         self.was_sent.set()
         return await self.behave(edit)
 
     def withdraw(self, edit: types.WorkspaceEdit) -> None:
-        """What ``Client.withdraw`` does."""
+        """Replace ``Client.withdraw``."""
         self.withdrawn.append(edit)
         self.on_withdraw(edit)
 
     async def watch_folder(self, _folder: Path) -> bool:
-        """What ``Client.watch_folder`` does: this editor watches nothing."""
+        """Replace ``Client.watch_folder``; this editor watches no folder."""
         return False
 
     async def save(self, uris: tuple[str, ...]) -> tuple[str, ...]:
-        """What ``Client.save`` does."""
+        """Replace ``Client.save``."""
         assert uris == (self.document.uri,)
         self.path.write_bytes(self.text.encode())
         self.documents.saved(self.document.uri)
         return uris
 
     def type_text(self, start: int, end: int, new: str) -> None:
-        """The user replaces characters."""
+        """Replace characters, as the user does."""
         self._take(self.text[:start] + new + self.text[end:])
 
     def take(self, edit: types.WorkspaceEdit) -> bool:
-        """Apply an edit, unless it is of another version."""
+        """Apply an edit, unless the edit is for another version of the document."""
         (change,) = edit.document_changes or ()
         assert isinstance(change, types.TextDocumentEdit)
         assert change.text_document.uri == self.document.uri
@@ -91,59 +91,59 @@ class StubEditor:
         return True
 
     async def applies(self, edit: types.WorkspaceEdit) -> Result:
-        """As most editors do."""
+        """Apply the edit and confirm it, like most editors."""
         if self.take(edit):
             return Result(applied=True)
         return Result(applied=False, failure_reason="the document has changed")
 
     async def refuses(self, _edit: types.WorkspaceEdit) -> Result:
-        """The user said no."""
+        """Refuse the edit, as when the user declines."""
         return Result(applied=False, failure_reason="the user said no")
 
     async def fails(self, _edit: types.WorkspaceEdit) -> Result:
-        """An error reply."""
+        """Answer with an error."""
         raise RequestError("method not found", -32601)
 
     async def applies_and_fails(self, edit: types.WorkspaceEdit) -> Result:
-        """Applied, and then an error reply."""
+        """Apply the edit, and answer with an error."""
         self.take(edit)
         return await self.fails(edit)
 
     async def applies_silently(self, edit: types.WorkspaceEdit) -> Result:
-        """Applied, and never answered (Vim with ALE)."""
+        """Apply the edit, and never answer (like Vim with ALE)."""
         self.take(edit)
         return await self.ignores(edit)
 
     async def ignores(self, _edit: types.WorkspaceEdit) -> Result:
-        """Neither applied nor answered."""
+        """Neither apply nor answer the edit."""
         await asyncio.Event().wait()
         raise AssertionError
 
     async def lies(self, _edit: types.WorkspaceEdit) -> Result:
-        """Answers that it was applied, and it was not."""
+        """Confirm the edit without applying it."""
         return Result(applied=True)
 
     async def answers_nothing(self, _edit: types.WorkspaceEdit) -> None:
-        """A null result."""
+        """Answer with a null result."""
 
     async def applies_later(self, edit: types.WorkspaceEdit) -> Result:
-        """Answers first, and tells of the change in the next breath (Neovim gathers changes)."""
+        """Answer first, and report the change later (like Neovim, which collects changes)."""
         asyncio.get_running_loop().call_soon(self.take, edit)
         return Result(applied=True)
 
     async def is_typed_in_before(self, edit: types.WorkspaceEdit) -> Result:
-        """The user is faster than the edit."""
+        """Let the user type before the edit is applied."""
         self.type_text(0, 0, "# mine\n")
         return await self.applies(edit)
 
     async def drops_it_for_typing(self, edit: types.WorkspaceEdit) -> Result:
-        """The user is faster, the edit is dropped, and the answer is yes all the same (Neovim)."""
+        """Let the user type first, drop the edit, and confirm it all the same (like Neovim)."""
         self.type_text(0, 0, "# mine\n")
         assert not self.take(edit)
         return Result(applied=True)
 
     async def is_typed_in_after(self, edit: types.WorkspaceEdit) -> Result:
-        """The user types on, right after the edit and before its answer."""
+        """Let the user type after the edit and before the editor's answer."""
         self.take(edit)
         self.type_text(0, 0, "# mine\n")
         return Result(applied=True)

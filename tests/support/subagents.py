@@ -1,4 +1,4 @@
-"""A session whose model has the tool ``agent``, and what its sub-agents are scripted to say."""
+"""Makes a session whose model has the tool ``agent``, and scripts the sub-agents' replies."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def is_child(request: Request) -> bool:
 
 
 class Model:
-    """Two scripts: of the agent, and of its sub-agents by their task; keeps what each was sent."""
+    """A model with one script for the agent and one for each sub-agent's task."""
 
     def __init__(self, main: Sequence[Reply], *, children: Mapping[str, Sequence[Reply]]) -> None:
         self.main = list(main)
@@ -55,7 +55,7 @@ async def a_house(
     limits: SubagentLimits = SubagentLimits(),  # noqa: B008 - frozen
     **more: Any,
 ) -> AsyncIterator[tuple[World, list[MemoryLog]]]:
-    """A world whose model has the tool ``agent``; and the logs of the sub-agents, as they begin."""
+    """Yield a session whose model has the tool ``agent``, and the logs of its sub-agents."""
     logs: list[MemoryLog] = []
 
     async def begin(session: Session, model: str) -> tuple[int, MemoryLog]:

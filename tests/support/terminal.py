@@ -1,4 +1,4 @@
-"""``indwell`` as a process of its own, without a terminal, in folders made for one test."""
+"""Runs ``indwell`` as a process without a terminal, in folders of one test."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TIMEOUT_S = 60.0
 
 @dataclass(frozen=True)
 class Ended:
-    """How a process ended and what it wrote."""
+    """The exit code and the output of an ended process."""
 
     code: int
     stdout: str
@@ -25,14 +25,14 @@ class Ended:
 
     @property
     def events(self) -> list[dict[str, Any]]:
-        """One JSON object a line."""
+        """Parse the output: each line is one JSON object."""
         return [json.loads(line) for line in self.stdout.splitlines()]
 
 
 async def indwell(
     *arguments: str, environment: Mapping[str, str], folder: Path, stdin: bytes | None = None
 ) -> Ended:
-    """Run it to its end; it has no terminal to ask at."""
+    """Run ``indwell`` without a terminal until the process ends."""
     process: asyncio.subprocess.Process | Hatched
     if can_hatch(environment):
         process = await hatch(arguments, environment=environment, folder=folder)

@@ -1,4 +1,4 @@
-"""``indwell`` at a pseudo-terminal: what a person types and sees, and how it is left behind."""
+"""Runs ``indwell`` in a pseudo-terminal: types as a person does, and reads the screen."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Terminal:
     """A process with a terminal of its own.
 
     Args:
-        arguments: Of the command line.
-        environment: Of the process.
-        folder: Where it runs.
-        kind: Of terminal; a dumb one shows no bars.
-        columns: Characters that a line takes.
+        arguments: Arguments of the command line.
+        environment: Environment of the process.
+        folder: Working directory of the process.
+        kind: Kind of terminal; a dumb terminal shows no progress bars.
+        columns: Width of a line in characters.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class Terminal:
         columns: int = 100,
     ) -> None:
         self.shown = ""
-        self._seen = 0  # characters of ``shown`` that ``until`` has gone past
+        self._seen = 0  # characters of ``shown`` that ``until`` has already searched
         self._master, self._slave = os.openpty()
         self._process = self._begin(
             arguments, folder, {**environment, "TERM": kind, "COLUMNS": str(columns)}
@@ -64,11 +64,11 @@ class Terminal:
 
     @property
     def echoes(self) -> bool:
-        """Is what is typed shown?"""
+        """Does the terminal show what the user types?"""
         return bool(termios.tcgetattr(self._slave)[3] & termios.ECHO)
 
     def until(self, words: str) -> str:
-        """What is shown from here up to and with ``words``."""
+        """Return the output since the last call, up to the end of ``words``."""
         deadline = time.monotonic() + TIMEOUT_S
         while words not in self.shown[self._seen :]:
             if not self._read(deadline - time.monotonic()):
@@ -83,22 +83,22 @@ class Terminal:
         os.write(self._master, f"{typed}\n".encode())
 
     def interrupt(self, prompt: str, *, hidden: bool = False) -> None:
-        """Wait for a question, and press Ctrl-C when it waits."""
+        """Wait for a question, and press Ctrl-C when the process reads the answer."""
         self.until(prompt)
         deadline = time.monotonic() + TIMEOUT_S
         while self.echoes == hidden and time.monotonic() < deadline:
-            time.sleep(0.01)  # the prompt is written just before, or after, echo goes off
-        # Python does not hear a signal that comes between its last look and the read.
+            time.sleep(0.01)  # the process turns echo off just before or after it writes the prompt
+        # Python misses a signal that arrives between its last check and the read.
         while not self._waits() and time.monotonic() < deadline:
             time.sleep(0.01)
         os.write(self._master, INTERRUPT.encode())
 
     def press(self, keys: str) -> None:
-        """Type something now, whatever the process is doing."""
+        """Type now, without waiting for the process."""
         os.write(self._master, keys.encode())
 
     def ends(self) -> int:
-        """The exit code; all that was shown is in ``shown``."""
+        """Wait for the end and return the exit code; ``shown`` has the whole output."""
         deadline = time.monotonic() + TIMEOUT_S
         while self._process.poll() is None and time.monotonic() < deadline:
             self._read(0.05)
@@ -131,7 +131,7 @@ class Terminal:
         )
 
     def _waits(self) -> bool:
-        """Does the process sleep, as one that reads from its terminal? Only Linux tells."""
+        """Does the process sleep, as a process that reads its terminal does? Only Linux tells."""
         stat = Path(f"/proc/{self._process.pid}/stat")
         return not stat.exists() or stat.read_text("utf-8").rpartition(")")[2].split()[0] != "R"
 

@@ -1,7 +1,7 @@
-"""A language server for tests, in one file: its words for `hover` are its arguments.
+"""Runs a tiny language server, whose answers to `hover` are its command-line arguments.
 
-Run as a program. At a hover, `crash` ends it, `silent` answers nothing, and
-`garbage` sends bytes that are not a message.
+The argument `crash` ends the server at a hover, `silent` makes it answer nothing, and `garbage`
+makes it send bytes that are not a message.
 """
 
 from __future__ import annotations

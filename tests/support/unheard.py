@@ -1,6 +1,6 @@
-"""Bounds without the watch: what a command makes is looked at only when it has ended.
+"""Makes bounds without a file watch, which check a command's new files only at its end.
 
-For tests of that look; a command that is stopped at its first plant makes no second one.
+Tests of that check need several planted files, and a watch stops the command at the first.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from indwell.sandbox.confinement import Confinement, Guarded, unwatched
 
 
 def unheard(bounds: Confinement | None) -> Confinement:
-    """The same bounds; no name that appears is heard of."""
+    """Return the same bounds, with a watch that reports no new name."""
     assert bounds is not None
     look = bounds.look
     assert look is not None

@@ -1,7 +1,7 @@
-"""An event loop without waiting: when nothing is left to do, the clock jumps to the next timer.
+"""An event loop that never waits: when no task is ready, the clock jumps to the next timer.
 
-Work for threads is done at once, on the loop. So a time-out of ten seconds costs nothing, and the
-same program takes the same course each time. Nothing may wait for a socket or a process on it.
+The loop itself runs the work for threads, at once. A time-out of ten seconds takes no time, and
+each run has the same order of events. Code on the loop must not wait for a socket or a process.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class _NoWaiting(selectors.SelectSelector):
-    """Finds nothing ready, and lets the time pass that it was told to wait."""
+    """Reports no ready file, and advances the clock by the requested time-out."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -29,7 +29,7 @@ class _NoWaiting(selectors.SelectSelector):
 
 
 class VirtualTimeLoop(asyncio.SelectorEventLoop):
-    """See the module."""
+    """An event loop whose clock jumps to the next timer."""
 
     def __init__(self) -> None:
         self._no_waiting = _NoWaiting()
@@ -49,6 +49,6 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:
-    """``asyncio.run`` on such a loop."""
+    """Run a coroutine like ``asyncio.run``, on a virtual time loop."""
     with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
         return runner.run(main)

@@ -1,4 +1,4 @@
-"""A web server outside the sandbox, and the command with which a program inside asks it."""
+"""Starts a web server outside the sandbox, and names the command that a program inside uses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ print(urllib.request.urlopen("http://localhost:{port}/x", timeout=20).read().dec
 
 @asynccontextmanager
 async def web_server() -> AsyncIterator[tuple[int, list[bytes]]]:
-    """Its port, and the heads of the requests that it heard."""
+    """Yield the server's port, and the list of request headers that it receives."""
     heard: list[bytes] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

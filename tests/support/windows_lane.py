@@ -1,4 +1,4 @@
-"""A pytest plugin for ``scripts/test-windows``: what fails there for now; an end to what hangs."""
+"""A pytest plugin for ``scripts/test-windows``: expects the known failures, ends slow tests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import pytest
 
 TESTS = Path(__file__).parents[1]
 FAILURES = TESTS / "windows_failures.txt"
-SOFT = 0.6  # a test that awaits is cancelled after this part of its time, and has a traceback
+SOFT = 0.6  # share of the time limit after which an async test is cancelled, with a traceback
 _timers: dict[str, threading.Timer] = {}
 
 
@@ -57,14 +57,14 @@ def pytest_timeout_set_timer(item: pytest.Item, settings: Any) -> bool:
 
 
 def pytest_timeout_cancel_timer(item: pytest.Item) -> bool:
-    """The test has ended."""
+    """Do nothing; the timer ends with the process."""
     if timer := _timers.pop(item.nodeid, None):
         timer.cancel()
     return True
 
 
 def known_failures() -> Iterator[tuple[int, str, str]]:
-    """Each listed test, with the number of its line and its reason."""
+    """Yield the line number, test and reason of each listed failure."""
     for number, line in enumerate(FAILURES.read_text(encoding="utf-8").splitlines(), 1):
         if line and not line.startswith("#"):
             name, _, reason = line.rpartition("  # ")
@@ -73,11 +73,11 @@ def known_failures() -> Iterator[tuple[int, str, str]]:
 
 
 class Vanished(pytest.Item):
-    """A listed failure without its test; fails, so that the line is taken out."""
+    """A listed failure whose test does not exist; it fails until the line is removed."""
 
     @classmethod
     def of(cls, session: pytest.Session, number: int, test: str) -> Vanished:
-        """Make it of a line and of the test that the line names."""
+        """Make the item from a line of the list, and the test that the line names."""
         line = f"line {number}"
         one: Vanished = cls.from_parent(session, name=line, nodeid=f"tests/{FAILURES.name}::{line}")
         one.test = test
@@ -92,7 +92,7 @@ class Vanished(pytest.Item):
 
 
 def _vanished(names: set[str]) -> Iterator[tuple[int, str]]:
-    """The listed tests that none of the collected files has, with the numbers of their lines."""
+    """Yield the line number and name of each listed test that no collected file contains."""
     files = {name.partition("::")[0] for name in names}
     names = names | {name.partition("[")[0] for name in names}
     for number, name, _ in known_failures():
@@ -103,7 +103,7 @@ def _vanished(names: set[str]) -> Iterator[tuple[int, str]]:
 def _bounded(
     test: Callable[..., Coroutine[Any, Any, None]], seconds: float
 ) -> Callable[..., Coroutine[Any, Any, None]]:
-    """The test, cancelled after so many seconds."""
+    """Return the test with a time limit in seconds."""
 
     @functools.wraps(test)
     async def bounded(*arguments: Any, **named: Any) -> None:

@@ -1,4 +1,4 @@
-"""The same reply as a stream of each wire: chat completions, responses, messages."""
+"""Makes the same reply as a stream of each API: chat completions, responses, messages."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from typing import Any, NamedTuple, TypeAlias
 
 from indwell.providers.wires.dialect import WireName
 
-INPUT, CACHED, WRITTEN, OUTPUT = 100, 60, 20, 9  # tokens of each reply
+INPUT, CACHED, WRITTEN, OUTPUT = 100, 60, 20, 9  # tokens that each reply reports
 
 
 class Said(NamedTuple):
-    """Text, in the pieces in which it comes."""
+    """A text, in the pieces that the stream sends."""
 
     pieces: tuple[str, ...]
 
 
 class Thought(NamedTuple):
-    """Reasoning that must come back."""
+    """Reasoning that the client must send back."""
 
     pieces: tuple[str, ...]
     seal: str
 
 
 class Called(NamedTuple):
-    """A call; its arguments come in pieces."""
+    """A call, whose arguments the stream sends in pieces."""
 
     id: str
     name: str
@@ -36,13 +36,13 @@ Part: TypeAlias = Said | Thought | Called
 
 
 def event(data: Mapping[str, Any], name: str = "") -> bytes:
-    """One event of a stream."""
+    """Return the bytes of one event."""
     head = f"event: {name}\n" if name else ""
     return f"{head}data: {json.dumps(data)}\n\n".encode()
 
 
 def chat(parts: Sequence[Part], finish: str = "") -> list[bytes]:
-    """Chat completions know no seal."""
+    """Return the reply as chat completions send it; they have no sealed reasoning."""
     events: list[bytes] = []
     n_calls = 0
 
@@ -76,7 +76,7 @@ def chat(parts: Sequence[Part], finish: str = "") -> list[bytes]:
 
 
 def responses(parts: Sequence[Part], finish: str = "") -> list[bytes]:
-    """As the SDK's types describe it (``openai.types.responses``)."""
+    """Return the reply as the SDK's types describe it (``openai.types.responses``)."""
     events: list[bytes] = []
     output: list[Mapping[str, Any]] = []
 
@@ -126,7 +126,7 @@ def responses(parts: Sequence[Part], finish: str = "") -> list[bytes]:
 
 
 def messages(parts: Sequence[Part], finish: str = "") -> list[bytes]:
-    """As Anthropic's page on streaming describes it."""
+    """Return the reply as Anthropic's page on streaming describes it."""
     events: list[bytes] = []
 
     def add(kind: str, **fields: Any) -> None:
@@ -180,7 +180,7 @@ WIRES: tuple[WireName, ...] = ("chat", "responses", "messages")
 
 
 def words_event(wire: WireName, text: str, *, reasoning: bool = False) -> bytes:
-    """An event with a piece of text, or of reasoning."""
+    """Return an event with a piece of text or reasoning."""
     match wire:
         case "chat":
             delta = {"reasoning_content" if reasoning else "content": text}
@@ -195,7 +195,7 @@ def words_event(wire: WireName, text: str, *, reasoning: bool = False) -> bytes:
 
 
 def call_events(wire: WireName, index: int, id_: Any, name: Any, *pieces: Any) -> list[bytes]:
-    """The events of one call: its beginning, and its pieces."""
+    """Return the events of one call: the beginning, and each piece of the arguments."""
     match wire:
         case "chat":
             function = {"name": name, "arguments": ""}
@@ -227,7 +227,7 @@ def call_events(wire: WireName, index: int, id_: Any, name: Any, *pieces: Any) -
 def end_events(
     wire: WireName, finish: str = "", usage: tuple[Any, Any] | None = None
 ) -> list[bytes]:
-    """The end of a stream: its reason, its usage (input and output), and its last event."""
+    """Return the last events of a stream: the reason, the token usage, and the end."""
     match wire:
         case "chat":
             end: dict[str, Any] = {"choices": [{"delta": {}, "finish_reason": finish or "stop"}]}
@@ -264,7 +264,7 @@ FILTERED: Mapping[WireName, str] = {
 
 
 def error_event(wire: WireName, message: str, *, status: int = 502) -> bytes:
-    """An error in the middle of a stream; chat completions name a status."""
+    """Return an error in the middle of a stream; chat completions add a status."""
     match wire:
         case "chat":
             return event({"error": {"message": message, "code": status}})

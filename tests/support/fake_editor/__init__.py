@@ -1,1 +1,1 @@
-"""An editor without a screen, so that every test has a real peer."""
+"""An editor without a screen, with which each test speaks the real protocol."""

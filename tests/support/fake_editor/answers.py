@@ -15,14 +15,14 @@ async def _say_no(_params: protocol.PermissionParams) -> str:
 
 @dataclass(slots=True)
 class Answers:
-    """How the user of the fake editor answers; each may be replaced.
+    """The functions that answer for the fake editor's user; a test may replace each.
 
     Attributes:
         choose: A message and the titles of its buttons → the title chosen, or None.
         permission: A rich permission question → the answer, or the names of hunks that are allowed.
         ask: A question → the text typed, or None.
-        question: A question of the model's in a box → the answer; without it, as ``ask``.
-        refuse_edits: Answer every edit with this failure reason, if it is not empty.
+        question: A question of the model → the answer; None: ``ask`` answers.
+        refuse_edits: Answer every edit with this failure reason, if the reason is not empty.
     """
 
     choose: Callable[[str, Sequence[str]], str | Awaitable[str | None] | None] = (

@@ -23,7 +23,7 @@ Hook: TypeAlias = Callable[[types.WorkspaceEdit], Awaitable[None]]
 
 
 async def _at_once(_edit: types.WorkspaceEdit) -> None:
-    """Let nothing happen in between."""
+    """Do nothing around an edit."""
 
 
 async def _yes(_edit: types.WorkspaceEdit) -> bool:
@@ -32,13 +32,12 @@ async def _yes(_edit: types.WorkspaceEdit) -> bool:
 
 @dataclass(slots=True)
 class Moments:
-    """Callbacks around an edit; each may be replaced.
+    """Callbacks around an edit; a test may replace each.
 
     Attributes:
-        before: After the edit has come and before it is looked at: the user may type.
-        confirm: The user is asked, where the editor does so.
-        after: After it was dealt with and before it is answered: the user may type again, or it
-            is answered late.
+        before: Called before the editor checks an edit: the user may type.
+        confirm: Asks the user, if the editor confirms edits.
+        after: Called before the editor answers an edit: the user may type, or the answer may wait.
     """
 
     before: Hook = _at_once
@@ -47,16 +46,16 @@ class Moments:
 
 
 class NotAppliedError(Exception):
-    """An edit was not applied, or not all of it; the reason is for the answer."""
+    """The editor did not apply an edit completely; the answer contains the reason."""
 
 
 async def answer(
     desk: Desk, edit: types.WorkspaceEdit, moments: Moments
 ) -> types.ApplyWorkspaceEditResult | None:
-    """Treat an edit as this editor does.
+    """Apply or refuse an edit as this editor does, and return the answer.
 
     Raises:
-        JsonRpcException: It answers with an error.
+        JsonRpcException: The editor answers with an error.
     """
     await moments.before(edit)
     behaviour = desk.behaviour
@@ -102,8 +101,9 @@ def apply(desk: Desk, edit: types.WorkspaceEdit) -> None:
     """Apply an edit at once: each document's part is one step of undo.
 
     Raises:
-        NotAppliedError: Nothing was changed if the editor is transactional; else what stands
-            before the part that failed, and after it where the editor drops parts silently.
+        NotAppliedError: A part failed. A transactional editor changed nothing. Other editors
+            applied the parts before the failure; an editor that drops parts silently also applied
+            the later parts.
     """
     steps = _steps(edit)
     if desk.behaviour.transactional:
@@ -176,10 +176,10 @@ def _take(desk: Desk, step: _Step) -> None:
         case types.DeleteFile(uri=uri):
             desk.delete(_path(uri))
         case _:
-            raise AssertionError(step)  # checked before
+            raise AssertionError(step)  # the caller has checked the step
 
 
 def _path(uri: str) -> Path:
     path = to_fs_path(uri)
     assert path is not None, uri
-    return Path(path).resolve()  # pygls writes the letter of a drive small
+    return Path(path).resolve()  # pygls writes a drive's letter in lower case

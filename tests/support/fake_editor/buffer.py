@@ -1,4 +1,4 @@
-"""The fake editor's buffers: text, version, undo steps, and how an edit changes them. Pure."""
+"""Holds the fake editor's buffers: text, version, undo steps, and edits. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BREAK = re.compile(r"\r\n|\n|\r")
 
 
 class Span(NamedTuple):
-    """New text for the code points from ``start`` up to ``end``."""
+    """New text that replaces the code points from ``start`` to ``end``."""
 
     start: int
     end: int
@@ -30,14 +30,14 @@ class Buffer:
     """One open document as an editor holds it.
 
     Attributes:
-        uri: As the server hears it.
-        path: Where it is saved.
-        text: What the user sees.
-        saved: What was on disk when it was read or written last.
-        version: Counts every change, also those that the server has not heard of yet.
+        uri: The URI that the editor sends.
+        path: The path of the saved file.
+        text: The text that the user sees.
+        saved: The text on disk at the last read or write.
+        version: The number of changes, including changes that the editor has not sent yet.
         undo: The texts before each step.
         redo: The texts that were undone, the last one at the end.
-        ending: The one line ending that the editor holds it with; empty: each line keeps its own.
+        ending: The one line ending of the buffer; empty: each line keeps its own line ending.
     """
 
     uri: str
@@ -51,11 +51,11 @@ class Buffer:
 
     @property
     def dirty(self) -> bool:
-        """Is there text that is not on disk?"""
+        """Does the buffer have unsaved text?"""
         return self.text != self.saved
 
     def take(self, text: str) -> None:
-        """One step of undo: the buffer now reads ``text``."""
+        """Set the buffer's text, as one step of undo."""
         self.undo.append(self.text)
         self.redo.clear()
         self.text = text
@@ -92,7 +92,7 @@ class Places:
         self._encoding = encoding
 
     def offset(self, position: types.Position) -> int:
-        """The offset in code points of a position; clamped to the text."""
+        """Return the offset of a position in code points, clamped to the text."""
         if position.line >= len(self._lines):
             return self._starts[-1]
         line = self._lines[position.line]
@@ -100,7 +100,7 @@ class Places:
         return self._starts[position.line] + index
 
     def position(self, offset: int) -> types.Position:
-        """The position of an offset in code points."""
+        """Return the position of an offset in code points."""
         number = min(bisect.bisect_right(self._starts, offset), len(self._lines)) - 1
         index = offset - self._starts[number]
         character = units_in_line(self._lines[number], index, self._encoding)
@@ -108,7 +108,7 @@ class Places:
 
 
 def lines_range(first: int, last: int) -> types.Range:
-    """The range of whole lines from ``first`` to ``last``, 1-based, inclusive."""
+    """Return the range of the whole lines from ``first`` to ``last``, 1-based, inclusive."""
     return types.Range(
         start=types.Position(line=first - 1, character=0),
         end=types.Position(line=last, character=0),
@@ -116,10 +116,10 @@ def lines_range(first: int, last: int) -> types.Range:
 
 
 def spans_of(text: str, change: types.TextDocumentEdit, encoding: str) -> list[Span]:
-    """The places that an edit of ``text`` names, in the order of the text.
+    """Return the spans that an edit of ``text`` replaces, in the order of the text.
 
     Raises:
-        ValueError: They overlap, which the protocol forbids.
+        ValueError: The spans overlap, which the protocol forbids.
     """
     places = Places(text, encoding)
     spans = [
@@ -127,7 +127,8 @@ def spans_of(text: str, change: types.TextDocumentEdit, encoding: str) -> list[S
         for one in change.edits
         if isinstance(one, types.TextEdit | types.AnnotatedTextEdit)
     ]
-    spans.sort(key=lambda span: span[:2])  # stable: what is inserted at one place keeps its order
+    # a stable sort keeps the order of insertions at one place
+    spans.sort(key=lambda span: span[:2])
     for before, after in pairwise(spans):
         if before.end > after.start:
             raise ValueError(f"edits overlap at offset {after.start}")
@@ -135,7 +136,7 @@ def spans_of(text: str, change: types.TextDocumentEdit, encoding: str) -> list[S
 
 
 def spliced(text: str, spans: Iterable[Span]) -> str:
-    """Replace ascending places that do not overlap."""
+    """Return the text with ascending spans replaced; the spans do not overlap."""
     pieces, at = [], 0
     for span in spans:
         pieces += [text[at : span.start], span.text]
@@ -144,16 +145,16 @@ def spliced(text: str, spans: Iterable[Span]) -> str:
 
 
 def edited(text: str, change: types.TextDocumentEdit, encoding: str) -> str:
-    """Apply edits that all speak of the same text."""
+    """Return the text after edits whose positions all refer to ``text``."""
     return spliced(text, spans_of(text, change, encoding))
 
 
 def usual_ending(text: str) -> str:
-    r"""The line ending that most lines have; ``\n`` if there are no lines."""
+    r"""Return the line ending of most lines; ``\n`` if there are no lines."""
     found: Sequence[str] = _BREAK.findall(text)
     return max(("\n", "\r\n"), key=found.count)
 
 
 def with_ending(text: str, ending: str) -> str:
-    """The text with one line ending throughout; as it is if ``ending`` is empty."""
+    """Return the text with one line ending; unchanged if ``ending`` is empty."""
     return _BREAK.sub(ending, text) if ending else text

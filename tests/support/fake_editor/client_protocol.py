@@ -1,4 +1,4 @@
-"""The fake editor's side of the wire: pygls' own client, taught our methods."""
+"""The fake editor's side of the protocol: pygls' client, extended by our methods."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from indwell.lsp.wire.conversion import teach_messages
 class ClientProtocol(LanguageServerProtocol):
     """pygls' protocol with typed ``indwell/*`` messages.
 
-    The server does not share it: a peer that is not our own loop shows what our loop sends.
+    The server does not use this class; a separate implementation checks the server's messages.
 
     Attributes:
-        heeds_cancel: Is ``$/cancelRequest`` obeyed?
+        heeds_cancel: Does the client obey ``$/cancelRequest``?
     """
 
     heeds_cancel = True
     _is_silent = False
 
     def hang_up(self) -> None:
-        """Let go of the server's requests that were not answered, and answer none any more."""
+        """Drop the server's unanswered requests, and answer no more requests."""
         self._is_silent = True
         pending: list[object] = list(self._request_futures.values())
         for work in pending:
-            if isinstance(work, asyncio.Task):  # the futures that we made are not tasks
+            if isinstance(work, asyncio.Task):  # our own futures are not tasks
                 work.cancel()
 
     def _send_handler_result(self, future: Any, *, msg_id: int | str) -> None:
@@ -47,7 +47,7 @@ class ClientProtocol(LanguageServerProtocol):
 
     @lru_cache  # noqa: B019 - one protocol a client, and pygls does the same
     def get_message_type(self, method: str) -> type[Any] | None:
-        """The class of a whole message, standard or ours."""
+        """Return the class of a whole message, standard or our own."""
         ours = protocol.METHODS.get(method)
         if ours is None:
             return super().get_message_type(method)
@@ -55,7 +55,7 @@ class ClientProtocol(LanguageServerProtocol):
 
     @lru_cache  # noqa: B019 - as above
     def get_result_type(self, method: str) -> type[Any] | None:
-        """The class of a response, standard or ours."""
+        """Return the class of a response, standard or our own."""
         ours = protocol.METHODS.get(method)
         if ours is None:
             return super().get_result_type(method)
@@ -67,7 +67,7 @@ _Id: Any = int | str
 
 @lru_cache
 def _message_class(method: str, params: type, *, with_id: bool) -> type[Any]:
-    # No defaults but for params: the converter leaves out what has its default value.
+    # Only params have a default, since the converter leaves out default values.
     fields: dict[str, Any] = {
         "method": attrs.field(type=str),
         "jsonrpc": attrs.field(type=str),
@@ -93,9 +93,9 @@ def _class_name(method: str) -> str:
     return name[0].upper() + name[1:]
 
 
-@cache  # an editor that makes converters of its own takes 40 ms of a processor more
+@cache  # making a converter takes 40 ms
 def client_converter() -> Any:
-    """Pygls' converter; a code action that carries a command must not be read as a command."""
+    """Return pygls' converter, corrected: it must not read a code action as a command."""
     converter = default_converter()  # type: ignore[no-untyped-call]
     teach_messages(converter, omit_defaults=True)
     plain = plain_converter()
@@ -110,5 +110,5 @@ def client_converter() -> Any:
 
 @cache
 def plain_converter() -> Any:
-    """The converter of lsprotocol."""
+    """Return lsprotocol's converter."""
     return get_converter()

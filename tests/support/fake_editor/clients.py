@@ -1,6 +1,6 @@
-"""The seven clients whose ``initialize`` was recorded: what each declares and how it behaves.
+"""The seven clients whose ``initialize`` was recorded: their capabilities and behaviour.
 
-How they behave was seen in runs of these editors; the rest stands in their sources.
+The behaviour comes from runs of these editors and from their source code.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Recorded capabilities of seven clients in ``initialize``: the parts that a server may act on.
+"""Recorded capabilities of seven clients in ``initialize``: the parts that a server may use.
 
-A test compares it with the recordings, which are not part of the project.
+A test compares this module with the recordings, which are not part of the project.
 """
 
 from __future__ import annotations

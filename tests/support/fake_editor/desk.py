@@ -1,6 +1,6 @@
-"""The fake editor's open buffers: the user's actions, and the notifications to the server.
+"""Holds the fake editor's open buffers, applies the user's actions, and notifies the server.
 
-Independent of the transport: notifications go to the creator of the desk.
+The module does not depend on the transport: ``notify`` sends the notifications.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ class Desk:
     """All open buffers of one editor.
 
     Args:
-        notify: Hears the notifications of the synchronisation.
-        behaviour: Of this kind of editor.
-        encoding: The position encoding that was agreed on.
+        notify: Sends a notification to the server.
+        behaviour: The behaviour of this kind of editor.
+        encoding: The negotiated position encoding.
 
     Attributes:
-        formatter: What formats a text, where the behaviour says so.
+        formatter: Formats a text, if the behaviour says so.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Desk:
         shown = saved if text is None else text
         ending = usual_ending(shown) if self.behaviour.one_ending else ""
         shown = with_ending(shown, ending)
-        # Line endings that were made alike count as no change, until the user makes one.
+        # Unified line endings are no change until the user makes a change.
         on_disk = with_ending(saved, ending)
         buffer = Buffer(uri=path.as_uri(), path=path, text=shown, saved=on_disk, ending=ending)
         self.buffers[buffer.uri] = buffer
@@ -71,16 +71,16 @@ class Desk:
         )
 
     def replace(self, buffer: Buffer, spans: Sequence[Span]) -> None:
-        """One step of undo: put new text in place of ascending spans."""
+        """Replace ascending spans, as one step of undo."""
         spans = [span._replace(text=with_ending(span.text, buffer.ending)) for span in spans]
         places = Places(buffer.text, self.encoding)
-        # Told from the end, so that the positions of one do not depend on the other.
+        # From the end, so that no change moves the positions of another.
         changes: _Changes = [_partial(places, span) for span in reversed(spans)]
         buffer.take(spliced(buffer.text, spans))
         self._changed(buffer, changes)
 
     def rewrite(self, buffer: Buffer, text: str) -> None:
-        """One step of undo: another text altogether."""
+        """Replace the whole text, as one step of undo."""
         buffer.take(with_ending(text, buffer.ending))
         self._changed(buffer, None)
 
@@ -107,13 +107,13 @@ class Desk:
         )
 
     def format(self, buffer: Buffer) -> None:
-        """Run the formatter: a step of its own, if it changes anything."""
+        """Run the formatter; a change is a separate step of undo."""
         text = self.formatter(buffer.text)
         if text != buffer.text:
             self.rewrite(buffer, text)
 
     def noticed_disk(self) -> None:
-        """The editor looks at the disk: buffers without changes follow it, if it does so."""
+        """Reload changed files into buffers without changes, if the editor does so."""
         for buffer in list(self.buffers.values()):
             if self.behaviour.reloads and not buffer.dirty and buffer.path.exists():
                 self.reload(buffer)
@@ -126,20 +126,20 @@ class Desk:
             self.rewrite(buffer, text)
 
     def create(self, path: Path, *, empty: bool) -> None:
-        """Make a file with its folders, or empty the one that is there."""
+        """Create a file and its folders, or empty an existing file."""
         path.parent.mkdir(parents=True, exist_ok=True)
         if empty or not path.exists():
             path.write_bytes(b"")
 
     def delete(self, path: Path) -> None:
-        """Delete a file, and close its buffer, if there are such."""
+        """Delete a file and close its buffer, if they exist."""
         path.unlink(missing_ok=True)
         buffer = self.buffers.get(path.as_uri())
         if buffer is not None:
             self.close(buffer)
 
     def tell(self) -> None:
-        """Tell the server of the changes that were gathered."""
+        """Send the collected changes to the server."""
         for uri, changes in list(self._untold.items()):
             del self._untold[uri]
             self._tell_change(self.buffers[uri], changes)

@@ -1,8 +1,8 @@
 """An editor without a screen: buffers, undo, dirty state, and a real LSP client over stdio.
 
-Tests use it as a user would. A profile says what kind of editor it is; without a profile it refuses
-edits of another version than its own, as VS Code does. Each edit is one step of undo. Tests wait
-for its events, never for time.
+A test acts as the editor's user. A profile describes the kind of editor. Without a profile, the
+editor refuses edits for another version of a document, as VS Code does. Each edit is one step of
+undo. Tests wait for events, never for time.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from support.fake_editor.hearing import Hearing
 from support.fake_editor.patience import patient
 from support.fake_editor.profiles import PLAIN, Profile
 
-START_TIMEOUT_S = 30.0  # a cold import from a slow disk
+START_TIMEOUT_S = 30.0  # seconds; importing from a slow disk takes long
 
 
 class FakeEditor(Hearing):
@@ -32,11 +32,11 @@ class FakeEditor(Hearing):
 
     Args:
         root: The workspace folder.
-        profile: What kind of editor it is.
+        profile: The kind of editor.
         extensions: Names for ``capabilities.experimental.indwell``.
         options: ``initializationOptions``.
-        encoding: The position encoding it offers; None for those of the profile.
-        on_event: Hears each ``indwell/event``.
+        encoding: The position encoding that the editor offers; None: the profile's encodings.
+        on_event: Called for each ``indwell/event``.
     """
 
     def __init__(
@@ -67,13 +67,13 @@ class FakeEditor(Hearing):
     async def start(
         self, command: Sequence[str], *, environment: Mapping[str, str] | None = None
     ) -> types.InitializeResult:
-        """Start the server process and say hello."""
+        """Start the server process and initialise the connection."""
         extra: dict[str, Any] = {} if environment is None else {"env": dict(environment)}
         await self.client.start_io(command[0], *command[1:], **extra)
         return await self.greet()
 
     async def greet(self) -> types.InitializeResult:
-        """Say hello to the server that the client is connected to."""
+        """Send ``initialize`` and ``initialized`` to the connected server."""
         async with asyncio.timeout(START_TIMEOUT_S):
             result = await self.client.initialize_async(self._hello())
         self.desk.encoding = result.capabilities.position_encoding or "utf-16"
@@ -81,7 +81,7 @@ class FakeEditor(Hearing):
         return result
 
     async def stop(self) -> None:
-        """Say goodbye in order, and wait until the process has ended."""
+        """Send ``shutdown`` and ``exit``, and wait until the process has ended."""
         self._protocol.hang_up()
         await self.client.shutdown_async(None)
         self.client.exit(None)
@@ -89,11 +89,11 @@ class FakeEditor(Hearing):
 
     @property
     def buffers(self) -> Mapping[str, Buffer]:
-        """The open buffers by URI."""
+        """Return the open buffers by URI."""
         return self.desk.buffers
 
     def behave(self, **changed: Any) -> None:
-        """From now on, behave otherwise in some things (see ``Behaviour``)."""
+        """Change parts of the editor's behaviour (see ``Behaviour``)."""
         self.desk.behaviour = msgspec.structs.replace(self.desk.behaviour, **changed)
         self._protocol.heeds_cancel = self.desk.behaviour.heeds_cancel
 
@@ -106,7 +106,7 @@ class FakeEditor(Hearing):
         self.desk.close(buffer)
 
     def type_text(self, buffer: Buffer, start: int, end: int, text: str) -> None:
-        """The user replaces the characters from ``start`` to ``end`` (code points)."""
+        """Replace the characters from ``start`` to ``end`` (code points), as the user does."""
         self.desk.replace(buffer, [Span(start, end, text)])
 
     def undo(self, buffer: Buffer) -> None:
@@ -122,7 +122,7 @@ class FakeEditor(Hearing):
         self.desk.save(buffer)
 
     def select(self, buffer: Buffer, range_: types.Range) -> None:
-        """Mark a range, and tell the server as a rich client does."""
+        """Select a range, and report the selection to the server as a rich client does."""
         self.desk.tell()
         self._notify(
             "indwell/didChangeSelection",
@@ -138,7 +138,7 @@ class FakeEditor(Hearing):
         only: Sequence[str] | None = None,
         trigger: types.CodeActionTriggerKind = types.CodeActionTriggerKind.Invoked,
     ) -> list[types.CodeAction]:
-        """Ask for the code actions of a range."""
+        """Request the code actions of a range."""
         self.desk.tell()
         context = types.CodeActionContext(
             diagnostics=list(diagnostics), only=only, trigger_kind=trigger
@@ -152,7 +152,7 @@ class FakeEditor(Hearing):
         return [one for one in found or [] if isinstance(one, types.CodeAction)]
 
     async def code_lenses(self, buffer: Buffer) -> list[types.CodeLens]:
-        """Ask for the lenses of a document, if this editor does; as if scrolled or refreshed."""
+        """Request the code lenses of a document, if this editor shows lenses."""
         self.desk.tell()
         if not self.profile.asks_for_lenses:
             return []
@@ -161,7 +161,7 @@ class FakeEditor(Hearing):
         return list(await self.client.text_document_code_lens_async(params) or [])
 
     async def execute(self, command: str, *arguments: object, at_once: bool = False) -> Any:
-        """Run a command of the server, and wait for its result; ``at_once``: as an editor does."""
+        """Run a command of the server and wait for its result; ``at_once``: without ``wait``."""
         self.desk.tell()
         given = list(arguments) if at_once else patient(command, arguments)
         params = types.ExecuteCommandParams(command=command, arguments=given or None)
@@ -194,9 +194,9 @@ class FakeEditor(Hearing):
         return types.ClientInfo(name=name, version=version)
 
     def _listen(self) -> None:
-        """Answer a server's requests to an editor."""
+        """Register the handlers for the server's requests."""
         for method, answer in self.handlers().items():
-            self.client.feature(method)(partial(answer))  # pygls sets attributes on it
+            self.client.feature(method)(partial(answer))  # pygls sets attributes on the handler
 
     @property
     def _protocol(self) -> ClientProtocol:

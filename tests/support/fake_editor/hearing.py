@@ -1,6 +1,6 @@
-"""The server's messages to the fake editor, and the user's answers to its questions.
+"""Handles the server's messages to the fake editor, and answers questions for the user.
 
-All messages are recorded in their order. Tests wait for it, never for time.
+The class records all messages in their order. Tests wait for messages, never for time.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from support.fake_editor.profiles import Profile
 
 
 class Hearing:
-    """The half of an editor that listens.
+    """The part of an editor that receives messages.
 
     Args:
-        profile: What kind of editor it is.
-        notify: Tells the server of what happens to the buffers.
-        on_event: Hears each ``indwell/event``.
+        profile: The kind of editor.
+        notify: Sends a notification to the server.
+        on_event: Called for each ``indwell/event``.
 
     Attributes:
-        profile: As given.
+        profile: The kind of editor.
         desk: The open buffers.
-        answers: What the user answers.
-        moments: What happens around an edit.
-        marks: The server's diagnostics, and its wishes for new lenses.
-        showing: If set, the editor says that it shows a document only when this event comes.
+        answers: The answers of the user.
+        moments: The callbacks around an edit.
+        marks: The server's diagnostics, and its requests to refresh lenses.
+        showing: If set, the editor says that it shows a document only after this event.
     """
 
     def __init__(
@@ -62,10 +62,10 @@ class Hearing:
         self._happened = asyncio.Condition()
 
     async def wait_until(self, condition: Callable[[], bool], timeout_s: float = 60.0) -> None:
-        """Wait until ``condition`` holds; it is looked at whenever the server says something.
+        """Wait until ``condition`` is true; each message of the server triggers a check.
 
         Raises:
-            TimeoutError: The condition never became true; notes have the last messages, and the
+            TimeoutError: The condition never became true; the notes list the last messages and the
                 open requests.
         """
         try:
@@ -85,7 +85,7 @@ class Hearing:
         return next(event for event in self.events if event["type"] == kind)
 
     def handlers(self) -> Mapping[str, Callable[[Any], Awaitable[Any]]]:
-        """The handler of each method that a server may call in this editor."""
+        """Return the handler of each method that a server may call in this editor."""
         answers: Mapping[str, Callable[[Any], Awaitable[Any]]] = {
             types.WORKSPACE_APPLY_EDIT: self._on_apply_edit,
             types.WINDOW_SHOW_MESSAGE_REQUEST: self._on_choice,
@@ -116,12 +116,12 @@ class Hearing:
         try:
             return await applying.answer(self.desk, params.edit, self.moments)
         finally:
-            # The answer goes out first: an editor that tells late tells after it.
+            # The editor sends the answer first, and late changes after the answer.
             asyncio.get_running_loop().call_soon(self.desk.tell)
             await self._tell()
 
     async def _on_configuration(self, params: types.ConfigurationParams) -> Sequence[None]:
-        return [None for _ in params.items]  # the user has set nothing
+        return [None for _ in params.items]  # the user has no settings
 
     async def _on_choice(
         self, params: types.ShowMessageRequestParams

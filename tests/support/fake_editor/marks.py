@@ -1,6 +1,6 @@
-"""The server's marks in the fake editor: its diagnostics, and lenses to request again.
+"""Records the server's diagnostics, and its requests to refresh code lenses.
 
-The newest diagnostics of a document stand in place of all before, as in every editor.
+New diagnostics of a document replace its earlier diagnostics, as in every editor.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ class Marks:
         tell: Wakes waiting tests.
 
     Attributes:
-        problems: The server's diagnostics by URI; a document without any is not in it.
-        n_published: How often diagnostics came.
-        n_refreshes: How often the lenses were to be asked for again.
+        problems: The server's diagnostics by URI; a document without diagnostics is missing.
+        n_published: The number of times that the server published diagnostics.
+        n_refreshes: The number of times that the server asked to refresh the lenses.
     """
 
     def __init__(self, tell: Callable[[], Awaitable[None]]) -> None:
@@ -30,10 +30,10 @@ class Marks:
         self.n_refreshes = 0
 
     def answers(self, *, refreshes: bool) -> Mapping[str, Callable[[Any], Awaitable[Any]]]:
-        """What handles the server's messages.
+        """Return the handlers of the server's messages.
 
         Args:
-            refreshes: The editor knows how to ask for lenses again.
+            refreshes: The editor supports refreshing lenses.
         """
         found: dict[str, Callable[[Any], Awaitable[Any]]] = {
             types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS: self._on_diagnostics

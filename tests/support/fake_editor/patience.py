@@ -1,4 +1,4 @@
-"""Which commands the fake editor's user waits for, so that what they did can be looked at."""
+"""Adds ``wait`` to commands whose result a test needs before it continues."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NEED_ONE = frozenset({"indwell.accept", "indwell.reject", "indwell.rewind"})
 
 
 def patient(command: str, arguments: Sequence[object]) -> list[object]:
-    """A command's arguments, with ``wait`` where it has that."""
+    """Return a command's arguments, with ``wait`` if the command accepts it."""
     if command not in WAITED_FOR or (not arguments and command in _NEED_ONE):
         return list(arguments)
     given = arguments[0] if arguments else {}

@@ -1,4 +1,4 @@
-"""What one kind of editor is like: what it declares, how it counts, how it takes edits. Data."""
+"""Describes one kind of editor: capabilities, position encodings, handling of edits. Data."""
 
 from __future__ import annotations
 
@@ -18,27 +18,28 @@ Answer: TypeAlias = Literal["result", "null", "error", "never"]
 
 
 class Behaviour(msgspec.Struct, frozen=True):
-    """How an editor treats ``workspace/applyEdit``, and how it tells of changes.
+    """How an editor handles ``workspace/applyEdit``, and how it reports changes.
 
     Attributes:
-        takes: Whether the editor applies edits; if not, it answers with ``refusal``.
-        versions: Which versions of an edit it takes.
-        refusal: How it answers when it did not apply an edit.
+        takes: Does the editor apply edits? Otherwise the editor answers with ``refusal``.
+        versions: The document versions that an edit may have.
+        refusal: The answer to an edit that the editor did not apply.
         reason: ``failureReason``, or the message of the error.
-        answer: How it answers when it did apply an edit.
-        heeds_cancel: It drops an edit that still waits when the server takes it back.
-        confirms: It asks the user before each edit.
-        transactional: It looks at all documents of an edit before it changes the first one.
-        creates: It obeys ``create`` operations.
-        clobbers: A ``create`` without options empties a file that exists (Neovim).
-        whole: It tells the whole text with each change, not what changed.
-        late: It gathers changes and tells them later: before it sends anything else, after it
-            has answered an edit, and when ``Desk.tell`` is called. Neovim does so for 150 ms.
-        one_ending: A buffer has one line ending throughout (VS Code).
-        formats_on_save: It runs the formatter before it writes a file.
-        formats_after_edit: It runs the formatter right after an edit of the server.
-        reloads: Buffers without changes follow what happens on disk.
-        chooses: It shows questions with buttons, and answers them.
+        answer: The answer to an edit that the editor applied.
+        heeds_cancel: The editor drops a waiting edit when the server cancels the request.
+        confirms: The editor asks the user before each edit.
+        transactional: The editor checks all documents of an edit before it changes the first
+            document.
+        creates: The editor obeys ``create`` operations.
+        clobbers: A ``create`` without options empties an existing file (Neovim).
+        whole: The editor sends the whole text with each change.
+        late: The editor collects changes. It sends them before any other message, after it has
+            answered an edit, and when ``Desk.tell`` is called. Neovim collects for 150 ms.
+        one_ending: All lines of a buffer have the same line ending (VS Code).
+        formats_on_save: The editor runs the formatter before it writes a file.
+        formats_after_edit: The editor runs the formatter right after an edit of the server.
+        reloads: Buffers without changes follow changes on disk.
+        chooses: The editor shows questions with buttons.
     """
 
     takes: bool = True
@@ -64,10 +65,10 @@ class Profile(msgspec.Struct, frozen=True):
     """One kind of editor.
 
     Attributes:
-        name: For people.
-        capabilities: As in ``initialize``, without what the server has no use for.
-        behaviour: What it does, whatever it declares.
-        client: ``clientInfo.name`` and its version; None if it sends none.
+        name: The name in reports.
+        capabilities: The capabilities in ``initialize`` that the server uses.
+        behaviour: The editor's behaviour, which may differ from its capabilities.
+        client: ``clientInfo.name`` and its version; None if the editor sends none.
     """
 
     name: str
@@ -77,17 +78,17 @@ class Profile(msgspec.Struct, frozen=True):
 
     @property
     def encodings(self) -> tuple[str, ...]:
-        """The position encodings that it offers; none means utf-16."""
+        """Return the position encodings that the editor offers; none means utf-16."""
         general = self.capabilities.get("general") or {}
         return tuple(general.get("positionEncodings") or ())
 
     @property
     def asks_for_lenses(self) -> bool:
-        """Does it show code lenses?"""
+        """Does the editor show code lenses?"""
         return "codeLens" in (self.capabilities.get("textDocument") or {})
 
     def offering(self, *encodings: str) -> Profile:
-        """The same editor with other position encodings; without any it names none."""
+        """Return the same editor with these position encodings, or with none."""
         general = {
             key: value
             for key, value in self.capabilities.get("general", {}).items()
@@ -99,7 +100,7 @@ class Profile(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, capabilities=capabilities)
 
     def behaving(self, **changed: Any) -> Profile:
-        """The same editor with another behaviour in some things."""
+        """Return the same editor with parts of its behaviour changed."""
         behaviour = msgspec.structs.replace(self.behaviour, **changed)
         return msgspec.structs.replace(self, behaviour=behaviour)
 
