@@ -90,7 +90,8 @@ export type ToHost =
         | "mcp"
         | "explainRequest"
         | "trust"
-        | "connect";
+        | "connect"
+        | "useEditorModels";
     }
   | {
       readonly type: "verdict";

@@ -167,9 +167,13 @@ test("without a model the empty panel begins with connecting one", async () => {
   if (there === null) assert.fail("a server is there");
   const status = { ...there, model: "", lacking: "no model is set; run `indwell login`" };
   const panel = await showing(emptyState({ session: null, status }));
-  assert.equal(await panel.page.locator(".empty p").textContent(), "No model is set yet.");
+  assert.equal(await panel.page.locator(".start-lacking").textContent(), "No model is set yet.");
   await panel.page.getByRole("button", { name: "Connect a model", exact: true }).click();
-  assert.deepEqual(await posted(panel, "command"), [{ type: "command", command: "connect" }]);
+  await panel.page.getByRole("button", { name: "Use Copilot’s models", exact: true }).click();
+  assert.deepEqual(await posted(panel, "command"), [
+    { type: "command", command: "connect" },
+    { type: "command", command: "useEditorModels" },
+  ]);
 });
 
 test("a suggestion is sent as it stands, and a question shows over the list of sessions too", async () => {

@@ -168,6 +168,11 @@ export function placeScenes(base: State): Readonly<Record<string, () => PanelSta
     sessions: () => base({ list: { query: "", rows: SESSIONS, more: true, loading: false } }),
     "sessions-none": () =>
       base({ list: { query: "webhooks", rows: [], more: false, loading: false } }),
+    start: () =>
+      base({
+        session: null,
+        status: status === null ? null : { ...status, model: "", lacking: "no model is set; x" },
+      }),
     "first-run": () => base({ ...none, firstRun: flow() }),
     "first-run-failed": () => base({ ...none, firstRun: flow({ outcome: FAILED }) }),
     "first-run-choice": () => base({ ...none, firstRun: flow({ outcome: CHOICE }) }),

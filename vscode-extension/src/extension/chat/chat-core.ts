@@ -50,6 +50,7 @@ export interface Surroundings {
   /** First run and keys, which another part handles. */
   readonly firstRun: HandlersOf<"firstRun" | "login"> & {
     readonly connect: () => Promise<void>;
+    readonly useEditorModels: () => Promise<void>;
     readonly manageKeys: () => Promise<void>;
   };
 }
@@ -187,7 +188,7 @@ export class ChatCore {
     const sending = this.#sending;
     const sessions = new Sessions(room, this.#intake, this.refresh);
     const branches = new Branches(room, this.#intake, this.refresh, sessions, sending);
-    const { connect, manageKeys, firstRun, login } = around.firstRun;
+    const { connect, useEditorModels, manageKeys, firstRun, login } = around.firstRun;
     return {
       ...sending.handlers(),
       ...queueHandlers(room),
@@ -204,6 +205,7 @@ export class ChatCore {
       ...verdictHandlers(room, this.refresh),
       ...choiceHandlers(room, this.refresh, sessions, this.#chosen, {
         connect,
+        useEditorModels,
         manageKeys,
         exportCurrent: () => exportSession(room, null),
         // Sent as a prompt: it waits until the session is resumed after a reload.

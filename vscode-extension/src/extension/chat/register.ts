@@ -68,6 +68,7 @@ export function registerChat(
       firstRun: (message) => flow.handle(message),
       login: (message) => flow.handle(message),
       connect: () => flow.open(),
+      useEditorModels: () => flow.useEditorModels(),
       manageKeys: () => manageKeys(context.secrets),
     },
   });

@@ -15,6 +15,11 @@ export interface Surroundings {
   readonly dispatch: (action: Action) => void;
 }
 
+/** The name by which the server knows the editor, and the reason why it has no models. */
+const EDITOR = "vscode";
+const NO_EDITOR_MODELS =
+  "VS Code offers no models here. Sign in to GitHub Copilot, or install another extension with models, and try again.";
+
 type Login = Extract<ToHost, { type: "login" }>;
 type Step = Extract<ToHost, { type: "firstRun" }>;
 
@@ -56,6 +61,16 @@ export class FirstRunFlow {
   /** Opened by the user, to add a provider or change to another; no caller waits for it. */
   async open(): Promise<void> {
     await this.#begin("");
+  }
+
+  /** Tests the first of the editor's own models, and uses it; without one, the flow says so and stays open. */
+  async useEditorModels(): Promise<void> {
+    await this.#begin("");
+    const providers = this.#state?.providers ?? null;
+    if (providers === null || this.#state?.error !== "") return;
+    const model = providers.editor[0];
+    if (model === undefined) this.#change(this.#run, { error: NO_EDITOR_MODELS });
+    else await this.#login({ type: "login", provider: EDITOR, key: "", url: null, model });
   }
 
   /**

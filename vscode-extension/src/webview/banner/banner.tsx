@@ -66,16 +66,15 @@ function TrustBar({ state, post }: Props) {
   const { status } = state;
   if (status === null || status.trusted || state.connection.kind !== "ready") return null;
   return (
-    <div class="banner" role="status">
+    <div class="banner one-line" role="status">
       <Icon name="shield" />
-      <p>
-        Restricted: reading, searching and answering work. Nothing is changed or run until you give
-        your trust.
+      <p title="Reading, searching and answering work. Nothing is changed or run until you give your trust.">
+        Restricted: reading only.
       </p>
       <div class="banner-actions">
         <button
           type="button"
-          class="button secondary"
+          class="link-button"
           onClick={() => post({ type: "command", command: "trust" })}
         >
           Trust…

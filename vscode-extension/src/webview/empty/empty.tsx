@@ -6,18 +6,7 @@ import type { ViewProps } from "../view-props.ts";
 export function Empty({ state, post }: ViewProps) {
   if (state.connection.kind !== "ready") return <div class="empty" />;
   if (state.status !== null && state.status.lacking !== "" && !isBusy(state)) {
-    return (
-      <div class="empty">
-        <p>{lackingWords(state.status.lacking).sentence}</p>
-        <button
-          type="button"
-          class="button"
-          onClick={() => post({ type: "command", command: "connect" })}
-        >
-          Connect a model
-        </button>
-      </div>
-    );
+    return <Start lacking={state.status.lacking} post={post} />;
   }
   return (
     <div class="empty">
@@ -39,5 +28,42 @@ export function Empty({ state, post }: ViewProps) {
         </ul>
       )}
     </div>
+  );
+}
+
+/** The first block that a new user sees: nothing else is in the middle of the panel. */
+function Start({ lacking, post }: Pick<ViewProps, "post"> & { readonly lacking: string }) {
+  return (
+    <section class="empty start" aria-label="First steps">
+      <Mark />
+      <p>Indwell reads, changes and runs code in this editor, and you decide what stays.</p>
+      <button
+        type="button"
+        class="button"
+        onClick={() => post({ type: "command", command: "connect" })}
+      >
+        Connect a model
+      </button>
+      <button
+        type="button"
+        class="button secondary"
+        title="Models that VS Code itself offers: no key is needed"
+        onClick={() => post({ type: "command", command: "useEditorModels" })}
+      >
+        Use Copilot’s models
+      </button>
+      <p class="start-lacking">{lackingWords(lacking).sentence}</p>
+    </section>
+  );
+}
+
+/** The mark of `media/indwell.svg`. */
+function Mark() {
+  return (
+    <svg class="start-mark" viewBox="0 0 24 24" aria-hidden="true">
+      <path d="M4 10.5 12 4l8 6.5V20H4z" />
+      <path d="m9.5 12 2.5 2-2.5 2" />
+      <path d="M13 16.5h2.5" />
+    </svg>
   );
 }

@@ -14,6 +14,8 @@ export interface Elsewhere {
   /** Continues an interrupted turn. */
   goOn(): void;
   connect(): Promise<void>;
+  /** Connects the first of the editor's own models. */
+  useEditorModels(): Promise<void>;
   manageKeys(): Promise<void>;
 }
 
@@ -73,6 +75,8 @@ export function choiceHandlers(
         return;
       case "connect":
         return elsewhere.connect();
+      case "useEditorModels":
+        return elsewhere.useEditorModels();
       default:
         command satisfies never;
     }

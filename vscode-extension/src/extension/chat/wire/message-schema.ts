@@ -34,6 +34,7 @@ const COMMANDS = [
   "explainRequest",
   "trust",
   "connect",
+  "useEditorModels",
 ] as const;
 
 const SCHEMA = v.variant("type", [

@@ -83,6 +83,7 @@ function house(memory = fakeRoom().ports.memory, status: Partial<StatusResult> =
       firstRun: () => {},
       login: () => {},
       connect: async () => {},
+      useEditorModels: async () => {},
       manageKeys: async () => {},
     },
   });

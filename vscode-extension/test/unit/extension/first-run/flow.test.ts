@@ -23,7 +23,7 @@ interface Sent {
   readonly params: Record<string, unknown>;
 }
 
-function flowWith(answers: readonly (LoginResult | Error)[]) {
+function flowWith(answers: readonly (LoginResult | Error)[], providers = PROVIDERS) {
   const sent: Sent[] = [];
   const actions: Action[] = [];
   const secrets = memorySecrets();
@@ -33,7 +33,7 @@ function flowWith(answers: readonly (LoginResult | Error)[]) {
     dispatch: (action) => actions.push(action),
     request: async <Result>(method: string, params: object): Promise<Result> => {
       sent.push({ method, params: { ...params } });
-      const answer = method === "indwell/providers" ? PROVIDERS : left.shift();
+      const answer = method === "indwell/providers" ? providers : left.shift();
       if (answer instanceof Error || answer === undefined) throw answer ?? new Error("no answer");
       return answer as Result;
     },
@@ -125,4 +125,27 @@ test("an error of the server is one sentence in the flow, which stays open", asy
   await login(KEY);
   assert.equal(last()?.error, "no place for keys");
   assert.equal(last()?.busy, false);
+});
+
+test("one press uses the first of the editor's own models, without a key", async () => {
+  const providers = { ...PROVIDERS, editor: ["gpt-5@vscode", "mini@vscode"] };
+  const { flow, last, sent } = flowWith([OK], providers);
+  await flow.useEditorModels();
+  const { provider, key, model } = sent.at(-1)?.params ?? {};
+  assert.deepEqual(
+    { provider, key, model },
+    { provider: "vscode", key: null, model: "gpt-5@vscode" },
+  );
+  assert.equal(last(), null);
+});
+
+test("an editor without models of its own is told so, and the other ways stay in sight", async () => {
+  const { flow, last, sent } = flowWith([]);
+  await flow.useEditorModels();
+  assert.match(last()?.error ?? "", /Sign in to GitHub Copilot/);
+  assert.deepEqual(last()?.providers, PROVIDERS);
+  assert.deepEqual(
+    sent.map(({ method }) => method),
+    ["indwell/providers"],
+  );
 });
