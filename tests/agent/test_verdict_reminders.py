@@ -1,4 +1,4 @@
-"""A reminder about a verdict tells the model how the file changed, and what is still there."""
+"""A reminder about a verdict tells the model which changes were reverted, and which remain."""
 
 from __future__ import annotations
 

@@ -81,8 +81,8 @@ def test_explain_names_the_messages_of_a_summary_and_the_original_of_a_shortened
     ]
     reasons = [one.why for one in told.blocks if one.altered]
     assert reasons == [
-        "stands for messages 0 to 2 of the transcript, which compaction folded",
-        "shortened by compaction; whole as message 4 of the transcript",
+        "replaces messages 0 to 2 of the transcript after a compaction",
+        "shortened by compaction; message 4 of the transcript has the whole text",
     ]
 
 

@@ -81,7 +81,7 @@ export interface BackgroundCommand {
   readonly tail: string;
   /** The file with the output; empty if the output was not kept. */
   readonly path: string;
-  /** Who stopped the command, `model` or `user`; empty if nobody did. */
+  /** Who stopped the command, `model` or `user`; empty if it ended by itself. */
   readonly by: string;
 }
 
@@ -201,7 +201,7 @@ export interface CodeDescription {
   readonly href: string;
 }
 
-/** All background commands of the session, after one began, ended or was stopped. */
+/** All background commands of the session, after a command began, ended or was stopped. */
 export interface CommandsChanged {
   readonly type: "commandsChanged";
   readonly turn: number;
@@ -1031,7 +1031,7 @@ export interface QuestionAnswered {
   readonly agent: string;
 }
 
-/** The model asks the user a question. Questions about permissions have an event of their own. */
+/** The model asks the user a question. Questions about permissions have a separate event. */
 export interface QuestionAsked {
   readonly type: "questionAsked";
   readonly turn: number;
@@ -1422,7 +1422,7 @@ export interface TodoRow {
   readonly after: readonly number[];
 }
 
-/** A tool call ended; `figure` is such as `+3 −1`, `message` tells a failure or refusal. */
+/** A tool call ended; `figure` is a count such as `+3 −1`, `message` an error or refusal. */
 export interface ToolFinished {
   readonly type: "toolFinished";
   readonly turn: number;

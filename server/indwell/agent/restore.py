@@ -86,7 +86,7 @@ class Past(msgspec.Struct, frozen=True):
         requests: The number of the last request.
         cache_key: The key of the last request; empty if the log has none.
         is_taken_back: Whether the session was rewound or forked and has no new turn yet.
-        title: The title that the user gave; empty without one.
+        title: The title that the user gave; empty without a title.
         own_title: The beginning of the first words.
         origin: The session whose task goes with the first prompt, until that prompt is sent.
         is_outgrown: Whether the last turn ended because no request can hold the conversation.

@@ -82,7 +82,7 @@ class Tally(msgspec.Struct, frozen=True):
         last: The last counted message; if another message is in its place, the tally is not valid.
         sums: The sums over these messages.
         places: The sums of all messages before message 0, ``STRIDE``, 2 ``STRIDE``, ….
-        milestone: The index of the newest message with a large result; -1 without one.
+        milestone: The index of the newest message with a large result; -1 without a large result.
         newest: The newest text of each state that injections report (``state_of``).
         once: All texts of the sources in ``ONCE``.
     """
@@ -227,7 +227,8 @@ class Conversation(msgspec.Struct, frozen=True):
         tools: Tool specs in a stable order.
         messages: Messages of alternating roles; every tool use has its result.
         pending: Injections that wait for the next user message (H5).
-        tally: Counts and checks of messages that no longer change; it never affects what is sent.
+        tally: Counts and checks of messages that do not change any more; requests do not depend on
+        the tally.
         calibration: The endpoint's last token count (H16).
         history: The first messages before they were compacted.
     """
@@ -378,7 +379,7 @@ def with_results(
     turn: int,
     pictures: Sequence[Image] = (),
 ) -> Conversation:
-    """Append a result for every call of the last reply, in order; a missing one was interrupted.
+    """Append a result for every call of the last reply, in order; missing results are replaced.
 
     Pictures follow the results, in the order of the calls, because endpoints do not accept pictures
     inside a result (H11).

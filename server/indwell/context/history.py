@@ -42,9 +42,10 @@ class History(msgspec.Struct, frozen=True):
     """The originals of the first messages of a compacted conversation.
 
     Attributes:
-        originals: The messages as they were before any compaction, from the first one on.
+        originals: The messages before any compaction, from the first message on.
         places: For each of the first ``len(places)`` live messages, the index of its first original
-            in ``originals``. Its originals end where those of the next message begin.
+            in ``originals``. The originals of a message end where the originals of the next message
+            begin.
         n_blocks: The number of blocks of the last of these live messages. More blocks may join that
             message later if it is the last of the conversation.
         joined: Indices of live messages that share originals with the message before: a summary and
@@ -91,7 +92,7 @@ def spliced(
 
     Args:
         messages: The live messages.
-        history: Their history.
+        history: The history of the messages.
         splices: Ascending and not overlapping. A replacement of the same length replaces message by
             message, unless it is ``whole``. Any other replacement replaces the whole range.
     """

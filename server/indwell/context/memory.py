@@ -142,7 +142,7 @@ def _changed(page: str, change: Callable[[int, str], str]) -> str:
 
 
 def _same_end(new: str, line: str, number: int, old: MemoryEntry) -> str:
-    """Return the new line with the line break of the old one."""
+    """Return the new line with the line break of the old line."""
     if number != old.line:
         return line
     return new + line[len(line.rstrip("\r\n")) :]

@@ -27,7 +27,7 @@ _PIECE, _STEP = 509, 2_029
 # The cost of each class, in tokens. ASCII first: a letter, a capital, a digit, a line end, an
 # indented line, a sign; a capital in a word (camelCase), the beginning of a word and of a number
 # behind something else, a digit behind a letter (hashes), two blanks in a row, 16 small letters in
-# a row (no word is that long); a tab, a sign and a digit behind a blank (which joins words, but not
+# a row (no word is that long); a tab, a sign and a digit after a blank (which joins words, but not
 # these).
 _LOWER, _UPPER, _DIGIT, _LINE_END, _INDENT, _SIGN = 0.12, 0.29, 0.365, 0.82, 0.33, 0.475
 _CAMEL, _WORD, _NUMBER, _MIXED, _BLANKS, _NO_WORD = 1.22, 0.545, 1.25, 1.4, 0.05, 6.0
@@ -79,9 +79,9 @@ _NO_LEAD = bytes(code for code in range(256) if not _LEADS[code])
 def estimate_tokens(text: str) -> int:
     """Estimate the tokens of ``text``, rather too high; 0 only for the empty string.
 
-    It takes about 12 ns a character (30 for non-ASCII). It samples a quarter of a long text, evenly
-    spread: 1 MB takes 3 ms, and the estimate moves by at most 4 % (366 real texts of 60,000
-    characters).
+    The function takes about 12 ns per character (30 for non-ASCII). Of a long text, only an evenly
+    spread quarter is read: 1 MB takes 3 ms, and the estimate changes by at most 4 % (366 real texts
+    of 60,000 characters).
     """
     if not text:
         return 0
@@ -205,7 +205,7 @@ than a tenth, is wrong, because no vocabulary differs so much.
 """
 # Tokens of a fixed extra; the longest hidden prompts of gateways have about this size.
 MOST_EXTRA = 8_000
-EXTRA_SHARE = 4  # a fixed extra is at most 1/4 of the room, so that it never fills the room
+EXTRA_SHARE = 4  # a fixed extra is at most 1/4 of the request's limit
 
 
 def is_plausible(reported: int, estimated: int, room: int) -> bool:
@@ -215,7 +215,7 @@ def is_plausible(reported: int, estimated: int, room: int) -> bool:
         reported: The endpoint's count of prompt tokens.
         estimated: The estimate for the same request.
         room: The most tokens of a request. The endpoint accepted this request, so a larger count is
-            wrong, or the room is assumed too small.
+            wrong, or ``room`` is assumed too small.
     """
     most = MOST_TIMES * estimated + min(MOST_EXTRA, room // EXTRA_SHARE)
     return estimated <= reported * LEAST_TIMES and reported <= min(most, max(room, estimated))

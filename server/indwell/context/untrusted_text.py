@@ -1,8 +1,8 @@
 r"""Makes foreign text harmless: Indwell's tags, invisible characters, lone surrogates (H8, H9).
 
 Only Indwell may open or close its tags. ``neutralise`` processes every text of a user, a file, a
-tool or an editor before the text is wrapped or sent. It replaces the opening bracket of everything
-that a model could read as one of Indwell's tags.
+tool or an editor before the text is wrapped or sent. ``neutralise`` replaces the opening bracket of
+everything that a model could read as one of Indwell's tags.
 
 A text can contain words that only a model reads (Unicode tag letters), or appear in a different
 order than it is stored (direction overrides). The model gets such characters as escapes like
@@ -65,7 +65,7 @@ NO_INK = frozenset(
     "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
     + "".join(map(chr, (*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
 )
-"""Invisible characters with the category of visible ones, and all variation selectors."""
+"""Invisible characters with the category of visible characters, and all variation selectors."""
 
 # Look-alikes of the letters of Indwell's tags in other scripts; NFKD folds full-width and
 # mathematical letters.

@@ -53,8 +53,8 @@ class OwnClient:
         id: The client id.
         secret: The client secret as written, such as ``${SECRET}``; may be empty.
         grant: How the client gets a token.
-        issuer: The authorization server, the only one that gets the secret; empty for the one that
-            the MCP server names.
+        issuer: The authorization server, which alone gets the secret; empty for the server that the
+            MCP server names.
     """
 
     id: str

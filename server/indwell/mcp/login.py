@@ -111,7 +111,7 @@ def turn_auth(definition: ServerDefinition, keys: KeyStore) -> Auth | None:
 
 
 def _check_encrypted(server: HttpServer) -> None:
-    """Check that nobody on the way to a server can read a token.
+    """Check that no host on the way to a server can read a token.
 
     Raises:
         McpError: The address is on another machine, and not encrypted.

@@ -68,22 +68,23 @@ class OwnServer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         command: The program to start; or else there is a ``url``.
-        args: Its arguments.
-        env: Its variables, by name; ``${NAME}`` takes the value of one of yours.
-        variables: Names of variables of yours that it gets as they are.
-        cwd: Its working directory; the first workspace folder if not set.
+        args: The program's arguments.
+        env: The program's variables, by name; ``${NAME}`` takes the value of a variable of the
+        user.
+        variables: Names of variables of the user that the program gets unchanged.
+        cwd: The program's working directory; the first workspace folder if not set.
         url: The address of a server that runs already.
         headers: Headers for that address, by name.
-        client_id: The id of a client that you registered at the server that logs in.
-        client_secret: Its secret, by the name of a variable: ``${NAME}``.
+        client_id: The id of a client that the user registered at the authorization server.
+        client_secret: The client's secret, by the name of a variable: ``${NAME}``.
         grant: ``client_credentials`` logs in as that client, without a browser.
-        issuer: The server that logs in; the secret is sent there alone.
+        issuer: The authorization server; the secret is only sent to this server.
         confined: Whether a started server runs in the sandbox.
         hosts: Hosts that a confined server may reach.
-        allow_sampling: Whether it may ask the model for text, at your cost.
+        allow_sampling: Whether the server may ask the model for text, at the user's cost.
         timeout_s: Seconds for one request.
-        pinned: Names of its tools that every request to the model carries.
-        enabled: Whether it is used.
+        pinned: Names of the server's tools that are part of every request to the model.
+        enabled: Whether the server is used.
     """
 
     command: _Text = ""

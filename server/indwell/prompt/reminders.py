@@ -176,8 +176,8 @@ def beyond_verdict_words(diff: str, *, is_whole: bool) -> str:
     """Return the text after ``verdict_words`` if the file has other changes unknown to the model.
 
     Args:
-        diff: The part of the difference that is shown, from the text the model knew to the current
-            one; may be empty.
+        diff: The shown part of the diff between the text that the model knew and the current text;
+            may be empty.
         is_whole: Whether ``diff`` is the whole difference.
     """
     sentence = "Besides, this file was changed by a sub-agent, the user or another program"

@@ -309,7 +309,7 @@ class EndpointClient:
         )
 
     def _pattern(self, wire: WireName, path: str) -> httpx2.Request | None:
-        """Return a request of the SDK without the body; None if the SDK cannot make one."""
+        """Return a request of the SDK without the body; None if the SDK cannot make a request."""
         if self._by_public_call:
             return None
         if path not in self._patterns:

@@ -79,7 +79,7 @@ AZURE = (".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azur
 
 
 class Extras(msgspec.Struct, frozen=True):
-    """Values that an endpoint needs with each request, besides the key and the body.
+    """Values that an endpoint needs with each request, in addition to the key and the body.
 
     Attributes:
         headers: More headers, by their names in small letters; the values may be secret.
@@ -98,7 +98,7 @@ class Extras(msgspec.Struct, frozen=True):
         return self.key_header or ("api-key" if host_of(url).endswith(AZURE) else "")
 
     def all_headers(self, url: str, key: str) -> dict[str, str]:
-        """Return the headers, with the key's header if the key needs a separate one."""
+        """Return the headers, with the key's header if the key needs a separate header."""
         name = self.key_name(url)
         return {**({name: key} if name and key else {}), **self.headers}
 

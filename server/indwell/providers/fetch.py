@@ -1,4 +1,4 @@
-"""Small requests to an endpoint besides the chat: model lists, facts, connection tests.
+"""Small requests to an endpoint that are not chat requests: model lists, facts, connection tests.
 
 The same rules apply as for chat requests: no redirect is followed, the key is sent only to the
 endpoint's own origin, answers are limited in bytes and time, and no proxy is used for this machine.
@@ -35,7 +35,7 @@ LIMIT_B = 8 << 20  # bytes; OpenRouter's list of all models has less than 1 MB
 MOST_VALUES = 400_000  # commas in one answer; OpenRouter's list has 30,000
 SMALL_B = 64 << 10  # bytes that are decoded in a millisecond; more bytes are decoded in a thread
 _Other: TypeAlias = str | int | float | bool | None
-_ANTHROPIC = "api.anthropic.com"  # Anthropic's list of models needs two headers of its own
+_ANTHROPIC = "api.anthropic.com"  # Anthropic's list of models needs two additional headers
 
 
 class Fetcher:

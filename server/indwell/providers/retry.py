@@ -1,4 +1,4 @@
-"""A provider that wraps another one and retries temporary failures (H41).
+"""A provider that wraps another provider and retries temporary failures (H41).
 
 Retries follow rate limits, server faults, an unreachable endpoint, and a stream that broke before
 any tool call had begun. A refused key or an overlong request is not retried.

@@ -44,7 +44,7 @@ class Copies:
     """A folder of backup copies.
 
     Args:
-        folder: In the user's state directory; created on first use.
+        folder: The folder, in the user's state directory; created on first use.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -168,7 +168,7 @@ class Patches:
     """A folder of reverse patches; may be the folder of the copies.
 
     Args:
-        folder: In the user's state directory; created on first use.
+        folder: The folder, in the user's state directory; created on first use.
     """
 
     def __init__(self, folder: Path) -> None:

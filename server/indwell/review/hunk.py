@@ -89,7 +89,7 @@ class Rejection(msgspec.Struct, frozen=True):
         hunks: The hunks to reject.
         kept: The hunks to keep, each with the reason shown to the user.
         before: The text when this was planned.
-        order: The request behind this plan.
+        order: The user's request for this plan.
         opaque: Bytes to restore; if set, ``text`` has no meaning.
         of: The ledger's state of the file when the rejection was planned.
     """

@@ -367,7 +367,7 @@ def said(
 def _taken_back(
     record: VerdictRecord, hunks: Sequence[Hunk], before: str | None, after: str | None
 ) -> tuple[Hunk, ...]:
-    """Return the part of the hunks that was rejected, as hunks of their own."""
+    """Return the rejected part of the hunks, as separate hunks."""
     if before is None or after is None or any(one.kind == "opaque" for one in hunks):
         return tuple(hunks)
     places = compare(before, after).places

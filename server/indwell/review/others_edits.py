@@ -55,9 +55,9 @@ def _continued(
 ) -> Weave | None:
     """Merge from an earlier state that is closer to the text and has changes the weave lacks.
 
-    Another process may have read the file from disk before an editor saved those changes. Its
-    records must not remove the changes from the editor's text. Only lines in the text count as
-    evidence, not missing lines.
+    Another process may have read the file from disk before an editor saved those changes. The other
+    process's records must not remove the changes from the editor's text. Only lines in the text
+    count as evidence, not missing lines.
     """
     found, least = None, sum(len(one.old) + len(one.new) for one in places)
     lacking = (state for state in reversed(states) if state.brought - weave.unjudged)

@@ -159,7 +159,7 @@ class Unjudged(msgspec.Struct, frozen=True, tag="unjudged"):
 
 
 class Noticed(msgspec.Struct, frozen=True, tag="noticed"):
-    """Edits by others that undid a change or applied one late, recorded at once."""
+    """Edits by others that undid a change or applied a change late, recorded at once."""
 
     id: str
     path: str

@@ -96,7 +96,7 @@ async def reject(
     Args:
         ledger: The review ledger.
         workspace: The user's files.
-        scope: Which changes to reject.
+        scope: The changes to reject.
         force: Include changes that the user or another turn has edited since.
         on_file: Called before each file.
     """

@@ -200,7 +200,7 @@ def _copied(source: list[Segment], target: list[Segment], at: int, stop: int) ->
 
 
 def joined(segments: Iterable[Segment]) -> list[Segment]:
-    """Merge adjacent segments that differ only in text, and drop empty ones."""
+    """Merge adjacent segments that differ only in text, and drop empty segments."""
     done: list[Segment] = []
     run: list[str] = []
     fate: Segment | None = None

@@ -1,8 +1,8 @@
 """Finds the current branch of a session's log, and its last state. Pure.
 
-A log is append-only, so the log keeps turns that a rewind abandons. A ``Rewound`` record says where
-the conversation continued. The records form a tree. The conversation is the path from the root to
-the last record.
+A log is append-only, so the log keeps turns that a rewind abandons. A ``Rewound`` record names the
+turn after which the conversation continued. The records form a tree. The conversation is the path
+from the root to the last record.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Continues from an earlier turn: in the same session (rewind) or in a new one (fork, H62).
+"""Continues from an earlier turn: in the same session (rewind) or in a new session (fork, H62).
 
 This module only changes conversations; ``review.verdicts`` rewinds files.
 """
@@ -215,8 +215,8 @@ class PlanCopies:
 def was_handed_on(store: SessionStore, origin: str, since: str) -> bool:
     """Return whether a session newer than ``since`` took over the task of ``origin``. Blocks.
 
-    A session that was killed before its first turn does not count, because nobody would continue
-    it.
+    A session that was killed before its first turn does not count, because no user would continue
+    that session.
     """
     try:
         later = [one for one in store.ids() if one > since]

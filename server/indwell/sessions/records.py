@@ -107,7 +107,7 @@ class PlanSet(msgspec.Struct, frozen=True, tag="planSet"):
         turn: The turn in which the model proposed the plan, or after which the user answered.
         state: The state of the plan, such as ``proposed`` or ``approved``.
         text: The whole plan.
-        at: Time.
+        at: Time of the record.
         path: Path of the plan's document; empty if missing.
     """
 
@@ -125,7 +125,7 @@ class FeatureState(msgspec.Struct, frozen=True, tag="featureState"):
         turn: The turn in which the state changed.
         feature: The name of the feature.
         state: JSON in a format private to the feature.
-        at: Time.
+        at: Time of the record.
     """
 
     turn: int
@@ -182,7 +182,7 @@ class Decided(msgspec.Struct, frozen=True, tag="decided", omit_defaults=True):
         answer: The user's answer, if asked.
         widening: The call's access beyond the sandbox, in words.
         sandbox: The sandbox of an allowed command, in words.
-        at: Time.
+        at: Time of the record.
         agent: Name of the sub-agent that made the call; empty for the main agent.
         ending: The ending of a check, because checks have no result; recorded at its end.
         within: Id of the ``agent`` call whose sub-agent made this call; empty for the main agent,
@@ -248,7 +248,7 @@ class TurnStartRecord(msgspec.Struct, frozen=True, tag="turnStarted", omit_defau
     Attributes:
         turn: The session's turn.
         words: The message of the user, or of a code action.
-        at: Time.
+        at: Time of the record.
         title: A few words for lists; empty in older logs, like ``attached`` and ``mode``.
         attached: The attachments, a few words each.
         mode: The mode when the turn began.
@@ -305,7 +305,7 @@ class RequestRecord(msgspec.Struct, frozen=True, tag="sent"):
         answer.
         anchors: Positions of the cache anchors.
         pictures: Whether the model accepts pictures; if not, text replaced them.
-        at: Time.
+        at: Time of the record.
         alone: The system prompt of a request outside the conversation, such as a summary by the
             small model: ``tail`` is the whole request, without tools. None: the request continues
             the conversation in the log.
@@ -339,7 +339,7 @@ class Wire(msgspec.Struct, frozen=True, tag="wire"):
         number: Number of the preceding ``RequestRecord``.
         dialect: JSON of ``providers.wires.dialect.Dialect``.
         digest: Digest of the body's bytes; empty if Indwell did not build them.
-        at: Time.
+        at: Time of the record.
     """
 
     number: int
@@ -381,7 +381,7 @@ class CompactionRecord(msgspec.Struct, frozen=True, tag="compacted"):
         before: Tokens of the whole prompt before the compaction.
         after: Tokens of the whole prompt after it.
         spills: Files in the session's spill folder that hold all removed text.
-        at: Time.
+        at: Time of the record.
         live: Number of messages before the compaction; 0 if unknown.
         note: The message shown to the user.
     """
@@ -402,7 +402,7 @@ class Repaired(msgspec.Struct, frozen=True, tag="repaired", omit_defaults=True):
 
     Attributes:
         what: A description of the repair.
-        at: Time.
+        at: Time of the record.
         splices: The replaced messages, if any.
         live: Number of messages before the repair; 0 if unknown.
     """
@@ -444,7 +444,7 @@ class Rewound(msgspec.Struct, frozen=True, tag="rewound"):
     Attributes:
         turn: The last turn kept; 0: none.
         model: The model used in that turn; empty if unknown.
-        at: Time.
+        at: Time of the record.
     """
 
     turn: int
@@ -462,7 +462,7 @@ class Forked(msgspec.Struct, frozen=True, tag="forked"):
         session: The original session.
         turn: The last turn copied.
         model: The model used in that turn; empty if unknown.
-        at: Time.
+        at: Time of the record.
         spills: The sessions whose spill folders the copied texts name.
         whole: Whether all records have been copied.
     """

@@ -30,7 +30,7 @@ _TOO_LARGE = f"it may have {PAGE_LIMIT_B >> 20} MB; remove facts that are not ne
 
 
 class MemoryPages:
-    """Both pages; a page is read again after a change. All methods block.
+    """Reads and writes both pages; a page is read again after a change. All methods block.
 
     Users edit the pages, too. An unreadable page has no facts, and is never overwritten.
 

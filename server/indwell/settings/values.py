@@ -186,7 +186,7 @@ def _dot_name(written: str) -> str:
 
 
 def unknown(name: str, source: str) -> str:
-    """Report an unknown setting, and suggest a similar one."""
+    """Report an unknown setting, and suggest a similar setting."""
     near = difflib.get_close_matches(name[:_SHOWN], TYPES, n=3)
     # Two swapped letters are the likeliest typo: `modle` means `model`, though `mode` scores
     # higher.

@@ -45,7 +45,7 @@ actions without permission.
 
 
 class ToolFacts(msgspec.Struct, frozen=True):
-    """The planned action of one call, for the policy and for the person who is asked.
+    """The planned action of one call, for the policy and for the permission question.
 
     Attributes:
         tool: The tool's name.

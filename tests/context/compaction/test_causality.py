@@ -1,4 +1,4 @@
-"""A request depends only on earlier messages, never on later ones."""
+"""A request depends only on earlier messages, never on later messages."""
 
 from __future__ import annotations
 

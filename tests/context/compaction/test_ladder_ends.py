@@ -1,4 +1,4 @@
-"""Compaction before one call always ends, without a limit in the caller."""
+"""Compaction before a model call always ends, although the caller sets no limit."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ async def fit(
         incoming: Tokens that join the conversation before the call.
         emit: Receives an event for each step.
         force: Compact from the lowest rung down to half of the size, because the endpoint refused
-            the request or somebody asked for compaction.
+            the request, or the user or model asked for compaction.
     """
     force = session.parts.compaction.wish.take() or force
     begun = _tokens(session, incoming)
@@ -267,7 +267,7 @@ COMPACT = "/compact"
 _COMMAND = lazy_pattern(r"\s*(/[a-zA-Z]+(?:-[a-zA-Z0-9]+)*)(?!\S)(\s+\S)?")
 _NAME_LIMIT = 40  # characters of an unknown command's name in a message
 _NEAR = 0.8  # similarity by difflib, from 0 to 1; at 0.8, one or two letters differ
-_MOST_LOOKED_AT = 64  # characters of a name that are compared; no skill has a longer one
+_MOST_LOOKED_AT = 64  # characters of a name that are compared; no skill has a longer name
 
 
 def is_compact(words: str) -> bool:

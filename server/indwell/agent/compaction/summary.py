@@ -69,7 +69,7 @@ def sizes_of(
     Args:
         conversation: The main model's conversation.
         span: The part to summarise.
-        small_window: The window of the small model in tokens; 0 without one.
+        small_window: The window of the small model in tokens; 0 without a small model.
         whole: Whether ``span`` is the whole part. Each piece of a divided part needs a separate
         request.
     """
@@ -104,7 +104,7 @@ def appended(
         messages=asking.messages,
         max_output=output_limit(span.target),
         # Mark only the prefix that the cache already holds: no later request repeats the end of
-        # this one.
+        # this request.
         anchors=place_anchors(asking, idle_s=idle_s, calls_to_come=0),
         tool_choice="none",
         cache_key=conversation.config.cache_key,

@@ -105,7 +105,7 @@ def refusal(budgets: Budgets, outlay: Outlay, usage: Usage, cost: float | None) 
 
 
 def _advice(name: str, setting: str, *, is_begun: bool) -> str:
-    """Advice for the user; a new turn or session helps only if the present one spent something."""
+    """Advice for the user; a new turn or session helps only if something was already spent."""
     again = "ask to go on, " if name == "turn" and is_begun else ""
     again = "begin a new session, " if name == "session" and is_begun else again
     return f"{again}raise `{setting}`, or lower `max_output`"

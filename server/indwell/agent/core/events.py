@@ -57,7 +57,7 @@ class BackgroundCommand(msgspec.Struct, frozen=True, rename="camel"):
         seconds: How long the command has run.
         tail: The last lines of the output, for lists.
         path: The file with the output; empty if the output was not kept.
-        by: Who stopped the command, ``model`` or ``user``; empty if nobody did.
+        by: Who stopped the command, ``model`` or ``user``; empty if it ended by itself.
     """
 
     id: str
@@ -145,7 +145,7 @@ class ToolOutput(OfAgent, frozen=True):
 
 
 class ToolFinished(OfAgent, frozen=True):
-    """A tool call ended; ``figure`` is such as ``+3 −1``, ``message`` tells a failure or refusal.
+    """A tool call ended; ``figure`` is a count such as ``+3 −1``, ``message`` an error or refusal.
 
     Attributes:
         seconds: How long the call took; null only in events of an old log.
@@ -217,7 +217,7 @@ class PermissionAnswered(OfAgent, frozen=True):
 
 
 class QuestionAsked(OfAgent, frozen=True):
-    """The model asks the user a question. Questions about permissions have an event of their own.
+    """The model asks the user a question. Questions about permissions have a separate event.
 
     Attributes:
         id: The id of the tool call that asks the question.
@@ -318,7 +318,7 @@ class PlanChanged(OfAgent, frozen=True):
 
 
 class CommandsChanged(OfAgent, frozen=True):
-    """All background commands of the session, after one began, ended or was stopped."""
+    """All background commands of the session, after a command began, ended or was stopped."""
 
     commands: tuple[BackgroundCommand, ...]
 

@@ -138,7 +138,7 @@ class Feature(Generic[SessionT]):
         result: Replaces the result of a call of one of the feature's tools, given the conversation
             and the other results of the same reply. The slot is synchronous, so that two parallel
             calls see each other's results.
-        tell: Writes changed state to the log and tells the client. Called after a call of one of
+        tell: Writes changed state to the log and informs the client. Called after a call of one of
             the feature's tools, and when a turn begins.
         around: Returns an async context in which all rounds of a turn run.
         steered: Called when the user says something to the running turn. True if the feature takes

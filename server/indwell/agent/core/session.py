@@ -154,7 +154,7 @@ class Titles(msgspec.Struct):
     """The title of a session.
 
     Attributes:
-        given: The title that the user gave; empty without one.
+        given: The title that the user gave; empty without a title.
         own: The beginning of the first prompt; empty before it.
     """
 
@@ -343,7 +343,7 @@ class Session(msgspec.Struct):
         return self.titles.given or self.titles.own
 
     def retitle(self, title: str) -> None:
-        """Set the title; an empty one restores the session's own."""
+        """Set the title; an empty title restores the session's own."""
         self.parts.log.append(Titled(title, self.timestamp()))
         self.titles.given = title
 

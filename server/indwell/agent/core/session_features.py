@@ -2,7 +2,7 @@
 
 A fault in a feature does not end the turn: the fault is logged, the user reads one notice, and the
 feature is muted. Four slots can refuse: ``refuse_words``, ``check_words``, ``check_steering`` and
-``before_tool``. A fault in one of these four counts as a refusal. They are called for muted
+``before_tool``. A fault in one of these four counts as a refusal. These slots are called for muted
 features, too.
 """
 

@@ -89,7 +89,7 @@ class PlanBoard:
         """Approve the plan for the user, with this text.
 
         Raises:
-            UserError: As ``take``.
+            UserError: See ``take``.
         """
         self.take("approve", text)
         self.older_steps = self.steps().items

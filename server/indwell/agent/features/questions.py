@@ -42,7 +42,7 @@ class UserQuestion(msgspec.Struct, frozen=True):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """The answer: an option, words, or nothing.
+    """The user's answer to a question: an option, words, or nothing.
 
     Attributes:
         chosen: The 0-based index of the chosen option.
@@ -98,7 +98,7 @@ class Nobody:
         del question
 
     async def answer(self, question: UserQuestion) -> Answer:
-        """Return that nobody answers."""
+        """Return an empty answer, because there is no user."""
         del question
         return NOBODY
 
@@ -212,7 +212,7 @@ def question_of(session: Session) -> QuestionBoard:
 NAME = "ask_user"
 QUESTION_CHARACTERS = 1_000  # visible characters of a question
 OPTION_CHARACTERS = 100  # characters of an option; editors show a button of this length whole
-MOST_OPTIONS = 6  # buttons that a message has room for
+MOST_OPTIONS = 6  # most options of a question, because editors show them as buttons
 _FIGURE = 60  # characters of an answer in a list of calls
 _OWN_WORDS = "The user answers in words of their own, which follow."
 

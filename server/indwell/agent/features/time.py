@@ -1,4 +1,4 @@
-"""Tells the model how much time has passed: hours between two turns, a new day within one.
+"""Tells the model how much time has passed: hours between two turns, or a new day within a turn.
 
 The date itself is part of the environment reminder, which is sent again only when it changes.
 """

@@ -69,8 +69,8 @@ async def dispatch(
 ) -> None:
     """Run the tool calls ``uses``; fill ``results`` by call id, ``pictures`` and ``changes``.
 
-    Adjacent read-only calls run in parallel, all others one by one in the model's order. The three
-    collections are filled as calls end, so that a cancelled turn keeps finished calls.
+    Adjacent read-only calls run in parallel, and other calls one by one in the model's order. The
+    three collections are filled as calls end, so that a cancelled turn keeps finished calls.
     """
     bound = [(use, _bind(session, use)) for use in uses[:MOST_CALLS]]
     flood = ToolError(f"a reply may have {MOST_CALLS} calls; this one was not run, call it again")

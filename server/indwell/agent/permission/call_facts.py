@@ -103,7 +103,7 @@ async def with_scripts(session: Session, rules: Rules, asked: CallFacts) -> Call
 
 
 async def with_batch_files(session: Session, rules: Rules, asked: CallFacts) -> CallFacts:
-    """The facts with the programs of a command that are batch files.
+    """Add to the facts which programs of a command are batch files.
 
     PowerShell starts ``rg.cmd`` for ``rg``; bash only starts batch files by their full name.
     """

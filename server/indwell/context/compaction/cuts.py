@@ -178,7 +178,7 @@ def head_and_tail(text: str, characters: int, more: str) -> str:
     """Return about ``characters`` of ``text``, two thirds of them from its beginning.
 
     Args:
-        text: Longer than ``characters``.
+        text: A text of more than ``characters`` characters.
         characters: The number of characters that stay; cuts are at line ends if possible.
         more: Words for the marker, such as the place of the rest.
     """

@@ -306,7 +306,7 @@ def pays(*, freed: float, rewritten: float, growth: float, facts: CompactionFact
         rewritten: Tokens after the first cut, counted after the step.
         growth: Tokens that a call adds to the conversation.
         facts: Prices, and whether the prompt is in a cache. For a free model on this machine, the
-            usual price ratios stand for time.
+            usual price ratios approximate the time.
     """
     if not facts.is_cached:
         return freed > 0

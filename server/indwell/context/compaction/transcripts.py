@@ -73,7 +73,7 @@ class _TranscriptPart(NamedTuple):
 
 
 def _parts(messages: Sequence[Message], stop: int) -> Iterator[_TranscriptPart]:
-    """Return the contents of each file, up to the one with message ``stop - 1``.
+    """Return the contents of each file, up to the file with message ``stop - 1``.
 
     A full file is complete, even beyond ``stop``, so that the file never changes. Only the newest
     file may be shorter; the last message of all may still grow.

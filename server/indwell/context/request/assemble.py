@@ -65,8 +65,8 @@ def assemble(
     Args:
         conversation: The conversation to send, with all blocks.
         tool_choice: The value for ``messages.Request``.
-        idle_s: As in ``place_anchors``.
-        calls_to_come: As in ``place_anchors``.
+        idle_s: See ``place_anchors``.
+        calls_to_come: See ``place_anchors``.
 
     Raises:
         ConversationTooLarge: The request exceeds the window; the message names the largest block.

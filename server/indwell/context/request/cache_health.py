@@ -196,7 +196,7 @@ def after_reply(
 
     Args:
         health: The statistics before.
-        request: The request as it was sent.
+        request: The sent request.
         usage: Tokens as the endpoint counted them; an estimate is ignored.
         idle_s: Seconds since the reply to the request before.
         has_cache: Whether the endpoint is known to have a cache.

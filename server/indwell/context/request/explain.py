@@ -253,39 +253,39 @@ def _why(meta: Meta, kind: str, *, altered: bool, span: tuple[int, int, int]) ->
     if kind == "tools":
         return "the tools that the model may call; the same in every request"
     if meta.source == "compactor":
-        return f"stands for messages {first} to {last} of the transcript, which compaction folded"
+        return f"replaces messages {first} to {last} of the transcript after a compaction"
     if altered and meta.source not in {"task_card", "reminder"}:
-        return f"shortened by compaction; whole as message {first} of the transcript"
+        return f"shortened by compaction; message {first} of the transcript has the whole text"
     return _REASONS.get(meta.source, "part of the conversation") + (
         "; pinned, so never compacted" if meta.pinned and meta.source != "system" else ""
     )
 
 
 _REASONS: Mapping[str, str] = {
-    "system": "the system prompt; byte-stable for the session",
+    "system": "the system prompt; the same bytes for the whole session",
     "user": "the user's own words; never compacted",
-    "assistant": "what the model said or asked for",
-    "tool": "what a tool answered",
-    "hook": "what a hook of the user's added",
-    "reminder": "a word of the harness",
-    "environment": "the state of the workspace, told when it changes",
-    "ide_selection": "what is marked in the editor; can be detached",
-    "ide_opened": "the file that the user looks at; can be detached",
-    "mention": "a file that the user named among the words",
-    "attached": "what the user attached",
+    "assistant": "text and tool calls of the model",
+    "tool": "the result of a tool call",
+    "hook": "text that a hook added",
+    "reminder": "a reminder by Indwell",
+    "environment": "the state of the workspace; sent again after a change",
+    "ide_selection": "the selection in the editor; can be detached",
+    "ide_opened": "the open file in the editor; can be detached",
+    "mention": "a file that the user's words mention",
+    "attached": "an attachment by the user",
     "diagnostics": "problems that the editor reports",
     "changed_file": "a file changed since the model saw it",
     "instructions": "instructions of the project's files",
     "skill": "a skill that was loaded",
     "skill_list": "the skills of this folder, for the model to choose from",
-    "own_skill_list": "what changed among your skills since the session began",
+    "own_skill_list": "changes of your skills since the session began",
     "agent_list": "the sub-agents that this folder names, for the model to choose from",
-    "tool_list": "tools that came or went since the session began",
+    "tool_list": "tools added or removed since the session began",
     "server_tools": "the tools of your MCP servers, for the model to choose from",
-    "memory": "facts that you let Indwell keep, and that fit what you asked for",
+    "memory": "remembered facts that fit your prompt",
     "plan": "the plan that the user approved, word for word",
     "todo": "the list of steps that the model keeps, after a compaction",
-    "task_card": "what must survive compaction, made by code",
+    "task_card": "the task card: facts that survive every compaction",
 }
 
 

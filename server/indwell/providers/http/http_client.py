@@ -7,8 +7,8 @@ time (httpx2), so that a small answer cannot fill the memory.
 Bytes that a server sends after the end of an answer would be read as the answer to the next
 request. The HTTP library notices bytes that wait in the system. Bytes that were already read may
 wait in the parser, in the stream, in TLS or in Windows' event loop; this module checks these
-places. They are private parts of libraries: if a place cannot be read, the connection is closed,
-which costs one more handshake.
+places. These places are private parts of libraries: if a place cannot be read, the connection is
+closed, which costs one more handshake.
 """
 
 from __future__ import annotations
@@ -215,7 +215,7 @@ def _in_stream(stream: _Inside) -> bool:
 
 
 def _show_later_bytes(network: _Inside) -> None:
-    """Let the pool of connections see bytes that come behind a reply on Windows.
+    """Let the pool of connections see bytes that arrive after a reply on Windows.
 
     The pool asks the system for waiting bytes before it uses a connection again. Windows' event
     loop always has a read under way, so later bytes are already in the loop's buffer, and the

@@ -298,7 +298,7 @@ class EndpointError(msgspec.Struct, frozen=True):
         words: The message.
         code: The machine-readable codes and types, joined by blanks.
         param: The parameter that the error names.
-        status: The status that the error itself names; 0 without one.
+        status: The status that the error itself names; 0 without a status.
     """
 
     words: str

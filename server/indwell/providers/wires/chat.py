@@ -76,7 +76,7 @@ def message_entries(
     marked: bool,
     model: str = "",  # noqa: ARG001 - see Layout
 ) -> list[dict[str, Any]]:
-    """Return the entries of one message on the wire, at least one."""
+    """Return the entries of one message in the request, at least one entry."""
     if message.role == "assistant":
         entries = [_assistant(message.blocks, dialect)]
     else:

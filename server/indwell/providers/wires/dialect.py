@@ -1,4 +1,4 @@
-"""The features that an endpoint accepts, and how refusals change what is sent.
+"""The features that an endpoint accepts, and how refusals change later requests.
 
 Only a 400 that names a rejected field changes the dialect; any other 400 is not retried (LLM-08).
 """

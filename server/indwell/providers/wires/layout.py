@@ -49,11 +49,11 @@ class Layout(Protocol):
     def tool_entries(
         self, tools: Sequence[ToolSpec], *, marked: bool, life: CacheLife = ""
     ) -> list[dict[str, Any]]:
-        """Return the schemas of the tools; ``marked`` asks for a cache mark on the last one."""
+        """Return the schemas of the tools; ``marked`` asks for a cache mark on the last schema."""
         ...
 
     def options(self, request: Request, dialect: Dialect) -> dict[str, Any]:
-        """Return the fields behind the messages and the tools."""
+        """Return the fields after the messages and the tools."""
         ...
 
 

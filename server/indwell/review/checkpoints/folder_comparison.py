@@ -80,7 +80,7 @@ class FolderLook(NamedTuple):
 
     Attributes:
         census: The folder's files.
-        kept: The kept states of the files, by folder.
+        kept: The ``KeptStates`` of the files, by folder.
         at_ns: The time of the scan.
         waiting: Files that ``read_on`` has yet to read.
         stopped: Set to end ``read_on``.

@@ -59,7 +59,7 @@ def stored(
 
 
 def session_ids(state: Path, *, folder: str | None = None) -> tuple[str, ...]:
-    """Return all session ids, of every workspace or of one.
+    """Return all session ids, of every workspace or of one workspace.
 
     Raises:
         SessionError: The state folder cannot be listed.
@@ -186,7 +186,7 @@ def delete_unless(path: Path, is_changed: Callable[[], bool]) -> bool:
 
     Args:
         path: The session's folder.
-        is_changed: Called once nobody else can write to the session.
+        is_changed: Called when no other process can write to the session.
 
     Raises:
         SessionError: The session is open, or the system refuses.

@@ -294,7 +294,7 @@ class _LogFile(msgspec.Struct, frozen=True):
 
     Attributes:
         made_by: The version of Indwell that wrote this entry.
-        log: Times, size and inode of the log when it was read.
+        log: Times, size and inode of the log at the time of reading.
         overview: The overview of that log.
     """
 

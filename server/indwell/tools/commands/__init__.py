@@ -1,1 +1,1 @@
-"""Running commands: the shell of one agent, and its output in the form for the model."""
+"""Runs the agent's shell commands, and prepares the output for the model."""

@@ -5,8 +5,8 @@ both changed the same lines, nothing is written, and the model sees these lines.
 some of the shown hunks, only these are applied. If the edit would now have different hunks, nothing
 is written (POL-22).
 
-The report of an edit has one sentence, the diff and the counts of lines. It also says if an edited
-JSON or TOML file can no longer be parsed.
+The report of an edit has one sentence, the diff and the counts of lines. The report also says if an
+edited JSON or TOML file can no longer be parsed.
 """
 
 from __future__ import annotations
@@ -261,7 +261,7 @@ async def edit_result(
     """Return the result of an edit, and record the text that the model knows after reading it.
 
     Args:
-        change: The change as it was written.
+        change: The written change.
         proposal: The change as the model proposed it.
         context: The context of the call.
         did: What the edit did, in words.

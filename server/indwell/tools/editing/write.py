@@ -84,7 +84,7 @@ async def _run(arguments: WriteFile, context: ToolContext) -> Outcome:
             change = await context.workspace.write(
                 path, base, proposal.text, label=f"Indwell: write {name}"
             )
-        except TextMoved as error:  # compare again: report a change, or continue without one
+        except TextMoved as error:  # compare again: report a change, or continue without a change
             moved = error
             continue
         except EditRefused as error:

@@ -180,7 +180,7 @@ class GrepQuery(msgspec.Struct, frozen=True):
 
     Attributes:
         pattern: A regular expression, or plain text.
-        glob: Which files to search; all files if empty. A leading ``!`` excludes files.
+        glob: The files to search; all files if empty. A leading ``!`` excludes files.
         mode: The kind of result.
         beside: The number of lines around each match.
         ignore_case: Whether case is ignored.

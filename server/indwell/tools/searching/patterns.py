@@ -133,8 +133,8 @@ def _without_empty(braces: re.Match[str]) -> str:
 def _straight(expression: str) -> str:
     """Return the expression without backtracking: text between ``**`` matches at its first place.
 
-    After the earliest match more of the path remains than after any later one, so no match is lost.
-    Otherwise each ``**`` would multiply the work by the depth of the path.
+    No match is lost, because the earliest match leaves the most of the path for the rest of the
+    pattern. Otherwise each ``**`` would multiply the work by the depth of the path.
     """
     # Matches up to the slash without backtracking.
     expression = expression.replace("[^/]*?[/]", "[^/]*[/]")
@@ -150,7 +150,7 @@ def scope_of(pattern: str) -> SearchScope:
     """Split a pattern into a part that narrows the walk and a part to match afterwards.
 
     Raises:
-        ToolError: As ``path_matcher``.
+        ToolError: See ``path_matcher``.
     """
     matches = path_matcher(pattern)
     pattern = _ONE_ALTERNATIVE.sub(r"\1", pattern) or pattern

@@ -268,7 +268,7 @@ def _checks_in_powershell(command: str, cwd: Path, declared: frozenset[str]) -> 
 
 
 def _keeps_names(one: Simple) -> bool:
-    """Does this PowerShell command leave the meaning of all names as it is?"""
+    """Does this PowerShell command leave the meaning of all names unchanged?"""
     from indwell.policy.commands.powershell.arguments import CMDLET_NAME, tables  # noqa: PLC0415
 
     if any(each.name.lower() in _LOOK_UP for each in one.assignments) or one.is_nested:

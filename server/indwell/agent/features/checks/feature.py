@@ -1,6 +1,6 @@
 """Checks as a feature: before an edit, after the calls of a reply, and when a turn wants to end.
 
-Checks cost nothing if no source knows problems. They wait no longer than the limits below.
+Checks cost nothing if no source knows problems. Checks wait no longer than the limits below.
 """
 
 from __future__ import annotations

@@ -255,7 +255,7 @@ async def _known(
 async def _of_others(
     session: Session, state: TurnChecks, new: Sequence[Located]
 ) -> frozenset[Path]:
-    """Return files that somebody else has changed since the turn began.
+    """Return files that someone other than the agent has changed since the turn began.
 
     The agent is not responsible for problems in these files. A file that a command of the turn has
     changed counts as the agent's.

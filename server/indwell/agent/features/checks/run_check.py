@@ -238,7 +238,7 @@ class CheckRequest:
         )
 
     async def ask(self, evaluated: EvaluatedPolicy, ask: Ask) -> Consent | RefusedPermission:
-        """Refuse, because nobody is asked in the middle of a turn."""
+        """Refuse, because the user is not asked during a turn."""
         return RefusedPermission(ask.reason, "denied", evaluated)
 
     async def shows_the_same(self, evaluated: EvaluatedPolicy) -> bool:

@@ -128,7 +128,7 @@ class CheckRun(msgspec.Struct, frozen=True):
             but not their absence; or has faults in an unknown format. Otherwise the check did not
             finish, or was not allowed to run.
         problems: Problems in files of the workspace, by absolute path.
-        why: Why the state is not "ran"; shown behind the name of the check.
+        why: Why the state is not "ran"; shown after the name of the check.
         line: The line of the output about the failure.
         output: The file with the whole output, if the output was long.
         stale: Files of which the check read an older text, because the user has not saved the

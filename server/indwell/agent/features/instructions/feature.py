@@ -131,7 +131,7 @@ def _told(conversation: Conversation) -> Mapping[str, str]:
 
 
 def _tokens(conversation: Conversation) -> int:
-    """Count the tokens of all instructions in the conversation, outdated ones included."""
+    """Count the tokens of all instructions in the conversation, including outdated instructions."""
     sent = (block for message in conversation.messages for block in message.blocks)
     return sum(
         block.meta.tokens

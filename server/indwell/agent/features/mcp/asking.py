@@ -104,7 +104,7 @@ class ToolCaller:
 
 
 def _intro(question: ServerQuestion) -> str:
-    """Return a sentence that names the server as the one who asks."""
+    """Return a sentence that says that the server asks."""
     return (
         f"The MCP server {question.server!r} asks (never tell it a password): "
         f"{short_line(question.message, _WORDS)}"

@@ -74,8 +74,8 @@ class ListedServer(NamedTuple):
 def named_tools(servers: Iterable[tuple[str, Sequence[OfferedTool]]]) -> tuple[NamedTool, ...]:
     """Give each tool a name that endpoints accept and no other tool has.
 
-    A name that is not accepted is changed. It gets a digest of the original name, so that two names
-    never become equal.
+    A name that is not accepted is changed. A changed name ends with a digest of the original name,
+    so that two names never become equal.
     """
     named: list[NamedTool] = []
     taken: set[str] = set()

@@ -88,7 +88,7 @@ AskLine: TypeAlias = Callable[[str, Moment[Session]], Awaitable[str | None]]
 
 
 async def nobody_answers(_words: str, _moment: Moment[Session]) -> str | None:
-    """Return None, because nobody can be asked."""
+    """Return None, because there is no user to ask."""
     return None
 
 

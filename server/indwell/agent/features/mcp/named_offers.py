@@ -202,7 +202,7 @@ async def _complete(
 
 
 def arguments_in(rest: str, known: Sequence[str]) -> dict[str, str]:
-    """Return the arguments in the words behind a prompt's name.
+    """Return the arguments in the words after a prompt's name.
 
     ``name=value`` gives an argument by its name. Other words are the value of the first argument
     that has no value yet.

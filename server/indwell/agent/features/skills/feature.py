@@ -142,7 +142,7 @@ class SkillCatalogue:
         return new
 
     def called(self, words: str) -> Skill | None:
-        """Return the skill whose name begins the user's words (``/name``); None without one."""
+        """Return the skill whose name begins the user's words (``/name``); None without a skill."""
         match = _CALLED.match(words)
         return self.known.by_name.get(match[1].lower()) if match else None
 

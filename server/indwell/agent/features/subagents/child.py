@@ -1,9 +1,9 @@
 """Creates a sub-agent's session, and runs the session until the sub-agent answers.
 
 A sub-agent may never do more than its parent: it has the same policy or a stricter one, fewer
-tools, the same user, workspace and review ledger. It shares the session's id and turn number, so
-reviewing, undoing and rewinding a turn include sub-agents. Its tool calls get ids that are unique
-in the session.
+tools, the same user, workspace and review ledger. A sub-agent shares the session's id and turn
+number, so reviewing, undoing and rewinding a turn include sub-agents. Its tool calls get ids that
+are unique in the session.
 """
 
 from __future__ import annotations

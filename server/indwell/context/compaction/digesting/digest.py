@@ -188,7 +188,7 @@ def rewritten(
         cut: The first message of the tail.
         found: All candidates before the tail.
         kept: For each candidate, the numbers of the lines that stay.
-        behind: Messages of the tail that change as well, by index.
+        behind: Messages of the tail that also change, by index.
     """
     rewrite = _Rewrite(view, found, kept)
     changed, gone = rewrite.messages(cut, behind)

@@ -220,7 +220,7 @@ def _task(words: Sequence[Text], later: Sequence[Text]) -> tuple[int, ...]:
 
 
 def _without_room(words: Sequence[Text], budget: int, task: Sequence[int]) -> list[int]:
-    """Return which words do not fit: the task comes first, then newer words before older ones.
+    """Return which words do not fit: the task comes first, then newer words before older words.
 
     If a long pasted text does not fit, earlier short words get the space.
     """

@@ -74,8 +74,8 @@ def apply_summary(
         transcript: A line that names the files with the complete conversation (H31).
 
     Returns:
-        The step. It has no splices if even dropping the messages with a note would not make the
-        conversation shorter (H28).
+        The step. The step has no splices if even dropping the messages with a note would not make
+        the conversation shorter (H28).
     """
     attributes = {"range": span.range} | ({"transcript": transcript} if transcript else {})
     turn = conversation.messages[span.stop - 1].turn
@@ -200,7 +200,8 @@ def readers(sizes: SummarySizes, facts: CompactionFacts) -> tuple[Reader, ...]:
 def appended_price(sizes: SummarySizes, rates: TokenRates, *, is_cached: bool) -> float:
     """Return the price of a summary request that appends its instructions to the cached prefix.
 
-    Without a cached prefix the request writes one, which makes the next call cheaper.
+    Without a cached prefix, the request writes the prefix to the cache, which makes the next call
+    cheaper.
     """
     prefix = sizes.prefix * (rates.cached if is_cached else rates.input)
     return prefix + sizes.instructions * rates.input + sizes.output * rates.output

@@ -39,7 +39,7 @@ REQUEST_SHARE = 0.5  # share of the budget for the current request
 MOST_CONSTRAINTS, MOST_FILES, MOST_CHECKS, MOST_EARLIER = 12, 40, 5, 60
 EARLIER_LENGTH = 160  # characters of an earlier request
 SHORT = 120  # characters of a short request; "yes, go on" is only clear with the request before it
-BEFORE_LENGTH = 600  # characters of the request before a short one
+BEFORE_LENGTH = 600  # characters of the request before a short request
 PATH_LENGTH = 200
 _RESERVE = 40  # tokens for the tags, and for the note on omitted lines
 _NAME = lazy_pattern(
@@ -49,7 +49,7 @@ _NAME = lazy_pattern(
 # A comment in a shell command, in which line breaks are blanks.
 _COMMENT = lazy_pattern(r"(?<!\S)#|;#")
 MOST_NAMES, NAME_LENGTH = 4, 80
-MOST_RUNS = 12  # runs of unfinished turns in the line that stands for many
+MOST_RUNS = 12  # ranges of unfinished turns in the line for many requests
 _EARLIER = "Earlier requests; what is finished is not to be done again:"
 
 
