@@ -105,12 +105,19 @@ def test_each_title_has_the_name_of_indwell_once_also_in_other_menus() -> None:
     assert [entry for entry in entries if entry.get("submenu") not in named] == []
 
 
-def test_every_step_of_the_walkthrough_has_a_button_that_completes_it() -> None:
+def test_every_step_of_the_walkthrough_has_a_button_and_is_completed_by_what_was_done() -> None:
     contributes = manifest()["contributes"]
+    keys = (
+        PACKAGE.parent / "src" / "extension" / "editor" / "status" / "context-keys.ts"
+    ).read_text("utf-8")
     offered = {one["command"] for one in contributes["commands"]}
     buttons = {}
     for step in contributes["walkthroughs"][0]["steps"]:
         (buttons[step["id"]],) = re.findall(r"\]\(command:([\w.]+)\)", step["description"])
-        assert f"onCommand:{buttons[step['id']]}" in step["completionEvents"]
+        events = step["completionEvents"]
+        # A key says that it was done, by whichever way; else a command stands for it.
+        done = [one.removeprefix("onContext:indwell.") for one in events if "onContext" in one]
+        assert [one for one in done if f'keep("{one}"' not in keys] == []
+        assert done or f"onCommand:{buttons[step['id']]}" in events
     assert set(buttons.values()) <= offered
     assert buttons["trust"] == "indwell.trust"

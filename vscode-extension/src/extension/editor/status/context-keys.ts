@@ -34,6 +34,10 @@ export function keepContextKeys(
     keep("hasPlan", (chat.state.plan?.state ?? "none") !== "none");
     keep("planPaths", planPaths(chat.state.plan));
     keep("mayTrust", server.state.kind === "running" && chat.state.status?.trusted === false);
+    // Steps of the walkthrough: what was done, by whichever way.
+    keep("connected", chat.state.status?.lacking === "");
+    keep("trusted", chat.state.status?.trusted === true);
+    keep("hasAsked", chat.state.turns.length > 0);
     keep("pending", pending.total);
     keep("hasPending", pending.total > 0);
     keep("canUndoVerdict", pending.undo !== "");
