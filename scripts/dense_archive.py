@@ -1,7 +1,8 @@
-"""Pack an archive anew by Zopfli: 5 % smaller, and what reads it sees no difference.
+"""Compress an archive again with Zopfli, which makes it 5 % smaller.
 
-The standard library writes no data that was compressed elsewhere, so the records are written here,
-as APPNOTE.TXT of PKWARE has them (4.3.7, 4.3.12, 4.3.16): no encryption, no Zip64, nothing extra.
+The standard library cannot write data that is already compressed. This script therefore writes the
+records itself, as PKWARE's APPNOTE.TXT specifies (4.3.7, 4.3.12, 4.3.16), without encryption, Zip64
+or extra fields.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from zipfile import ZipFile, ZipInfo
 import zopfli.zlib
 
 DEFLATED, UTF8_NAME = 8, 0x800
-ROUNDS = 5  # of Zopfli's search; fifteen gain another 2 kB of 1.5 MB
+ROUNDS = 5  # rounds of Zopfli's search; fifteen save another 2 kB of 1.5 MB
 
 
 def condense(archive: Path) -> None:
@@ -24,7 +25,7 @@ def condense(archive: Path) -> None:
         entries = [(entry, packed.read(entry)) for entry in packed.infolist()]
     body, directory = b"", b""
     for entry, content in entries:
-        # Without the two bytes before and the four behind it, a zlib stream is plain deflate.
+        # A zlib stream without its first two and last four bytes is plain deflate.
         data = zopfli.zlib.compress(content, numiterations=ROUNDS)[2:-4]
         name, shared = entry.filename.encode(), _shared(entry, content, data)
         begins = len(body)
@@ -39,7 +40,7 @@ def condense(archive: Path) -> None:
 
 
 def _shared(entry: ZipInfo, content: bytes, data: bytes) -> bytes:
-    """What stands before the name in both records of an entry."""
+    """Return the bytes that both records of an entry have before the name."""
     year, month, day, hour, minute, second = entry.date_time
     time = hour << 11 | minute << 5 | second // 2
     date = (year - 1980) << 9 | month << 5 | day

@@ -1,14 +1,13 @@
-"""Measure how far the code of the server is spread: sizes by its syntax, ways by a trace.
+"""Measure the server's code: sizes by its syntax, calls between modules by a trace.
 
     python scripts/measure_house.py [--json] [--list]
 
-The trace is of a real server over stdio, with a loopback model behind the real SDK. The editor asks
-for code actions, takes "Fix this", and the model reads the file, edits it and says a word. A tool
-call begins when the module that runs the calls of a reply is entered, and ends when that module is
-left; what a background task does meanwhile is not counted, and neither is the import of a module.
-A round begins when the model's reply was sent, and ends when the next request has arrived. A frame
-counts once, however often a coroutine is resumed. The caller of a function is the nearest frame of
-ours below it on the stack; floors are those of import-linter.
+The script traces a real server over stdio, with a loopback model and the real SDK. The editor
+requests code actions and chooses "Fix this". The model reads the file, edits the file and ends the
+turn. A tool call begins and ends with the module that runs the calls of a reply. Background tasks
+and imports of modules do not count. A round begins when the model's reply was sent, and ends when
+the next request has arrived. A frame counts once, even if a coroutine resumes often. The caller of
+a function is the nearest of our frames on the stack. Import-linter's layers are the floors.
 """
 
 from __future__ import annotations
@@ -38,13 +37,13 @@ PACKAGE = ROOT / "server" / "indwell"
 FILE = "shop.py"
 BUGGY = "def total(prices):\n    return sum(prices) - 1\n"
 EDIT = {"old": "sum(prices) - 1", "new": "sum(prices)"}
-END_S = 120.0  # a traced turn takes about two seconds
+END_S = 120.0  # seconds until the script gives up; a traced turn takes about two seconds
 MAX_LINES = 500
 MAX_ENTRIES = 15
 
 
 class Module(NamedTuple):
-    """What the syntax of one file says."""
+    """The figures of one file's syntax."""
 
     path: Path
     lines: int
@@ -53,7 +52,7 @@ class Module(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A function that was entered: when (monotonic seconds), from which file, in which file.
+    """One call of a function: its time (monotonic seconds), the caller's file, and its own file.
 
     ``by`` and ``name`` are the names of both functions, ``call`` is the number of calls of a reply
     that had run when this one caused the step, or 0.
@@ -68,7 +67,7 @@ class Step(NamedTuple):
 
 
 def modules() -> list[Module]:
-    """Each module of the package."""
+    """Return each module of the package."""
     return [_module(path) for path in sorted(PACKAGE.rglob("*.py"))]
 
 
@@ -79,7 +78,7 @@ def _module(path: Path) -> Module:
 
 
 def code_lines(text: str, tree: ast.Module) -> int:
-    """Lines that hold code: no blank ones, no comments, no docstrings."""
+    """Return the number of lines with code, without blank lines, comments and docstrings."""
     prose: set[int] = set()
     for node in ast.walk(tree):
         if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
@@ -99,7 +98,7 @@ def code_lines(text: str, tree: ast.Module) -> int:
 
 
 def sizes(found: Sequence[Module]) -> dict[str, Any]:
-    """Figures that need no run."""
+    """Return the figures that need no run."""
     folders = {one.path.parent for one in found}
     entries = {
         folder: sum(
@@ -126,7 +125,7 @@ FEATURE_NAMES = ("plan", "memory", "todo")
 
 
 def _names(one: Module, word: str) -> bool:
-    """Does an identifier of this module have the word as a part?"""
+    """Does an identifier of this module contain the word as a part?"""
     return any(word in identifier.lower().split("_") for identifier in _identifiers(one.tree))
 
 
@@ -146,7 +145,7 @@ def _identifiers(tree: ast.Module) -> Iterator[str]:
 
 
 def _fields(found: Sequence[Module], name: str) -> int | None:
-    """How many fields a class of `agent` has: declared, or set by its own constructor."""
+    """Return the number of fields of a class in `agent`: declared, or set by the constructor."""
     for one in found:
         if "agent" not in one.path.relative_to(PACKAGE).parts:
             continue
@@ -176,7 +175,7 @@ def _constructed(node: ast.ClassDef) -> set[str]:
 
 
 def twice_named(found: Iterable[Module]) -> list[str]:
-    """Names that more than one public class of the package has."""
+    """Return names that more than one public class of the package has."""
     seen: dict[str, int] = {}
     for one in found:
         for node in one.tree.body:
@@ -186,15 +185,17 @@ def twice_named(found: Iterable[Module]) -> list[str]:
 
 
 DISPATCH = "/dispatch.py"
-_CALL: ContextVar[int] = ContextVar("_CALL", default=0)  # tasks and threads of a call inherit it
+# tasks and threads of a call inherit this variable
+_CALL: ContextVar[int] = ContextVar("_CALL", default=0)
 
 
 class Trace:
-    """Enters in a list which function of ours is called, and by which file, in all threads."""
+    """Records each call of our functions, and the calling file, in all threads."""
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
-        self._frames: dict[int, FrameType] = {}  # holding a frame keeps its id from another
+        # a reference to a frame prevents the reuse of its id
+        self._frames: dict[int, FrameType] = {}
         self._imports: set[int] = set()  # ids of frames that only import a module
         self._calls = 0
 
@@ -221,14 +222,15 @@ class Trace:
 
 
 def _named(frame: FrameType) -> str:
-    return getattr(frame.f_code, "co_qualname", frame.f_code.co_name)  # Python 3.11
+    # Python 3.10 has no co_qualname
+    return getattr(frame.f_code, "co_qualname", frame.f_code.co_name)
 
 
 _PREFIX = f"{PACKAGE}/"
 
 
 def traced_server(steps_file: Path) -> None:
-    """Serve over stdio under a trace, which is written when the server ends."""
+    """Serve over stdio under a trace; write the trace when the server ends."""
     trace = Trace()
     threading.setprofile(trace)
     sys.setprofile(trace)
@@ -241,7 +243,7 @@ def traced_server(steps_file: Path) -> None:
 
 
 class Model(ThreadingHTTPServer):
-    """A loopback model: calls `read_file`, then `edit_file`, then says that it is done."""
+    """A loopback model that calls `read_file`, calls `edit_file`, and ends the turn."""
 
     daemon_threads = True
 
@@ -253,7 +255,7 @@ class Model(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        """What goes into `OPENAI_BASE_URL`."""
+        """Return the value for `OPENAI_BASE_URL`."""
         return f"http://127.0.0.1:{self.server_address[1]}/v1"
 
 
@@ -261,7 +263,7 @@ class _Answers(BaseHTTPRequestHandler):
     server: Model
 
     def do_GET(self) -> None:
-        """There is no list of models."""
+        """Answer 404, since there is no list of models."""
         self.send_error(404)
 
     def do_POST(self) -> None:
@@ -277,11 +279,11 @@ class _Answers(BaseHTTPRequestHandler):
         self.server.times.append((arrived, time.monotonic()))
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name there
-        """Say nothing."""
+        """Print nothing."""
 
 
 def completion(number: int) -> bytes:
-    """The stream of the model's reply to its request `number`, from 0."""
+    """Return the stream of the reply to the request `number`, from 0."""
     calls: tuple[tuple[str, Mapping[str, Any]], ...] = (
         ("read_file", {"path": FILE}),
         ("edit_file", {"path": FILE, "edits": [EDIT]}),
@@ -306,7 +308,7 @@ def completion(number: int) -> bytes:
 
 
 def trace_fix_this() -> tuple[list[Step], list[tuple[float, float]]]:
-    """The steps of a real "Fix this", and the times of the model's requests and answers."""
+    """Return the steps of a real "Fix this", and the times of the requests and replies."""
     sys.path.insert(0, str(ROOT / "benchmarks"))
     pipes = importlib.import_module("lsp_pipe")
     with tempfile.TemporaryDirectory() as name:
@@ -315,7 +317,8 @@ def trace_fix_this() -> tuple[list[Step], list[tuple[float, float]]]:
         command = (sys.executable, str(Path(__file__).resolve()), "--traced", str(steps_file))
         variables = {"OPENAI_BASE_URL": model.url, "INDWELL_MODEL": "m"}
         with pipes.serving(command, **variables) as pipe:
-            deadline = threading.Timer(END_S, pipe.process.kill)  # ends a read that waits in vain
+            # ends a read that receives nothing
+            deadline = threading.Timer(END_S, pipe.process.kill)
             deadline.daemon = True
             deadline.start()
             _fix_this(pipe, pipes.opened)
@@ -328,7 +331,7 @@ def trace_fix_this() -> tuple[list[Step], list[tuple[float, float]]]:
 
 
 def _fix_this(pipe: Any, opened: Any) -> None:  # noqa: ANN401 - of benchmarks/, found by path
-    """Be the editor: take "Fix this", say yes to what is asked, apply the edit."""
+    """Act as the editor: choose "Fix this", allow all, and apply the edit."""
     path = pipe.workspace / FILE
     path.write_text(BUGGY, "utf-8")
     uri = path.as_uri()
@@ -363,7 +366,7 @@ def _fix_this(pipe: Any, opened: Any) -> None:  # noqa: ANN401 - of benchmarks/,
 
 
 def floors() -> dict[str, int]:
-    """The height of each package, by the layers that import-linter holds; the top is highest."""
+    """Return the height of each package in import-linter's layers; the top is highest."""
     config = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     contracts = config["tool"]["importlinter"]["contracts"]
     layers = next(one["layers"] for one in contracts if one["type"] == "layers")
@@ -376,7 +379,7 @@ def floors() -> dict[str, int]:
 
 
 def ways(steps: Sequence[Step], times: Sequence[tuple[float, float]]) -> dict[str, int]:
-    """Figures of the trace."""
+    """Return the figures of the trace."""
     read = of_call(steps)
     between = [one for one in steps if times[0][1] <= one.when <= times[1][0]]
     turn = [one for one in steps if times[0][0] <= one.when]
@@ -395,14 +398,14 @@ def ways(steps: Sequence[Step], times: Sequence[tuple[float, float]]) -> dict[st
 
 
 def of_call(steps: Iterable[Step], number: int = 1) -> list[Step]:
-    """The steps of the calls of one reply: up to the last function of the module that ran them."""
+    """Return the steps of one reply's calls, up to the last function of their module."""
     caused = [one for one in steps if one.call == number]
     ends = [index for index, one in enumerate(caused) if one.callee.endswith(DISPATCH)]
     return caused[: ends[-1] + 1]
 
 
 def climbing(steps: Iterable[Step]) -> list[Step]:
-    """The calls that lead to a higher floor."""
+    """Return the calls from a lower layer to a higher layer."""
     heights = floors()
 
     def height(file: str) -> int:
@@ -412,7 +415,7 @@ def climbing(steps: Iterable[Step]) -> list[Step]:
 
 
 def listed(steps: Sequence[Step], times: Sequence[tuple[float, float]]) -> Iterator[str]:
-    """The climbing calls of the turn by frequency, and the files and moves of the read call."""
+    """Yield the turn's calls to higher layers by frequency, and the read call's files and moves."""
     climbs = climbing(one for one in steps if times[0][0] <= one.when)
     calls = Counter((one.caller, one.by, one.callee, one.name) for one in climbs)
     for (caller, by, callee, name), number in calls.most_common():
@@ -424,12 +427,12 @@ def listed(steps: Sequence[Step], times: Sequence[tuple[float, float]]) -> Itera
 
 
 def moves(steps: Iterable[Step]) -> list[Step]:
-    """The calls that lead from one of our files to another."""
+    """Return the calls from one of our files to another."""
     return [one for one in steps if one.caller and one.caller != one.callee]
 
 
 def main() -> None:
-    """Measure and print, or be the traced server."""
+    """Measure and print, or run the traced server."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--list", action="store_true", help="print the calls behind the figures")

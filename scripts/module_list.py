@@ -20,7 +20,7 @@ tells how they work together; begin there.
 
 
 def module_tables() -> str:
-    """One table for each package: module and first line of its docstring."""
+    """Return a table for each package: module and first line of its docstring."""
     package = ROOT / "server" / "indwell"
     folders = sorted(path.parent for path in package.rglob("__init__.py"))
     parts: list[str] = []
@@ -41,7 +41,7 @@ def module_tables() -> str:
 
 
 def first_line(path: Path) -> str:
-    """The first line of a module's docstring."""
+    """Return the first line of a module's docstring."""
     docstring = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
     return docstring.split("\n", 1)[0]
 

@@ -12,7 +12,7 @@ from indwell.policy import guarded_paths, protected_names
 ROOT = Path(__file__).resolve().parent.parent
 EDITOR = ROOT / "vscode-extension" / "src" / "extension" / "chat" / "editor"
 MIRROR = EDITOR / "protected-places.ts"
-WIDTH = 100  # as Biome breaks lines
+WIDTH = 100  # columns at which Biome breaks lines
 HEAD = """\
 /**
  * Which names the server protects: all in lower case, but for `BARE`.
@@ -22,7 +22,7 @@ HEAD = """\
 
 
 def text() -> str:
-    """All of protected-places.ts."""
+    """Return the text of protected-places.ts."""
     protected = _names(
         protected_names.PROTECTED, protected_names.INSTALLED, protected_names.STARTERS
     )
@@ -62,7 +62,7 @@ def _list(name: str, what: str, values: Iterable[str]) -> str:
 
 
 def main() -> int:
-    """Write protected-places.ts, or with --check say that it is old."""
+    """Write protected-places.ts; with --check, report whether the file is out of date."""
     fresh = text()
     if MIRROR.exists() and MIRROR.read_text("utf-8") == fresh:
         return 0

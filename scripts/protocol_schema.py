@@ -58,13 +58,13 @@ PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(N
 
 
 class Schema:
-    """Collects definitions while types are walked."""
+    """Collects definitions while the script visits types."""
 
     def __init__(self) -> None:
         self.definitions: dict[str, Any] = {}
 
     def of(self, type_: Any) -> dict[str, Any]:  # noqa: ANN401 -- any annotation
-        """The schema of a type; classes become references."""
+        """Return the schema of a type; classes become references."""
         if type_ in PLAIN:
             return {"type": PLAIN[type_]}
         if type_ in {Any, object}:
@@ -87,7 +87,7 @@ class Schema:
         raise TypeError(f"{type_!r} has no schema yet; teach it to scripts/protocol_schema.py")
 
     def any_of(self, types_: Sequence[Any]) -> dict[str, Any]:
-        """The schema of a choice; ``None`` is null."""
+        """Return the schema of a choice of types; ``None`` becomes null."""
         found = [self.of(type(None) if one is None else one) for one in types_]
         plain = [one["type"] for one in found if set(one) == {"type"}]
         return {"type": plain} if len(plain) == len(found) else {"anyOf": found}
@@ -95,7 +95,7 @@ class Schema:
     def _reference(self, class_: type) -> dict[str, Any]:
         name = class_.__name__
         if name not in self.definitions:
-            self.definitions[name] = {}  # a class may hold itself
+            self.definitions[name] = {}  # a class may contain itself
             self.definitions[name] = self._object(class_)
         return {"$ref": f"#/$defs/{name}"}
 
@@ -118,7 +118,7 @@ class Schema:
 
 
 def make_schema() -> dict[str, Any]:
-    """Params, results, commands and events; JSON Schema, draft 2020-12."""
+    """Return params, results, commands and events as a JSON Schema (draft 2020-12)."""
     schema = Schema()
     methods = {
         name: {
@@ -166,7 +166,7 @@ def _camel(name: str) -> str:
 
 
 def with_events(page: str) -> str:
-    """The page with its table of events as the types have them."""
+    """Return the page with the table of events of the types."""
     before, head, rest = page.partition(EVENTS_HEAD)
     assert head, "the page has a table of events"
     _, end, after = rest.partition("\n\n")
@@ -181,7 +181,7 @@ def with_events(page: str) -> str:
 
 
 def main() -> int:
-    """Write the schema and the table of events, or with --check say that they are old."""
+    """Write the schema and the table of events; with --check, report outdated files."""
     schema = json.dumps(make_schema(), indent=1, ensure_ascii=False) + "\n"
     for path, fresh in ((SCHEMA, schema), (PAGE, with_events(PAGE.read_text("utf-8")))):
         if path.exists() and path.read_text("utf-8") == fresh:

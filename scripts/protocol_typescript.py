@@ -1,7 +1,7 @@
 """Keep vscode-extension/src/protocol.ts equal to docs/protocol.schema.json.
 
-Interfaces are named as the Python classes. What only comes from the server has all its fields:
-the server leaves none out. In what is sent there, fields with a default may be left out.
+Interfaces have the names of the Python classes. Messages from the server have all fields:
+the server leaves none out. Messages to the server may omit fields with a default.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ FINDS_ATTRIBUTE = re.compile(r"^ {4}(\w+): ")
 
 
 class Mirror:
-    """The text of protocol.ts, made of one schema."""
+    """Makes the text of protocol.ts from one schema."""
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
         self.schema = schema
@@ -51,7 +51,7 @@ class Mirror:
         self.sent = self._reached([*said, *(row["argument"] or {} for row in commands)])
 
     def text(self) -> str:
-        """All of it."""
+        """Return the text of protocol.ts."""
         interfaces = [
             self._events() if name == "Event" else self._interface(name)
             for name in sorted(self.definitions, key=_name)
@@ -82,7 +82,7 @@ class Mirror:
                 lines.append(_comment(told[field], "  ").rstrip("\n"))
             may_miss = (is_lsp or name in self.sent) and field not in one["required"]
             mark = "?" if may_miss else ""
-            # Types of LSP come from objects of others, which may hold an undefined.
+            # LSP types come from foreign objects, whose fields may be undefined.
             type_ = f"{_type(schema)} | undefined" if is_lsp and may_miss else _type(schema)
             lines.append(f"  readonly {field}{mark}: {type_};")
         return "\n".join([*lines, "}\n"])
@@ -141,7 +141,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _parts(row: Mapping[str, Any], direction: str) -> Iterator[Mapping[str, Any]]:
-    """What of a method goes in a direction: its params, or the answer to the other side."""
+    """Yield the parts of a method in one direction: params, or the answer to the other side."""
     if row["direction"] == direction:
         yield row["params"]
     elif "result" in row:
@@ -169,7 +169,7 @@ def _name(name: str) -> str:
 
 
 def _type(schema: Mapping[str, Any]) -> str:
-    """The TypeScript of a schema."""
+    """Return the TypeScript of a schema."""
     if "$ref" in schema:
         return _name(schema["$ref"].removeprefix("#/$defs/"))
     if "enum" in schema:
@@ -191,7 +191,7 @@ def _type(schema: Mapping[str, Any]) -> str:
 
 
 def _docstring(text: str, fields: Iterable[str]) -> tuple[str, dict[str, str]]:
-    """A Google-style docstring as its summary and what it says of each field."""
+    """Return a Google-style docstring as a summary and a text for each field."""
     summary, _, listed = text.partition("\nAttributes:\n")
     known, told, field = {_flat(one): one for one in fields}, dict[str, str](), ""
     for line in listed.splitlines():
@@ -208,7 +208,7 @@ def _flat(name: str) -> str:
 
 
 def _comment(text: str, indent: str = "") -> str:
-    """JSDoc; backticks as in Markdown."""
+    """Return a JSDoc comment; backticks are as in Markdown."""
     text = text.replace("``", "`").replace("*/", "* /")
     width = 110 - len(indent)
     lines = [line for part in text.split("\n\n") for line in [*textwrap.wrap(part, width), ""]][:-1]
@@ -219,7 +219,7 @@ def _comment(text: str, indent: str = "") -> str:
 
 
 def main() -> int:
-    """Write protocol.ts, or with --check say that it is old."""
+    """Write protocol.ts; with --check, report whether the file is out of date."""
     fresh = Mirror(json.loads(SCHEMA.read_text("utf-8"))).text()
     if MIRROR.exists() and MIRROR.read_text("utf-8") == fresh:
         return 0

@@ -1,4 +1,4 @@
-"""Print a package.json as users get it: without what only this checkout needs."""
+"""Print a package.json as users receive it, without fields that only this checkout needs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ OURS = frozenset(["private", "scripts", "devDependencies", "dependencies"])
 
 
 def main() -> None:
-    """The file is the first argument."""
+    """Print the file that the first argument names."""
     manifest = json.loads(Path(sys.argv[1]).read_text("utf-8"))
     shipped = {name: it for name, it in manifest.items() if name not in OURS}
     sys.stdout.write(json.dumps(shipped, indent=2) + "\n")

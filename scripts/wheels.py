@@ -2,8 +2,9 @@
 
     python scripts/wheels.py [--platform WORD]
 
-A check for a release, in five minutes; CI never runs it. It prints the table of docs/platforms.md.
-The exit code is 1 if a package has no wheel somewhere, and `FALLBACKS` names nothing instead.
+The script checks a release in five minutes; CI never runs it. It prints the table of
+docs/platforms.md. The exit code is 1 if a package has no wheel on a platform and no entry in
+`FALLBACKS`.
 """
 
 from __future__ import annotations
@@ -105,7 +106,7 @@ def _pip(wanted: list[str], tags: tuple[str, ...], python: str) -> subprocess.Co
 
 
 def main() -> int:
-    """Print the table; 1 if something is missing that nothing replaces."""
+    """Print the table; return 1 if a wheel is missing and has no fallback."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--platform", default="", help="only the platforms with this word")
     chosen = parser.parse_args().platform

@@ -1,6 +1,6 @@
 """Print this machine's platform by the name that VS Code's marketplaces have for it.
 
-The Python that goes into the package decides: its C library, and its processor under emulation.
+The package's Python determines the name: its C library, and its processor under emulation.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _PROCESSORS = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64", "arm64": "ar
 
 
 def platform_name() -> str:
-    """The name, as ``vsce package --target`` takes it."""
+    """Return the name for ``vsce package --target``."""
     system = sys.platform
     if system == "linux" and "musl" in (sysconfig.get_config_var("HOST_GNU_TYPE") or ""):
         system = "alpine"

@@ -1,8 +1,8 @@
-"""The first lines of the frozen server: the command ``indwell``, or a piece of Python for a child.
+"""Starts the frozen server: the command ``indwell``, or Python code for a child process.
 
-A frozen program has no ``python`` beside it. Indwell starts its own interpreter again as
-``python -I -S -c CODE``, as ``python -m MODULE`` and for workers of ``multiprocessing``. This file
-answers all three, so their callers need no second way.
+A frozen program has no separate ``python``. Indwell starts its own interpreter again as ``python -I
+-S -c CODE``, as ``python -m MODULE`` and for workers of ``multiprocessing``. This file handles all
+three; the callers need no change.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from __future__ import annotations
 import os
 import sys
 
-_FLAGS = frozenset(["-B", "-E", "-I", "-S", "-s", "-u"])  # a frozen Python is isolated anyway
+# flags without effect, since a frozen Python is always isolated
+_FLAGS = frozenset(["-B", "-E", "-I", "-S", "-s", "-u"])
 
 
 def _forget_the_bundle() -> None:
-    """Restore the variables that PyInstaller's start program has set: no child may inherit them."""
+    """Restore the variables that PyInstaller's start program has set, for the child processes."""
     for name in [one for one in os.environ if one.startswith("_PYI_")]:
         del os.environ[name]
     before = os.environ.pop("LD_LIBRARY_PATH_ORIG", None)
@@ -29,7 +30,7 @@ def _main() -> int:
     if words[:1] == ["--multiprocessing-fork"]:
         from multiprocessing.spawn import freeze_support  # noqa: PLC0415 - no other start needs it
 
-        freeze_support()  # it ends the process
+        freeze_support()  # ends the process of a worker
     while words and words[0] in _FLAGS:
         del words[0]
     if words[:1] == ["-c"]:

@@ -1,4 +1,4 @@
-"""The real editors of the tests: how each is started with one of the shared scenarios."""
+"""Starts each real editor of the tests with one of the shared scenarios."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Client:
     """An editor of the tests.
 
     Attributes:
-        column: Its heading in the table of ``docs/editors/README.md``.
-        start: Plays a run in a project: run, root, folder of the user, variables.
+        column: The editor's heading in the table of ``docs/editors/README.md``.
+        start: Plays a run in a project; arguments: run, root, user's folder, variables.
     """
 
     column: str
@@ -37,7 +37,7 @@ class Client:
 
 
 def play(client: Client, run_name: str, folder: Path, endpoint: LoopbackEndpoint) -> dict[str, Any]:
-    """Put the project into ``folder`` and play; return the report of the editor's script."""
+    """Write the project into ``folder``, play the run, and return the editor's report."""
     folder.mkdir()
     root = put_files(FILES, folder)
     place = {
@@ -59,7 +59,7 @@ def play(client: Client, run_name: str, folder: Path, endpoint: LoopbackEndpoint
 
 
 def _init(folder: Path, name: str, setup: str) -> Path:
-    """The configuration of the page as a file; only the server's command is the test's own."""
+    """Write the page's configuration to a file, with the test's command for the server."""
     path = folder / name
     path.write_text(CONFIGURATIONS[setup].text(serve_model()), "utf-8")
     return path
@@ -96,7 +96,7 @@ def _emacs(setup: str, feature: str) -> Start:
 
 
 def vim() -> str:
-    """The program; without it, or without ALE, a test is skipped, but not in CI."""
+    """Return Vim's path; skip the test without Vim or ALE, except in CI."""
     found = shutil.which("vim")
     if found is None or not Path("/usr/share/vim-ale/plugin/ale.vim").exists():
         missing("there is no Vim with ALE; on Debian: apt-get install vim-ale")
@@ -104,9 +104,9 @@ def vim() -> str:
 
 
 def _vim(_run: str, root: Path, folder: Path, variables: Mapping[str, str]) -> dict[str, Any]:
-    """In a terminal of its own: ALE tells the server of changes from Vim's main loop only."""
+    """Run Vim in a terminal, because ALE sends changes only from Vim's main loop."""
     init = _init(folder, "vimrc", "vim")
-    # input() is Vim's own and cannot be replaced, so the user's answer comes from the script.
+    # A script cannot replace Vim's input(); the script's variable holds the user's answer.
     init.write_text(init.read_text("utf-8").replace("trim(input(", "trim(g:IndwellAsk("), "utf-8")
     before = folder / "before.vim"
     before.write_text("set nocompatible encoding=utf-8\npackadd! ale\n")
@@ -142,7 +142,7 @@ def _vim(_run: str, root: Path, folder: Path, variables: Mapping[str, str]) -> d
 
 
 def _read(screen: int, shown: list[bytes]) -> None:
-    with suppress(OSError):  # the terminal is gone
+    with suppress(OSError):  # the terminal is closed
         while part := os.read(screen, 65_536):
             shown.append(part)
 

@@ -18,14 +18,14 @@ DOCUMENTED_COMMAND = '("indwell" "serve" "--stdio")'
 
 
 def elisp() -> str:
-    """The configuration of the page."""
+    """Return the page's configuration."""
     block = re.search(r"^```elisp\n(.*?)^```$", PAGE.read_text(), re.DOTALL | re.MULTILINE)
     assert block is not None
     return block.group(1)
 
 
 def emacs(feature: str = "eglot") -> str:
-    """The program, with a client; without it a test is skipped, but not in CI."""
+    """Return the path of an Emacs with this client; skip the test without it, except in CI."""
     found = shutil.which("emacs")
     if found is not None and _has(found, feature):
         return found
@@ -42,7 +42,7 @@ def _has(program: str, feature: str) -> bool:
 def play(
     scenario: str, project: Project, folder: Path, *, pace_s: float = 0.0, setup: str | None = None
 ) -> Played:
-    """Put ``project`` into ``folder``, play the scenario there, return the observations."""
+    """Write ``project`` into ``folder``, play the scenario, and return the report."""
     program = emacs()
     root = put(project, folder)
     text = elisp() if setup is None else setup

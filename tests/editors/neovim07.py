@@ -18,7 +18,7 @@ OLD = re.compile(r"NVIM v0\.(?:7|8|9|10)\.")
 
 
 def neovim07() -> str:
-    """The program of the system's packages; without it a test is skipped, but not in CI."""
+    """Return the path of Neovim 0.7 from the system's packages; skip the test without it."""
     found = shutil.which("nvim", path="/usr/bin:/usr/local/bin:/bin")
     if found is not None:
         told = subprocess.run([found, "--version"], capture_output=True, text=True, check=True)
@@ -28,7 +28,7 @@ def neovim07() -> str:
 
 
 def play(scenario: str, project: Project, folder: Path, *, pace_s: float = 0.0) -> Played:
-    """Put ``project`` into ``folder``, play the scenario there, return the observations."""
+    """Write ``project`` into ``folder``, play the scenario, and return the report."""
     program = neovim07()
     root = put(project, folder)
     blocks = re.findall(r"^```lua\n(.*?)^```$", PAGE.read_text(), re.DOTALL | re.MULTILINE)

@@ -1,4 +1,4 @@
-"""The setup for every real editor of the tests: a project, its own folders, and our server."""
+"""Sets up each real editor of the tests: a project, separate folders, and our server."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from indwell.cli.demo.project import Project
 from indwell.providers.scripted import CHECK
 
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "editors"
-ROOT = "my projéct"  # editors write such a path percent-encoded
-ASKING = f'[rules]\nask = ["{CHECK}"]\n'  # where there is a sandbox, it would run unasked
-TIMEOUT_S = 200.0  # of a whole run; each wait in it has a limit of a minute
+ROOT = "my projéct"  # the editors percent-encode this path in URIs
+# asks even with a sandbox, where the command would otherwise run without a question
+ASKING = f'[rules]\nask = ["{CHECK}"]\n'
+TIMEOUT_S = 200.0  # seconds of a whole run; each wait within a run has a limit of a minute
 
 
 class Played(NamedTuple):
-    """The editor's report, and the files that it and the server left."""
+    """The editor's report, and the files that the editor and the server left."""
 
     report: dict[str, Any]
     log: str
@@ -30,14 +31,14 @@ class Played(NamedTuple):
 
 
 def missing(reason: str) -> NoReturn:
-    """Skip a test whose editor is not here; but never on CI, where only Windows lacks some."""
+    """Skip a test whose editor is missing; on CI, skip only on Windows."""
     if os.environ.get("CI") == "true" and sys.platform != "win32":
         pytest.fail(reason)
     pytest.skip(reason)
 
 
 def put(project: Project, folder: Path, newline: str = "\n") -> Path:
-    """Write the project into ``folder``; gives its root."""
+    """Write the project into ``folder``; return its root."""
     root = folder / ROOT
     for name, text in {".git/HEAD": "ref: refs/heads/main\n", **project.files}.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -49,23 +50,23 @@ def put(project: Project, folder: Path, newline: str = "\n") -> Path:
 
 
 def put_files(files: Mapping[str, str], folder: Path) -> Path:
-    """Write a project of the shared scenarios into ``folder``; gives its root."""
+    """Write a project of the shared scenarios into ``folder``; return its root."""
     return put(Project(dict(files), "", "", 0, 0), folder)
 
 
 def serve_model() -> tuple[str, ...]:
-    """The command of the server with the model of the settings."""
+    """Return the server's command with the model of the settings."""
     return (sys.executable, "-m", "indwell", "serve", "--stdio")
 
 
 def serve(pace_s: float = 0.0) -> tuple[str, ...]:
-    """The command of the server with the scripted model."""
+    """Return the server's command with the scripted model."""
     own = (sys.executable, "-m", "indwell", "serve", "--stdio", "--scripted")
     return (*own, "--pace", str(pace_s))
 
 
 def environment(folder: Path) -> Mapping[str, str]:
-    """Variables of a user who has nothing but ``folder``."""
+    """Return the environment of a user whose only folder is ``folder``."""
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -89,7 +90,7 @@ SHOWN = 8_000  # characters at the end of the session's log that a failure shows
 
 
 def run(argv: Sequence[str], folder: Path, report: Path, more: Mapping[str, str]) -> dict[str, Any]:
-    """Run an editor to its end in the project; gives the report that it wrote."""
+    """Run an editor in the project until it ends; return its report."""
     finished = subprocess.run(
         argv,
         cwd=folder / ROOT,
@@ -109,5 +110,5 @@ def run(argv: Sequence[str], folder: Path, report: Path, more: Mapping[str, str]
 
 
 def sessions(folder: Path) -> str:
-    """All session logs, one after the other."""
+    """Return all session logs as one text."""
     return "".join(path.read_text(encoding="utf-8") for path in (folder / "state").rglob("*.jsonl"))

@@ -1,7 +1,7 @@
-"""Scenarios for every real editor: the same list for each, with a loopback server as the model.
+"""Lists the scenarios that each real editor plays, with a loopback server as the model.
 
-One run of an editor plays several scenarios, for starting it takes the longest part of it. The
-editor's script reports what it saw under common names; here stands what must be there.
+One run of an editor plays several scenarios, since starting the editor takes most of the time. The
+editor's script reports observations under common names. This module checks the observations.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Any
 from support.loopback_endpoint import HANG, Answer, Seen, chunk, refuse, say, sse
 
 PATH = "lib/shop.py"
-FIRST, LAST = 4, 6  # of the first function
+FIRST, LAST = 4, 6  # first and last line of the first function
 OLD = ("and amount > 50", "weight * 2", "length - 3")
 NEW = ("and amount >= 50  # as promised 🙂", "weight * 20", "length - 30")
-LINES = (6, 14, 22)  # of those, 1-based
+LINES = (6, 14, 22)  # lines of the three faults, 1-based
 TEXT = '''"""Helpers of the shop, é 🙂."""
 
 
@@ -44,7 +44,8 @@ def tape(length):
 MENDED = TEXT.replace(OLD[0], NEW[0])
 CHANGED = MENDED.replace(OLD[1], NEW[1]).replace(OLD[2], NEW[2])
 FILES = {PATH: TEXT, "README.md": "# Shop\n"}
-ASKED = "rm -f gone; echo checked"  # what deletes is asked for, with and without a sandbox
+# a command that deletes needs permission, with and without a sandbox
+ASKED = "rm -f gone; echo checked"
 LOOKED = f"cat {PATH}"
 RECEIPT = f"Indwell: done · {PATH} +1 −1"
 MINE = "  # mine"
@@ -54,12 +55,12 @@ USAGE = {"prompt_tokens": 10, "completion_tokens": 2}
 
 
 def tool(name: str, **arguments: Any) -> Answer:
-    """A reply that uses one tool."""
+    """Return a reply that uses one tool."""
     return say(calls=[(name, json.dumps(arguments))], usage=USAGE)
 
 
 def edits(*pairs: tuple[str, str]) -> Answer:
-    """A reply that edits the file of the project."""
+    """Return a reply that edits the project's file."""
     return tool("edit_file", path=PATH, edits=[{"old": old, "new": new} for old, new in pairs])
 
 
@@ -71,10 +72,10 @@ STUCK = Answer(
 
 
 class Model:
-    """Gives one reply after the other, and records the requests.
+    """Answers with each reply in turn, and records the requests.
 
     Attributes:
-        bodies: Of the requests for a completion, oldest first.
+        bodies: The bodies of the requests for a completion, oldest first.
     """
 
     def __init__(self, replies: Sequence[Answer]) -> None:
@@ -82,14 +83,14 @@ class Model:
         self._replies = list(replies)
 
     def __call__(self, seen: Seen) -> Answer:
-        """The script of a ``LoopbackEndpoint``."""
+        """Answer a request, as the script of a ``LoopbackEndpoint``."""
         if seen.path != "/v1/chat/completions":
             return refuse(404, "no such page")
         self.bodies.append(seen.body)
         return self._replies.pop(0) if self._replies else refuse(400, "nothing more to say")
 
     def results(self) -> list[str]:
-        """The results of the tools, oldest first, each once."""
+        """Return the results of the tools without repeats, oldest first."""
         last = self.bodies[-1]["messages"] if self.bodies else []
         return [_text(one["content"]) for one in last if one["role"] == "tool"]
 
@@ -108,8 +109,8 @@ class Run:
     """One start of an editor.
 
     Attributes:
-        replies: Of the model, in order.
-        checks: By scenario: given what the script reported, raises what is wrong.
+        replies: The model's replies, in order.
+        checks: The check of each scenario, which raises an error for a wrong report.
     """
 
     replies: tuple[Answer, ...]
@@ -164,7 +165,7 @@ def _unsaved(seen: Mapping[str, Any], model: Model) -> None:
 
 
 def _kept(seen: Mapping[str, Any], model: Model) -> None:
-    """In every editor: text typed by the user is read, and neither lost nor overwritten."""
+    """Check that the agent reads the user's typed text and does not overwrite it."""
     assert seen["buffer"] == TEXT.replace(OLD[0], f"{OLD[0]}{MINE}")
     assert f"{OLD[0]}{MINE}" in model.results()[2]
 
@@ -184,7 +185,7 @@ ASK = Run(
 
 # --- cancel
 
-MOST_STOPPED_S = 3.0  # that an editor waits for a command, on a slow machine
+MOST_STOPPED_S = 3.0  # most seconds that an editor waits for a command, on a slow machine
 
 
 def _cancel(seen: Mapping[str, Any], _model: Model) -> None:
@@ -208,7 +209,7 @@ def _reject(seen: Mapping[str, Any], _model: Model) -> None:
     assert "Reject this change" in seen["offered"]
     assert seen["buffer_rejected"] == CHANGED.replace(NEW[1], OLD[1])
     assert "Reject this change" in seen["offered_last"]
-    # Emacs does nothing else, and tells of no change, until the command is answered.
+    # Emacs waits for the command's answer, and sends no change meanwhile.
     assert seen.get("reject_took", 0) < MOST_STOPPED_S
 
 

@@ -1,4 +1,4 @@
-"""A program in its own terminal: the test sends keys as a user types them, and reads the screen."""
+"""Runs a program in a terminal: the test sends keys as a user does, and reads the screen."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from types import TracebackType
 from typing import Self
 
 PATIENCE_S = 40.0
-_OWNING_THE_TERMINAL = (  # Emacs opens /dev/tty
+# Emacs opens /dev/tty, and needs this terminal as its controlling terminal
+_OWNING_THE_TERMINAL = (
     "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
     "os.execvp(sys.argv[1], sys.argv[1:])"
 )
@@ -27,7 +28,7 @@ _CONTROL = re.compile(r"\x1b(?:\[[0-9;?>$]*[ -/]*[@-~]|[()][A-B0]|[=>78M])")
 
 
 class Terminal:
-    """A process with 40 lines of 160 columns; it is gone when the block ends."""
+    """A process in a terminal with 40 lines of 160 columns; the process ends with the block."""
 
     def __init__(self, argv: Sequence[str], cwd: Path, env: Mapping[str, str]) -> None:
         self._screen, terminal = pty.openpty()
@@ -62,15 +63,15 @@ class Terminal:
 
     @property
     def shown(self) -> str:
-        """Everything written to the screen, without cursor movements."""
+        """Return everything written to the screen, without cursor movements."""
         return _CONTROL.sub("", self._shown.decode(errors="replace"))
 
     def press(self, keys: str) -> None:
-        """Press keys, one right after the other."""
+        """Press keys without pauses."""
         os.write(self._screen, keys.encode())
 
     def type(self, text: str, pause_s: Callable[[], float]) -> None:
-        """Type a text as a person does: with a pause behind each key."""
+        """Type a text as a person does, with a pause after each key."""
         for key in text:
             self.press(key)
             time.sleep(pause_s())
@@ -83,6 +84,6 @@ class Terminal:
             time.sleep(0.02)
 
     def _read(self) -> None:
-        with suppress(OSError):  # the terminal is gone
+        with suppress(OSError):  # the terminal is closed
             while part := os.read(self._screen, 65_536):
                 self._shown += part

@@ -1,4 +1,4 @@
-"""A background command in a real Neovim: it outlives its turn, and a button stops it."""
+"""Checks in a real Neovim that a background command outlives its turn until a button stops it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Git's changes in a real Neovim: @changes is completed and attached; a commit message is shown."""
+"""Checks in a real Neovim: completing and attaching @changes, and showing a commit message."""
 
 from __future__ import annotations
 

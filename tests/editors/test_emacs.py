@@ -1,4 +1,4 @@
-"""Emacs with eglot as a user has it: no progress, no documents shown, edits that it may ask for."""
+"""Tests Emacs with eglot: no progress, no shown documents, and edits that need confirmation."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_fix_this_is_one_edit_reverted_by_one_undo(
     assert f"Indwell: done · {Path(project.path).name} +1 −1" in played.log
 
 
-def test_an_edit_that_eglot_asks_for_and_the_user_refuses_is_not_made(tmp_path: Path) -> None:
+def test_an_edit_that_the_user_refuses_in_eglot_changes_nothing(tmp_path: Path) -> None:
     asking = "".join(line for line in elisp().splitlines(keepends=True) if "confirm" not in line)
     seen = play("confirm", SHIPPING, tmp_path, setup=asking).report
     assert (seen["buffer"], seen["disk"]) == (BEFORE, BEFORE)

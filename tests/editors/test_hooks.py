@@ -8,13 +8,13 @@ from pathlib import Path
 from editors.neovim import ROOT, play
 from indwell.cli.demo.project import Project, make_project
 
-SHIPPING = make_project(1)  # its fault: `amount > limit`
+SHIPPING = make_project(1)  # the project's fault is `amount > limit`
 BEFORE = SHIPPING.files[SHIPPING.path]
 AFTER = BEFORE.replace("amount > limit", "amount >= limit")
 
 
 def hooked(event: str, command: str, tools: str = "*") -> Project:
-    """The project with a hook of its own; the folder is trusted."""
+    """Return the project with a hook, in a trusted folder."""
     hook = f'[[hooks]]\nevent = "{event}"\ntools = ["{tools}"]\ncommand = """{command}"""\n'
     files = {**SHIPPING.files, ".indwell/config.toml": hook}
     return Project(files, SHIPPING.path, SHIPPING.function, SHIPPING.first_line, SHIPPING.last_line)

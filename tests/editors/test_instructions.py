@@ -1,4 +1,4 @@
-"""Instructions in a real Neovim: the user's own, and those of the folder of the work."""
+"""Checks in a real Neovim the instructions of the user and of the workspace folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The code lenses of the Neovims: they follow what happens, without a key of the user's."""
+"""Checks in each Neovim that code lenses update without a key of the user."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An MCP server of a project in the real Neovim: approved, called, and completed in a chat."""
+"""Checks in a real Neovim that a project's MCP server is approved, called and completed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tool of an MCP server in the real Neovim: the question with its arguments, and a form."""
+"""Checks in a real Neovim the question about an MCP tool's arguments, and a form."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ REPLIES = [
 ANSWERS = ["Once", "Once", "1. red", "Answer in other words"]
 
 
-def test_a_tool_of_a_server_is_asked_about_and_its_form_is_filled_in(tmp_path: Path) -> None:
+def test_an_mcp_tool_call_asks_the_user_and_shows_the_form_of_the_server(tmp_path: Path) -> None:
     folder = tmp_path / "user"
     folder.mkdir()
     root = put_files(FILES, folder)

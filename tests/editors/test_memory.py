@@ -1,4 +1,4 @@
-"""The model's questions and remembered facts in the real Neovim: keys, an input box, a page."""
+"""Checks the model's questions and remembered facts in a real Neovim: keys, input box, page."""
 
 from __future__ import annotations
 

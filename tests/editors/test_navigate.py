@@ -1,4 +1,4 @@
-"""The model's questions about code in a real Neovim, answered by a real pyright beside Indwell."""
+"""Checks in a real Neovim that a real pyright answers the model's questions about code."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_pyright_in_neovim_answers_and_renames_in_all_files(tmp_path: Path) -> N
 
 
 def test_a_server_of_eglot_answers_about_files_of_its_own_mode(tmp_path: Path) -> None:
-    """Not pyright: eglot 1.9 refuses what today's pyright asks for, and pyright then ends."""
+    """Uses another server than pyright, since eglot 1.9 refuses a request of today's pyright."""
     folder = tmp_path / "user"
     folder.mkdir()
     root = put_files({**FILES, "notes.conf": "a = 1\n"}, folder)

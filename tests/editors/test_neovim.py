@@ -1,4 +1,4 @@
-"""Neovim as a user has it: the page's configuration, real keys, and what Neovim itself reports."""
+"""Tests Neovim with the page's configuration, real keys, and Neovim's own reports."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ TITLES = {
     "Ask about this…": "source.indwell",
 }
 FIX_ALL = {"Fix all problems in this file": "source.indwell"}
-SHIPPING = make_project(1)  # its fault: `amount > limit`
+SHIPPING = make_project(1)  # the project's fault is `amount > limit`
 WRONG, RIGHT = "amount > limit", "amount >= limit"
 BEFORE = SHIPPING.files[SHIPPING.path]
 AFTER = BEFORE.replace(WRONG, RIGHT)
-PASSED = "· `python3 -B -m unittest -q` passed"  # the test run of the scripted model
+PASSED = "· `python3 -B -m unittest -q` passed"  # the report of the scripted model's test run
 UMLAUTS = Project(
     files={
         "lädchen/__init__.py": "",
@@ -62,7 +62,7 @@ def untouched(report: dict[str, Any]) -> bool:
 
 
 def test_diagnostics_without_a_document_version_do_not_verify_an_edit(tmp_path: Path) -> None:
-    """Our own hints change the list of the buffer, long before the linter has looked."""
+    """Our own hints change the buffer's diagnostics long before the linter's diagnostics arrive."""
     played = play("slow_linter", SHIPPING, tmp_path)
     assert "verified by" not in played.report["messages"]
     assert "stays" not in played.report["messages"]
@@ -99,7 +99,7 @@ def test_the_progress_line_is_cut_between_characters_to_the_window_width(
     assert seen["room"] - 1 <= seen["width"] <= seen["room"]
 
 
-def test_the_configuration_of_the_page_has_ten_lines() -> None:
+def test_the_configuration_in_the_documentation_has_ten_lines() -> None:
     lines = [line for line in lua_blocks()[0].splitlines() if line.strip()]
     assert len(lines) <= 10
     assert max(map(len, lines)) <= 128
@@ -143,7 +143,7 @@ def test_fix_this_is_one_edit_reverted_by_one_undo(
     assert kinds == ["begin", *["report"] * (len(kinds) - 2), "end"]
     told = [step["message"] for step in seen["progress"]]
     steps = [f"running {CHECK}", f"changed {project.path} +1 −1"]
-    # Progress before Neovim had accepted the token is not reported.
+    # Neovim reports no progress that came before it accepted the token.
     assert [step for step in told if step in steps][-2:] == [steps[1], steps[0]]
     assert played.log == ""
 
@@ -160,7 +160,7 @@ def test_the_permission_question_for_a_command_lists_no_first(tmp_path: Path) ->
     seen = played.report
     assert len(seen["questions"]) == 1
     question = seen["questions"][0]
-    assert question["titles"] == ["No", "Once"]  # by a rule of the user's own, so each time
+    assert question["titles"] == ["No", "Once"]  # a rule of the user asks each time
     root = tmp_path / ROOT
     assert question["prompt"].startswith(f"Run a command in {root}? (")
     assert f")\n│ {CHECK}\n" in question["prompt"]
@@ -191,7 +191,7 @@ def test_each_way_of_stopping_a_turn_is_immediate_and_allows_another_turn(tmp_pa
     played = play("cancel", SHIPPING, tmp_path, pace_s=0.1)
     seen = played.report
     assert len(seen["took"]) == 5
-    assert max(seen["took"]) < 1_000  # milliseconds
+    assert max(seen["took"]) < 1_000
     assert [words.split(" · ")[0] for words in seen["ends"]] == ["stopped"] * 4
     kinds = [step["kind"] for step in seen["progress"]]
     assert (kinds.count("begin"), kinds.count("end")) == (5, 5)
@@ -238,21 +238,23 @@ def test_text_typed_at_the_moment_of_the_edit_stays(
     )
     seen = played.report
     assert seen["buffer"] == buffer.replace(FIRST_LINE, f"{FIRST_LINE}  # mine")
-    assert "newer than edits" in seen["messages"]  # and yet Neovim answers: applied
+    # Neovim nevertheless answers that it applied the edit
+    assert "newer than edits" in seen["messages"]
     assert seen["ending"].startswith(ending)
     assert played.log == ""
 
 
-def test_an_untouched_buffer_takes_both_edits_and_the_model_is_told(tmp_path: Path) -> None:
+def test_an_unchanged_buffer_receives_both_edits_and_the_model_is_informed(tmp_path: Path) -> None:
     played = play("edited_at_the_same_moment", SHIPPING, tmp_path, touched="first")
     assert played.report["buffer"] == MINE.replace(WRONG, RIGHT)
     assert "the text now differs from the proposal" in played.sessions
 
 
-def test_a_question_is_asked_for_and_its_answer_opens_beside_the_work(tmp_path: Path) -> None:
+def test_the_answer_to_a_question_opens_beside_the_file(tmp_path: Path) -> None:
     played = play("ask", SHIPPING, tmp_path)
     seen = played.report
-    assert seen["inputs"] == ["Ask about this: "] * 2  # the first was closed with <Esc>
+    # the user closed the first input box with <Esc>
+    assert seen["inputs"] == ["Ask about this: "] * 2
     assert played.sessions.count('"type":"turnStarted"') == 1
     assert "Why is this so?" in played.sessions
     assert seen["answer"].startswith("This is the scripted model that ships with Indwell")

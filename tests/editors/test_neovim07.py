@@ -1,4 +1,4 @@
-"""Neovim 0.7 as a user of Debian 12 has it: the older API, utf-16, numbered questions."""
+"""Tests Neovim 0.7 of Debian 12: the older API, utf-16, numbered questions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A plan in the real Neovim: shown in a window, edited there, approved, carried out."""
+"""Checks in a real Neovim that a plan is shown, edited, approved and carried out."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ REPLIES = [
 ]
 
 
-def test_a_plan_is_edited_in_its_window_and_the_present_text_is_carried_out(
+def test_the_agent_carries_out_the_plan_as_the_user_edited_it_in_its_window(
     tmp_path: Path,
 ) -> None:
     folder = tmp_path / "user"

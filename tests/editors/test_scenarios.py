@@ -33,7 +33,9 @@ def playing(tmp_path_factory: pytest.TempPathFactory) -> Playing:
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 @pytest.mark.parametrize("editor", CLIENTS)
-def test_scenario(editor: str, scenario: str, playing: Playing) -> None:
+def test_each_editor_passes_its_scenarios_or_the_table_names_the_reason(
+    editor: str, scenario: str, playing: Playing
+) -> None:
     run = SCENARIOS[scenario]
     report, model = playing(editor, run)
     assert "failed" not in report, report["failed"]
@@ -41,5 +43,5 @@ def test_scenario(editor: str, scenario: str, playing: Playing) -> None:
     if read()[scenario][CLIENTS[editor].column].works:
         check(report, model)
     else:
-        with pytest.raises(AssertionError):  # if it works now, the table has to say so
+        with pytest.raises(AssertionError):  # if the scenario works, the table has to be updated
             check(report, model)

@@ -1,4 +1,4 @@
-"""Skills in a real Neovim: completed and called in a chat; another is loaded by the model."""
+"""Checks in a real Neovim that the user calls a skill in a chat, and the model loads another."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ USAGE = {"prompt_tokens": 10, "completion_tokens": 2}
 TIDY = "---\nname: tidy\ndescription: Tidy up, é 🙂.\n---\n# Tidy\n\nOne thing at a time.\n"
 
 
-def test_a_skill_is_completed_and_called_and_another_is_loaded(tmp_path: Path) -> None:
+def test_the_user_completes_and_calls_a_skill_and_the_model_loads_another(tmp_path: Path) -> None:
     folder = tmp_path / "user"
     folder.mkdir()
     root = put_files(FILES, folder)

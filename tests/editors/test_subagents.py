@@ -1,4 +1,4 @@
-"""A sub-agent in a real Neovim: its edit is in the buffer, its question has its name."""
+"""Checks in a real Neovim a sub-agent's edit in the buffer, and its name in questions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ USAGE = {"prompt_tokens": 10, "completion_tokens": 2}
 
 
 class TwoModels:
-    """One list of replies for the agent and one for its sub-agent."""
+    """A model with one list of replies for the agent and one for the sub-agent."""
 
     def __init__(self) -> None:
         self.main = [

@@ -29,7 +29,7 @@ PROFILES = {
 _WINDOW = {"workDoneProgress": True, "showDocument": {"support": True}}
 _EDITS = {"applyEdit": True, "workspaceEdit": {"documentChanges": True}}
 _TEXT = {"completion": {}, "publishDiagnostics": {}}
-LOOKED_UP: Mapping[str, Profile] = {  # in their sources; they are in no registry of ours
+LOOKED_UP: Mapping[str, Profile] = {  # profiles from the editors' source code
     "Helix": {"window": _WINDOW, "workspace": _EDITS, "textDocument": _TEXT},
     "Sublime": {
         "window": _WINDOW,

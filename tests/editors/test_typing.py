@@ -1,7 +1,6 @@
-"""Keys that are meant for a file, while a question arrives: none of them answers it.
+"""Types into a file while a question arrives; no typed key may answer the question.
 
-The short form types in each editor once or a few times. The long form is the same test with
-``INDWELL_TYPING_RUNS=30``.
+The test types in each editor a few times, and 30 times with ``INDWELL_TYPING_RUNS=30``.
 """
 
 from __future__ import annotations
@@ -35,14 +34,14 @@ REFUSED = "did not allow"
 
 @dataclass(frozen=True)
 class Editor:
-    """How a user starts an editor, types in it, and answers a question.
+    """How a user starts an editor, types text, and answers a question.
 
     Attributes:
-        setup: Whose configuration.
+        setup: The editor's configuration.
         insert: Keys that begin to type a text.
         question: Words on the screen when the question can be answered.
         no: Keys that answer it with No.
-        bare: Without the lines that ask questions, as an editor that was not set up by us.
+        bare: Does the configuration lack our lines that ask questions?
     """
 
     setup: str
@@ -63,14 +62,14 @@ EDITORS = {
 
 
 class Model:
-    """Wants to remove a folder, some time after it was asked."""
+    """A model that asks to remove a folder, some time after the prompt."""
 
     def __init__(self, delay_s: float) -> None:
         self._delay_s = delay_s
         self.results: list[Any] = []
 
     def __call__(self, seen: Seen) -> Answer:
-        # A reminder of the user's typing may follow the result: the selection counts as read.
+        # A note about the user's typing may follow the result: the selection counts as read.
         results = [one["content"] for one in seen.body["messages"] if one["role"] == "tool"]
         if results:
             self.results.append(results[-1])
@@ -126,14 +125,14 @@ def play(editor: Editor, folder: Path, seed: int) -> list[Any]:
         terminal.wait_for("the turn", lambda: len(endpoint.seen) > 0)
         terminal.press(editor.insert)
         lines = [chance.choice(LINES) for _ in range(10)]
-        stop = chance.randrange(3, 8)  # here the user thinks for a while, and continues
+        stop = chance.randrange(3, 8)  # the user pauses here, and continues
         thinks_s = chance.uniform(2.0, 4.0)
         for number, line in enumerate(lines):
             if number == stop:
                 time.sleep(thinks_s)
             terminal.type(line, lambda: chance.uniform(0.03, 0.15))
         by_typing = list(model.results)
-        while editor.bare and not model.results:  # there may be a second question behind the first
+        while editor.bare and not model.results:  # a second question may follow the first
             time.sleep(4.0)
             terminal.press(editor.no)
         if not by_typing and not editor.bare:
@@ -142,7 +141,7 @@ def play(editor: Editor, folder: Path, seed: int) -> list[Any]:
                 terminal.wait_for(
                     "the question", lambda: terminal.shown.count(editor.question) > seen
                 )
-            time.sleep(2.0)  # the user reads
+            time.sleep(2.0)  # time in which the user reads
             by_typing = list(model.results)
             terminal.press(editor.no)
             terminal.wait_for("the answer", lambda: len(model.results) > 0)
@@ -155,7 +154,7 @@ def play(editor: Editor, folder: Path, seed: int) -> list[Any]:
 @pytest.mark.parametrize("name", EDITORS)
 def test_no_key_that_is_meant_for_a_file_answers_a_question(tmp_path: Path, name: str) -> None:
     told = [play(EDITORS[name], tmp_path / str(seed), seed) for seed in range(RUNS)]
-    if EDITORS[name].bare:  # a 1 that was typed is a No, and nothing runs
+    if EDITORS[name].bare:  # a typed 1 means No, and the command does not run
         told = [[one for one in results if REFUSED not in str(one)] for results in told]
     assert told == [[]] * RUNS
 
@@ -176,7 +175,7 @@ def test_typed_text_answers_no_question_and_the_start_of_a_title_chooses_an_answ
         for number, keys in enumerate(("\r", "once\r", "allow-o\r")):
             terminal.wait_for("it", lambda n=number: terminal.shown.count("not one of") >= n)
             terminal.wait_for("it", lambda: editor.question in terminal.shown[-3_000:])
-            time.sleep(1.0)  # the user reads
+            time.sleep(1.0)  # time in which the user reads
             assert model.results == []
             terminal.press(keys)
         terminal.wait_for("the answer", lambda: len(model.results) > 0)

@@ -1,4 +1,4 @@
-"""Vim with ALE, beside the shared scenarios: saving after a turn in which a command ran."""
+"""Tests saving in Vim with ALE after a turn that ran a command."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ APPENDED = "# by a command\n"
 APPEND = tool("bash", command=f"echo '{APPENDED.strip()}' >> {PATH}")
 LOOK = tool("bash", command=LOOKED)
 REPLIES = (
-    *(READ, edits((OLD[0], NEW[0])), LOOK, DONE),  # the edit is put on disk for the command
+    # the server saves the edit before the command runs
+    *(READ, edits((OLD[0], NEW[0])), LOOK, DONE),
     *(APPEND, DONE),
     *(APPEND, DONE),
 )

@@ -1,6 +1,6 @@
-"""Random texts are judged: none raises, none takes long, and what is hidden or broken never runs.
+"""Judges random texts as commands: no error, no slow judgement, no hidden command allowed.
 
-Run it for the long form, which takes some minutes:
+The long form takes some minutes:
 
     python tests/faults/command_fuzz.py 1000000
 """

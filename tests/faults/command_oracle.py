@@ -1,7 +1,7 @@
-"""What runs without a question is run by real bash, with stub programs: only what was read may run.
+"""Runs allowed commands in real bash with stub programs; only analysed programs may run.
 
-The stubs write down their words; every one of them must be among the commands that the judge saw.
-Their output would run more if bash evaluated it again. Run it for the long form:
+Each stub records its arguments, and the analysis must have seen each of these commands. A stub's
+output would run further stubs if bash evaluated the output. The long form:
 
     python tests/faults/command_oracle.py 10000
 """
@@ -297,7 +297,7 @@ def _word(text: str, splits: bool) -> str:  # noqa: FBT001 - a word has two kind
 
 
 def run(n: int, seed: int, folder: Path) -> tuple[int, int, list[str]]:
-    """Generate until ``n`` commands are allowed; run them. Gives made, run, escapes."""
+    """Generate until ``n`` commands are allowed; run them. Return counts and the escapes."""
     chance = random.Random(seed)
     allowed: list[str] = []
     n_generated = 0

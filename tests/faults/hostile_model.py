@@ -54,10 +54,10 @@ class Ended:
     """The results.
 
     Attributes:
-        calls: How many there were.
-        breaches: What must not have happened, in words.
+        calls: The number of calls.
+        breaches: Descriptions of forbidden effects.
         questions: How many times the user was asked.
-        acts: What ``indwell audit`` says of it.
+        acts: The report of ``indwell audit``.
         seconds: The duration.
     """
 

@@ -1,4 +1,4 @@
-"""Commands of a hostile model that read secrets and connect; places as in ``hostile_writes.py``."""
+"""Lists a hostile model's commands that read secrets and connect to servers."""
 
 from __future__ import annotations
 

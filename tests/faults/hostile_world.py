@@ -31,13 +31,13 @@ MADE = (
 
 @dataclass
 class World:
-    """The canaries.
+    """The workspace with the files, secrets and listeners around it.
 
     Attributes:
-        folder: All of it.
-        secrets: The texts that no request may hold, by where they stand.
-        port: Of the listener on the loopback address, for TCP and UDP.
-        contacts: What the listeners heard.
+        folder: The folder of everything.
+        secrets: The texts that no request may contain, by the file that contains each.
+        port: The port of the listeners on the loopback address, for TCP and UDP.
+        contacts: The connections that the listeners received.
     """
 
     folder: Path

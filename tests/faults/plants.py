@@ -1,10 +1,10 @@
-"""Random plants: no protected name outlives a command, by whatever name, mode, count or link.
+"""Plants random files and links; no protected name may exist after a command.
 
     python tests/faults/plants.py [PLANTS [SEED]]
 
-It does in a workspace what commands could do between the look before and the look after them, many
-times over, and walks through the workspace by itself afterwards. As root it goes on as ``nobody``,
-for whom modes of folders are in the way. The short form runs with the other tests.
+The script changes a workspace as commands could between the check before and the check after them.
+It then searches the workspace independently. Started by root, the script continues as ``nobody``,
+whom the modes of folders restrict. The tests run a short form.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from indwell.settings.model import SECRETS
 
 PLANTS = 10_000
 NOBODY = 65_534
-IN_A_WORLD = 8  # commands of one session, so that what one look keeps serves the next
+IN_A_WORLD = 8  # number of commands in one session, which share the results of earlier checks
 EVIL = "[core]\n\tfsmonitor = touch ran\n\tworktree = .\n"
 SHUT_FOLDERS = ("node_modules/p", "lib/site-packages/q/r", ".terraform/modules/m", ".tox/py")
 MODES = (0o000, 0o111, 0o300, 0o444, 0o500, 0o555, 0o700, 0o755, 0o1777)
@@ -51,7 +51,7 @@ def become_nobody() -> None:
 
 
 def protected() -> tuple[str, ...]:
-    """Each name of the list, as a path that bears it."""
+    """Return a path for each protected name."""
     tables = (protected_names.PROTECTED, protected_names.INSTALLED, protected_names.STARTERS)
     words = (one for table in tables for names in table.values() for one in names)
     paths = dict.fromkeys(one.removesuffix("/").replace("*", "x") for one in words)
@@ -87,7 +87,7 @@ class World:
         self.guard = FolderGuard(self.root, SECRETS, quarantine=self.quarantine)
 
     def paths(self) -> set[str]:
-        """Every path of the workspace, through no link; closed folders are opened."""
+        """Return every path of the workspace, without following links; open closed folders."""
         found: set[str] = set()
         waiting = [""]
         for at in waiting:
@@ -103,7 +103,7 @@ class World:
         return found
 
     def closed(self) -> list[str]:
-        """Unreadable folders; folders inside them are unknown."""
+        """Return unreadable folders, without folders inside them."""
         found: list[str] = []
         for _ in os.walk(self.root, onerror=lambda error: found.append(error.filename)):
             pass
@@ -118,7 +118,8 @@ class World:
         assert not looked.refused, looked.refused
         is_flood = self.dice.random() < 0.01
         for _ in range(self.dice.randint(80, 300) if is_flood else self.dice.randint(1, 6)):
-            with contextlib.suppress(OSError):  # such as a folder that it has closed itself
+            # the plant's target may be in a folder that the command has closed
+            with contextlib.suppress(OSError):
                 self.plant()
             if self.dice.random() < 0.15:
                 looked.settle_so_far()
@@ -132,7 +133,7 @@ class World:
         return wrong
 
     def wrong(self, before: set[str]) -> Iterator[str]:
-        """Protected names that exist without a report, and lost files."""
+        """Yield protected names that exist without a report, and lost files."""
         named = {one.at for one in asyncio.run(remaining_plants((self.root,)))}
         if named and not self.is_blocked:
             yield f"in the way: {sorted(named)}"
@@ -149,7 +150,7 @@ class World:
         for path in sorted(self.paths() - before, key=len):
             one = self.root / path
             if one.is_dir() and not one.is_symlink():
-                list(texts(one))  # opens its folders
+                list(texts(one))  # reading the texts also opens the folders
                 shutil.rmtree(one)
             else:
                 one.unlink(missing_ok=True)
@@ -157,7 +158,7 @@ class World:
             shutil.rmtree(self.quarantine.home())
 
     def plant(self) -> None:
-        """One plant."""
+        """Make one random plant."""
         dice = self.dice
         self.n_plants += 1
         if dice.random() < 0.2:
@@ -185,7 +186,7 @@ class World:
             self.root.chmod(dice.choice((0o555, 0o500)))
 
     def new_folder(self, beneath: str) -> str:
-        """A folder that is there, or one in it that is made for this."""
+        """Return an existing folder, or make a folder inside it."""
         if self.dice.random() < 0.5:
             return beneath
         folder = f"{beneath}/new{self.dice.randrange(10**9)}".removeprefix("/")
@@ -206,7 +207,7 @@ class World:
         return token
 
     def file(self, plant: Path) -> None:
-        """Its text must be found again; the token counts only once the plant is made."""
+        """Write a file whose text must survive; the text counts only after the plant succeeds."""
         descriptor = os.open(plant, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         os.write(descriptor, self.token().encode())
         os.close(descriptor)
@@ -239,7 +240,7 @@ class World:
     )
 
     def repository(self, place: Path) -> None:
-        """A file that runs a program in its folder or beneath."""
+        """Write a file that makes git run a program in the folder or beneath."""
         place.mkdir(parents=True, exist_ok=True)
         kind = self.dice.choice(("git", "bare", "file", "hg", "hook", "commondir"))
         git = place / ".git"
@@ -261,12 +262,12 @@ class World:
 
 
 def before_repositories(before: set[str]) -> set[str]:
-    """Repositories that were there: commits make files in them, which nothing runs."""
+    """Return earlier repositories, in which commits make files that nothing runs."""
     return {path for path in before if path.rpartition("/")[2] == ".git"}
 
 
 def is_forbidden(root: Path, path: str) -> bool:
-    """May nothing of this name be there?"""
+    """Is this name forbidden?"""
     *folders, name = path.split("/")
     if name == "HEAD":
         beside = {one.name for one in (root / path).parent.iterdir()}
@@ -277,7 +278,7 @@ def is_forbidden(root: Path, path: str) -> bool:
 
 
 def texts(folder: Path) -> Iterator[str]:
-    """The contents of the files beneath a folder."""
+    """Yield the contents of the files beneath a folder."""
     for at, names, files in os.walk(folder):
         Path(at).chmod(0o700)
         for name in names:
@@ -291,7 +292,7 @@ def texts(folder: Path) -> Iterator[str]:
 
 
 def run(n_plants: int, seed: int) -> list[str]:
-    """Plant so many times; return the faults, with a way to reproduce them."""
+    """Make ``n_plants``; return the faults, with a way to reproduce each."""
     logging.disable(logging.WARNING)
     wrong: list[str] = []
     done = n_worlds = 0

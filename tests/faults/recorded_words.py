@@ -1,8 +1,8 @@
-"""The user's words, the task and finished requests, in recorded sessions under every ladder.
+"""Checks the user's texts, the task and finished requests in recorded sessions, each ladder.
 
     python tests/faults/recorded_words.py [EVERY [FIRST [WINDOW...]]]
 
-``context/compaction/test_recorded_words.py`` runs a few of them.
+``context/compaction/test_recorded_words.py`` runs a few sessions.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Random sequences of a user, an agent and verdicts in one file, in editors of every kind.
+"""Runs random edits, typing and verdicts on one file, in editors of every kind.
 
     python tests/faults/review_sequences.py 10000 [SEED]
 
 Each sequence is 50 steps of ``support.review_machine``: fake editor, documents, buffer edits,
-tools, ledger with its log on a disk. No wire and no time (``support.virtual_time``).
-``test_review_sequences.py`` runs a few.
+tools, ledger with its log on a disk. The sequences run on ``support.virtual_time``, without a
+connection. ``test_review_sequences.py`` runs a few.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ N_STEPS = 50
 
 
 def run_sequences(n_sequences: int, seed: int, folder: Path) -> Counter[str]:
-    """Run sequences; gives how often what happened.
+    """Run sequences; count the actions and outcomes.
 
     Raises:
-        SequenceError: Something happened that may not.
+        SequenceError: A sequence had a forbidden outcome.
     """
     tally: Counter[str] = Counter()
     root = folder.resolve() / "project"

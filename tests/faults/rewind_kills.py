@@ -1,4 +1,4 @@
-"""A rewind of many files that is killed again and again: no file is half done, the last finishes.
+"""Kills a rewind of many files repeatedly; no file may be half restored, the last run finishes.
 
 python tests/faults/rewind_kills.py [N_ROUNDS]
 """
@@ -26,20 +26,20 @@ READY = b"ready\n"
 
 
 def before(number: int) -> str:
-    """A file as it was."""
+    """Return a file's text before the command."""
     return f"a\nold {number}\nc\n"
 
 
 def after(number: int) -> str:
-    """The state after the command."""
+    """Return a file's text after the command."""
     return f"a\nnew {number}\nc\n"
 
 
-MINE = "mine\n"  # lines that the user added since
+MINE = "mine\n"  # a line that the user added afterwards
 
 
 async def make(folder: Path) -> None:
-    """Let a command have changed all files."""
+    """Record a command that has changed all files."""
     (folder / "work").mkdir()
     ledger = await ReviewLedger.open(folder / "review", [folder / "work"])
     changes = []
@@ -52,7 +52,7 @@ async def make(folder: Path) -> None:
 
 
 async def rewind(folder: Path) -> VerdictOutcome:
-    """Restore them."""
+    """Restore all files."""
     workspace = DiskWorkspace([folder / "work"], private=folder / "undo")
     ledger = await ReviewLedger.open(folder / "review", workspace.roots)
     sys.stdout.buffer.write(READY)
@@ -61,12 +61,12 @@ async def rewind(folder: Path) -> VerdictOutcome:
 
 
 def texts(folder: Path) -> list[str]:
-    """The current contents."""
+    """Return the files' current texts."""
     return [(folder / "work" / f"{number}.txt").read_text() for number in range(N_FILES)]
 
 
 def main() -> int:
-    """Kill and go on; 0 if nothing was half done."""
+    """Kill and repeat the rewind; return 0 if no file was half restored."""
     if len(sys.argv) > 1 and not sys.argv[1].isdecimal():
         asyncio.run(rewind(Path(sys.argv[1])))
         return 0

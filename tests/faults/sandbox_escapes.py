@@ -1,10 +1,10 @@
-"""Try to get out of the sandbox: ``python sandbox_escapes.py [USER] [--free] [--json]``.
+"""Tries to escape from the sandbox: ``python sandbox_escapes.py [USER] [--free] [--json]``.
 
 Makes a world (a workspace with repositories and secrets, files and keys outside of it, listeners, a
-process), runs ``tests/sandbox/escape_attempts.py`` in it as a confined command, and looks from
-outside at what changed. ``USER`` is a number to become first, by root. ``--free`` confines nothing,
-and tries what does no harm then: a check that the attempts are good ones. Ends with 1 if anything
-came through.
+process), runs ``tests/sandbox/escape_attempts.py`` in it as a confined command, and checks from
+outside what changed. Root becomes the user with the number ``USER`` first. ``--free`` runs the
+harmless attempts without a sandbox, which shows that the attempts work. The exit code is 1 if an
+attempt succeeded.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ HARMLESS = (
 
 
 class World(msgspec.Struct, frozen=True):
-    """The files, and those that must stay unchanged."""
+    """The files, and the files that must stay unchanged."""
 
     folder: Path
     given: Mapping[str, object]
@@ -57,7 +57,7 @@ class World(msgspec.Struct, frozen=True):
 
     @property
     def changed(self) -> list[str]:
-        """Changes outside the workspace, and of its protected files."""
+        """Return changes outside the workspace, and changes of the workspace's protected files."""
         out = self.folder / "out"
         changed = [path for path, text in self.kept.items() if _text(Path(path)) != text]
         changed += [str(one) for one in out.iterdir() if one.name != "file"]
@@ -84,7 +84,7 @@ def _text(path: Path) -> str:
 def made(
     folder: Path, temporary: Path, *, only: tuple[str, ...] = ()
 ) -> tuple[World, list[socket.socket], subprocess.Popen[bytes]]:
-    """Make a world in an empty folder, with its listeners and its process."""
+    """Create the files in an empty folder, and start the listeners and the process."""
     texts = {
         "out/file": "canary-file",
         "home/.ssh/id_ed25519": "canary-key",
@@ -136,7 +136,7 @@ def made(
 
 
 async def tried(folder: Path, *, is_free: bool = False) -> Mapping[str, str]:
-    """Make a world, try everything in it, and look; gives what came of each attempt."""
+    """Create the files, run all attempts, and return the result of each attempt."""
     with tempfile.TemporaryDirectory(prefix="escapes-") as name:
         temporary = Path(name) / "file"
         world, listening, outside = made(folder, temporary, only=HARMLESS if is_free else ())
@@ -170,7 +170,7 @@ async def tried(folder: Path, *, is_free: bool = False) -> Mapping[str, str]:
 
 
 def _heard(listening: list[socket.socket]) -> list[str]:
-    """Listeners that got a connection."""
+    """Return the listeners that received a connection."""
     heard = []
     for one in listening:
         one.settimeout(0)
@@ -187,11 +187,11 @@ def main() -> int:
     parser.add_argument("--free", action="store_true")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
-    # Not among the temporary folders, which the sandbox hides altogether.
+    # Not in a temporary folder, because the sandbox hides temporary folders.
     base = Path("/var/lib") if os.geteuid() == 0 else Path.home()
     folder = Path(tempfile.mkdtemp(prefix="indwell-escapes-", dir=base)).resolve()
     try:
-        pid = os.fork()  # who becomes another user cannot remove the folder
+        pid = os.fork()  # a fork, since another user could not remove the folder
         if pid == 0:
             code = 2
             try:
@@ -205,10 +205,11 @@ def main() -> int:
 
 
 def checked(folder: Path, given: argparse.Namespace) -> int:
-    """Try it as the wanted user, and tell."""
+    """Run all attempts as the wanted user, and print the results."""
     if given.user:
         os.chown(folder, given.user, given.user)
-        ThreadPoolExecutor().submit(int).result()  # its module, before Python's folder is shut
+        # imports the module before Python's folder becomes unreadable
+        ThreadPoolExecutor().submit(int).result()
         os.setgroups([])
         os.setgid(given.user)
         os.setuid(given.user)

@@ -1,9 +1,9 @@
-"""Trees that searches could get lost in: very many files, a loop of links, a closed folder (FS-12).
+"""Searches hostile trees: very many files, a loop of links, a closed folder (FS-12).
 
     python tests/faults/search_faults.py [FILES]
 
-As root it goes on as ``nobody``, since root may read every folder. The short form runs with the
-other tests.
+Started by root, the script continues as ``nobody``, since root may read every folder. The tests run
+a short form.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ CLOSED = "[some folders could not be read, so files may be missing]"
 
 
 def make_tree(folder: Path, n_files: int) -> None:
-    """Empty files, links in a circle and out, and a folder that only root can read."""
+    """Make empty files, links in a circle and to outside, and a folder that only root can read."""
     for first in range(0, n_files, IN_FOLDER):
         inner = folder / f"d{first // 20_000}" / f"e{first}"
         inner.mkdir(parents=True)
@@ -57,7 +57,7 @@ def become_nobody() -> None:
 
 
 async def search(folder: Path) -> dict[str, object]:
-    """The results of the searches, their durations, and the time to cancel one."""
+    """Return the results of the searches, their durations, and the time to cancel a search."""
     tools = standard_tools(Shell(folder))
 
     async def nowhere(_label: str, _text: str) -> Path:
@@ -79,7 +79,7 @@ async def search(folder: Path) -> dict[str, object]:
     few, few_s = await call("glob", pattern="open.*")
     found, found_s = await call("grep", pattern="needle")
     going = asyncio.create_task(call("glob", pattern="**/*"))
-    await asyncio.sleep(0.004)  # it needs more in any tree
+    await asyncio.sleep(0.004)  # every search takes longer than this
     began = time.monotonic()
     going.cancel()
     await asyncio.wait({going})
@@ -115,20 +115,21 @@ def main() -> None:
 def as_nobody(folder: Path, n_files: int) -> NoReturn:
     """Search and end this process."""
     try:
-        asyncio.run(search(folder / "loop"))  # the user nobody cannot import later
+        # imports modules now, since the user nobody cannot import
+        asyncio.run(search(folder / "loop"))
         become_nobody()
         said = asyncio.run(search(folder))
         print(json.dumps({name: said[name] for name in said if name != "listed"}, indent=1))
         check(said, n_files)
         sys.stdout.flush()
         os._exit(0)
-    finally:  # after a fault, whose trace is shown
+    finally:  # also after an error, whose trace Python has printed
         sys.excepthook(*sys.exc_info())  # type: ignore[arg-type] # there is one
         os._exit(1)
 
 
 def check(said: dict[str, object], n_files: int) -> None:
-    """Bounded by count and time, loop-safe, cancellable, and a partial result is said to be one."""
+    """Check limits of count and time, loops, cancelling, and the note about partial results."""
     listed, few, found = said["listed"], said["few"], said["found"]
     assert isinstance(listed, list)
     assert isinstance(few, list)

@@ -1,11 +1,10 @@
-"""Crash states of the session store, after ALICE (OSDI'14): what a loss of power leaves (PER-03).
+"""Checks the session store's possible states after a loss of power, as ALICE does (PER-03).
 
-A child does what the store does; ``strace`` records its opens, writes, flushes, renames and unlinks
-and, on the same line of time, what the child says is safe. From that record states are made that a
-file system may legally be in when the power goes: after any call; without any of the writes and
-names that were not flushed, in any order; a lost write torn at a sector or left as zeros. In each
-state the store must open, give every record that was acknowledged, in order and unchanged, and
-nothing that was never written.
+A child uses the store, and ``strace`` records its opens, writes, flushes, renames, unlinks, and its
+reports of safe data. From the record the script makes states that a file system may legally have
+after a loss of power. The loss may come after any call. Any unflushed write or name may be missing.
+A lost write may end at a sector or be zeros. In each state the store must open, return each
+acknowledged record unchanged and in order, and return nothing else.
 
     PYTHONPATH=server:tests python tests/faults/session_crash_states.py [states] [seed]
 """
@@ -34,7 +33,7 @@ SECTOR_B = 512
 
 
 async def work(folder: Path) -> None:
-    """The recorded work: two sessions, one of them resumed, drafts, and a deletion."""
+    """Do the recorded work: two sessions, one of them resumed, drafts, and a deletion."""
     store = SessionStore(folder / "state", folder)
     now = datetime.now(UTC)
 
@@ -70,7 +69,7 @@ async def work(folder: Path) -> None:
 
 @dataclass
 class File:
-    """The content of a file, and of each write whether it was flushed."""
+    """The content of a file, and for each write whether it was flushed."""
 
     writes: list[tuple[bytes, bool]] = field(default_factory=list)
 
@@ -80,10 +79,10 @@ class State:
     """A file system between two calls.
 
     Attributes:
-        names: As a process sees them; a folder has no content.
-        loose: What was done to names and is not flushed: kind, from, to.
+        names: The names that a process sees; a folder has no content.
+        loose: The unflushed changes of names: kind, from, to.
         durable: The names that are on the disk.
-        said: What the child had said.
+        said: The child's reports so far.
     """
 
     names: dict[str, File | None] = field(default_factory=dict)
@@ -92,7 +91,7 @@ class State:
     said: list[list[str]] = field(default_factory=list)
 
     def take(self, op: Op) -> None:
-        """One recorded call."""
+        """Apply one recorded call."""
         match op.kind:
             case "say":
                 self.said += [line.split() for line in op.data.decode().splitlines()]
@@ -122,7 +121,7 @@ class State:
         if file is not None:
             file.writes = [(data, True) for data, _ in file.writes]
             return
-        # A folder: the names in it are sure now, in the order in which they came.
+        # Flushing a folder makes its names durable, in the order of the changes.
         held = []
         for kind, name, to in self.loose:
             if os.path.dirname(to or name) == path or os.path.dirname(name) == path:  # noqa: PTH120
@@ -157,7 +156,7 @@ def _apply(
 def crash_states(
     ops: list[Op], number: int, seed: int
 ) -> Iterator[tuple[dict[str, bytes | None], list[list[str]]]]:
-    """States that a loss of power may leave, with the acknowledgements before it."""
+    """Yield states that a loss of power may leave, with the earlier acknowledgements."""
     draw = random.Random(seed)
     for at in range(number):
         stop = at % (len(ops) + 1) if at <= len(ops) else draw.randrange(len(ops) + 1)
@@ -165,7 +164,7 @@ def crash_states(
         files: dict[str, File | None] = {}
         for op in ops[:stop]:
             state.take(op)
-            files.update(state.names)  # also of what is removed later
+            files.update(state.names)  # also names of files that are removed later
         names = dict(state.durable)
         for kind, path, to in state.loose:
             if draw.random() < 0.6:
@@ -174,7 +173,7 @@ def crash_states(
 
 
 def _content(file: File | None, draw: random.Random) -> bytes | None:
-    """What of a file is on the disk: flushed writes whole, the others whole, torn, zero or not."""
+    """Return a file's content on disk: flushed writes whole; others whole, torn, zero or lost."""
     if file is None:
         return None
     parts: list[bytes] = []
@@ -188,14 +187,14 @@ def _content(file: File | None, draw: random.Random) -> bytes | None:
         elif fate == "torn":
             sectors = range(SECTOR_B - offset % SECTOR_B, len(data), SECTOR_B)
             parts.append(data[: draw.choice(sectors)] if sectors else b"")
-            break  # an append that has not come: nothing of the file behind it
+            break  # a missing append: nothing of the file follows it
         else:
             break
     return b"".join(parts)
 
 
 def check(root: Path, folder: str, content: dict[str, bytes | None], said: list[list[str]]) -> None:
-    """Open the store on a state, as the next process would."""
+    """Open the store in a state, as the next process would."""
     for path, data in sorted(content.items()):
         place = root / path.removeprefix(folder).lstrip("/")
         if data is None:
@@ -237,12 +236,12 @@ def _check_log(store: SessionStore, session: str, number: int) -> None:
 
 
 def run(number: int, seed: int, *, flushes: bool = True) -> int:
-    """Check ``number`` states; gives how many calls were recorded. Fails on the first bad one.
+    """Check ``number`` states; return the number of recorded calls. Fail at the first bad state.
 
     Args:
-        number: Of states.
-        seed: Decides which.
-        flushes: False leaves every flush of a log out, which the check has to find.
+        number: The number of states.
+        seed: The random seed.
+        flushes: False omits every flush of a log, which the check must detect.
     """
     with tempfile.TemporaryDirectory() as place:
         top = Path(place).resolve()
@@ -262,7 +261,7 @@ def run(number: int, seed: int, *, flushes: bool = True) -> int:
 
 
 def main() -> None:
-    """The child's work, or the check of many states."""
+    """Do the child's work, or check many states."""
     if sys.argv[1:2] == ["--work"]:
         asyncio.run(work(Path(sys.argv[2])))
         return

@@ -1,10 +1,10 @@
-"""System calls of the session store that fail: every kind of error at every n-th call (PER-04).
+"""Makes each system call of the session store fail with every kind of error (PER-04).
 
-A child creates a session, commits records one by one, and then, when there is room again, commits
-what is left. ``strace`` lets the n-th call of a kind on the child's state folder fail, once or from
-then on, as on a disk that is full. Whatever fails, and wherever: what was acknowledged is there,
-the error is a plain sentence, nothing that was there before is damaged, and it works again
-afterwards, but for a failed flush (PER-05), after which nothing more may be promised.
+A child creates a session, commits records one by one, and commits the rest when the disk has room
+again. ``strace`` makes the n-th call of a kind fail, once or always from then on, like a full disk.
+After any failure, all acknowledged records must exist, the error must be a plain sentence, and
+earlier files must be undamaged. The store must work again afterwards, except after a failed flush
+(PER-05).
 
     PYTHONPATH=server:tests python tests/faults/session_faults.py
 """
@@ -45,7 +45,7 @@ SESSION = new_id(NOW, DRAWN)
 
 
 async def work(folder: Path) -> None:
-    """Say how many records are safe, and what went wrong on the way."""
+    """Commit records; print the number of safe records, and each error."""
     store = SessionStore(folder / "state", folder)
     n_safe, said = 0, []
     try:
@@ -65,19 +65,19 @@ async def work(folder: Path) -> None:
 
 
 def fails(folder: Path, call: str, error: str, at: int, *, lasts: bool) -> bool:
-    """One child whose ``at``-th call of a kind fails; False if it made fewer.
+    """Run a child whose ``at``-th call of a kind fails; return False if it made fewer calls.
 
     Checks the remaining files.
 
     Args:
-        folder: Empty.
-        call: Of the system.
-        error: Its name.
-        at: From 1.
-        lasts: All later ones fail as well.
+        folder: An empty folder.
+        call: The system call.
+        error: The name of the error.
+        at: The number of the call, from 1.
+        lasts: All later calls fail as well.
 
     Raises:
-        AssertionError: Something was lost, damaged or not said.
+        AssertionError: A record was lost or damaged, or an error not reported.
     """
     store = SessionStore(folder / "state", folder)
     spill = store.spill(SESSION)
@@ -105,16 +105,17 @@ def fails(folder: Path, call: str, error: str, at: int, *, lasts: bool) -> bool:
     assert all("Traceback" not in one and ";" in one for one in said), f"{where}: {said}"
     if error in HARMLESS:
         assert (n_safe, said) == (N_RECORDS, []), f"{where}: {said}"
-    elif call == "fdatasync":  # flushed data may be lost: it is never acknowledged afterwards
+    # after a failed flush the data may be lost: the store never acknowledges it
+    elif call == "fdatasync":
         assert n_safe == at - 1, f"{where}: {n_safe} were acknowledged after it"
         assert all(one.startswith("the disk failed while") for one in said), said
-    else:  # the first try of a write is quiet, for the commit tries again
+    else:  # the first failed write is not reported, since the commit tries again
         assert said or (n_safe == N_RECORDS and not lasts), f"{where}: nothing was said"
     return True
 
 
 def _check(store: SessionStore, log: Path, n_safe: int, where: str) -> None:
-    """Checks the state for the next process; then a session can be begun, or resumed."""
+    """Check the state for the next process, which can create or resume a session."""
     if log.exists():
         found = [
             one.turn for one in store.open(SESSION).records if isinstance(one, TurnStartRecord)
@@ -129,7 +130,7 @@ def _check(store: SessionStore, log: Path, n_safe: int, where: str) -> None:
 
 
 def every_fault(calls: dict[str, tuple[str, ...]], *, most: int = MOST_CALLS) -> Counter[str]:
-    """Let every call fail, one a child; gives how many of each kind did."""
+    """Make each call fail in a separate child; return the number of failures of each kind."""
     counted: Counter[str] = Counter()
     for call, errors in calls.items():
         for error in errors:
@@ -137,7 +138,7 @@ def every_fault(calls: dict[str, tuple[str, ...]], *, most: int = MOST_CALLS) ->
                 n_failed = sum(
                     _in_a_folder(call, error, at, lasts=lasts)
                     for lasts in (False, True)
-                    if not (lasts and error == "EINTR")  # Python would try again for ever
+                    if not (lasts and error == "EINTR")  # Python would repeat the call for ever
                 )
                 if not n_failed:
                     break
@@ -151,7 +152,7 @@ def _in_a_folder(call: str, error: str, at: int, *, lasts: bool) -> bool:
 
 
 def main() -> None:
-    """The child's work, or all faults."""
+    """Do the child's work, or run all faults."""
     if sys.argv[1:2] == ["--work"]:
         asyncio.run(work(Path(sys.argv[2])))
         return

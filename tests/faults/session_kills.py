@@ -1,9 +1,9 @@
-"""Kills (SIGKILL) a process at random moments while it does all that the session store does.
+"""Kills a process (SIGKILL) at random moments while it uses the session store.
 
-It writes and commits records, keeps long texts, drafts and words that wait, counts what is spent,
-and creates and deletes sessions; after each it says so on a pipe. Whatever it had said must be
-there after the kill, what it was about to do must be done or not begun, and nothing may be in
-between (PER-01, PER-02).
+The process commits records, stores long texts, drafts and waiting prompts, counts costs, and
+creates and deletes sessions. It reports each finished action on a pipe. After the kill, each
+reported action must have its effect. The interrupted action must have its whole effect or none
+(PER-01, PER-02).
 
     PYTHONPATH=server:tests python tests/faults/session_kills.py [kills] [seed]
 """
@@ -29,17 +29,17 @@ from indwell.sessions.storage.spending import SpendingLedger
 from indwell.sessions.storage.store import SessionStore
 from indwell.wiring.spill import SpillFolder, highest_number
 
-LATEST_S = 0.03  # of a kill after the first word of the child
-LOG_KILLS = 25  # of one log; then it is long enough, and a new one begins
+LATEST_S = 0.03  # most seconds between the child's first report and the kill
+LOG_KILLS = 25  # kills of one log, before a new log begins
 MIXED = ("turns", "turns", "spill", "draft", "waiting", "spend", "session")
 COST = 0.25
 
 
 class Child:
-    """What runs in the process that is killed.
+    """The work of the process that is killed.
 
     Args:
-        folder: Of state and workspace.
+        folder: The folder of the state and the workspace.
         seed: The seed of its random work.
         pipe: The pipe on which it reports its work.
     """
@@ -88,7 +88,7 @@ class Child:
         self.drafts.untold()
 
     async def do_waiting(self) -> None:
-        """Words come to wait, and those of killed processes are taken over."""
+        """Store a waiting prompt, and take over waiting prompts of killed processes."""
         names = [f"{self.seed}-{self.draw.randrange(10**9)}" for _ in range(2)]
         now = datetime.now(UTC)
         self.waiting |= {name: f"draft {name}" for name in names}
@@ -100,11 +100,11 @@ class Child:
     async def do_spend(self) -> None:
         self.say("spends")
         self.ledger.add(COST)
-        await self.ledger.today()  # its one thread has written before it answers
+        await self.ledger.today()  # the ledger's only thread has written before it answers
         self.say("spent")
 
     async def do_session(self) -> None:
-        """A session is created, reported, and deleted completely."""
+        """Create a session, report it, and delete it completely."""
         identifier, log = self.store.create(model="m", now=datetime.now(UTC))
         for turn in range(5):
             log.append(TurnStartRecord(turn=turn, words="w", at="t"))
@@ -120,7 +120,7 @@ class Child:
 def kill_one(
     folder: Path, session: str, number: int, seed: int, jobs: tuple[str, ...]
 ) -> list[str]:
-    """Start a child, kill it, and give all that it said."""
+    """Start a child, kill it, and return its reports."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
@@ -128,7 +128,7 @@ def kill_one(
         try:
             asyncio.run(Child(folder, seed, write).live(session, number, jobs))
         finally:
-            os._exit(1)  # it is killed before it ends, or it has failed
+            os._exit(1)  # reached only after a failure: otherwise the kill comes first
     os.close(write)
     with os.fdopen(read, "rb") as said:
         first = said.readline()
@@ -144,7 +144,7 @@ class World:
     """One state folder, and its required contents.
 
     Args:
-        folder: Empty.
+        folder: An empty folder.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -163,7 +163,7 @@ class World:
         self.least = self.most = 0.0
 
     def kill(self, seed: int, jobs: tuple[str, ...]) -> None:
-        """Runs and kills one child, then checks everything."""
+        """Run and kill one child, then check everything."""
         before = self.log.read_bytes()
         for line in kill_one(self.folder, self.session, self.n_turns, seed, jobs):
             self.take(line.split())
@@ -211,7 +211,7 @@ class World:
         assert len(reading.notices) <= 1, where
 
     def check_sessions(self, where: str) -> None:
-        """Each one that was made is there whole, or deleted as it was asked; nothing in between."""
+        """Check that each created session exists completely, or is deleted as requested."""
         listed = set(self.store.ids())
         assert not listed & self.gone, f"a deleted session is back {where}"
         assert self.made - self.deleting <= listed, f"a session is lost {where}"
@@ -233,7 +233,7 @@ class World:
 
 
 def kills(number: int, seed: int, jobs: tuple[str, ...]) -> Counter[str]:
-    """Kill ``number`` children; gives figures. Fails on what must not be."""
+    """Kill ``number`` children; return the counts. Fail on any forbidden state."""
     counted: Counter[str] = Counter()
     for start in range(0, number, LOG_KILLS):
         with tempfile.TemporaryDirectory() as place:
@@ -250,7 +250,7 @@ def kills(number: int, seed: int, jobs: tuple[str, ...]) -> Counter[str]:
 
 
 def main() -> None:
-    """Half of the kills while only records are written, half while everything is done."""
+    """Kill half of the children while they only write records, half during all actions."""
     number = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().randrange(10**6)
     for name, jobs in (("records", ("turns",)), ("everything", MIXED)):

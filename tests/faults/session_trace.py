@@ -1,4 +1,4 @@
-"""A child's changes of files from strace, on one time line with its reports."""
+"""Reads a child's changes of files and its reports from strace, in one order of time."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Op:
 
 
 def recorded(program: Path, folder: Path) -> list[Op]:
-    """Do the work in a child under strace, and read what it did."""
+    """Do the work in a child under strace, and return its operations."""
     trace = folder / "trace"
     options = ["-f", "-y", "-xx", "-s", "1000000", "-e", f"trace={CALLS}", "-o", str(trace)]
     subprocess.run(
@@ -44,7 +44,7 @@ def _ops(trace: bytes, folder: str) -> Iterator[Op]:  # noqa: C901 -- one table 
         if match is None or int(match["result"]) < 0:
             continue
         call, arguments = match["call"].decode(), match["arguments"]
-        # -xx writes every string as hex, the path of a descriptor as well.
+        # With -xx, strace writes every string as hex, also the path of a descriptor.
         names = [_plain(one) for one in _TEXT.findall(arguments)]
         opened = re.match(rb"^(?:AT_FDCWD|\d+)<([^>]*)>", arguments)
         place = _plain(opened[1]).decode() if opened else ""
@@ -69,7 +69,7 @@ def _ops(trace: bytes, folder: str) -> Iterator[Op]:  # noqa: C901 -- one table 
 
 
 def _whole(trace: bytes) -> Iterator[bytes]:
-    """Lines of the trace, with those joined that another thread's call had cut in two."""
+    """Yield lines of the trace; join lines that another thread's call has split."""
     begun: dict[bytes, bytes] = {}
     for line in trace.split(b"\n"):
         pid, _, rest = line.partition(b" ")

@@ -1,4 +1,4 @@
-"""Signals at any moment of a turn: the session reads back whole, and nothing is left running.
+"""Sends signals at random moments of a turn; the session must be whole and no process remain.
 
 python tests/faults/signals.py 200
 """
@@ -22,15 +22,15 @@ from support.loopback_endpoint import LoopbackEndpoint, say
 from support.raw_client import raw_client
 
 ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGKILL)
-AT_MOST_S = 20.0  # the claim is 2 s on a quiet machine
+AT_MOST_S = 20.0  # seconds; the promise is 2 s on a quiet machine
 AT_ONCE = 3
 
 
 async def storm(folder: Path, n_rounds: int, seed: int) -> None:
-    """``n_rounds`` servers, each ended after a random number of events of its turn.
+    """Run ``n_rounds`` servers, and end each after a random number of events of a turn.
 
     Raises:
-        AssertionError: One did not end in time, left a process, or left a log that is not whole.
+        AssertionError: A server did not end in time, left a process, or left an incomplete log.
     """
     random = Random(seed)
     rounds = [(random.choice(ENDING), random.randint(1, 25)) for _ in range(n_rounds)]
@@ -65,11 +65,12 @@ async def _one(home: Home, number: signal.Signals, n_events: int, marker: str) -
             assert running(marker) == [], (number, n_events)
         for left in running(marker):
             assert number == signal.SIGKILL, left
-    if number == signal.SIGKILL:  # no end could be written: the log is read as far as it goes
+    # the server could not write an end; the log is read as far as possible
+    if number == signal.SIGKILL:
         store = SessionStore(home.state, home.workspace)
         assert [len(store.open(one).records) > 0 for one in store.ids()] == [True]
     else:
-        (log,) = home.logs()  # reads back, and every call has its result
+        (log,) = home.logs()  # the log is readable, and every call has a result
         assert isinstance(log[-1], TurnEndRecord), (number, n_events, log[-1])
 
 

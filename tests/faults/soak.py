@@ -1,16 +1,17 @@
-"""A soak: one server, one event after the other, one in a hundred of them a fault.
+"""Runs a server under continuous events, one in a hundred of which is a fault (soak test).
 
     python tests/faults/soak.py 3600
 
-Events are what users do; faults what editors, networks and users do wrong. Memory, descriptors and
-threads are looked at all the while. The long form is an hour (SYS-01); the tests run it in short.
+Events are actions of users. Faults are errors of editors, networks and users. The script measures
+memory, descriptors and threads throughout. The long form takes an hour (SYS-01); the tests run a
+short form.
 
-The limit, 1 MB in ten minutes, is one of time, so the pace decides what it says. Here it is 34
-events a second, of which two are turns and one turn in ten begins a session: some hundred times
-what a person does, who is at two turns a minute. Memory is compared where the same is kept: each
-time just after a session was left. The slope is the straight line through the second half, when
-caches (events of eight sessions, patterns, the allocator's own) are full. ``--fast`` leaves out the
-pace, which finds a leak in each event sooner but not what a clock brings.
+The limit, 1 MB in ten minutes, depends on the pace of events. The pace is 34 events a second, with
+two turns, and a new session in one of ten turns. A person makes about two turns a minute. The
+script measures memory just after a session was left, when the server keeps equal amounts. The slope
+is the straight line through the second half, when the caches (events of eight sessions, patterns,
+the allocator) are full. ``--fast`` has no pace: it finds a leak per event sooner, but no leak over
+time.
 """
 
 from __future__ import annotations
@@ -48,10 +49,10 @@ from support.raw_wire import frame
 
 FAULTS = 0.01
 ANSWER_WITHIN_S = 60.0
-NEW_SESSION = 0.1  # of the turns; a session's own history is not a leak
-PER_SECOND = 34.0  # events, of which two are turns
+NEW_SESSION = 0.1  # share of turns that begin a session, since a session's history is not a leak
+PER_SECOND = 34.0  # events a second, of which two are turns
 SAMPLES = 40
-LIMIT_MB = 1.0  # in ten minutes; SYS-01
+LIMIT_MB = 1.0  # growth in ten minutes (SYS-01)
 
 
 class Soaked(NamedTuple):
@@ -70,7 +71,7 @@ class Growth(NamedTuple):
 
 
 def growth(samples: list[Facts], seconds: float) -> Growth:
-    """The straight line through memory (least squares), and how much else there is more."""
+    """Return the slope of memory (least squares), and the growth of other resources."""
     half = samples[len(samples) // 2 :]
     apart_s = seconds / len(samples)
     middle = (len(half) - 1) / 2
@@ -85,7 +86,7 @@ def growth(samples: list[Facts], seconds: float) -> Growth:
 
 
 class Soak:
-    """The user, the editor and the endpoint in one."""
+    """The user, the editor and the endpoint of the soak."""
 
     def __init__(self, client: RawClient, random: Random) -> None:
         self.client = client
@@ -96,7 +97,7 @@ class Soak:
         self.events: Counter[str] = Counter()
 
     def script(self, seen: Seen) -> Answer:
-        """The endpoint's answers: by the last request, sometimes faulty."""
+        """Answer a request according to its last message, sometimes with a fault."""
         if self.fault is not None:
             fault, self.fault = self.fault, None
             return fault
@@ -114,7 +115,7 @@ class Soak:
         )
 
     async def step(self) -> None:
-        """One event."""
+        """Run one random event."""
         is_fault = self.random.random() < FAULTS
         kinds: list[Callable[[], Awaitable[None]]] = (
             [self.bad_message, self.bad_endpoint, self.cancelled, self.stopped, self.deaf]
@@ -204,12 +205,12 @@ class Soak:
 async def soak(
     folder: Path, seconds: float, seed: int, *, per_second: float = 0.0, at_least: int = 0
 ) -> Soaked:
-    """Do it, as fast as it goes or ``per_second`` events, and look at the server all the while.
+    """Run events at full speed or ``per_second``, and measure the server throughout.
 
-    It takes longer than ``seconds`` where those are not enough for ``at_least`` events.
+    The run takes longer than ``seconds`` if ``at_least`` events need more time.
 
     Raises:
-        AssertionError, TimeoutError: Something was not answered, or the server ended.
+        AssertionError, TimeoutError: The server left a request unanswered, or ended.
     """
     home, samples = Home(folder), []
     home.configure("window = 200_000\n")
@@ -227,7 +228,7 @@ async def soak(
         users.append(Soak(client, random))
         await users[0].reopened()
         for _ in range(10):
-            await users[0].turn()  # all that is heavy is loaded
+            await users[0].turn()  # loads all large modules
         endpoint.seen.clear()
         started = monotonic()
         for number in range(1, SAMPLES + 1):

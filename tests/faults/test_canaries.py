@@ -1,4 +1,4 @@
-"""The short form of ``canaries.py`` is the whole: one run."""
+"""Runs ``canaries.py`` once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ async def test_sec_02_sec_03_sec_05_inj_17_twenty_canary_secrets_never_leak(tmp_
     seen, told = await canaries.run(tmp_path)
     assert seen.found == {}
     assert len(seen.all) >= 20
-    # Each attempt was made, and those that only look around ran.
+    # The model made each attempt, and the harmless commands ran.
     assert len(told) == len(canaries.LOOKING) + len(canaries.TOOLS)
     assert "PATH=" in told[0]
     assert any("deploy" in one for one in told)

@@ -24,7 +24,7 @@ def script(name: str) -> ModuleType:
 
 def test_cmd_18_no_random_text_raises_or_takes_long() -> None:
     found = script("command_fuzz").run(4_000, seed=5)
-    assert found["slow"] <= 2  # a busy machine
+    assert found["slow"] <= 2  # a busy machine may delay two judgements
     assert min(found["allow"], found["ask"], found["deny"]) > 10
 
 

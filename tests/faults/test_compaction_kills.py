@@ -16,7 +16,7 @@ N_KILLS = 6
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills processes that it forks")
 def test_a_kill_during_a_compaction_leaves_the_old_or_the_new_state() -> None:
-    # In a process of its own: a fork of a process with threads is not safe to work in.
+    # In a separate process, since a fork of a process with threads cannot work safely.
     program = ROOT / "tests" / "faults" / "compaction_kills.py"
     ended = subprocess.run(
         [sys.executable, str(program), str(N_KILLS), str(random.SystemRandom().randrange(10**6))],

@@ -1,4 +1,4 @@
-"""The short form of ``hostile_model.py``: all attempts without a sandbox, a sample in it."""
+"""Runs all attempts of ``hostile_model.py`` without a sandbox, and a sample in the sandbox."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ READING = {"read_file", "grep", "glob"}
 
 
 def asked_for(ended) -> set[str]:
-    """The tools that the user was asked about."""
+    """Return the tools about which the user was asked."""
     return {act.tool for act in ended.acts if act.decision == "ask"}
 
 
@@ -30,7 +30,7 @@ def hostile_model(monkeypatch):
 
 @pytest.fixture
 def folder(hostile_model, tmp_path_factory, monkeypatch) -> Path:
-    """A short path: names of sockets may have 108 bytes."""
+    """Return a folder with a short path, since a socket's path may have only 108 bytes."""
     folder = tmp_path_factory.mktemp("h").resolve()
     for name, value in hostile_model.surround(folder).items():
         monkeypatch.setenv(name, value)
@@ -49,7 +49,7 @@ def test_pol_01_16_21_sbx_12_tru_17_a_hostile_model_has_no_effect_without_permis
     )
     assert ended.breaches == []
     assert ended.calls > (240 if is_confined else 1_000)
-    assert ended.questions > ended.calls // 3  # or nothing was tried at all
+    assert ended.questions > ended.calls // 3  # the questions show that the model made the attempts
     assert {act.end for act in ended.acts} <= {"done", "failed", "denied", "refused"}
 
 
@@ -85,7 +85,7 @@ def test_tru_11_in_an_untrusted_folder_a_hostile_model_can_ask_only_for_reads(
 
 
 def test_the_canaries_detect_a_real_breach(hostile_model, folder) -> None:
-    """A user who says yes to everything: without a sandbox such attempts do get through."""
+    """Such attempts succeed without a sandbox if the user allows everything."""
     ended = asyncio.run(
         hostile_model.attack(
             folder,

@@ -1,4 +1,4 @@
-"""A hostile MCP server, and a model that obeys it: nothing runs that the user did not allow."""
+"""Runs a hostile MCP server and a model that obeys it; nothing unapproved may run."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def texts(project: Project, source: str) -> list[str]:
     ]
 
 
-async def test_names_of_our_tools_stay_ours(tmp_path: Path) -> None:
+async def test_a_hostile_server_cannot_replace_our_tools(tmp_path: Path) -> None:
     script = [
         asks(call("find_tools", query="bash read_file edit_file find_tools")),
         asks(call("read_file", "c2", path="a.txt")),
@@ -47,7 +47,7 @@ async def test_names_of_our_tools_stay_ours(tmp_path: Path) -> None:
         assert by_name["bash"].effect == "run"
         assert by_name["read_file"].effect == "read"
         assert by_name["evil__bash"].effect == "external"
-        assert project.approver.questions == []  # our own read_file has answered
+        assert project.approver.questions == []  # our own read_file has answered without a question
 
 
 async def test_descriptions_open_no_tag_and_instruct_only_as_data(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ async def test_a_claim_of_being_read_only_runs_nothing_unasked(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("trick", ["", "error"])
-async def test_a_result_that_poses_as_the_user_is_the_result_of_a_tool(
+async def test_a_result_that_imitates_the_user_remains_a_tool_result(
     tmp_path: Path, trick: str
 ) -> None:
     script = [NOTES, asks(call("evil__notes", "c2")), says()]
@@ -93,7 +93,9 @@ async def test_a_result_that_poses_as_the_user_is_the_result_of_a_tool(
         assert not [tag for tag in TAGS if tag in last]
 
 
-async def test_a_description_that_changes_after_the_yes_asks_again(tmp_path: Path) -> None:
+async def test_a_description_that_changes_after_the_approval_needs_a_new_approval(
+    tmp_path: Path,
+) -> None:
     def script(_request: object) -> Any:
         return next(steps, says())
 
@@ -102,7 +104,7 @@ async def test_a_description_that_changes_after_the_yes_asks_again(tmp_path: Pat
     async with a_project(tmp_path, script, mcp=evil("rug pull"), answers=answers) as project:
         await project.turn()
         assert len(project.approver.questions) == 1
-        for number in range(50):  # until the server's new list has come
+        for number in range(50):  # until the client has received the server's new list
             steps = iter((NOTES, asks(call("evil__notes", f"n{number}"))))
             await project.turn()
             if len(project.approver.questions) > 1:

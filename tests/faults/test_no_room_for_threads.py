@@ -1,4 +1,4 @@
-"""Without room for another thread each prompt is answered or fails, and the log stays usable."""
+"""If no thread can start, each prompt is answered or fails, and the log stays usable."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from support.editing import SERVE, Home, bash
 from support.loopback_endpoint import Answer, LoopbackEndpoint, Seen, say
 from support.raw_client import RawClient, launched, raw_client
 
-# Acts as Python if the kernel answers EAGAIN to clone(2); SIGUSR2 ends it.
+# The code behaves as if clone(2) returned EAGAIN, until SIGUSR2.
 NO_ROOM = """
 import signal, sys, threading
 start = threading._start_new_thread
@@ -30,7 +30,7 @@ signal.signal(signal.SIGUSR2, switch)
 
 
 def runs_it(seen: Seen) -> Answer:
-    """Runs a command once a prompt, and then is content."""
+    """Answer with one command for each prompt, and then end the turn."""
     return say("Well.") if seen.body["messages"][-1]["role"] == "tool" else bash("echo hi")
 
 
@@ -40,7 +40,7 @@ async def switched(client: RawClient, number: signal.Signals) -> None:
 
 
 def is_answered(message: object) -> bool:
-    """Is it done (its command may have failed, which the model reads), or failed in words?"""
+    """Is the prompt done (the command may have failed), or did it fail with a message?"""
     assert isinstance(message, dict)
     said = message.get("error") or message["result"]
     return said.get("ending") == "done" or "no room for another" in said["message"]

@@ -9,7 +9,7 @@ import pytest
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no command is held on Windows")
 def test_no_protected_name_survives_any_naming_mode_count_link_or_moment() -> None:
-    """300 random plants by an ordinary user; 10,000 as a script."""
+    """Makes 300 random plants as an ordinary user; the script makes 10,000."""
     script = Path(__file__).with_name("plants.py")
     done = subprocess.run(
         [sys.executable, str(script), "300"], capture_output=True, text=True, check=False

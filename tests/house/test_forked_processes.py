@@ -1,4 +1,4 @@
-"""A forked worker behaves like a process that was started normally."""
+"""Tests that a forked process behaves like a process that was started normally."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from support.terminal import indwell
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has nests")
 
 
-async def test_a_hatched_command_has_the_output_and_exit_code_of_a_started_command(
+async def test_a_forked_command_has_the_output_and_exit_code_of_a_started_command(
     tmp_path,
 ) -> None:
     home = Home(tmp_path)
@@ -30,7 +30,7 @@ async def test_a_hatched_command_has_the_output_and_exit_code_of_a_started_comma
         assert hatched == true
 
 
-async def test_a_hatched_server_is_killed_at_once(tmp_path) -> None:
+async def test_a_forked_server_can_be_killed(tmp_path) -> None:
     home = Home(tmp_path)
     server = await hatch(
         ("serve", "--stdio"), environment=home.environment(), folder=home.workspace

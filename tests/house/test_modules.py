@@ -1,4 +1,4 @@
-"""The list of modules is up to date, and imports follow the contracts."""
+"""Tests that the list of modules is up to date, and that imports follow the contracts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NAMED = re.compile(r"`([a-z_]+(?:\.\w+)+)`")
 
 
 def is_there(name: str) -> bool:
-    """Is this a package, a module, or a name within one?"""
+    """Is this a package, a module, or a name within a module?"""
     path = PACKAGE.joinpath(*name.split("."))
     if path.is_dir() or path.with_suffix(".py").exists():
         return True

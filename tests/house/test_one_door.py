@@ -1,4 +1,4 @@
-"""One module for each dangerous call: checked in the source and during the tests (conftest)."""
+"""Checks in the source that one module makes each dangerous call; conftest checks at run time."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DOORS = {
         "lsp/wire/tcp.py",
         "providers/http/http_client.py",
         "mcp/http.py",
-        "mcp/login.py",  # listens for the browser's return
+        "mcp/login.py",  # listens for the browser's redirect after a login
         "sandbox/proxy/",
         "sandbox/confine/trial.py",  # listens for a connection that a sandbox has to refuse
     ),
@@ -40,7 +40,7 @@ EXCUSED = {
 
 
 def uses(kind: str, tree: ast.Module) -> Iterator[int]:
-    """The lines on which a module does something of ``kind`` by itself."""
+    """Yield the lines on which a module itself makes a call of ``kind``."""
     forbidden = {"network": NETWORK, "process": {"subprocess", "multiprocessing"}}.get(kind, set())
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -55,11 +55,12 @@ def uses(kind: str, tree: ast.Module) -> Iterator[int]:
 
 
 def _is_direct(kind: str, called: ast.expr) -> bool:
-    """A method or function of the standard library; bare names come from the door itself."""
+    """Is this a function of the standard library? A bare name is our own function."""
     if isinstance(called, ast.Attribute):
         base = called.value.id if isinstance(called.value, ast.Name) else ""
         if kind == "process":
-            return called.attr in PROCESS and base != "platform"  # platform.system() is a name
+            # platform.system() starts no process
+            return called.attr in PROCESS and base != "platform"
         return kind == "disk" and (called.attr in DISK or (base == "os" and called.attr == "open"))
     return kind == "disk" and isinstance(called, ast.Name) and called.id == "open"
 
@@ -82,7 +83,7 @@ def test_the_search_for_forbidden_uses_finds_each_kind() -> None:
 
 
 def test_json_on_a_terminal_is_written_by_json_line_alone() -> None:
-    """Anything else would let a name in a repository act on the terminal."""
+    """Otherwise a name in a repository could control the terminal."""
     writers = set()
     for path in sorted((PACKAGE / "cli").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
@@ -96,7 +97,7 @@ def test_json_on_a_terminal_is_written_by_json_line_alone() -> None:
 
 
 def test_only_the_context_package_makes_tagged_blocks() -> None:
-    """Raw text reaches the model only as blocks, and blocks are made in ``context``."""
+    """Raw text reaches the model only in blocks, which only ``context`` makes."""
     makers = {}
     for path in sorted(PACKAGE.rglob("*.py")):
         name = path.relative_to(PACKAGE).as_posix()

@@ -1,4 +1,4 @@
-"""The VS Code extension protects the same paths as the server, in any spelling."""
+"""Tests that the VS Code extension protects the same paths as the server, in any spelling."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ PLAIN = tuple(
 
 
 def odd_paths() -> tuple[str, ...]:
-    """The listed names as a disk may spell them that ignores case, marks or separators."""
+    """Return the listed names in spellings that a disk may accept: case, marks, separators."""
     imitations = [
         (chr(code), folded)
         for code in range(128, sys.maxunicode + 1)
@@ -109,6 +109,6 @@ def test_the_panel_and_the_server_protect_the_same_places() -> None:
     odd = odd_paths()
     panel = dict(zip((*PLAIN, *odd), guarded_by_the_panel((*PLAIN, *odd)), strict=True))
     assert [path for path in PLAIN if panel[path] != is_guarded(path)] == []
-    # Where it is unclear what a disk takes a name for, the panel may guard more, never less.
+    # The panel may protect more than the server if a disk's spelling is unclear, never less.
     assert [path for path in odd if is_guarded(path) and not panel[path]] == []
     assert sum(map(is_guarded, odd)) > len(LISTED)

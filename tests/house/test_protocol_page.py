@@ -1,4 +1,4 @@
-"""docs/protocol.md and docs/protocol.schema.json say what the code does."""
+"""Tests that docs/protocol.md and docs/protocol.schema.json agree with the code."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SCHEMA = json.loads(SCHEMA_TEXT)
 
 
 def rows(heading: str) -> list[list[str]]:
-    """The cells of the table below a heading, without its head."""
+    """Return the cells of the table below a heading, without the table's head."""
     section = PAGE.split(f"## {heading}\n")[1].split("\n## ")[0]
     lines = [line for line in section.splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
@@ -77,7 +77,7 @@ def test_every_event_is_on_the_page_with_its_fields() -> None:
     }
 
 
-def test_the_schema_is_that_of_the_code() -> None:
+def test_the_schema_equals_the_schema_of_the_code() -> None:
     command = [sys.executable, str(ROOT / "scripts" / "protocol_schema.py"), "--check"]
     checked = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (checked.returncode, checked.stderr) == (0, "")

@@ -1,4 +1,4 @@
-"""vscode-extension/src/protocol.ts says what docs/protocol.schema.json says."""
+"""Tests that vscode-extension/src/protocol.ts agrees with docs/protocol.schema.json."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_the_generated_typescript_protocol_is_up_to_date() -> None:
 def test_every_class_is_mirrored_with_all_its_fields() -> None:
     classes = {name.removeprefix("event."): one for name, one in SCHEMA["$defs"].items()}
     union = classes.pop("Event")
-    assert len(classes) + 1 == len(SCHEMA["$defs"])  # no event is named as another message
+    assert len(classes) + 1 == len(SCHEMA["$defs"])  # no event has the name of another message
     assert {name: fields(name) for name in classes} == {
         name: set(one["properties"]) for name, one in classes.items()
     }

@@ -1,4 +1,4 @@
-"""CI for a public forge and the check of a release: both are true, although neither runs here."""
+"""Tests the public CI and the release check for correct names, although neither runs here."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_the_forge_runs_every_folder_of_tests_that_needs_no_system_program() -> 
     run = set(re.findall(r"tests/(\w+)", " ".join(commands())))
     quick = re.search(r'together="([^"]*)"', (ROOT / "scripts" / "test").read_text("utf-8"))
     assert quick is not None
-    left_out = {"house"}  # it is about this repository, so the checks on one system do
+    left_out = {"house"}  # these tests check the repository, for which one system is enough
     assert set(quick[1].split()) - left_out <= run
 
 

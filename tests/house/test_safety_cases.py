@@ -1,7 +1,7 @@
-"""Each case of the safety corpus has a test that names it, or is listed here with the reason.
+"""Checks that a test names each case of the safety corpus, or this module gives a reason.
 
-A test names a case in its own name (``test_pol_12_…``, ``test_pol_01_02_…``) or in its docstring;
-one of the extension (``test("UI-07 …")``, ``test("ui_07 …")``) in its title.
+A test names a case in its own name (``test_pol_12_…``, ``test_pol_01_02_…``) or in its docstring. A
+test of the extension (``test("UI-07 …")``, ``test("ui_07 …")``) names a case in its title.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ELSEWHERE = {
 
 
 def named() -> dict[str, list[str]]:
-    """Ids of cases, with the tests that name them."""
+    """Return the ids of cases with the tests that name them."""
     found: dict[str, list[str]] = {}
     for path in sorted(TESTS.rglob("test_*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -46,7 +46,7 @@ def named() -> dict[str, list[str]]:
 
 
 def extension_tests() -> list[Path]:
-    """The extension's own test files, without those of installed packages."""
+    """Return the extension's test files, without those of installed packages."""
     return [
         path
         for path in sorted(EXTENSION_TESTS.rglob("*.test.ts*"))
@@ -55,12 +55,12 @@ def extension_tests() -> list[Path]:
 
 
 def titles_in(source: str) -> list[str]:
-    """The titles of the tests in a TypeScript file; those that are skipped do not count."""
+    """Return the titles of the tests in a TypeScript file, without skipped tests."""
     return [title for _quote, title in _TITLE.findall(source)]
 
 
 def ids_of(name: str, words: str) -> set[str]:
-    """The cases that a test's name and docstring name."""
+    """Return the ids of the cases that a test's name and docstring name."""
     found = {
         f"{area.upper()}-{number}"
         for area, numbers in _IN_NAME.findall(name)
@@ -97,4 +97,4 @@ def test_every_safety_case_of_these_areas_has_a_test_or_a_reason() -> None:
     done = named()
     missing = [case for case in wanted if case not in done and case not in ELSEWHERE]
     assert missing == []
-    assert [case for case in ELSEWHERE if case in done] == []  # its reason is over
+    assert [case for case in ELSEWHERE if case in done] == []  # a case with a test needs no reason

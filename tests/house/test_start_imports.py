@@ -1,4 +1,4 @@
-"""Start-up does not import modules or compile patterns that the first answer does not need."""
+"""Tests that the start neither imports modules nor compiles patterns for later work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The look for processes that tests leave behind sees one that is there."""
+"""Tests that the search for processes that tests leave finds such a process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ def test_a_stray_process_with_a_test_folder_is_found_until_the_process_ends(tmp_
     variables = {"HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]}
     process = subprocess.Popen(["cat"], stdin=subprocess.PIPE, env=variables)
     try:
-        while not (found := strays(tmp_path)):  # until it is `cat`, and no longer our own image
+        # until the child runs `cat` instead of our own program
+        while not (found := strays(tmp_path)):
             assert process.poll() is None
         assert found == {process.pid: "cat"}
     finally:

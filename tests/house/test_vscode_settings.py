@@ -1,4 +1,4 @@
-"""The VS Code extension has exactly the server's settings, and no workspace loosens them."""
+"""Tests that the VS Code extension has exactly the server's settings, safe in any workspace."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from indwell.wiring.model import FIRST_S
 
 PACKAGE = Path(__file__).resolve().parents[2] / "vscode-extension" / "package.json"
 OUR_OWN = {"serverPath", "enterSends"}
-HARMLESS = {"model", "review_hints"}  # chosen among the user's own, and a matter of taste
+HARMLESS = {"model", "review_hints"}  # a choice among the user's own values, or a matter of taste
 
 
 def manifest() -> Any:
@@ -24,13 +24,13 @@ def manifest() -> Any:
 
 
 def settings() -> dict[str, Any]:
-    """By their name after ``indwell.``."""
+    """Return the settings by their name after ``indwell.``."""
     properties = manifest()["contributes"]["configuration"]["properties"]
     return {name.removeprefix("indwell."): value for name, value in properties.items()}
 
 
 def server_name(name: str) -> str:
-    """As ``serverName`` of src/extension/server/configuration.ts."""
+    """Return the server's name of a setting, as ``serverName`` in configuration.ts does."""
     small = re.sub("[A-Z]", lambda found: f"_{found[0].lower()}", name)
     return f"{small}_s" if small.endswith(("_timeout", "_pause")) else small
 
@@ -74,7 +74,7 @@ def test_an_empty_number_is_described_as_the_servers_default() -> None:
 
 
 def test_the_settings_page_can_draw_every_setting() -> None:
-    """VS Code draws no switch and no list of choices that may be null: only a link to the file."""
+    """VS Code shows only a link to the file for a switch or a list that may be null."""
     drawn = ("string", "boolean", "array", ["number", "null"], ["integer", "null"])
     assert [name for name, it in settings().items() if it["type"] not in drawn] == []
     assert [name for name in settings() if "_" in name] == []
@@ -95,7 +95,7 @@ def test_every_command_of_the_server_is_in_the_command_palette() -> None:
 
 
 def test_each_title_has_the_name_of_indwell_once_also_in_other_menus() -> None:
-    """The palette puts ``Indwell:`` in front; a context menu shows the title alone."""
+    """The palette adds ``Indwell:`` before the title; a context menu shows the title alone."""
     contributes = manifest()["contributes"]
     assert [one["title"] for one in contributes["commands"] if "Indwell" in one["title"]] == []
     named = {one["id"] for one in contributes["submenus"] if one["label"] == "Indwell"}

@@ -1,4 +1,4 @@
-"""The Windows lane: its list of failures only becomes shorter, and what it names exists."""
+"""Tests that the Windows lane's list of failures only becomes shorter, and names real tests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from support.platforms import NEEDS
 from support.windows_lane import known_failures
 
 ROOT = Path(__file__).resolve().parents[2]
-MOST_FAILURES = 12  # lower it with the list, never raise it
+MOST_FAILURES = 12  # lower this number with the list, never raise it
 
 
 def test_the_list_of_failures_on_windows_only_becomes_shorter() -> None:

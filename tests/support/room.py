@@ -57,7 +57,7 @@ class Agent:
         """Run a tool.
 
         Raises:
-            ToolError: What the model would read.
+            ToolError: The error that the model would receive.
         """
         return await self._tools.bind(tool, json.dumps(arguments)).run(self._context)
 

@@ -1,4 +1,4 @@
-"""SYS-01: the allocator keeps one heap, however many threads there are."""
+"""Tests SYS-01: the allocator uses one heap for any number of threads."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 pytestmark = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc has arenas")
 
-THREADS, ARENA_MB = 8, 64  # glibc reserves as much for each arena
+THREADS, ARENA_MB = 8, 64  # number of threads, and the megabytes that glibc reserves for each arena
 GROWN = f"""
 import sys, threading
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""SYS-06: time zones, locales, wrong clocks; durations come from a clock that never goes back."""
+"""Tests SYS-06: time zones, locales, wrong clocks; a monotonic clock measures durations."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ WORDS = "ünï 🐍 Ωμέγα \u2028 ß"
 
 
 async def a_turn_in(folder: Path, variables: dict[str, str]) -> None:
-    """A turn whose words, file names and output are beyond ASCII."""
+    """Run a turn with a non-ASCII prompt, non-ASCII file names and output."""
     folder.mkdir()
     home = Home(folder)
     home.write("naïve ☃.py", "x = 'ß'\n")
@@ -69,9 +69,9 @@ async def a_turn_in(folder: Path, variables: dict[str, str]) -> None:
 
 
 async def test_a_turn_is_the_same_in_every_time_zone_and_locale(tmp_path) -> None:
-    """Each server has a zone and a locale that are odd; neither has to do with the other."""
+    """Each server has an odd time zone and an odd locale, in independent combinations."""
     odd = [{"TZ": zone, **locale} for zone, locale in zip(ZONES[1:], cycle(LOCALES), strict=False)]
-    for first in range(0, len(odd), 4):  # four servers at once are enough for a small machine
+    for first in range(0, len(odd), 4):  # four servers at once do not overload a small machine
         four = enumerate(odd[first : first + 4], first)
         await asyncio.gather(*(a_turn_in(tmp_path / str(n), variables) for n, variables in four))
 
@@ -116,10 +116,10 @@ def test_session_names_sort_by_time_across_years_and_time_changes() -> None:
 
 
 def test_no_duration_is_measured_with_the_wall_clock() -> None:
-    """``datetime.now`` says when something was; only ``time.monotonic`` says how long it took.
+    """Code may use ``datetime.now`` for a time, and only ``time.monotonic`` for a duration.
 
-    Two modules compare a file's time of change with now, and one stores when a login expires: all
-    are times of the wall clock.
+    Two modules compare a file's time of change with the present time, and one stores the expiry of
+    a login. These three use the wall clock correctly.
     """
     wall_clock = re.compile(r"\btime\.time(_ns)?\(|\butcnow\(")
     found = {
@@ -133,7 +133,7 @@ def test_no_duration_is_measured_with_the_wall_clock() -> None:
 
 
 async def test_a_workspace_behind_a_link_is_recognised_by_both_paths(tmp_path: Path) -> None:
-    """``/tmp`` is a link to ``/private/tmp`` on macOS, and a command prints the latter."""
+    """On macOS, ``/tmp`` is a link to ``/private/tmp``, and commands print the target."""
     (tmp_path / "private").mkdir()
     (tmp_path / "tmp").symlink_to(tmp_path / "private")
     home = Home(tmp_path / "private")

@@ -1,4 +1,4 @@
-"""From the model's request for a host, over the user's answer, to the host; and no other way."""
+"""Tests a model's request for a host, the user's answer, and the connection to that host only."""
 
 from __future__ import annotations
 

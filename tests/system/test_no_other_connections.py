@@ -1,7 +1,7 @@
-"""NET-08: no telemetry, no update check. A whole turn connects to the endpoint and to nothing else.
+"""Tests NET-08: a whole turn connects to the endpoint only (no telemetry, no update check).
 
-A listener in the server's own process writes down each address that anything in it connects to. The
-hook of ``conftest.py`` does the same for every other test of this run.
+A listener in the server's own process records the address of each connection. The hook of
+``conftest.py`` checks connections in all other tests.
 """
 
 from __future__ import annotations

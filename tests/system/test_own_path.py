@@ -1,4 +1,4 @@
-"""Nothing of the workspace is executed outside the sandbox: by us, by no library either (S-H6)."""
+"""Tests that neither we nor a library execute the workspace's files outside the sandbox (S-H6)."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ WAYS = {
 
 
 def strace() -> str:
-    """The program that shows what is executed; a skip where it may not."""
+    """Return the path of strace; skip the test where strace may not trace."""
     program = shutil.which("strace", path="/usr/local/bin:/usr/bin:/bin")
     if program is not None:
         tried = subprocess.run(
@@ -72,7 +72,7 @@ def strace() -> str:
 
 
 class Trap(Home):
-    """A workspace with an activated environment, of which each program and module is planted."""
+    """A workspace with an activated environment whose programs and modules are all planted."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
@@ -101,7 +101,7 @@ class Trap(Home):
         }
 
     def is_sprung(self) -> str:
-        """What was planted and ran outside of the sandbox, which can write no such file."""
+        """Return the planted files that ran outside the sandbox."""
         return self.mark.read_text() if self.mark.exists() else ""
 
 
@@ -119,7 +119,7 @@ def chat() -> list[Answer]:
 
 
 def endpoint() -> object:
-    """Lists models, and plays a turn."""
+    """Yield an endpoint that lists models and plays a turn."""
     turn = chat()
 
     def next_one(_seen: Seen) -> Answer:

@@ -1,4 +1,4 @@
-"""SYS-03, SYS-04 and SYS-05: programs, folders, descriptors or memory are missing."""
+"""Tests SYS-03, SYS-04 and SYS-05: programs, folders, descriptors or memory are missing."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ALL_TOOLS = [
 async def a_whole_turn(
     home: Home, command: tuple[str, ...] = SERVE, variables: Mapping[str, str | None] = {}
 ) -> list[str]:
-    """All tools in one turn on the files as they are on disk; the results that the model saw."""
+    """Use all tools in one turn; return the results that the model received."""
     async with LoopbackEndpoint(ALL_TOOLS) as endpoint:
         environment = home.environment(endpoint.base_url) | variables
         kept = {name: value for name, value in environment.items() if value is not None}
@@ -44,7 +44,7 @@ async def a_whole_turn(
 
 
 def limited(what: str, amount: int) -> tuple[str, ...]:
-    """The server under a limit of its own, as from ``ulimit``."""
+    """Return the server's command under a resource limit, as from ``ulimit``."""
     code = (
         "import os, resource, sys; "
         f"resource.setrlimit(resource.{what}, ({amount}, {amount})); "
@@ -141,18 +141,20 @@ async def test_sys_04_a_server_with_too_little_memory_ends_or_works_but_never_ha
 
 
 def n_watches(pid: int) -> int:
-    """How many folders a process watches; Linux tells."""
+    """Return the number of folders that a process watches (Linux)."""
     n_found = 0
     for one in Path(f"/proc/{pid}/fdinfo").iterdir():
-        with contextlib.suppress(FileNotFoundError):  # closed meanwhile: it watches nothing
+        # the process has closed the descriptor meanwhile
+        with contextlib.suppress(FileNotFoundError):
             n_found += one.read_text().count("inotify wd:")
     return n_found
 
 
 async def _idle_cpu_s(client: RawClient) -> float:
-    """The processor time of a server when its threads have loaded and watched all they want."""
+    """Return a server's processor time after its threads have loaded and watched everything."""
     n_still, before = 0, client.facts.cpu_s
-    while n_still < 4:  # on a busy machine it may only wait for its turn
+    # on a busy machine, one idle measurement may only mean that the server waits
+    while n_still < 4:
         await asyncio.sleep(0.25)
         now = client.facts.cpu_s
         n_still, before = (n_still + 1 if now == before else 0), now
@@ -170,19 +172,20 @@ async def test_sys_05_a_storm_of_file_events_is_cheap_and_read_files_stay_watche
         async with raw_client(home, command=SERVE, environment=environment) as client:
             await client.prompt("read")
             async with asyncio.timeout(PATIENCE_S):
-                while not n_watches(client.pid):  # they are set up in a thread
+                while not n_watches(client.pid):  # a thread starts the watches
                     await client.heard()
                 before = await _idle_cpu_s(client)
             for number in range(2_000):
                 home.write(f"node_modules/{number % 50}/{number}.js", "x")
             await client.heard()
             assert client.facts.cpu_s - before < 0.2
-            # The folder of shop.py, for what was read and for the look ahead of the first command;
-            # that one hears of node_modules, and of nothing in its fifty folders.
+            # The server watches the folder of shop.py for read files, and for the check before the
+            # first command. The latter watch reports node_modules, but nothing in its fifty
+            # folders.
             assert n_watches(client.pid) <= 3
             for number in range(3_000):
                 home.write(f"{number}.tmp", "x")
-            await client.prompt("and now?")  # that folder is looked at from here on
+            await client.prompt("and now?")  # from here on the server checks that folder
             assert client.facts.cpu_s - before < 1.5
             home.shop.write_text(SOURCE + "# more\n")
             await client.prompt("and now?")
@@ -208,4 +211,5 @@ async def test_sys_05_files_are_polled_if_no_watch_is_available(tmp_path) -> Non
             home.shop.write_text(SOURCE + "# more\n")
             await client.prompt("and now?")
             assert "+# more" in json.dumps(endpoint.seen[-1].body)
-            assert n_watches(client.pid) <= 1  # the look ahead has a watch that tells it of names
+            # the check before a command uses a watch that reports names
+            assert n_watches(client.pid) <= 1

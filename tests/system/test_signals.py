@@ -1,4 +1,4 @@
-"""SYS-02: signals end the server in order, or leave it as it was; a stopped one goes on."""
+"""Tests SYS-02: signals end the server in order or have no effect; a stopped server continues."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from support.raw_client import SCRIPTED, raw_client
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="signals, and a look into /proc")
 
-AT_MOST_S = 60.0  # the claim is 2 s on a quiet machine; what it might wait for has no end
+# seconds; the promise is 2 s on a quiet machine, and the test's command never ends
+AT_MOST_S = 60.0
 ENDING = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]
 
 
@@ -48,7 +49,7 @@ async def ended_by(number: signal.Signals, folder: Path) -> None:
 
 @pytest.fixture
 def not_ignored() -> Iterator[None]:
-    """What runs the tests may ignore a hang-up (``nohup``), and its children would as well."""
+    """Make child processes react to a hang-up, even if the tests run under ``nohup``."""
     before = {number: signal.signal(number, signal.SIG_DFL) for number in ENDING}
     yield
     for number, handler in before.items():
@@ -76,7 +77,7 @@ async def test_signals_of_a_broken_pipe_or_a_resized_terminal_are_ignored(tmp_pa
 
 
 async def test_a_suspended_server_continues_its_turn_after_a_resume_signal(tmp_path) -> None:
-    """As with Ctrl+Z, or a laptop whose lid is closed in the middle of an answer."""
+    """Ctrl+Z, or closing a laptop's lid during an answer, suspends the server."""
     home, go_on = Home(tmp_path), asyncio.Event()
     words = [chunk({"content": f"{number} "}) for number in range(50)]
     script = [stream(*words[:25], go_on, *words[25:], chunk({}, finish="stop")), say("Again.")]
@@ -100,5 +101,5 @@ async def test_a_suspended_server_continues_its_turn_after_a_resume_signal(tmp_p
 
 
 async def test_signals_at_any_moment_leave_sessions_undamaged(tmp_path) -> None:
-    """In short; the long form is ``tests/faults/signals.py``."""
+    """Runs a short form of ``tests/faults/signals.py``."""
     await storm(tmp_path, n_rounds=3, seed=2)

@@ -1,4 +1,4 @@
-"""SYS-01 in short: seconds instead of the hour of ``tests/faults/soak.py``, the same events."""
+"""Tests SYS-01 with the events of ``tests/faults/soak.py`` for seconds instead of an hour."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from faults.soak import soak
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 
 SECONDS = 6.0
-AT_LEAST = 301  # events, however slow the machine is
-POOLS = min(32, (os.cpu_count() or 1) + 4) + 8  # asyncio's pool when it is full, and our own
-WARM_B = 12 << 20  # caches and arenas that fill in the first seconds; an hour shows a slope
+AT_LEAST = 301  # fewest events, also on a slow machine
+# most threads: asyncio's full pool and our own threads
+POOLS = min(32, (os.cpu_count() or 1) + 4) + 8
+# bytes of caches and arenas that fill in the first seconds; an hour shows the slope
+WARM_B = 12 << 20
 
 
 async def test_many_events_and_faults_do_not_grow_the_servers_memory(tmp_path) -> None:

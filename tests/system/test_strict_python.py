@@ -1,4 +1,4 @@
-"""SYS-07: the whole server with every warning an error, in Python's and asyncio's debug modes."""
+"""Tests SYS-07: the server with warnings as errors, in Python's and asyncio's debug modes."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ async def test_a_session_raises_no_warning_under_pythons_strict_checks(tmp_path)
             done = await client.prompt("mend it")
             assert done["result"]["ending"] == "done"
             assert (await client.prompt("again"))["result"]["ending"] == "failed"
-            # A turn that is cancelled while the model is silent.
+            # The test cancels this turn while the model sends nothing.
             asked = client.ask("indwell/prompt", {"text": "hang"})
             await client.wait_until(lambda: "half" in str(client.of("indwell/event")))
             client.notify("$/cancelRequest", {"id": asked})
             await client.answer(asked)
-            # One that ends with the session, while a command runs.
+            # This turn ends with the session while a command runs.
             client.ask("indwell/prompt", {"text": "sleep"})
             await client.wait_until(lambda: "sleep 1000" in str(client.of("indwell/event")))
             client.notify("textDocument/didClose", {"textDocument": {"uri": uri}})

@@ -1,4 +1,4 @@
-"""SYS-08, SYS-09: what is installed is pinned, nothing is fetched later, CI holds no secret."""
+"""Tests SYS-08 and SYS-09: pinned packages, no later downloads, no secret in CI."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`pip install -U` under a running server: it says so, and goes on with what it has loaded."""
+"""Tests `pip install -U` during a server's run: the server reports it and continues."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ GREP = ("grep", json.dumps({"pattern": "total"}))
 
 
 def removed(package: Path) -> None:
-    """As in the middle of an update, or where the environment was made anew elsewhere."""
+    """Remove the package, as during an update or when the environment is replaced."""
     shutil.rmtree(package)
 
 
 def replaced(package: Path) -> None:
-    """As after an update to a version that has nothing in common with the one that runs."""
+    """Replace the package, as after an update to an entirely different version."""
     for path in package.rglob("*.py"):
         path.unlink()
         path.write_text("raise ImportError('of another version')\n")
@@ -40,7 +40,7 @@ def replaced(package: Path) -> None:
 
 
 async def until_all_is_loaded(client: RawClient) -> None:
-    """Wait for the chore that the first prompt began."""
+    """Wait for the loading of modules that the first prompt starts."""
     async with asyncio.timeout(60):
         while "all modules are loaded" not in client.stderr:
             await client.request("indwell/status", {})

@@ -1,4 +1,4 @@
-"""Tests of Windows' own doors, for scripts/test-windows; other systems do not collect them."""
+"""Collects the tests of Windows' own functions, for scripts/test-windows only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An editor on Windows: starts the server, and talks to it over its stdin and stdout alone."""
+"""An editor on Windows that starts the server and uses only its stdin and stdout."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 from indwell.cli.demo.client import edited
 from indwell.cli.demo.project import Project, make_project
 
-PATIENCE_S = 90.0  # only a failing test waits so long
+PATIENCE_S = 90.0  # seconds; only a failing test waits so long
 Message = dict[str, Any]
 
 
@@ -24,7 +24,7 @@ class StdioEditor:
 
     Args:
         folder: An empty folder for the project and the server's files.
-        process_id: The editor's process, as it is told to the server.
+        process_id: The process id of the editor in ``initialize``.
         words: The server's arguments.
     """
 
@@ -37,7 +37,7 @@ class StdioEditor:
         self.text = self.project.files[self.project.path]
         self.uri = (self.root / self.project.path).as_uri()
         self.events: list[Message] = []
-        self.stray = b""  # what the server wrote beside its messages
+        self.stray = b""  # the server's output outside its messages
         self._process_id = process_id
         self._version = 1
         self._number = 0
@@ -89,7 +89,7 @@ class StdioEditor:
         self.until(lambda: any(one["type"] == "turnFinished" for one in self.events))
 
     def leave(self) -> int:
-        """Shut the server down in order; gives its exit code."""
+        """Shut the server down in order; return its exit code."""
         assert self.request("shutdown")["result"] is None
         self.notify("exit")
         return self.process.wait(PATIENCE_S)
@@ -108,7 +108,7 @@ class StdioEditor:
     def until(
         self, is_done: Callable[[], bool], hear: Callable[[Message], object] = lambda _one: None
     ) -> None:
-        """Answer the server until this is so."""
+        """Answer the server's requests until the condition is true."""
         while not is_done():
             message = self._messages.get(timeout=PATIENCE_S)
             assert message is not None, ("the server has ended", self.stray, self.log)
@@ -170,10 +170,11 @@ class StdioEditor:
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """The variables of a home of its own, and a Python on PATH."""
+    """Return the environment of a separate user, with a Python on PATH."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     return {
         "INDWELL_STATE": str(folder / "state"),
-        "WIN_PD_OVERRIDE_LOCAL_APPDATA": str(folder / "settings"),  # read by platformdirs
+        # platformdirs reads this variable
+        "WIN_PD_OVERRIDE_LOCAL_APPDATA": str(folder / "settings"),
         "PATH": path,
     }

@@ -1,4 +1,4 @@
-"""The command line on Windows: whole commands, from their start to their end."""
+"""Tests whole commands of the command line on Windows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.timeout(200)
 def indwell(
     *words: str, folder: Path, typed: str = "", **more: str
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run a command with a home of its own; its output goes into a pipe, in the ANSI code page."""
+    """Run a command as a separate user; a pipe receives its output in the ANSI code page."""
     work = folder / "work"
     work.mkdir(exist_ok=True)
     given = {name: text for name, text in os.environ.items() if not name.startswith("PYTHONIO")}
@@ -40,7 +40,7 @@ def indwell(
 
 def test_the_demo_fixes_a_project_and_needs_no_shell(tmp_path) -> None:
     (tmp_path / "settings" / "indwell").mkdir(parents=True)
-    settings = 'command_shell = "pwsh"\n'  # which Wine does not have
+    settings = 'command_shell = "pwsh"\n'  # Wine has no pwsh
     (tmp_path / "settings" / "indwell" / "config.toml").write_text(settings, encoding="utf-8")
     done = indwell("demo", "--json", "--scripted", "--seed", "1", folder=tmp_path)
     assert done.returncode == 0, done.stderr.decode()
@@ -70,7 +70,7 @@ def test_doctor_checks_everything_and_ends(tmp_path) -> None:
     checks = json.loads(done.stdout)["findings"]
     states = {one["name"]: one["state"] for one in checks}
     assert {states[name] for name in ("Indwell", "packages", "text", "state folder")} == {"ok"}
-    assert "file watches" not in states  # they have no limit here
+    assert "file watches" not in states  # Windows has no limit of file watches
     assert b"Traceback" not in done.stderr
 
 

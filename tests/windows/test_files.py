@@ -1,4 +1,4 @@
-"""Files on Windows: what other processes and other programs do to them, and who may read them."""
+"""Tests files on Windows: other processes and programs that use them, and access rights."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ import os
 from indwell.files.locks import one_writer
 from indwell.files.system import calls
 held = one_writer(calls.open_file(at, os.O_RDONLY | calls.DIRECTORY), at); held.__enter__()"""
-OPENS = "file = at.open('rb')"  # as most programs do: others may write, but not delete
+OPENS = "file = at.open('rb')"  # opens like most programs: others may write, but not delete
 SHUTS = """
 import win32file
 file = win32file.CreateFile(str(at), 0x80000000, 0, None, 3, 0, None)  # OPEN_EXISTING
@@ -55,7 +55,7 @@ file = win32file.CreateFile(str(at), 0x80000000, 0, None, 3, 0, None)  # OPEN_EX
 
 @contextmanager
 def another(code: str, at: Path) -> Iterator[None]:
-    """Another process that does something to a path, and holds it within the block."""
+    """Run code in another process, which keeps the path open until the block ends."""
     command = [sys.executable, "-c", BEGIN + code + END, str(at)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None
@@ -216,7 +216,7 @@ def test_an_overwrite_of_the_same_size_and_time_is_noticed(tmp_path) -> None:
     path.write_bytes(b"old")
     before, mark, state = path.stat(), file_mark(path), state_of(path)
     census = take_census(str(tmp_path), shut=(), most_files=9)
-    time.sleep(0.02)  # the disk's clock ticks
+    time.sleep(0.02)  # wait for the next tick of the disk's clock
     path.write_bytes(b"new")
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
     now = state_of(path)
@@ -246,7 +246,7 @@ def test_a_folder_listing_and_the_file_report_the_same_facts(tmp_path) -> None:
 
 
 def on_host(program: str, *words: str | Path) -> None:
-    """Start a program of Wine's host, which sees drive Z: as its root; its end is not told."""
+    """Start a program of Wine's host, whose root is drive Z:; do not wait for its end."""
     given = [str(one).removeprefix("Z:").replace("\\", "/") for one in words]
     command = " ".join([f"Z:\\bin\\{program}", *given])
     with suppress(OSError):
@@ -264,23 +264,23 @@ def comes(is_so: Callable[[], bool]) -> bool:
 
 
 def linked(at: Path, target: Path) -> bool:
-    """Make a link that leads to a folder: a junction, or what Wine takes from its host."""
+    """rmdir removes a junction"""
     try:
         _winapi.CreateJunction(str(target), str(at))
     except OSError:
-        at.rmdir()  # what should have become the junction
+        at.rmdir()  # the folder that did not become a junction
         on_host("ln", "-s", target, at)
     return comes(at.exists)
 
 
 @pytest.fixture
 def shared() -> Iterator[Path]:
-    """A folder whose path the host knows, too."""
+    """Yield a folder that also has a path on the host."""
     root = "Z:\\tmp" if Path("Z:\\tmp").is_dir() else None
     folder = Path(tempfile.mkdtemp(dir=root))
     yield folder
     with suppress(OSError):
-        (folder / "root" / "way").rmdir()  # a junction
+        (folder / "root" / "way").rmdir()  # rmdir removes a junction
     on_host("rm", "-r", folder)
     if not comes(lambda: not folder.exists()):
         remove_own_tree(folder)
@@ -293,7 +293,7 @@ def test_no_file_is_reached_through_a_new_link(shared) -> None:
     (outside / "a.txt").write_bytes(b"secret")
     if not linked(root / "way", outside):
         pytest.skip("this Wine makes neither junctions nor links")
-    place = PathBeneath(root=root, parts=("way", "a.txt"))  # as it was before the link was there
+    place = PathBeneath(root=root, parts=("way", "a.txt"))  # the path before the link existed
     with pytest.raises(ToolError, match="link"):
         open_place(place, os.O_RDONLY)
     with pytest.raises(ToolError, match="link"), parent_folder(place):
@@ -339,7 +339,7 @@ def test_a_missing_folder_is_watched_by_polling(tmp_path) -> None:
 
 
 def test_a_run_is_reviewed_and_rejected_byte_for_byte(tmp_path) -> None:
-    """An edit and a command, in one process; the review in another."""
+    """One process makes an edit and runs a command; another process reviews the changes."""
     work = tmp_path / "work"
     work.mkdir()
     (work / "a.txt").write_bytes(b"one\r\ntwo\r\n")

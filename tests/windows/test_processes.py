@@ -1,4 +1,4 @@
-"""Programs that Indwell starts on Windows: their output, their limits and their end."""
+"""Tests programs that Indwell starts on Windows: output, limits and end."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ async def ran(code: str, folder: Path, **more) -> Finished:
 
 
 def ends(pid: int, within_s: float = 0) -> bool:
-    """Has the process with this id ended, or does it end in time?"""
+    """Does the process with this id end within the time?"""
     kernel = ctypes.windll.kernel32
     kernel.OpenProcess.restype = ctypes.c_void_p
     handle = kernel.OpenProcess(0x100000, 0, pid)  # SYNCHRONIZE
@@ -129,7 +129,7 @@ async def test_a_paused_program_goes_on_when_it_may(tmp_path) -> None:
     )
     await begun.wait()
     assert await asyncio.to_thread(pause.hold, "a test", is_still=True)
-    await ran("", tmp_path)  # what it wrote before is read by then
+    await ran("", tmp_path)  # by then the earlier output has been read
     n_paused = len(said)
     await ran("", tmp_path)
     assert len(said) == n_paused
@@ -219,7 +219,7 @@ def test_a_process_is_known_to_be_alive_until_its_end() -> None:
     assert leftovers.is_alive(process.pid)
     process.kill()
     process.wait()
-    assert not leftovers.is_alive(process.pid)  # although its handle is open
+    assert not leftovers.is_alive(process.pid)  # the process has ended, although its handle is open
     assert not leftovers.is_alive(2**40)
 
 

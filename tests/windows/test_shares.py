@@ -1,4 +1,4 @@
-"""Network shares that a repository names: nothing looks there."""
+"""Tests that the server never opens a network share that a repository names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ctrl-C, Ctrl-Break and a closed console on Windows; Wine has no console, so they are raised."""
+"""Tests Ctrl-C, Ctrl-Break and a closed console; the tests raise them, as Wine has no console."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NUMBERS = (signal.SIGINT, signal.SIGBREAK, signal.SIGTERM)
 
 @pytest.fixture(autouse=True)
 def handlers() -> Iterator[None]:
-    """Give the test's process its handlers back."""
+    """Restore the signal handlers of the test's process."""
     before = [(number, signal.getsignal(number)) for number in NUMBERS]
     yield
     for number, handler in before:

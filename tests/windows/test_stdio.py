@@ -1,4 +1,4 @@
-"""The language server over stdio, from a process of Windows."""
+"""Tests the language server over stdio from a process of Windows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SLEEP = [sys.executable, "-c", "import time; time.sleep(600)"]
 
 @pytest.fixture
 def other() -> Iterator[subprocess.Popen[bytes]]:
-    """A process that plays the editor's."""
+    """Yield a process that represents the editor."""
     process = subprocess.Popen(SLEEP)
     yield process
     process.kill()
@@ -51,7 +51,7 @@ def test_the_server_ends_with_the_editors_process(tmp_path, other) -> None:
         editor.close()
 
 
-def test_the_server_ends_when_its_input_does(tmp_path) -> None:
+def test_the_server_ends_at_the_end_of_its_input(tmp_path) -> None:
     editor = StdioEditor(tmp_path, process_id=None)
     try:
         editor.initialize()
