@@ -16,7 +16,8 @@ from indwell.errors import UserError
 from indwell.lsp.messages import methods as protocol
 from indwell.lsp.messages import views
 from indwell.lsp.messages.context import Attachment
-from indwell.lsp.prompts.prompt_builder import MOST_PICTURES, PICTURE_B, TEXT_CHARACTERS, checked
+from indwell.lsp.prompts.prompt_builder import checked
+from indwell.service.attached import MOST_PICTURES, PICTURE_B, TEXT_CHARACTERS
 from indwell.sessions.records import MessageRecord
 from indwell.settings.model import Settings
 from support.editing import Editor, Home, Playlist, editing

@@ -92,9 +92,11 @@ def _run_parsed(options: argparse.Namespace, parser: argparse.ArgumentParser) ->
 
 
 def _serve(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
-    from indwell.cli.serve.command import serve, serve_tcp
+    from indwell.cli.serve.command import serve, serve_acp, serve_tcp
 
     scripted = getattr(options, "scripted", False)
+    if options.command == "acp":
+        return serve_acp(scripted=scripted)
     pace_s = getattr(options, "pace", 0.0)
     address = getattr(options, "tcp", None)
     if address is None:

@@ -184,6 +184,8 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"indwell {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     _serve(commands.add_parser("serve", help="serve an editor (this is what editors start)"))
+    acp = commands.add_parser("acp", help="serve a client of the Agent Client Protocol, as Zed is")
+    _scripted(acp)
     _login(commands.add_parser("login", help="choose an endpoint and a model, and store the key"))
     logout = commands.add_parser("logout", help="delete stored keys")
     logout.add_argument(

@@ -111,6 +111,7 @@ class Configuration:
         self._before_plan: Mode = "review"
         self._model: str | None = None
         self._effort: Effort | None = None
+        self._mcp: dict[str, dict[str, Any]] = {}
         self.settings = self.users = self._read.settings
         self.followers: WeakSet[Follower] = WeakSet()
         self._has_looked = False
@@ -203,12 +204,17 @@ class Configuration:
         mode: Mode | None = None,
         model: str | None = None,
         effort: Effort | None = None,
+        mcp: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
-        """Use the command line's mode, model and effort in place of those in the settings."""
+        """Use what the front door was started with, not the values of the settings.
+
+        MCP servers come in addition to those of the settings; a name of the settings wins.
+        """
         if mode is not None:
             self.choose_mode(mode)
         self._model = model or self._model
         self._effort = effort if effort is not None else self._effort
+        self._mcp = {**self._mcp, **{name: dict(one) for name, one in (mcp or {}).items()}}
         self._update()
 
     def choose_mode(self, mode: Mode, *, before_plan: Mode | None = None) -> None:
@@ -283,9 +289,11 @@ class Configuration:
 
     def _update(self) -> None:
         """Combine the settings in force again, and notify each follower."""
-        settings, self.users = self._read.settings, self._users.settings
+        settings, users = self._read.settings, self._users.settings
+        self.users = msgspec.structs.replace(users, mcp={**self._mcp, **users.mcp})
         self.settings = msgspec.structs.replace(
             settings,
+            mcp={**self._mcp, **settings.mcp},
             mode=self._mode or settings.mode,
             model=self._model or settings.model,
             effort=settings.effort if self._effort is None else self._effort,

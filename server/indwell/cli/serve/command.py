@@ -1,4 +1,4 @@
-"""``indwell serve``: runs the language server on stdin and stdout, or on a port with a token."""
+"""``indwell serve`` and ``indwell acp``: serve an editor on stdin and stdout, or on a port."""
 
 from __future__ import annotations
 
@@ -57,6 +57,27 @@ def serve_tcp(address: str, *, scripted: bool, pace_s: float) -> int:
         except KeyboardInterrupt:
             return 130
     return serve_opened(opened, scripted=scripted, pace_s=pace_s)
+
+
+def serve_acp(*, scripted: bool) -> int:
+    """Serve a client of the Agent Client Protocol until it closes stdin, or stops the process."""
+    from indwell.acp.serving import serve_client
+    from indwell.cli import code_of_stop
+    from indwell.cli.serve.logs import log_to_stderr
+    from indwell.cli.terminal.interruptible_work import wait_for
+    from indwell.sandbox.environment import own_environment
+    from indwell.wiring.service import Composition
+
+    if sys.stdin is not None and sys.stdin.isatty():
+        sys.stderr.write(
+            "indwell acp: waiting for a client on stdin, such as Zed. Press Ctrl-C to stop\n"
+        )
+    environment = own_environment()
+    log_to_stderr(environment)
+    try:
+        return wait_for(serve_client(lambda: Composition(environment, scripted=scripted)))
+    except KeyboardInterrupt as stop:
+        return code_of_stop(stop)
 
 
 def serve_opened(opened: OpenLine, *, scripted: bool, pace_s: float) -> int:

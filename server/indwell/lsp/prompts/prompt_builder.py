@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-import binascii
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -23,7 +21,7 @@ from indwell.context.attachments import (
     opened_words,
     selection_words,
 )
-from indwell.context.untrusted_text import one_line, scalar_text, short_line
+from indwell.context.untrusted_text import one_line, short_line
 from indwell.errors import UserError
 from indwell.lsp.messages import methods as protocol
 from indwell.lsp.messages.context import Attachment
@@ -32,22 +30,21 @@ from indwell.lsp.prompts.attention import Attention, lines_of, problem_of, touch
 from indwell.lsp.workspace.documents import Document, Documents, name_in, path_of
 from indwell.policy.paths import matches_any
 from indwell.prompt.system import TITLES, Task, named, task_words
+from indwell.service.attached import (
+    LABEL_CHARACTERS,
+    check_pictures,
+    check_texts,
+    checked_picture,
+    checked_text,
+)
 from indwell.service.mentions import attachments, mention_of
 from indwell.service.turns.queue import title_of
 from indwell.settings.model import Settings
 from indwell.workspace.base import Workspace
 from indwell.workspace.paths import display
-from indwell.workspace.text import picture_type
 
 MOST = 40  # attachments of one prompt
-MOST_PICTURES = 10
 MOST_FILES = 200  # files with problems whose names are checked
-PICTURE_B = 5_000_000  # bytes of one picture that the large providers take
-PICTURES_B = 30_000_000  # bytes of all pictures of a prompt, which one line of the log holds
-TEXT_CHARACTERS = 100_000  # characters of one attached text; about 25,000 tokens
-TEXTS_CHARACTERS = 400_000  # characters of all attached texts of a prompt
-LABEL_CHARACTERS = 100
-TYPES: tuple[str, ...] = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 
 Known: TypeAlias = "Mapping[str, tuple[types.Diagnostic, ...]]"
@@ -72,64 +69,21 @@ def checked(
     for one in attachments:
         match one.kind:
             case "image":
-                pictures.append(_picture(one, len(pictures) + 1))
+                pictures.append(checked_picture(one.label, one.mime, one.data, len(pictures) + 1))
             case "text":
-                texts.append(_text(one))
+                texts.append(checked_text(one.label, one.text))
             case "problems":
                 reported += _problems(one, known, roots, settings)
             case _:
                 assert_never(one.kind)
-    _check_sizes(pictures)
-    if sum(len(one.text) for one in texts) > TEXTS_CHARACTERS:
-        raise UserError(
-            f"the attached texts have more than {TEXTS_CHARACTERS:,} characters together"
-        )
+    check_pictures(pictures)
+    check_texts(texts)
     return Prompt(
         words="",
         pictures=tuple(pictures),
         texts=tuple(texts),
         reported=tuple(dict.fromkeys(reported)),
     )
-
-
-def _picture(one: Attachment, number: int) -> NamedPicture:
-    label = short_line(one.label, LABEL_CHARACTERS) or f"picture {number}"
-    if len(one.data) > PICTURE_B * 4 // 3 + 4:
-        raise UserError(
-            f"the picture {label!r} is larger than {PICTURE_B // 1_000_000} MB; make it smaller"
-        )
-    try:
-        data = base64.b64decode(one.data, validate=True)
-    except (binascii.Error, ValueError) as error:
-        raise UserError(f"the picture {label!r} is broken (its data is not base64)") from error
-    found = picture_type(data)
-    if found not in TYPES:
-        kinds = ", ".join(kind.removeprefix("image/") for kind in TYPES)
-        raise UserError(f"{label!r} is not a picture that models read; they read {kinds}")
-    if one.mime and one.mime.lower() != found:
-        raise UserError(f"the picture {label!r} is {found}, not {one.mime[:40]!r} as it says")
-    return NamedPicture(label, found, base64.b64encode(data).decode("ascii"))
-
-
-def _check_sizes(pictures: Sequence[NamedPicture]) -> None:
-    if len(pictures) > MOST_PICTURES:
-        raise UserError(f"a prompt takes {MOST_PICTURES} pictures, not {len(pictures)}")
-    if sum(len(one.data) for one in pictures) > PICTURES_B * 4 // 3:
-        raise UserError(
-            f"the pictures have more than {PICTURES_B // 1_000_000} MB together; send fewer"
-        )
-
-
-def _text(one: Attachment) -> PastedText:
-    label = short_line(one.label, LABEL_CHARACTERS) or "text"
-    if len(one.text) > TEXT_CHARACTERS:
-        raise UserError(
-            f"{label!r} has {len(one.text):,} characters, more than the {TEXT_CHARACTERS:,} that "
-            "can be attached; attach a part of it, or put it into a file and mention that"
-        )
-    if not one.text.strip():
-        raise UserError(f"{label!r} is empty; remove it")
-    return PastedText(label, scalar_text(one.text))
 
 
 def _problems(

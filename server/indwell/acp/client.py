@@ -1,0 +1,171 @@
+"""Sends requests and updates to an ACP client, in order.
+
+An update is sent as a notification, so a turn never waits for the client. Neighbouring pieces of
+text are joined while the client is slow.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from acp.exceptions import RequestError
+from acp.meta import CLIENT_METHODS
+
+from acp import schema
+from indwell.acp.updates import Update
+
+if TYPE_CHECKING:
+    from acp.connection import Connection
+    from pydantic import BaseModel
+
+_log = logging.getLogger(__name__)
+
+FILE_S = 10.0  # seconds for one file; a client that hangs must not hang the turn
+_TEXTS = (schema.AgentMessageChunk, schema.AgentThoughtChunk)
+
+Answered = TypeVar("Answered", bound="BaseModel")
+
+
+class AcpClient:
+    """The client at the other end of the connection.
+
+    Attributes:
+        capabilities: What the client can do; known after ``initialize``.
+    """
+
+    def __init__(self) -> None:
+        self.capabilities = schema.ClientCapabilities()
+        self._connection: Connection | None = None
+        self._waiting: list[tuple[str, Update]] = []
+        self._sending: asyncio.Task[None] | None = None
+
+    def connect(self, connection: Connection) -> None:
+        """Use this connection from now on."""
+        self._connection = connection
+
+    @property
+    def reads_files(self) -> bool:
+        """Whether the client returns the text of a file with unsaved changes."""
+        files = self.capabilities.fs
+        return bool(files and files.read_text_file)
+
+    @property
+    def writes_files(self) -> bool:
+        """Whether the client writes files, so that its buffers follow."""
+        files = self.capabilities.fs
+        return bool(files and files.write_text_file)
+
+    @property
+    def has_forms(self) -> bool:
+        """Whether the client shows forms, with which a person can type an answer."""
+        forms = self.capabilities.elicitation
+        return bool(forms and forms.form)
+
+    def update(self, session: str, update: Update) -> None:
+        """Send an update; returns at once."""
+        last = self._waiting[-1] if self._waiting else None
+        joined = _joined(last[1], update) if last is not None and last[0] == session else None
+        if joined is not None:
+            self._waiting[-1] = (session, joined)
+        else:
+            self._waiting.append((session, update))
+        if self._sending is None or self._sending.done():
+            self._sending = asyncio.create_task(self._send())
+
+    async def flush(self) -> None:
+        """Wait until all updates are sent: what follows must not overtake them."""
+        while self._sending is not None and not self._sending.done():
+            await asyncio.shield(self._sending)
+
+    async def permission(
+        self,
+        session: str,
+        call: schema.ToolCallUpdate,
+        options: Sequence[schema.PermissionOption],
+        timeout_s: float,
+    ) -> str | None:
+        """Let the user choose an option; None if the user chose none, or not in time."""
+        request = schema.RequestPermissionRequest(
+            session_id=session, tool_call=call, options=list(options)
+        )
+        answer = await self._in_time(
+            "session_request_permission", request, schema.RequestPermissionResponse, timeout_s
+        )
+        outcome = answer.outcome if answer is not None else None
+        return outcome.option_id if isinstance(outcome, schema.AllowedOutcome) else None
+
+    async def typed(self, session: str, message: str, timeout_s: float) -> str | None:
+        """Let the user type an answer in a form; None without one."""
+        asked = schema.ElicitationStringPropertySchema(type="string", title="Answer")
+        form = schema.CreateFormSessionElicitationRequest(
+            message=message,
+            mode="form",
+            session_id=session,
+            requested_schema=schema.ElicitationSchema(
+                properties={"answer": asked}, required=["answer"]
+            ),
+        )
+        answer = await self._in_time(
+            "elicitation_create", form, schema.AcceptElicitationResponse, timeout_s
+        )
+        given = (answer.content or {}).get("answer") if answer is not None else None
+        return given if isinstance(given, str) else None
+
+    async def read_file(self, session: str, path: str) -> str | None:
+        """Return the client's text of a file; None if the client does not have it."""
+        request = schema.ReadTextFileRequest(session_id=session, path=path)
+        answer = await self._in_time(
+            "fs_read_text_file", request, schema.ReadTextFileResponse, FILE_S
+        )
+        return answer.content if answer is not None else None
+
+    async def write_file(self, session: str, path: str, text: str) -> bool:
+        """Let the client write a file; return whether it did."""
+        request = schema.WriteTextFileRequest(session_id=session, path=path, content=text)
+        answer = await self._in_time(
+            "fs_write_text_file", request, schema.WriteTextFileResponse, FILE_S
+        )
+        return answer is not None
+
+    async def _in_time(
+        self, method: str, request: BaseModel, answer: type[Answered], timeout_s: float
+    ) -> Answered | None:
+        """Send a request after all updates; None for an error, or without an answer in time."""
+        assert self._connection is not None, "the client has connected"
+        await self.flush()
+        params = request.model_dump(mode="json", by_alias=True, exclude_none=True)
+        try:
+            async with asyncio.timeout(timeout_s):
+                given = await self._connection.send_request(CLIENT_METHODS[method], params)
+            return answer.model_validate(given or {})
+        except (TimeoutError, RequestError, ValueError, ConnectionError) as error:
+            _log.info("the client did not answer %s: %s", method, error)
+            return None
+
+    async def _send(self) -> None:
+        assert self._connection is not None, "the client has connected"
+        while self._waiting:
+            session, update = self._waiting.pop(0)
+            told = schema.SessionNotification(session_id=session, update=update)
+            params: dict[str, Any] = told.model_dump(mode="json", by_alias=True, exclude_none=True)
+            try:
+                await self._connection.send_notification(CLIENT_METHODS["session_update"], params)
+            except (ConnectionError, RuntimeError) as error:
+                _log.info("the client has gone: %s", error)
+                self._waiting.clear()
+
+
+def _joined(first: Update, second: Update) -> Update | None:
+    """Two pieces of the same text as one; None if they are not."""
+    if not isinstance(second, _TEXTS) or type(first) is not type(second):
+        return None
+    one, other = first.content, second.content
+    if not isinstance(one, schema.TextContentBlock) or not isinstance(
+        other, schema.TextContentBlock
+    ):
+        return None
+    block = schema.TextContentBlock(type="text", text=one.text + other.text)
+    return second.model_copy(update={"content": block})

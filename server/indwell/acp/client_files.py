@@ -1,0 +1,168 @@
+"""The user's files with the unsaved text of an ACP client over the disk.
+
+The protocol has no versions and does not say which files are open. So each read and each write asks
+the client for its text, and compares: a text that differs from the disk is an unsaved buffer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+from indwell.acp.client import AcpClient
+from indwell.errors import EditRefused, TextMoved, ToolError
+from indwell.workspace.base import (
+    AppliedChange,
+    Noted,
+    PathLocks,
+    Settlement,
+    Snapshot,
+    TextStamp,
+    Workspace,
+    digest,
+)
+from indwell.workspace.encoding.notebook import SUFFIX
+from indwell.workspace.large import Large
+from indwell.workspace.text import LineEnd
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class ClientFiles:
+    """Unsaved buffers over ``disk``; implements ``Workspace``.
+
+    A saved file is written on disk, from where the client reloads it: so encodings and line ends
+    stay as they are. An unsaved buffer is changed by the client.
+
+    Args:
+        client: The client.
+        session: Returns the id of the session; empty while the client does not know it.
+        disk: The files on disk.
+    """
+
+    def __init__(self, client: AcpClient, session: Callable[[], str], disk: Workspace) -> None:
+        self._client = client
+        self._session = session
+        self._disk = disk
+        self._locks = PathLocks()
+        self._unsaved: dict[Path, str] = {}
+        self.roots, self.resolve, self.watch = disk.roots, disk.resolve, disk.watch
+
+    async def read(self, path: Path) -> Snapshot:
+        """Read the client's unsaved text, else the disk."""
+        on_disk = await self._disk.read(path)
+        text = await self._buffer(path, on_disk)
+        if text is None:
+            return on_disk
+        stamp = TextStamp(digest(text))
+        return Snapshot(path, text, stamp, origin="buffer", unsaved=True)
+
+    async def write(
+        self, path: Path, base: Snapshot | None, text: str, *, label: str
+    ) -> AppliedChange:
+        """Change an unsaved buffer by the client, and any other file on disk."""
+        async with self._locks.hold(path):
+            if base is None:
+                return await self._disk.write(path, base, text, label=label)
+            on_disk = await self._disk.read(path)
+            now = await self._buffer(path, on_disk)
+            if now is None:
+                if base.origin == "buffer" and base.text != on_disk.text:
+                    raise _moved(path)
+                on_base = on_disk if base.origin == "buffer" else base
+                return await self._disk.write(path, on_base, text, label=label)
+            if now != base.text:
+                raise _moved(path)
+            return await self._change(path, base, text)
+
+    async def _change(self, path: Path, base: Snapshot, text: str) -> AppliedChange:
+        if not self._client.writes_files:
+            raise EditRefused(
+                f"{path.name!r} has unsaved text in the client, which cannot be edited from here; "
+                "ask the user to save the file"
+            )
+        if not await self._client.write_file(self._session(), str(path), text):
+            raise EditRefused(f"the client did not write {path.name!r}; nothing was edited")
+        after = await self.read(path)
+        is_same = _unbroken(after.text) == _unbroken(text)
+        note = "" if is_same else "the client changed the text while it saved the file"
+        return AppliedChange(path, base.text, after.text, after.stamp, verified=is_same, note=note)
+
+    async def within(self, path: Path, look: Callable[[Large], T]) -> T:
+        """Examine a large file on disk; see ``Workspace``."""
+        return await self._disk.within(path, look)
+
+    async def splice(
+        self, path: Path, change: Callable[[Large], tuple[Large, R]], *, label: str
+    ) -> tuple[TextStamp, R]:
+        """Change a large file on disk; see ``Workspace``."""
+        return await self._disk.splice(path, change, label=label)
+
+    async def line_end(self, path: Path, text: str) -> LineEnd:
+        """Like the disk's version of this method."""
+        return await self._disk.line_end(path, text)
+
+    async def keep(self, snapshot: Snapshot) -> Path | None:
+        """See the method of the disk's workspace."""
+        return await self._disk.keep(snapshot)
+
+    async def remove(self, path: Path, base: Snapshot, *, label: str) -> Path | None:
+        """Delete a file on disk, unless the client has unsaved text of it."""
+        async with self._locks.hold(path):
+            if await self._buffer(path, await self._disk.read(path)) is not None:
+                raise EditRefused(
+                    f"{path.name!r} has unsaved text in the client; it was not deleted"
+                )
+            return await self._disk.remove(path, base, label=label)
+
+    def noting(self) -> Callable[[], Noted]:
+        """Record nothing: the protocol reports no edits and no saves of the user."""
+        return Noted
+
+    def unsaved(self) -> Mapping[Path, str]:
+        """The unsaved texts that reads have found."""
+        return dict(self._unsaved)
+
+    async def settle(self) -> Settlement:
+        """Report the files that are not saved yet; the user's text is never saved from here."""
+        for path in tuple(self._unsaved):
+            try:
+                await self.read(path)
+            except ToolError:
+                self._unsaved.pop(path, None)
+        return Settlement(stale=tuple(self._unsaved))
+
+    async def late_edits(self) -> tuple[Path, ...]:
+        """Return nothing: an edit is compared before its call ends."""
+        return ()
+
+    async def changed_under_buffers(self) -> tuple[Path, ...]:
+        """Return nothing: the protocol does not say which files are open."""
+        return ()
+
+    async def _buffer(self, path: Path, on_disk: Snapshot) -> str | None:
+        """The client's text, in the line ends of the disk, if it differs from the disk."""
+        self._unsaved.pop(path, None)
+        session = self._session()
+        is_file_of_git = ".git" in path.parts
+        if not session or not self._client.reads_files or path.suffix == SUFFIX or is_file_of_git:
+            return None
+        text = await self._client.read_file(session, str(path))
+        if text is None or _unbroken(text) == _unbroken(on_disk.text):
+            return None
+        if "\r" not in text and "\r\n" in on_disk.text:
+            text = text.replace("\n", "\r\n")
+        self._unsaved[path] = text
+        return text
+
+
+def _unbroken(text: str) -> str:
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _moved(path: Path) -> TextMoved:
+    return TextMoved(
+        f"{path.name!r} was changed in the client meanwhile; nothing was edited; read_file it again"
+    )

@@ -1,0 +1,294 @@
+"""An ACP client as a front door of the service: shows events, and asks the person there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
+from pathlib import Path
+from typing import Any
+
+from acp import schema
+from indwell.acp.client import AcpClient
+from indwell.acp.updates import EventTranslation, remark, text_content
+from indwell.agent.core import events
+from indwell.agent.features.questions import CLOSED, UserQuestion, answer_of
+from indwell.agent.features.questions import Answer as UserAnswer
+from indwell.policy.approvals import Answer, Approver, AskedKind, Chosen, Question, Reply
+from indwell.settings.model import DAY_S, Settings
+
+NO, YES, ONCE, REMEMBER = "No", "Yes", "Once", "Remember it"
+SESSION, ALWAYS, BY_HUNK = "This session", "Always: ", "Hunk by hunk…"
+OTHER_WORDS = "Answer in other words"
+NO_ANSWER = "No answer: the model decides"
+_ANSWERS: Mapping[str, Answer] = {
+    "no": "no",
+    "once": "once",
+    "session": "session",
+    "always": "always",
+}
+_KINDS: Mapping[AskedKind, schema.ToolKind] = {
+    "command": "execute",
+    "edit": "edit",
+    "read": "read",
+    "other": "other",
+}
+
+
+class AcpPerson:
+    """Asks for permissions and answers in the client; implements ``Approver`` and ``Asker``.
+
+    Args:
+        door: The front door of the session.
+        timeout_s: How long the user has to answer a permission question, in seconds.
+    """
+
+    def __init__(self, door: AcpDoor, *, timeout_s: float) -> None:
+        self._door = door
+        self._timeout_s = timeout_s
+
+    async def ask(self, question: Question) -> Reply:
+        """Show exactly the requested command or edit; a dialog that was closed means no."""
+        once = REMEMBER if question.keeps else ONCE
+        options = [_option("no", NO, "reject_once"), _option("once", once, "allow_once")]
+        if question.rule:
+            always = f"{ALWAYS}{question.rule}"
+            options += [
+                _option("session", SESSION, "allow_always"),
+                _option("always", always, "allow_always"),
+            ]
+        if question.hunks:
+            options.append(_option("hunks", BY_HUNK, "allow_once"))
+        notes = "\n".join(f"{note}  " for note in question.notes)
+        words = f"{question.reason}\n\n{_shown(question.detail)}\n\n{notes}"
+        chosen = await self._door.permission(
+            question.title, words, options, self._timeout_s, _KINDS[question.kind], question.id
+        )
+        if chosen == "hunks" and question.hunks:
+            return await self._ask_by_hunk(question)
+        answer = _ANSWERS.get(chosen or "", "no")
+        return answer if question.rule or answer in {"no", "once"} else "no"
+
+    async def _ask_by_hunk(self, question: Question) -> Reply:
+        """Ask about each hunk; a closed dialog means no for its hunk and the rest."""
+        allowed: list[str] = []
+        for number, hunk in enumerate(question.hunks, 1):
+            title = f"Hunk {number} of {len(question.hunks)}, {hunk.header}"
+            options = [_option("no", NO, "reject_once"), _option("yes", YES, "allow_once")]
+            chosen = await self._door.permission(
+                title, _shown(hunk.text), options, self._timeout_s, "edit", question.id
+            )
+            if chosen is None:
+                break
+            if chosen == "yes":
+                allowed.append(hunk.id)
+        return Chosen(tuple(allowed)) if allowed else "no"
+
+    async def ready(self, question: UserQuestion) -> None:
+        """Return at once: the client itself decides when it shows a question."""
+        del question
+
+    async def answer(self, question: UserQuestion) -> UserAnswer:
+        """Ask with buttons, or with a form where the client has forms."""
+        if question.options:
+            options = [
+                _option(str(index), one, "allow_once") for index, one in enumerate(question.options)
+            ]
+            if self._door.client.has_forms:
+                options.append(_option("words", OTHER_WORDS, "allow_once"))
+            options.append(_option("none", NO_ANSWER, "reject_once"))
+            title = "The model asks (an answer permits nothing)"
+            chosen = await self._door.permission(
+                title, _shown(question.text), options, DAY_S, "think", question.id
+            )
+            if chosen is not None and chosen.isdecimal():
+                return UserAnswer(chosen=int(chosen))
+            if chosen != "words":
+                return CLOSED
+        elif not self._door.client.has_forms:
+            self._door.warn(
+                f"The model asks: {question.text}\nThis client has no form for an answer: stop the "
+                "turn and write your answer, or let the model decide."
+            )
+            return CLOSED
+        typed = await self._door.type_line(question.text, "", DAY_S)
+        return CLOSED if typed is None else answer_of(question.options, typed)
+
+
+class AcpDoor:
+    """Implements ``FrontDoor`` for one session of a client.
+
+    Args:
+        client: The client.
+        root: The folder of the session.
+
+    Attributes:
+        client: The client.
+        session: The session's id; empty until the client knows the session. Questions before that
+            have no answer, and remarks wait.
+        translation: Turns events into updates.
+    """
+
+    has_section = False
+    leads_to_model = True  # the message about a missing model names the command that fixes it
+    trust_hint = "`indwell trust` in a terminal decides, too."
+    asks_about_files = False
+    models = None
+
+    def __init__(self, client: AcpClient, root: Path) -> None:
+        self.client = client
+        self.session = ""
+        self.translation = EventTranslation(root)
+        self._calls: dict[str, str] = {}
+        self._remarks: list[str] = []
+        self._n_questions = 0
+
+    @property
+    def can_type(self) -> bool:
+        """Does the client have forms?"""
+        return self.client.has_forms
+
+    def open(self, session: str) -> None:
+        """Begin to show a session that the client knows now."""
+        self.session = session
+
+    def forget_remarks(self) -> None:
+        """Forget remarks about a question that the client could not show yet."""
+        self._remarks.clear()
+
+    def show_remarks(self) -> None:
+        """Show the remarks that waited until the client knew the session."""
+        waiting, self._remarks = self._remarks, []
+        for words in dict.fromkeys(waiting):
+            self.client.update(self.session, remark(words))
+
+    def tell(self, words: str) -> None:
+        """Show a sentence."""
+        self._remarks.append(words)
+        if self.session:
+            self.show_remarks()
+
+    def warn(self, words: str) -> None:
+        """Show a warning."""
+        self.tell(words)
+
+    def event(self, session: str, seq: int, event: events.Event) -> None:
+        """Show an event of the session."""
+        del session, seq
+        if isinstance(event, events.PermissionAsked):
+            self._calls[event.question] = event.id
+        for update in self.translation.updates(event):
+            self.client.update(self.session, update)
+
+    async def begin_turn(self, session: str, token: str, title: str) -> None:
+        """Do nothing: the client shows that its prompt runs."""
+        del session, token, title
+
+    async def choose(self, question: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
+        """Let the user choose a title; None without a choice."""
+        return await self._choice(question, titles, timeout_s, first="allow_once")
+
+    async def allow(self, question: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
+        """Let the user choose a title, of which the first does no harm."""
+        return await self._choice(question, titles, timeout_s, first="reject_once")
+
+    async def _choice(
+        self,
+        question: str,
+        titles: tuple[str, ...],
+        timeout_s: float,
+        *,
+        first: schema.PermissionOptionKind,
+    ) -> str | None:
+        options = [
+            _option(str(index), title, first if index == 0 else "allow_once")
+            for index, title in enumerate(titles)
+        ]
+        head, _, rest = question.partition("\n")
+        chosen = await self.permission(head, rest, options, timeout_s, "other", "")
+        is_title = chosen is not None and chosen.isdecimal() and int(chosen) < len(titles)
+        return titles[int(chosen)] if is_title and chosen is not None else None
+
+    async def permission(  # noqa: PLR0917 - what the protocol's request consists of
+        self,
+        title: str,
+        words: str,
+        options: Sequence[schema.PermissionOption],
+        timeout_s: float,
+        kind: schema.ToolKind,
+        about: str,
+    ) -> str | None:
+        """Ask by the protocol's permission request; returns the id of the chosen option.
+
+        Args:
+            title: The question on one line.
+            words: More of it, as Markdown; may be empty.
+            options: The answers.
+            timeout_s: How long the user has to answer, in seconds.
+            kind: The kind of the call that the question is about.
+            about: The question's id, by which the call is known; or the id of the call.
+
+        Returns:
+            None if the user chose none, or if the client does not know the session yet.
+        """
+        if not self.session:
+            return None
+        self._n_questions += 1
+        call = self._calls.get(about) or about or f"question-{self._n_questions}"
+        content: list[Any] | None = [text_content(words)] if words.strip() else None
+        asked = schema.ToolCallUpdate(
+            tool_call_id=call, title=title, kind=kind, status="pending", content=content
+        )
+        chosen = await self.client.permission(self.session, asked, options, timeout_s)
+        known = {one.option_id for one in options}
+        return chosen if chosen in known else None
+
+    async def type_line(self, prompt: str, placeholder: str, timeout_s: float) -> str | None:
+        """Let the user type a line in a form; None without an answer."""
+        del placeholder
+        if not self.session or not self.client.has_forms:
+            return None
+        return await self.client.typed(self.session, prompt, timeout_s)
+
+    async def show_page(self, page: Path) -> bool:
+        """Return False: the protocol opens no page."""
+        del page
+        return False
+
+    async def lead_to_model(self, reason: str, timeout_s: float) -> bool:
+        """Return False: the error of the request names the command instead."""
+        del reason, timeout_s
+        return False
+
+    def model_hint(self, others: Sequence[str]) -> str:
+        """Say where the client offers other models."""
+        name = next(iter(others), "another model")
+        return f"choose another one, such as {name}, in the session's options"
+
+    def changing(self, paths: Iterable[Path]) -> AbstractAsyncContextManager[None]:
+        """Do nothing: the client saves what it writes."""
+        del paths
+        return nullcontext()
+
+    async def section(self) -> object:
+        """Return nothing: the protocol has no settings of a client."""
+        return None
+
+    def approver(self, settings: Settings, whose: Callable[[], str]) -> Approver:
+        """Return the person who sits at the client."""
+        del whose  # a client shows each question in its session
+        return AcpPerson(self, timeout_s=settings.answer_timeout_s)
+
+
+def _option(
+    identifier: str, name: str, kind: schema.PermissionOptionKind
+) -> schema.PermissionOption:
+    return schema.PermissionOption(option_id=identifier, name=name, kind=kind)
+
+
+def _shown(text: str) -> str:
+    """The exact text in a fence that the text cannot close; a diff is coloured by clients."""
+    fence = "```"
+    while fence in text:
+        fence += "`"
+    language = "diff" if "\n@@ " in text or text.startswith("@@ ") else ""
+    return f"{fence}{language}\n{text}\n{fence}"

@@ -1,0 +1,351 @@
+"""The sessions of an ACP client: each with a service of its own, as if it were alone.
+
+Sessions of one folder share its review ledger and its log files as separate processes do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, Protocol, TypeAlias
+
+from acp import schema
+from indwell.acp.client import AcpClient
+from indwell.acp.client_files import ClientFiles
+from indwell.acp.front_door import AcpDoor
+from indwell.acp.prompts import Block, PromptReader
+from indwell.acp.updates import EventTranslation, Update
+from indwell.agent.compaction.fit import COMPACT
+from indwell.agent.core import events
+from indwell.agent.core.session import Session
+from indwell.bounds.secrets import OtherNames
+from indwell.context.untrusted_text import short_line
+from indwell.errors import UserError
+from indwell.messages import EFFORTS, Effort
+from indwell.service.front_door import FrontDoor
+from indwell.service.service import Service
+from indwell.service.sessions.recorded_turns import events_of
+from indwell.settings.model import Mode, Settings
+from indwell.skills.skill import Ranked
+from indwell.workspace.base import Workspace
+
+MODES: Mapping[Mode, str] = {
+    "ask": "Asks before each change and each command",
+    "review": "Edits at once, for you to review; asks before commands that do more than read",
+    "auto": "Works in the sandbox without questions, as far as the sandbox holds",
+    "plan": "Reads and proposes a plan; changes nothing",
+}
+_STOPS: Mapping[str, schema.StopReason] = {
+    "done": "end_turn",
+    "cancelled": "cancelled",
+    "limit": "max_turn_requests",
+    "repeated": "max_turn_requests",
+    "budget": "max_tokens",
+}
+Category: TypeAlias = Literal["model", "thought_level"]
+MODELS_S = 10.0  # seconds for the endpoint's list of models, which nobody waits for
+_NOT_IN_NAME = re.compile(r"[^a-z0-9-]+")
+
+
+class SessionMaker(Protocol):
+    """Creates the parts of a session; the composition root implements it."""
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """Variables of the process."""
+        ...
+
+    def service(self, door: FrontDoor, *, is_resident: bool = True) -> Service:
+        """Create the service for a front door."""
+        ...
+
+    def disk(self, roots: Sequence[Path]) -> Workspace:
+        """The files of these folders on disk."""
+        ...
+
+    async def skills(self, roots: Sequence[Path], settings: Settings) -> Ranked:
+        """The present skills of a workspace."""
+        ...
+
+
+class AcpSession:
+    """One session of a client.
+
+    Args:
+        client: The client.
+        maker: Creates the service and the files.
+        roots: The folders of the session; commands start in the first.
+        servers: MCP servers that the client hands over.
+
+    Attributes:
+        service: The service, whose current session is this one.
+    """
+
+    def __init__(
+        self,
+        client: AcpClient,
+        maker: SessionMaker,
+        roots: tuple[Path, ...],
+        servers: Sequence[Any] = (),
+    ) -> None:
+        tables, self._problems = server_tables(servers)
+        self._client = client
+        self._maker = maker
+        self.roots = roots
+        self._door = AcpDoor(client, roots[0])
+        self.service = maker.service(self._door, is_resident=False)
+        self.service.start(roots, {})
+        self.service.configuration.override(mcp=tables)
+        files = ClientFiles(client, lambda: self._door.session, maker.disk(roots))
+        self.service.sessions.workspace = files
+        self._reader = PromptReader(files, OtherNames(lambda: self.service.roots))
+        self._was_asked = False
+        self._mode: Mode | None = None
+        self._models: tuple[str, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """The id of the session; empty before it is open."""
+        return self.service.sessions.id or ""
+
+    async def begin(self) -> None:
+        """Open a new session.
+
+        Raises:
+            UserError: No session can be opened; ``SettingsError`` if no model can be called.
+        """
+        await self._settle()
+        self._opened(await self.service.sessions.get("new"))
+
+    async def resume(self, session: str) -> None:
+        """Open a stored session.
+
+        Raises:
+            UserError: The session cannot be resumed.
+        """
+        await self._settle()
+        resumed = await self.service.sessions.resume(session)
+        self._opened(resumed.session)
+        self.service.warn(resumed.notices)
+
+    async def _settle(self) -> None:
+        """Read the settings; the question of trust waits for the first prompt."""
+        await self.service.settle()
+        self._door.forget_remarks()
+        self.service.warn((*self._problems, *self.service.configuration.notices))
+
+    def _opened(self, session: Session) -> None:
+        self._door.translation.window = session.conversation.config.window
+        self._mode = self.service.settings.mode
+        self.service.configuration.followers.add(self)
+
+    def show(self) -> None:
+        """Show the session, once the client knows its id: remarks, commands, models."""
+        self._door.open(self.id)
+        self._door.show_remarks()
+        self.service.chores.begin(self._tell_commands())
+        self.service.chores.begin(self._tell_models())
+
+    async def replay(self) -> None:
+        """Send the turns of the stored session, oldest first."""
+        self._door.open(self.id)
+        reading = await self.service.reading(self.id)
+        stored = EventTranslation(self.roots[0], is_stored=True)
+        for turn in events_of(reading.records):
+            if turn.left:
+                continue
+            for event in turn.events:
+                for update in stored.updates(event):
+                    self._client.update(self.id, update)
+            await asyncio.sleep(0)
+        await self._client.flush()
+
+    async def prompt(
+        self, blocks: Sequence[Block]
+    ) -> tuple[schema.StopReason, events.TurnFinished]:
+        """Run a turn; returns why it stopped, and its last event.
+
+        Raises:
+            UserError: The turn cannot begin, or failed; the message is in plain words.
+        """
+        await self._ask_about_trust()
+        prompt, problems = await self._reader.prompt(blocks, self.service.settings)
+        for words in problems:
+            self._door.warn(words)
+        await self.service.check_prompt(prompt.words, None)
+        ticket = await self.service.prompt(prompt, None, None, _nothing)
+        try:
+            finished = await ticket.wait()
+        except asyncio.CancelledError:
+            self.service.turns.abandon(ticket)
+            raise
+        await self._client.flush()
+        if finished.ending == "failed":
+            raise UserError(finished.message)
+        if finished.message and finished.ending != "cancelled":
+            self._door.warn(finished.message)
+        if finished.verified:
+            self._door.tell(f"Changes: {finished.verified}")
+        await self._client.flush()
+        return _STOPS.get(finished.ending, "end_turn"), finished
+
+    def cancel(self) -> None:
+        """Stop the running turn."""
+        self.service.turns.cancel(session=self.id)
+
+    async def close(self) -> None:
+        """Stop the turn, and close the session."""
+        await self.service.stop()
+
+    def set_mode(self, mode: str) -> None:
+        """Choose the mode.
+
+        Raises:
+            UserError: There is no such mode.
+        """
+        known = next((one for one in MODES if one == mode), None)
+        if known is None:
+            raise UserError(f"there is no mode {mode!r}; choose one of {', '.join(MODES)}")
+        self._mode = known  # the client knows it
+        self.service.set_mode(known)
+
+    async def choose(self, option: str, value: str) -> None:
+        """Choose the value of an option.
+
+        Raises:
+            UserError: There is no such option or value.
+        """
+        match option:
+            case "mode":
+                self.set_mode(value)
+            case "model":
+                await self.service.configuration.want_model(value)
+            case "effort":
+                effort: Effort | None = next(
+                    (one for one in EFFORTS if one == value), "" if value == "default" else None
+                )
+                if effort is None:
+                    raise UserError(f"there is no effort {value!r}")
+                self.service.set_effort(effort)
+            case _:
+                raise UserError(f"there is no option {option!r}")
+
+    def update(self) -> None:
+        """Tell the client that the mode has changed; implements ``Follower``."""
+        mode = self.service.settings.mode
+        if mode != self._mode and self._door.session:
+            self._mode = mode
+            told = schema.CurrentModeUpdate(
+                session_update="current_mode_update", current_mode_id=mode
+            )
+            self._client.update(self.id, told)
+
+    def modes(self) -> schema.SessionModeState:
+        """The modes, and the present one."""
+        available = [
+            schema.SessionMode(id=name, name=name.capitalize(), description=words)
+            for name, words in MODES.items()
+        ]
+        return schema.SessionModeState(
+            current_mode_id=self.service.settings.mode, available_modes=available
+        )
+
+    def options(self) -> list[schema.SessionConfigOptionSelect]:
+        """The options of the session: its model, and how much the model thinks."""
+        settings, users = self.service.settings, self.service.configuration.users
+        current = self.service.sessions.current
+        model = settings.model or (current.conversation.config.model if current else "")
+        names = dict.fromkeys(filter(None, (model, users.model, *users.models)))
+        names |= dict.fromkeys(self._models)
+        found = []
+        if names:
+            found.append(_select("model", "Model", "model", model, tuple(names)))
+        efforts = ("default", *EFFORTS)
+        chosen = settings.effort or "default"
+        found.append(_select("effort", "Thinking", "thought_level", chosen, efforts))
+        return found
+
+    async def _ask_about_trust(self) -> None:
+        """Ask once whether the folders are trusted, when the client can show the question."""
+        if self._was_asked:
+            return
+        self._was_asked = True
+        standings = await self.service.trust.look(self.roots)
+        if any(one.state != "trusted" for one in standings):
+            await self.service.sessions.ask_about_trust()
+
+    async def _tell_commands(self) -> None:
+        ranked = await self._maker.skills(self.roots, self.service.settings)
+        commands = [
+            schema.AvailableCommand(
+                name=COMPACT.removeprefix("/"), description="Shorten the conversation"
+            )
+        ]
+        commands += [
+            schema.AvailableCommand(name=name, description=short_line(one.description, 200))
+            for name, one in ranked.by_name.items()
+        ]
+        self._tell(
+            schema.AvailableCommandsUpdate(
+                session_update="available_commands_update", available_commands=commands
+            )
+        )
+
+    async def _tell_models(self) -> None:
+        """Ask the endpoint for its models, and tell the client those that are new."""
+        with contextlib.suppress(UserError, TimeoutError):
+            async with asyncio.timeout(MODELS_S):
+                offered = await self.service.configuration.offered(self.service.configuration.users)
+            self._models = tuple(one.name for one in offered)
+            self._tell(
+                schema.ConfigOptionUpdate(
+                    session_update="config_option_update", config_options=list(self.options())
+                )
+            )
+
+    def _tell(self, update: Update) -> None:
+        self._client.update(self.id, update)
+
+
+def server_tables(
+    servers: Sequence[Any],
+) -> tuple[Mapping[str, Mapping[str, Any]], tuple[str, ...]]:
+    """The client's MCP servers as tables of the settings, and a sentence about each other one."""
+    tables: dict[str, Mapping[str, Any]] = {}
+    problems: list[str] = []
+    for one in servers:
+        name = _NOT_IN_NAME.sub("-", one.name.lower()).strip("-") or "server"
+        match one:
+            case schema.McpServerStdio(command=command, args=args, env=env):
+                values = {variable.name: variable.value for variable in env}
+                tables[name] = {"command": command, "args": args, "env": values}
+            case schema.HttpMcpServer(url=url, headers=headers):
+                sent = {header.name: header.value for header in headers}
+                tables[name] = {"url": url, "headers": sent}
+            case _:
+                problems.append(
+                    f"the MCP server {one.name!r} is not used: Indwell speaks stdio and HTTP"
+                )
+    return tables, tuple(problems)
+
+
+def _select(
+    identifier: str, name: str, category: Category, value: str, values: Sequence[str]
+) -> schema.SessionConfigOptionSelect:
+    options = [schema.SessionConfigSelectOption(value=one, name=one) for one in values]
+    return schema.SessionConfigOptionSelect(
+        id=identifier,
+        name=name,
+        category=category,
+        type="select",
+        current_value=value,
+        options=options,
+    )
+
+
+async def _nothing(session: Session, finished: events.TurnFinished) -> None:
+    """Do nothing: an event has shown the end."""
+    del session, finished

@@ -1,0 +1,322 @@
+"""``indwell acp`` as a client of the protocol sees it, through the SDK and a loopback endpoint."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from acp.exceptions import RequestError
+
+from acp import schema, text_block
+from support.acp_client import EditorClient, allow, connected, refuse
+from support.editing import EDIT, MENDED, READ, SOURCE, Home, bash, texts_of
+from support.loopback_endpoint import LoopbackEndpoint, say
+from support.loopback_endpoint import refuse as refusing
+
+SMALL_SERVER = Path(__file__).parents[1] / "support" / "small_mcp_server.py"
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path)
+
+
+async def begun(connection: Any, home: Home, **more: Any) -> str:
+    """Begin a session in the workspace; returns its id."""
+    new = await connection.new_session(cwd=str(home.workspace), mcp_servers=[], **more)
+    return str(new.session_id)
+
+
+async def test_a_prompt_streams_its_answer_its_calls_and_their_diffs(home: Home) -> None:
+    client = EditorClient(allow)
+    script = [say(calls=[READ]), say(calls=[EDIT]), say("It is mended.")]
+    async with (
+        LoopbackEndpoint(script) as endpoint,
+        connected(client, home, endpoint.base_url) as connection,
+    ):
+        session = await begun(connection, home)
+        ended = await connection.prompt(session_id=session, prompt=[text_block("Mend it")])
+    assert ended.stop_reason == "end_turn"
+    assert home.shop.read_text() == MENDED
+    assert "It is mended." in client.said(session)
+    assert "> Changes: not verified" in client.said(session)
+    read, edit = client.of(schema.ToolCallStart)
+    assert (read.kind, edit.kind) == ("read", "edit")
+    assert read.locations[0].path == str(home.shop)
+    diffs = [
+        part
+        for one in client.of(schema.ToolCallProgress)
+        for part in one.content or []
+        if isinstance(part, schema.FileEditToolCallContent)
+    ]
+    assert diffs[-1].path == str(home.shop)
+    assert diffs[-1].old_text in SOURCE
+    assert diffs[-1].new_text in MENDED
+    states = {one.tool_call_id: one.status for one in client.of(schema.ToolCallProgress)}
+    assert set(states.values()) == {"completed"}
+
+
+@pytest.mark.parametrize("answer", ["no", "once", "closed"])
+async def test_a_command_runs_only_after_a_yes_to_exactly_this_command(
+    home: Home, answer: str
+) -> None:
+    client = EditorClient(lambda _call, _options: None if answer == "closed" else answer)
+    script = [bash("touch made; rm -f shop.py"), say("Done.")]
+    async with (
+        LoopbackEndpoint(script) as endpoint,
+        connected(client, home, endpoint.base_url) as connection,
+    ):
+        session = await begun(connection, home)
+        await connection.prompt(session_id=session, prompt=[text_block("Remove it")])
+    call, options = client.asked[0]
+    assert "touch made; rm -f shop.py" in call.content[0].content.text
+    assert [(one.option_id, one.kind) for one in options][:2] == [
+        ("no", "reject_once"),
+        ("once", "allow_once"),
+    ]
+    assert call.tool_call_id in {one.tool_call_id for one in client.of(schema.ToolCallStart)}
+    assert (home.workspace / "made").exists() is (answer == "once")
+
+
+async def test_unsaved_text_of_the_client_is_read_and_edited_and_nothing_typed_is_lost(
+    home: Home,
+) -> None:
+    client = EditorClient(allow)
+    client.buffers[home.shop] = f"# typed just now\n{SOURCE}"
+    script = [say(calls=[READ]), say(calls=[EDIT]), say("Done.")]
+    async with (
+        LoopbackEndpoint(script) as endpoint,
+        connected(client, home, endpoint.base_url) as connection,
+    ):
+        session = await begun(connection, home)
+        await connection.prompt(session_id=session, prompt=[text_block("Mend it")])
+    assert "# typed just now" in str(endpoint.seen[1].body)
+    assert client.written == [home.shop]
+    assert home.shop.read_text() == f"# typed just now\n{MENDED}"
+
+
+async def test_an_embedded_part_of_a_file_is_the_selection_and_a_link_a_mention(
+    home: Home,
+) -> None:
+    home.write("notes.md", "Keep the cents.\n")
+    client = EditorClient()
+    first = SOURCE.splitlines(keepends=True)[0]
+    part = schema.EmbeddedResourceContentBlock(
+        type="resource",
+        resource=schema.TextResourceContents(uri=f"{home.shop.as_uri()}#L1:1", text=first),
+    )
+    link = schema.ResourceContentBlock(
+        type="resource_link", uri=(home.workspace / "notes.md").as_uri(), name="notes.md"
+    )
+    async with (
+        LoopbackEndpoint([say("Yes.")]) as endpoint,
+        connected(client, home, endpoint.base_url) as connection,
+    ):
+        session = await begun(connection, home)
+        blocks = [text_block("What does "), part, text_block(" do? See "), link]
+        await connection.prompt(session_id=session, prompt=blocks)
+    sent = texts_of(endpoint.seen[0].body["messages"])
+    assert "<ide_selection>\nThe user selected line 1 of shop.py" in sent
+    assert "What does @shop.py#L1-1 do? See @notes.md" in sent
+    assert "Keep the cents." in sent
+
+
+async def test_cancel_stops_a_running_command_and_the_session_goes_on(home: Home) -> None:
+    client = EditorClient(lambda _call, _options: "once")
+    script = [bash("echo begun; sleep 60"), say("Here I am.")]
+    async with (
+        LoopbackEndpoint(script) as endpoint,
+        connected(client, home, endpoint.base_url) as connection,
+    ):
+        session = await begun(connection, home)
+        turn = asyncio.create_task(
+            connection.prompt(session_id=session, prompt=[text_block("Wait")])
+        )
+        await client.until(lambda: "begun" in str(client.of(schema.ToolCallProgress)))
+        await connection.cancel(session_id=session)
+        assert (await turn).stop_reason == "cancelled"
+        ended = await connection.prompt(session_id=session, prompt=[text_block("Still there?")])
+    assert ended.stop_reason == "end_turn"
+    assert "Here I am." in client.said(session)
+
+
+async def test_a_stored_session_is_listed_loaded_with_its_turns_forked_and_deleted(
+    home: Home,
+) -> None:
+    script = [say("The first answer."), say("The second."), say("The third.")]
+    async with LoopbackEndpoint(script) as endpoint:
+        async with connected(EditorClient(), home, endpoint.base_url) as connection:
+            session = await begun(connection, home)
+            await connection.prompt(session_id=session, prompt=[text_block("My first words")])
+        client = EditorClient()
+        async with connected(client, home, endpoint.base_url) as connection:
+            listed = await connection.list_sessions(cwd=str(home.workspace))
+            assert [(one.session_id, one.title) for one in listed.sessions] == [
+                (session, "My first words")
+            ]
+            await connection.load_session(
+                cwd=str(home.workspace), session_id=session, mcp_servers=[]
+            )
+            shown = [
+                (type(one), one.content.text)
+                for _, one in client.updates
+                if isinstance(one, schema.UserMessageChunk | schema.AgentMessageChunk)
+            ]
+            assert shown == [
+                (schema.UserMessageChunk, "My first words"),
+                (schema.AgentMessageChunk, "The first answer."),
+            ]
+            await connection.prompt(session_id=session, prompt=[text_block("And then?")])
+            fork = await connection.fork_session(
+                cwd=str(home.workspace), session_id=session, mcp_servers=[]
+            )
+            assert fork.session_id != session
+            await connection.prompt(session_id=fork.session_id, prompt=[text_block("Elsewhere")])
+            asked = str(endpoint.seen[2].body)
+            assert "My first words" in asked
+            assert "And then?" in asked
+            await connection._conn.send_request("session/delete", {"sessionId": session})
+            left = await connection.list_sessions(cwd=str(home.workspace))
+            assert [one.session_id for one in left.sessions] == [fork.session_id]
+
+
+async def test_two_sessions_work_at_once_and_each_question_is_in_its_own(home: Home) -> None:
+    client = EditorClient(refuse)
+
+    def script(seen: Any) -> Any:
+        words = "one" if "I am one" in str(seen.body) else "two"
+        is_first = not any(one["role"] == "tool" for one in seen.body["messages"])
+        return bash(f"touch {words}; rm -f shop.py") if is_first else say(words)
+
+    async with (
+        LoopbackEndpoint(script) as endpoint,
+        connected(client, home, endpoint.base_url) as connection,
+    ):
+        first, second = await begun(connection, home), await begun(connection, home)
+        await asyncio.gather(
+            connection.prompt(session_id=first, prompt=[text_block("I am one")]),
+            connection.prompt(session_id=second, prompt=[text_block("I am two")]),
+        )
+    assert client.said(first).endswith("one")
+    assert client.said(second).endswith("two")
+    assert len(client.asked) == 2
+
+
+async def test_a_folder_without_trust_asks_once_and_stays_restricted_after_a_no(
+    home: Home,
+) -> None:
+    home.trusted = ()
+    client = EditorClient(refuse)
+    script = [say(calls=[READ]), say(calls=[EDIT]), say("I may not."), say("Again.")]
+    async with (
+        LoopbackEndpoint(script) as endpoint,
+        connected(client, home, endpoint.base_url) as connection,
+    ):
+        session = await begun(connection, home)
+        for words in ("Mend it", "And now?"):
+            await connection.prompt(session_id=session, prompt=[text_block(words)])
+    assert [call.title for call, _ in client.asked] == [
+        f"Indwell: do you trust the files in {str(home.workspace)!r}?"
+    ]
+    assert home.shop.read_text() == SOURCE
+
+
+async def test_without_a_model_the_client_is_told_to_log_in(home: Home) -> None:
+    async with connected(EditorClient(), home) as connection:
+        with pytest.raises(RequestError) as refused:
+            await begun(connection, home)
+    assert refused.value.code == -32000
+    assert "indwell login" in str(refused.value)
+
+
+async def test_modes_and_options_are_chosen_for_one_session(home: Home) -> None:
+    async with (
+        LoopbackEndpoint([say("Planned.")]) as endpoint,
+        connected(EditorClient(), home, endpoint.base_url) as connection,
+    ):
+        new = await connection.new_session(cwd=str(home.workspace), mcp_servers=[])
+        assert [one.id for one in new.modes.available_modes] == ["ask", "review", "auto", "plan"]
+        await connection.set_session_mode(session_id=new.session_id, mode_id="plan")
+        chosen = await connection.set_config_option(
+            session_id=new.session_id, config_id="effort", value="high"
+        )
+        values = {one.id: one.current_value for one in chosen.config_options}
+        assert values["effort"] == "high"
+        await connection.prompt(session_id=new.session_id, prompt=[text_block("Plan it")])
+        with pytest.raises(RequestError, match="there is no mode 'fast'"):
+            await connection.set_session_mode(session_id=new.session_id, mode_id="fast")
+    asked = str(endpoint.seen[0].body)
+    assert "The mode is `plan`" in asked
+
+
+async def test_a_failure_of_the_model_is_the_error_of_the_request(home: Home) -> None:
+    async with (
+        LoopbackEndpoint([refusing(401, "no such key")]) as endpoint,
+        connected(EditorClient(), home, endpoint.base_url) as connection,
+    ):
+        session = await begun(connection, home)
+        with pytest.raises(RequestError, match="key"):
+            await connection.prompt(session_id=session, prompt=[text_block("Hello")])
+
+
+async def test_an_mcp_server_of_the_client_is_used_and_each_call_is_asked_about(home: Home) -> None:
+    client = EditorClient(lambda _call, _options: "once")
+    server = schema.McpServerStdio(
+        name="Small One", command=sys.executable, args=[str(SMALL_SERVER)], env=[]
+    )
+    script = [
+        say(calls=[("find_tools", json.dumps({"query": "tool_3"}))]),
+        say(calls=[("small-one__tool_3", json.dumps({"field_0": "exactly this"}))]),
+        say("Done."),
+    ]
+    async with (
+        LoopbackEndpoint(script) as endpoint,
+        connected(client, home, endpoint.base_url) as connection,
+    ):
+        new = await connection.new_session(cwd=str(home.workspace), mcp_servers=[server])
+        await connection.prompt(session_id=new.session_id, prompt=[text_block("Use it")])
+    ((asked, _options),) = client.asked
+    assert "exactly this" in asked.content[0].content.text
+    assert endpoint.seen[2].body["messages"][-1]["content"] == "done"
+
+
+async def test_a_picture_reaches_the_model_and_a_broken_one_is_refused_in_words(home: Home) -> None:
+    home.configure("pictures = true\n")
+    picture = base64.b64encode(PNG).decode()
+    async with (
+        LoopbackEndpoint([say("A dot.")]) as endpoint,
+        connected(EditorClient(), home, endpoint.base_url) as connection,
+    ):
+        session = await begun(connection, home)
+        image = schema.ImageContentBlock(type="image", data=picture, mime_type="image/png")
+        await connection.prompt(session_id=session, prompt=[text_block("What is it?"), image])
+        broken = schema.ImageContentBlock(type="image", data="AAAA", mime_type="image/png")
+        with pytest.raises(RequestError, match="is not a picture that models read"):
+            await connection.prompt(session_id=session, prompt=[text_block("And this?"), broken])
+    assert picture in str(endpoint.seen[0].body)
+
+
+async def test_the_text_of_a_denied_file_is_not_sent(home: Home) -> None:
+    client = EditorClient()
+    secret = schema.EmbeddedResourceContentBlock(
+        type="resource",
+        resource=schema.TextResourceContents(
+            uri=(home.workspace / ".env").as_uri(), text="TOKEN=hunter2hunter2"
+        ),
+    )
+    async with (
+        LoopbackEndpoint([say("No.")]) as endpoint,
+        connected(client, home, endpoint.base_url) as connection,
+    ):
+        session = await begun(connection, home)
+        await connection.prompt(session_id=session, prompt=[text_block("Read "), secret])
+    assert "hunter2" not in str(endpoint.seen[0].body)
+    assert "`deny`" in client.said(session)

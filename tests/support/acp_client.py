@@ -1,0 +1,137 @@
+"""A client of the protocol that behaves as an editor does: it shows, answers, and has buffers."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from acp.interfaces import Agent
+
+from acp import schema, spawn_agent_process
+from support.editing import Home
+
+Choose = Callable[[schema.ToolCallUpdate, Sequence[schema.PermissionOption]], str | None]
+INDWELL = "import sys; from indwell.cli import main; sys.exit(main())"
+
+
+def refuse(call: schema.ToolCallUpdate, options: Sequence[schema.PermissionOption]) -> str | None:
+    """Choose the first option that refuses."""
+    del call
+    return next(one.option_id for one in options if one.kind.startswith("reject"))
+
+
+def allow(call: schema.ToolCallUpdate, options: Sequence[schema.PermissionOption]) -> str | None:
+    """Choose the first option that allows."""
+    del call
+    return next(one.option_id for one in options if one.kind.startswith("allow"))
+
+
+class EditorClient:
+    """Implements the SDK's ``Client``.
+
+    Attributes:
+        updates: All updates, with the id of their session.
+        asked: All permission requests: the call and its options.
+        buffers: Unsaved texts by path.
+        choose: Answers a permission request; None closes the dialog.
+    """
+
+    def __init__(self, choose: Choose = refuse) -> None:
+        self.updates: list[tuple[str, Any]] = []
+        self.asked: list[tuple[schema.ToolCallUpdate, list[schema.PermissionOption]]] = []
+        self.buffers: dict[Path, str] = {}
+        self.written: list[Path] = []
+        self.choose = choose
+        self.changed = asyncio.Condition()
+        self.agent: Agent | None = None
+
+    def on_connect(self, conn: Agent) -> None:
+        """Remember the agent."""
+        self.agent = conn
+
+    async def session_update(self, session_id: str, update: Any, **_meta: Any) -> None:
+        """Keep an update."""
+        async with self.changed:
+            self.updates.append((session_id, update))
+            self.changed.notify_all()
+
+    async def request_permission(
+        self, session_id: str, tool_call: Any, options: list[Any], **_meta: Any
+    ) -> schema.RequestPermissionResponse:
+        """Answer as ``choose`` does."""
+        del session_id
+        async with self.changed:
+            self.asked.append((tool_call, options))
+            self.changed.notify_all()
+        chosen = self.choose(tool_call, options)
+        if chosen is None:
+            outcome: Any = schema.DeniedOutcome(outcome="cancelled")
+        else:
+            outcome = schema.AllowedOutcome(outcome="selected", option_id=chosen)
+        return schema.RequestPermissionResponse(outcome=outcome)
+
+    async def read_text_file(
+        self, session_id: str, path: str, **_meta: Any
+    ) -> schema.ReadTextFileResponse:
+        """Return the buffer, or the file with the line ends that editors have inside."""
+        del session_id
+        text = self.buffers.get(Path(path))
+        if text is None:
+            text = await asyncio.to_thread(Path(path).read_text, encoding="utf-8")
+        return schema.ReadTextFileResponse(content=text)
+
+    async def write_text_file(
+        self, session_id: str, path: str, content: str, **_meta: Any
+    ) -> schema.WriteTextFileResponse:
+        """Put the text into the buffer, and save it."""
+        del session_id
+        self.written.append(Path(path))
+        self.buffers.pop(Path(path), None)
+        await asyncio.to_thread(Path(path).write_bytes, content.encode())
+        return schema.WriteTextFileResponse()
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        """Wait until a condition holds after an update or a question."""
+        async with asyncio.timeout(60), self.changed:
+            await self.changed.wait_for(holds)
+
+    def said(self, session: str | None = None) -> str:
+        """The text of the answer."""
+        return "".join(
+            one.content.text
+            for of, one in self.updates
+            if isinstance(one, schema.AgentMessageChunk) and session in {None, of}
+        )
+
+    def of(self, kind: type[Any], session: str | None = None) -> list[Any]:
+        """All updates of a kind."""
+        return [one for of, one in self.updates if isinstance(one, kind) and session in {None, of}]
+
+
+@asynccontextmanager
+async def connected(
+    client: EditorClient, home: Home, base_url: str = "", *arguments: str, files: bool = True
+) -> AsyncIterator[Any]:
+    """Start ``indwell acp``, and yield the initialised connection."""
+    can = schema.ClientCapabilities(
+        fs=schema.FileSystemCapabilities(read_text_file=files, write_text_file=files)
+    )
+    async with spawn_agent_process(
+        client,
+        sys.executable,
+        "-c",
+        INDWELL,
+        "acp",
+        *arguments,
+        env=home.environment(base_url),
+        cwd=home.workspace,
+        transport_kwargs={"stderr": None, "shutdown_timeout": 60},
+        use_unstable_protocol=True,
+    ) as (connection, process):
+        await connection.initialize(protocol_version=1, client_capabilities=can)
+        yield connection
+    assert process.returncode == 0
