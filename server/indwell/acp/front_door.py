@@ -14,6 +14,7 @@ from indwell.agent.core import events
 from indwell.agent.features.questions import CLOSED, UserQuestion, answer_of
 from indwell.agent.features.questions import Answer as UserAnswer
 from indwell.policy.approvals import Answer, Approver, AskedKind, Chosen, Question, Reply
+from indwell.service.front_door import AskingSession
 from indwell.settings.model import DAY_S, Settings
 
 NO, YES, ONCE, REMEMBER = "No", "Yes", "Once", "Remember it"
@@ -273,7 +274,7 @@ class AcpDoor:
         """Return nothing: the protocol has no settings of a client."""
         return None
 
-    def approver(self, settings: Settings, whose: Callable[[], str]) -> Approver:
+    def approver(self, settings: Settings, whose: Callable[[], AskingSession]) -> Approver:
         """Return the person who sits at the client."""
         del whose  # a client shows each question in its session
         return AcpPerson(self, timeout_s=settings.answer_timeout_s)
