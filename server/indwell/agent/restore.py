@@ -84,7 +84,7 @@ class Past(msgspec.Struct, frozen=True):
         prefix: The newest system prompt and tools; None if the log is older than this kind of
         record.
         requests: The number of the last request.
-        cache_key: The key of the last request; empty if the log has none.
+        cache_key: The key of the last request; empty if the log has no key.
         is_taken_back: Whether the session was rewound or forked and has no new turn yet.
         title: The title that the user gave; empty without a title.
         own_title: The beginning of the first words.

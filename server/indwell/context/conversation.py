@@ -197,7 +197,7 @@ class Config(msgspec.Struct, frozen=True):
         window: Tokens of the model's window, for prompt and reply together.
         max_output: Tokens of the window that are reserved for the reply.
         cache_key: The key of the prompt cache; stable for the session (H35).
-        takes_pictures: Whether the model takes pictures.
+        takes_pictures: Whether the model accepts pictures.
         effort: The value for ``messages.Request``.
         verbosity: The value for ``messages.Request``.
         cache_life: The value for ``messages.Request``.

@@ -108,7 +108,8 @@ def neutralise(text: str) -> str:
     """Make every imitation of Indwell's tags in ``text`` harmless; other text stays unchanged.
 
     The function recognises any case, spacing, attributes, invisible characters, and look-alikes of
-    brackets and letters, in opening and closing tags. It is idempotent and takes linear time.
+    brackets and letters, in opening and closing tags. The function is idempotent and takes linear
+    time.
     """
     parts: list[str] = []
     copied = looked = 0
@@ -217,7 +218,7 @@ _HIDDEN = (
 )
 _RUN = lazy_pattern(f"[{_HIDDEN}]+")
 # Characters that need a closer check. The pattern skips a single joiner in a script with joiners,
-# and a single variation selector after a sign, because texts can have many of these.
+# and a single variation selector after a sign, because texts can have many such characters.
 _DOUBTFUL = lazy_pattern(
     rf"(?=[{_HIDDEN}])(?!(?<=[\u0600-\u18ff\ua800-\uabff\U00010a00-\U00011fff])[\u200c\u200d](?![{_HIDDEN}]))"
     rf"(?!(?<=[^\x00-\x7f])[\ufe0e\ufe0f](?![{_HIDDEN}]))[{_HIDDEN}]+"

@@ -415,7 +415,7 @@ class Connection:
                 async for event in events:
                     self._changed(type(event).__name__)
         except (MCPError, RuntimeError, TimeoutError) as error:
-            _log.debug("an MCP server tells no changes", exc_info=error)
+            _log.debug("an MCP server does not report changes", exc_info=error)
 
     async def _hear(self, message: IncomingMessage) -> None:
         self._changed(type(message).__name__)

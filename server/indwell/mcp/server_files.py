@@ -74,7 +74,7 @@ class OwnServer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         variables: Names of variables of the user that the program gets unchanged.
         cwd: The program's working directory; the first workspace folder if not set.
         url: The address of a server that runs already.
-        headers: Headers for that address, by name.
+        headers: Headers that are only sent to ``url``, by name.
         client_id: The id of a client that the user registered at the authorization server.
         client_secret: The client's secret, by the name of a variable: ``${NAME}``.
         grant: ``client_credentials`` logs in as that client, without a browser.

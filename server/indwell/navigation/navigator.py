@@ -41,7 +41,7 @@ class CodeQuestion(msgspec.Struct, frozen=True):
         path: The file that the question is about; None for the whole workspace.
         text: The text of the file at ``path``.
         line: The line of the symbol in the file, from 0.
-        column: The symbol's first character in that line, from 0.
+        column: The symbol's first character in the line, from 0.
         symbol: The name of the symbol, or a part of the names of wanted symbols.
         new_name: The new name of a symbol.
     """

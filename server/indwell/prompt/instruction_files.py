@@ -1,7 +1,7 @@
 """Names, rules and imports of the instruction files of Indwell and other agents. Pure.
 
-Each agent has a different name for such a file. ``KINDS`` has the names that Indwell reads, and
-``settings.model`` their order.
+Each agent has a different name for its instruction file. ``KINDS`` has the names that Indwell
+reads, and ``settings.model`` their order.
 """
 
 from __future__ import annotations

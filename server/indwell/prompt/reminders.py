@@ -147,7 +147,7 @@ def verdict_words(
     """The user's verdict on the model's changes of a file.
 
     Args:
-        diff: The part of the rejected changes that is shown, as the model made them.
+        diff: The shown part of the rejected changes, as a diff of the model's edits.
         n_rejected: Number of rejected changes.
         n_accepted: Number of accepted changes of this file.
         is_gone: Whether the file no longer exists.
@@ -212,7 +212,7 @@ def instruction_words(
         text: The text of the file.
         folder: The displayed folder that the file applies to; empty for the project.
         limit: Most characters of the text that are sent.
-        name: The path of the file in that folder.
+        name: The path of the file in the folder.
         globs: Patterns of the files that the text applies to; empty for all files.
     """
     path = f"{folder}/{name}" if folder else name

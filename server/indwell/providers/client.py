@@ -1,9 +1,9 @@
 """The client of one endpoint, over any wire, through the official SDK (H38, H39, H41, H42).
 
-The only module that imports ``openai``, which takes most of a second: import it when it is needed,
-not at the top of another module. Building an ``EndpointClient`` loads the certificates (20-100 ms),
-so build it in a thread. ``docs/decisions/0007-bytes-through-the-sdk.md`` says why bytes are sent
-and read without the SDK's own models, and why Anthropic's messages go the same way.
+Only this module imports ``openai``, which takes most of a second. So import this module only when
+needed, not at the top of another module. Building an ``EndpointClient`` loads the certificates
+(20-100 ms), so build it in a thread. ``docs/decisions/0007-bytes-through-the-sdk.md`` says why
+bytes are sent and read without the SDK's own models, and why Anthropic's messages go the same way.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ except ImportError:  # pragma: no cover -- the public call does the same, slower
 STALL_S = 60.0  # seconds without a data event; H42
 CONNECT_S = 10.0  # seconds to reach the endpoint
 ADAPTIONS = 5  # parameters of one request that refusals may remove (LLM-08)
-# New characters of a request, from which on a thread encodes; this takes 5 ms.
+# Requests with more new characters are encoded in a thread; encoding so many takes 5 ms.
 IN_A_THREAD = 500_000
-# Bytes of a body, from which on a thread computes the digest; this takes 4 ms.
+# Digests of larger bodies are computed in a thread; so many bytes take 4 ms.
 LONG_BODY = 4_000_000
 
 _PLATFORMS: Mapping[str, Any] = {"linux": "Linux", "darwin": "MacOS", "win32": "Windows"}

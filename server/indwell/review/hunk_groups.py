@@ -33,7 +33,7 @@ class Judged(NamedTuple):
 def accepted(
     weave: Weave, name: str, ids: Collection[str], only: Collection[tuple[str, int]] = ()
 ) -> Judged:
-    """Accept hunks; only the changes of the actors in ``only``, if there are any."""
+    """Accept hunks; if ``only`` has actors, only their changes."""
     chosen = _chosen(weave, name, ids, only)
     ranges = _by_segment((one, _these(only)) for one in chosen)
 
@@ -71,7 +71,7 @@ def rejected(
     *,
     force: bool = False,
 ) -> Judged:
-    """Reject hunks; only the changes of the actors in ``only``, if there are any."""
+    """Reject hunks; if ``only`` has actors, only their changes."""
     return _without(weave, _chosen(weave, name, ids, only), _these(only), force=force)
 
 

@@ -204,7 +204,7 @@ def line_by_line(place: ReplacedLines) -> Iterator[ReplacedLines]:
 
 
 def _steps(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, int, int]]:
-    """Return pairs of old and new runs: old start, new start, old count, new count; and an end."""
+    """Return matching runs: old start, new start, old count, new count; the end comes last."""
     end = (len(old), len(new), 0, 0)
     if squeezed("".join(old)) == squeezed("".join(new)):
         return [*_wrapped(old, new), end]

@@ -33,7 +33,7 @@ from indwell.review.store import Planned, moment
 from indwell.workspace.comparing.diff import compare
 
 LARGE = 4 << 20  # characters; comparing a larger text would delay a keystroke
-MOST_KNOWN = 1_000  # texts for which the answer to "has it secrets?" is cached
+MOST_KNOWN = 1_000  # texts for which the result of the search for secrets is cached
 MOST_PLACES = 10_000  # hunks in one file
 
 Plan: TypeAlias = Callable[[LedgerState], Sequence[Planned]]

@@ -75,7 +75,8 @@ class Weave:
         is_there: Whether the file exists.
         created: The change by which the agent created the file.
         deleted: The change by which the agent removed the file.
-        opaque: Changes without lines, oldest first. If there are any, the segments have no meaning.
+        opaque: Changes without lines, oldest first. With such changes, the segments have no
+        meaning.
     """
 
     def __init__(

@@ -53,7 +53,7 @@ class Rewind(NamedTuple):
         turn: The last turn kept.
         draft: The user's message of the first abandoned turn, for the user to edit.
         notices: Notices to the user, one sentence each.
-        changed: Files that the abandoned turns changed, as the log names them.
+        changed: Files that the abandoned turns changed, by their names in the log.
     """
 
     turn: int
@@ -158,7 +158,7 @@ def plan_of(records: Sequence[Record]) -> Plan:
 
 
 def model_of(branch: Sequence[Record]) -> str:
-    """Return the main agent's newest model; empty if the log names none."""
+    """Return the main agent's newest model; empty if the log names no model."""
     for record in reversed(branch):
         if isinstance(record, Spent) and not record.is_own:
             continue

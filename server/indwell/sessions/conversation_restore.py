@@ -29,7 +29,7 @@ class Rebuilt(NamedTuple):
         turn: The turn that sent the request.
         number: Number of the request in the session, 1-based.
         request: The request.
-        attempts: The attempts to send the request, in order; empty without any attempt.
+        attempts: The attempts to send the request, in order; empty if the request was never sent.
         notices: Problems with the conversation before the request.
     """
 

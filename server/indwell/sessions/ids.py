@@ -25,7 +25,7 @@ def new_id(now: datetime, random_bytes: bytes) -> str:
     """Build an id such as ``20261121-034012-123-9f3a1c7e2b4d``; ids sort by time.
 
     Args:
-        now: The time, with a time zone; the id has it in UTC, to the millisecond.
+        now: The time, with a time zone; the id has this time in UTC, to the millisecond.
         random_bytes: Random bytes; ``RANDOM_B`` are enough.
     """
     assert now.tzinfo is not None, "a session's time needs a time zone"

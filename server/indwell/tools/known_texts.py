@@ -38,8 +38,8 @@ class KnownTexts:
     def record_page(self, path: Path, digest: str, text: str, page: range) -> None:
         """Note that the model was shown the lines ``page``, from 1, of a text with this digest.
 
-        Earlier pages of the same text count, too. Pages of an earlier text count only if all of
-        that text was shown, and only for unchanged lines.
+        Earlier pages of the same text count, too. Pages of an earlier text count only if the whole
+        earlier text was shown, and only for unchanged lines.
         """
         before = self._texts.get(path)
         if self._digests.get(path) == digest:

@@ -72,7 +72,7 @@ class SessionEvents:
     """The newest events of one session.
 
     Args:
-        kept: The approximate number of kept characters; the newest entry is always kept.
+        kept: The approximate number of characters to keep; the newest entry is always kept.
     """
 
     def __init__(self, kept: int = KEPT_CHARACTERS) -> None:

@@ -393,7 +393,7 @@ Listener: TypeAlias = Callable[[Event], None]
 
 
 def usage_words(usage: Usage) -> str:
-    """Tokens in, cached, out and thought; marked as estimated if the endpoint did not count."""
+    """A phrase with the tokens of input, cache, output and reasoning, marked if estimated."""
     estimated = "" if usage.reported else ", estimated"
     thinking = f" (about {usage.thinking:,} thinking)" if usage.thinking else ""
     tokens = f"{usage.input:,} tokens in ({usage.cached:,} cached), {usage.output:,} out{thinking}"

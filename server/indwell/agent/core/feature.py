@@ -145,7 +145,7 @@ class Feature(Generic[SessionT]):
             the words, so that the words do not go to the model. ``numbered`` is explained in
             ``Session.steer``.
         ends_turn: Decides whether a turn ends after the present results, because the user is next.
-            Returns an answer for a turn in which the model gave none; None if the turn continues.
+            Returns an answer in case the model gives no answer; None if the turn continues.
         end: Called when the rounds of a turn have ended; not after a cancellation or a fault.
         changed: Returns the files that a turn has changed. Before a command runs, the loop marks
             the state of these files.

@@ -102,8 +102,8 @@ class Helping(msgspec.Struct, frozen=True):
     """The turn that a sub-agent works for. The turn's budgets pay, and the turn's user is asked.
 
     Attributes:
-        session: The session of that turn.
-        turn: The state of that turn.
+        session: The session of the turn.
+        turn: The state of the turn.
         emit: Receives the sub-agent's events.
         name: The sub-agent's name, for people.
     """

@@ -1,9 +1,9 @@
 """Tells the user which changes await review, and the model which files have changed.
 
 The model is told once about each rejected change, and about files that were undone, reformatted,
-changed or deleted. A verdict counts as reported when the model has answered a request with it; if
-the server ends before that, the next server reports it again. Before a model call, only files that
-a file watch reports as changed are compared.
+changed or deleted. A verdict counts as reported when the model has answered a request with the
+verdict. If the server ends earlier, the next server reports the verdict again. Before a model call,
+only files that a file watch reports as changed are compared.
 """
 
 from __future__ import annotations

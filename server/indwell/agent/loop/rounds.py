@@ -167,7 +167,7 @@ async def _ask_model(
     await fit(session, turn, _incoming(session, turn, words), emit)
     try:
         return await _ask_once(session, turn, emit, words=words, tool_choice=tool_choice)
-    except ContextOverflow as error:  # the endpoint's count or window differs from ours
+    except ContextOverflow as error:  # the endpoint's count or window differs from Indwell's
         if not await fit(session, turn, _incoming(session, turn, words), emit, force=True):
             raise _too_large(session, error) from error
         try:

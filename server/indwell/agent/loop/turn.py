@@ -139,7 +139,7 @@ async def _worked(
 
 
 def _changed_nothing(session: Session, turn: TurnState) -> bool:
-    """Should the turn have changed files, and is it certain that it changed none?
+    """Should the turn have changed files, and is it certain that no file has changed?
 
     A model may say that it is done without having changed anything.
     """

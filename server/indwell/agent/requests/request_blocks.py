@@ -56,7 +56,7 @@ class ToolChanges(NamedTuple):
 
     Attributes:
         added: Present tools that the request lacks, or has with another description or schema.
-        departed: Tools in the request that can no longer be called.
+        departed: Tools in the request that cannot be called any more.
     """
 
     added: tuple[ToolSpec, ...] = ()
@@ -102,7 +102,7 @@ def check_pictures(session: Session, prompt: Prompt) -> None:
     """Check that the model accepts the attached pictures.
 
     Raises:
-        UserError: Pictures are attached, but the model takes none.
+        UserError: Pictures are attached, but the model does not accept pictures.
     """
     config = session.conversation.config
     if prompt.pictures and not config.takes_pictures:

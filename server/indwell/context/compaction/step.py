@@ -34,7 +34,7 @@ from indwell.messages import Block, Message, Source
 GROWN = 0.02
 """Share of the budget by which a prompt grows before a refused compaction is considered again.
 Considering a million tokens takes a second. On every fifth recorded session, cost and kept text
-stay within 0.2 % of those with a check before each call.
+stay within 0.2 % of the values with a check before each call.
 """
 
 

@@ -137,7 +137,7 @@ class Health(msgspec.Struct, frozen=True):
         has_cache: Whether the endpoint of that request has ever reported a cache.
         misses: Consecutive calls without a cached token although a prefix should have hit.
         turn_number: The number of the turn whose sums are in ``turn``.
-        turn: Sums of that turn.
+        turn: Sums of the turn ``turn_number``.
         session: Sums of all turns.
     """
 
@@ -214,7 +214,7 @@ def after_reply(
         common = prefix if difference is None else difference.common
     misses = health.misses if is_same and not usage.cached else 0
     if prefix >= LEAST_PREFIX and (known or has_cache) and not usage.cached:
-        misses += 1  # only calls that should have read the cache count
+        misses += 1  # calls that could not read the cache are ignored
     is_thrash = misses == THRASH_AT > health.misses
     changed = msgspec.structs.replace(health, last=request, has_cache=known, misses=misses)
     warning = thrash_words(difference, common) if is_thrash else ""

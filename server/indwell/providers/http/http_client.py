@@ -23,7 +23,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 import httpx2
 
 MAX_ODD_BODY = 65_536  # bytes that are read from an answer that is not a stream
-KEEP_ALIVE_S = 120.0  # seconds that an idle connection is kept; routers forget it after 300
+KEEP_ALIVE_S = 120.0  # seconds that an idle connection is kept; routers drop connections after 300
 
 _FOREIGN_HEADERS = frozenset(  # the only headers for an endpoint other than OpenAI
     {
@@ -197,7 +197,7 @@ def _is_clean(body: _Inside, network: _Inside) -> bool:
 
 
 def _in_parser(body: _Inside) -> bool:
-    """Return whether h11 holds bytes after the end of the body."""
+    """Does h11 have bytes after the end of the body?"""
     # The wrappers of httpx, and the pool of httpcore.
     for name in ("_stream", "_httpcore_stream", "_stream"):
         body = getattr(body, name)
@@ -206,7 +206,7 @@ def _in_parser(body: _Inside) -> bool:
 
 
 def _in_stream(stream: _Inside) -> bool:
-    """Return whether anyio or TLS holds bytes that the parser has not requested."""
+    """Does anyio or TLS have bytes that the parser has not requested?"""
     while (below := getattr(stream, "transport_stream", None)) is not None:  # layers of TLS
         if stream._read_bio.pending or stream._ssl_object.pending():  # noqa: SLF001 -- no other way
             return True

@@ -143,7 +143,7 @@ def _by_client_status(
             )
         case HTTPStatus.REQUEST_TIMEOUT:
             return Unreachable(f"{endpoint} did not answer in time; try again")
-        case HTTPStatus.CONFLICT:  # another request holds the resource; OpenAI's SDK retries, too
+        case HTTPStatus.CONFLICT:  # another request uses the resource; OpenAI's SDK also retries
             return ServerFault(f"{endpoint} is busy with another request; try again{quoted}")
         case HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
             return _too_long(endpoint, model, quoted)

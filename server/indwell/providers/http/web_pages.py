@@ -1,4 +1,4 @@
-"""Fetches web pages: resolves each host, checks the address, and connects to that address.
+"""Fetches web pages: resolves each host, checks the address, and connects to the checked address.
 
 No redirect to another host is followed, and no cookie or key is sent. No proxy of the environment
 is used, because a proxy would resolve the name again. Bytes are counted after unpacking.
@@ -44,7 +44,7 @@ class FetchedPage(msgspec.Struct, frozen=True):
     Attributes:
         address: The address of the page.
         kind: The media type, such as ``text/html``; empty if unknown.
-        charset: The encoding that the server names; empty if it names none.
+        charset: The encoding that the server names; empty without an encoding.
         body: The unpacked bytes.
         is_cut: Whether the page is longer than ``PAGE_B``.
         leads_to: The other host's address; the page was not fetched.

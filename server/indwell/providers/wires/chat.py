@@ -350,7 +350,7 @@ def _words_of(content: object) -> str:
 
 
 def _reasoning(value: object) -> str:
-    """Return reasoning from a text, an object with a text, or a list of these."""
+    """Return reasoning from a text, an object with a text, or a list of texts and objects."""
     texts: list[str] = []
     waiting = [value]
     for _ in range(PARTS_LIMIT):

@@ -215,7 +215,7 @@ class GrowingReply(ABC):
         *,
         is_endless: bool = False,
     ) -> Reply | None:
-        """Return the usable part of a reply that broke off; None without any.
+        """Return the usable part of a reply that broke off; None without a usable part.
 
         Args:
             request: The request.
@@ -401,7 +401,7 @@ def plausible(usage: Usage, request: Request, said: Callable[[], Sequence[str]])
     request and the reply, with a margin for different tokenizers.
 
     Args:
-        usage: The tokens as the endpoint reported them.
+        usage: The tokens reported by the endpoint.
         request: The request, for the estimate.
         said: Returns the reply's text; called only for an estimate.
     """

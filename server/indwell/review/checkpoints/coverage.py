@@ -54,7 +54,7 @@ class Coverage:
         ledger: Receives the changes.
         copies: Stores the bytes of files that text cannot restore.
         secret: Returns absolute paths whose bytes must not be kept; blocks.
-        hide: Returns a text without its secrets; the same object if it has none.
+        hide: Returns a text without its secrets; the same object if the text has no secrets.
 
     Attributes:
         beside: Records changes by background commands, which continue after their call has ended.

@@ -206,7 +206,7 @@ class _Sweep:
         self._waiting: dict[Path, Collection[str] | None] = {}
 
     def due(self) -> _Due | None:
-        """Return the sessions to delete; None without any."""
+        """Return the sessions to delete; None if no session is due."""
         sessions = [path for path in session_paths(self._state) if path.name != self._ours]
         used = {path: self._used(path) for path in sessions}
         due = _Due(

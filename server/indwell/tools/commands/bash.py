@@ -137,7 +137,7 @@ class Shell:
 
     Args:
         start: A folder of the workspace.
-        timeout_s: Seconds for a command whose call states none.
+        timeout_s: The time limit of commands whose call states no limit, in seconds.
     """
 
     def __init__(self, start: Path, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> None:

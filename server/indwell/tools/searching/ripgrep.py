@@ -26,7 +26,7 @@ Mode = Literal["lines", "files", "count"]
 OPTIONS: dict[Mode, tuple[str, ...]] = {
     "lines": (
         *("--line-number", "--column", "--no-heading", "--no-context-separator"),
-        # In bytes; lines are cut to characters afterwards.
+        # This limit is in bytes; lines are cut to characters afterwards.
         *("--max-columns=4000", "--max-columns-preview"),
     ),
     "files": ("--files-with-matches",),

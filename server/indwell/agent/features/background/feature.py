@@ -63,7 +63,7 @@ def background_feature(board: BackgroundBoard) -> Feature[Session]:
             read=lambda _, records: commands_of(records),
             now=lambda: (0, ()),
             restore=lambda state: board.take_over(*state),
-            inherit=lambda _: None,  # the commands of another session stay with it
+            inherit=lambda _: None,  # commands of another session are not inherited
         ),
         for_child=lambda: None,
         close=board.close,

@@ -146,7 +146,7 @@ class Output:
             self._has_room = None
 
     async def _took(self, *, is_end: bool = False) -> bool:
-        """Decode one piece; False if there is none."""
+        """Decode one piece; False if no piece is waiting."""
         async with self._taking:
             stop = _stop(self._waiting) or (len(self._waiting) if is_end else 0)
             if not stop:

@@ -1,8 +1,8 @@
 """Finds the hooks of a session, and decides whether a hook may run.
 
 A hook is subject to the same rules as a command of the agent. If the rules demand a question, the
-user's own hooks run without it, and for a project's hook the user is asked once a session. A hook
-never runs a command that the policy denies to the agent.
+user's own hooks run without a question, and for a project's hook the user is asked once a session.
+A hook never runs a command that the policy denies to the agent.
 """
 
 from __future__ import annotations

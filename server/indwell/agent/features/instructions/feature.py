@@ -1,4 +1,4 @@
-"""Sends the project's instructions with a prompt, and a folder's once the agent works there.
+"""Sends instruction files: the project's with a prompt, a folder's when the agent works there.
 
 The user is told once about untrusted files. The nearest file takes precedence, so each file is sent
 when the agent works in its folder, and again when it changes. Blocks are added at the end, because

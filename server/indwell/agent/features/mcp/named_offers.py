@@ -129,7 +129,7 @@ def named_resources(words: str, servers: Sequence[str]) -> tuple[NamedResource, 
 
 
 def called_prompt(words: str, servers: Sequence[str]) -> CalledPrompt | None:
-    """Return the server's prompt that the words begin with; None if there is none."""
+    """Return the server's prompt that the words begin with; None if there is no such prompt."""
     match = _PROMPT.match(words)
     if match is None or match["server"] not in servers:
         return None

@@ -108,7 +108,7 @@ class _Choice:
             heap = self._heaps[at]
             _, number = heapq.heappop(heap)
             worth = -self._density(at, self._lines[at][number])
-            if worth > known and -worth >= LEAST_WORTH:  # chosen lines have the names of this line
+            if worth > known and -worth >= LEAST_WORTH:  # the chosen lines already have these names
                 heapq.heappush(heap, (worth, number))
                 heapq.heappush(self._heads, (heap[0][0], at))
                 continue

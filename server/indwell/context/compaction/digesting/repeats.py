@@ -39,7 +39,7 @@ def may_repeat(messages: Sequence[Message]) -> bool:
 
 
 def repeats(messages: Sequence[Message]) -> CompactionStep | None:
-    """Replace lines of the newest results that were shown before; None if there are none.
+    """Replace lines of the newest results that were shown before; None without such lines.
 
     The time grows with the number of reads of the same files, so do not call this on the event
     loop.

@@ -50,7 +50,7 @@ class AuditedLine(msgspec.Struct, frozen=True):
     Attributes:
         place: The index of the line's message in the source, used to sort lines.
         label: Where the line was: a path or a command; empty for the agent's own words.
-        number: The line number in that file or output; 0 if unknown.
+        number: The line number in the file or output; 0 if unknown.
         text: The line, without blanks at both ends.
     """
 
@@ -76,7 +76,8 @@ def audited(
         span: The span whose source is summarised.
         text: The summary, which ``is_usable`` has accepted.
         card: The task card that accompanies it.
-        live: The messages that stay unchanged; the newest words of the user are taken from these.
+        live: The messages that stay unchanged; the user's newest words are taken from these
+        messages.
         most_tokens: Tokens that may be restored at most.
     """
     kept = [*span.kept, *(block for message in live for block in message.blocks)]
