@@ -1,6 +1,7 @@
 /** Every state of the conversation in every theme: nothing that axe calls serious. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { ownQuestions } from "../../src/shared/selectors.ts";
 import { axeScript } from "../editor/packages.ts";
 import { type Pages, startPages, THEMES } from "./page.ts";
 import { SCENES } from "./scenes.ts";
@@ -28,7 +29,7 @@ describe("every state of the conversation", { concurrency: 2 }, () => {
         const state = scene();
         await panel.show(state);
         // A question is pale until it can be answered.
-        if (state.questions.length > 0)
+        if (ownQuestions(state).length > 0)
           await panel.page.locator(".question:not([data-armed=false])").first().waitFor();
         const findings: readonly Finding[] = await panel.page.evaluate(async () => {
           const axe: { run(what: Document, how: object): Promise<{ violations: Finding[] }> } =

@@ -36,6 +36,27 @@ test("each pending change has its verdict beside it; all together stand at the f
   ]);
 });
 
+test("lines of a diff have numbers and keep their indentation, and changed words are marked", async () => {
+  const diff =
+    "@@ -41,3 +41,3 @@\n def total(lines):\n-        sum = round(price, 2)\n+        sum = price\n \treturn sum\n";
+  const diffs = [{ path: "a.py", added: 1, removed: 1, created: false, diff }];
+  const panel = await pages.open();
+  await panel.show(
+    emptyState({ turns: [turn(1, { parts: [tool("e", "edit_file", "a.py", { diffs })] })] }),
+  );
+  await panel.page.locator(".diff-line.added").waitFor();
+  const all = (selector: string) =>
+    panel.page.locator(selector).evaluateAll((found) => found.map((one) => one.textContent));
+  assert.deepEqual(await all(".diff-number"), ["41", "42", "42", "43"]);
+  assert.deepEqual(await all(".diff-text"), [
+    "def total(lines):",
+    "        sum = round(price, 2)",
+    "        sum = price",
+    "\treturn sum",
+  ]);
+  assert.deepEqual(await all(".diff-word"), ["round(", ", 2)"]);
+});
+
 test("accept stands before reject, for one change as for all", async () => {
   const panel = await scene("answered");
   const buttons = panel.page.locator(".edit").getByRole("button", { name: /^(Accept|Reject)/ });

@@ -162,6 +162,22 @@ test("pending changes open to their files, each with its own verdict", async () 
   assert.deepEqual(await posted(panel, "command"), [{ type: "command", command: "review" }]);
 });
 
+test("the last verdict can be undone, beside what is pending and for a while after it", async () => {
+  const panel = await showing(emptyState({ turns: [turn(1)], pending: PENDING }));
+  const undo = panel.page.getByRole("button", { name: "Undo the last verdict" });
+  assert.match((await undo.getAttribute("title")) ?? "", /accepted 1 change in shop\/cart\.py/);
+  await undo.click();
+  const none = { total: 0, files: 0, added: 0, removed: 0, rows: [] };
+  await panel.show(
+    emptyState({ turns: [turn(1)], pending: { ...none, undo: "rejected 2 changes in a.py" } }),
+  );
+  const last = panel.page.getByRole("region", { name: "Last verdict" });
+  await last.getByText("Rejected 2 changes in a.py").waitFor();
+  await last.getByRole("button", { name: "Undo" }).click();
+  const command = { type: "command", command: "undoVerdict" };
+  assert.deepEqual(await posted(panel, "command"), [command, command]);
+});
+
 test("without a model the empty panel begins with connecting one", async () => {
   const { status: there } = emptyState({});
   if (there === null) assert.fail("a server is there");

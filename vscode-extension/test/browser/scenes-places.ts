@@ -72,7 +72,7 @@ function change(id: string, path: string, more: Partial<ChangeRow> = {}): Change
 }
 
 export const PENDING: PanelState["pending"] = {
-  undo: "",
+  undo: "accepted 1 change in shop/cart.py",
   total: 4,
   files: 3,
   added: 16,
