@@ -250,6 +250,25 @@ async def test_mentioning_problems_attaches_the_problems_of_all_documents(tmp_pa
         assert started["attached"] == ["problems"]
 
 
+async def test_changes_can_be_attached_without_a_word_about_them(tmp_path) -> None:
+    home, playlist = Home(tmp_path), Playlist()
+    run(home.workspace, "git init -q")
+    async with (
+        LoopbackEndpoint(playlist) as endpoint,
+        editing(home, endpoint.base_url, extensions=("events",)) as editor,
+    ):
+        playlist.play(say("Well."), say("Well."))
+        changes = Attachment("changes", "changes")
+        for words in ("is this ready? @changes", "and now?"):
+            home.write("shop.py", f"WORDS = {words!r}\n")  # the same text is not sent twice
+            run(home.workspace, "git add -A")
+            assert (await prompt(editor, words, changes)).ending == "done"
+            sent = "\n\n".join(one["text"] for one in parts_of(endpoint.seen[-1].body))
+            assert sent.count('<attached-item name="changes">') == 1
+            started = [one for one in editor.events if one["type"] == "turnStarted"]
+            assert started[-1]["attached"] == ["changes"]
+
+
 async def test_the_command_writes_a_commit_message_and_shows_it(tmp_path) -> None:
     home, playlist = Home(tmp_path), Playlist()
     run(home.workspace, "git init -q; git add -A")

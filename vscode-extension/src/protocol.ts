@@ -50,9 +50,9 @@ export interface AttachedRow {
 export interface Attachment {
   /**
    * `image`: `mime` and `data`. `text`, pasted or from a terminal: `text`. `problems`: those that the editor
-   * reports for `uri`, or for all documents.
+   * reports for `uri`, or for all documents. `changes`: what git would commit, as `@changes` in the words.
    */
-  readonly kind: "image" | "text" | "problems";
+  readonly kind: "image" | "text" | "problems" | "changes";
   /** Its name for people, shown beside it everywhere. */
   readonly label?: string;
   /** `image/png`, `image/jpeg`, `image/gif` or `image/webp`. */

@@ -34,6 +34,7 @@ class Prompt(msgspec.Struct, frozen=True):
         texts: Texts that the user attached.
         reported: Problems of files that the user attached.
         pictures: Pictures that the user attached.
+        changes: Whether the user attached git's changes, without ``@changes`` in the words.
     """
 
     words: str
@@ -46,6 +47,7 @@ class Prompt(msgspec.Struct, frozen=True):
     texts: tuple[PastedText, ...] = ()
     reported: tuple[FileProblems, ...] = ()
     pictures: tuple[NamedPicture, ...] = ()
+    changes: bool = False
 
     @property
     def n_characters(self) -> int:
@@ -66,6 +68,7 @@ def labels(prompt: Prompt) -> tuple[str, ...]:
     found += [_counted(one) for one in prompt.reported]
     found += [one.label for one in prompt.texts]
     found += [one.label for one in prompt.pictures]
+    found += ["changes"] if prompt.changes else []
     return tuple(found)
 
 

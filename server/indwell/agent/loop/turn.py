@@ -158,7 +158,8 @@ async def _begin(session: Session, prompt: Prompt, turn: TurnState, emit: Listen
     """
     log = session.parts.log
     title = prompt.title or prompt.words[:80]
-    attached = (*labels(prompt), *session.parts.features.labels(prompt.words))
+    named = session.parts.features.labels(prompt.words)
+    attached = tuple(dict.fromkeys((*labels(prompt), *named)))
     mode = session.parts.rules().mode
     log.append(
         TurnStartRecord(turn.number, prompt.words, session.timestamp(), title, attached, mode)

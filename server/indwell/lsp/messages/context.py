@@ -17,6 +17,7 @@ class Attachment(Value, frozen=True):
     Attributes:
         kind: ``image``: ``mime`` and ``data``. ``text``, pasted or from a terminal: ``text``.
             ``problems``: those that the editor reports for ``uri``, or for all documents.
+            ``changes``: what git would commit, as ``@changes`` in the words.
         label: Its name for people, shown beside it everywhere.
         mime: ``image/png``, ``image/jpeg``, ``image/gif`` or ``image/webp``.
         data: Base64.
@@ -26,7 +27,7 @@ class Attachment(Value, frozen=True):
 
     HIDDEN = frozenset({"data", "text"})
 
-    kind: Literal["image", "text", "problems"]
+    kind: Literal["image", "text", "problems", "changes"]
     label: str = ""
     mime: str = ""
     data: str = ""

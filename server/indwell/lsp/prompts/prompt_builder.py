@@ -74,6 +74,8 @@ def checked(
                 texts.append(checked_text(one.label, one.text))
             case "problems":
                 reported += _problems(one, known, roots, settings)
+            case "changes":
+                pass  # read when the turn begins
             case _:
                 assert_never(one.kind)
     check_pictures(pictures)
@@ -83,6 +85,7 @@ def checked(
         pictures=tuple(pictures),
         texts=tuple(texts),
         reported=tuple(dict.fromkeys(reported)),
+        changes=any(one.kind == "changes" for one in attachments),
     )
 
 

@@ -41,7 +41,8 @@ class StateMentions:
     async def blocks(self, moment: Moment[Session], prompt: Prompt) -> tuple[Text, ...]:
         """Return a block for each mention; tell the user if a mention cannot be attached."""
         found: list[Text] = []
-        for name in state_mentions(prompt.words):
+        chosen = ("changes",) if prompt.changes else ()
+        for name in dict.fromkeys((*chosen, *state_mentions(prompt.words))):
             try:
                 if name == "changes":
                     found.append(await self._changes(moment))
