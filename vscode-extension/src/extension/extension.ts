@@ -2,6 +2,7 @@
 import * as vscode from "vscode";
 import { registerChat } from "./chat/register.ts";
 import { registerClient } from "./client/register.ts";
+import { LastCommands } from "./editor/attach/last-command.ts";
 import { registerEditor } from "./editor/register.ts";
 import { registerFirstRun } from "./first-run/register.ts";
 import { registerModels } from "./models/register.ts";
@@ -18,14 +19,16 @@ export function activate(context: vscode.ExtensionContext): void {
   const server = new OwnServer(context, log);
   running = server;
   const models = registerModels(server);
-  const chat = registerChat(context, server, models);
+  const terminals = new LastCommands();
+  const chat = registerChat(context, server, models, terminals);
   context.subscriptions.push(
     log,
     server,
     models,
+    terminals,
     registerClient(context, server),
     chat,
-    registerEditor(context, server, chat),
+    registerEditor(context, server, chat, terminals),
     registerFirstRun(context, chat),
     registerServerCommands(server),
     registerPlace(),

@@ -28,14 +28,25 @@ export interface FoundRow {
     | "symbol"
     | "problems"
     | "changes"
+    | "selection"
+    | "narrow"
     | "resource"
     | "command"
     | "skill"
     | "terminal";
   readonly label: string;
   readonly detail: string;
-  /** A mention to attach (`path`, `path#L1-20`, `folder/`), `problems:` + uri or nothing, `terminal`, `@changes` or `@server:uri` (stay in the words), or a `/command`. */
+  /** A mention to attach (`path`, `path#L1-20`, `folder/`), `problems:` + uri or nothing, `changes`, `selection`, `terminal` (what is marked), `terminal:last`, `folder:` or `symbol:` (narrows the list), `@server:uri` (stays in the words), or a `/command`. */
   readonly value: string;
+}
+
+/** What the text behind `@` searches: everything, or after `folder:` or `symbol:` only these. */
+export function mentionQuery(text: string): {
+  readonly only: "folder" | "symbol" | null;
+  readonly query: string;
+} {
+  const only = text.startsWith("folder:") ? "folder" : text.startsWith("symbol:") ? "symbol" : null;
+  return { only, query: only === null ? text : text.slice(only.length + 1) };
 }
 
 /** Webview → host. */

@@ -226,7 +226,8 @@ export type Attachment =
       readonly id: string;
       readonly label: string;
       readonly uri: string | null;
-    };
+    }
+  | { readonly kind: "changes"; readonly id: string; readonly label: string }; // what git would commit
 
 /** The first-run flow in place of the conversation. */
 export interface FirstRunState {

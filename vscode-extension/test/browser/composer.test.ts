@@ -271,6 +271,28 @@ test("Tab goes down into a folder, a press of the mouse chooses, late answers co
   assert.equal(await focused(panel), "prompt-text");
 });
 
+test("folder and symbol narrow the list, and what is typed behind them is marked", async () => {
+  const panel = await open(composerState());
+  await panel.page.keyboard.type("@");
+  const narrow = { kind: "narrow", label: "symbol", detail: "search", value: "symbol:" } as const;
+  await answer(panel, "", [
+    { kind: "changes", label: "changes", detail: "", value: "changes" },
+    narrow,
+  ]);
+  await keys(panel, "ArrowDown", "Enter");
+  assert.equal(await text(panel), "@symbol:");
+  await panel.page.keyboard.type("tot");
+  await answer(panel, "symbol:tot", [
+    { kind: "symbol", label: "total", detail: "shop.py:3", value: "shop.py#L3-9" },
+  ]);
+  assert.equal(await panel.page.locator("[role=listbox] b").first().textContent(), "tot");
+  await keys(panel, "Enter");
+  assert.equal(await text(panel), "");
+  assert.deepEqual(await acts(panel), [
+    { type: "attachMention", value: "shop.py#L3-9", label: "total" },
+  ]);
+});
+
 test("a command that is chosen runs, one that needs a value offers it, an unknown one is sent", async () => {
   const panel = await open(composerState());
   await panel.page.keyboard.type("/comp");

@@ -3,7 +3,7 @@ import type { EventParams } from "../../protocol.ts";
 import { CONTINUE } from "../../shared/commands.ts";
 import type { ToPanel } from "../../shared/messages.ts";
 import { isOwnQuestion, sessionOf } from "../../shared/selectors.ts";
-import type { PanelState, Question } from "../../shared/state.ts";
+import type { Attachment, PanelState, Question } from "../../shared/state.ts";
 import { Questions } from "./ask/questions.ts";
 import { type Backend, isCancelled, isGone, sentenceOf } from "./backend.ts";
 import type { Clock } from "./clock.ts";
@@ -168,6 +168,11 @@ export class ChatCore {
     this.questions.clear();
     this.board.gone();
     this.store.dispatch({ type: "connection", connection });
+  }
+
+  /** Sends a prompt with attachments of its own; those of the draft stay. */
+  ask(words: string, attachments: readonly Attachment[]): void {
+    this.#sending.alone(words, attachments);
   }
 
   /** Shows a message that is not part of the state. */

@@ -2,7 +2,7 @@
 import type * as vscode from "vscode";
 import type { EventParams } from "../../protocol.ts";
 import type { ToHost } from "../../shared/messages.ts";
-import type { PanelState } from "../../shared/state.ts";
+import type { Attachment, PanelState } from "../../shared/state.ts";
 
 export interface Chat extends vscode.Disposable {
   /** The current state; `pending.rows` are all pending changes of the workspace. */
@@ -17,4 +17,6 @@ export interface Chat extends vscode.Disposable {
   show(focus: boolean | "question"): Promise<boolean>;
   /** Carries out a message as if the user had chosen it in the panel. Never rejects. */
   perform(message: ToHost): Promise<void>;
+  /** Sends a prompt with attachments of its own; the draft and its attachments stay. */
+  ask(words: string, attachments: readonly Attachment[]): void;
 }

@@ -23,6 +23,7 @@ const ATTACHMENTS = v.array(
     v.object({ kind: v.literal("image"), id: text, label: text, mime: text, data: text }),
     v.object({ kind: v.literal("text"), id: text, label: text, text }),
     v.object({ kind: v.literal("problems"), id: text, label: text, uri: v.nullable(text) }),
+    v.object({ kind: v.literal("changes"), id: text, label: text }),
   ]),
 );
 

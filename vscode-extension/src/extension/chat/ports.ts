@@ -1,5 +1,6 @@
 /** The editor's interfaces for the chat: a test passes its own, `vscode-ports.ts` has the real ones. */
 import type { FoundRow } from "../../shared/messages.ts";
+import type { Selected } from "../editor/attach/selection.ts";
 
 /** Asks questions in the editor's own dialogs. */
 export interface Dialogs {
@@ -74,6 +75,10 @@ export interface Finding {
   mentions(uris: readonly string[]): Promise<readonly { value: string; label: string }[]>;
   /** The selection in the terminal. */
   terminal(): Promise<string | null>;
+  /** The last command of the terminal, with its output; null if none is known. */
+  lastCommand(): { readonly label: string; readonly text: string } | null;
+  /** The selection in the editor; null if nothing is selected. */
+  selection(): Selected | null;
 }
 
 /** Other functions of the editor. */

@@ -4,6 +4,7 @@ import type { EventParams } from "../../protocol.ts";
 import { behindWords } from "../../shared/mark-words.ts";
 import { ownQuestions, sessionOf } from "../../shared/selectors.ts";
 import type { PanelState, Question } from "../../shared/state.ts";
+import type { LastCommands } from "../editor/attach/last-command.ts";
 import { FirstRunFlow } from "../first-run/flow.ts";
 import { manageKeys } from "../first-run/manage-keys.ts";
 import type { Models } from "../models/register.ts";
@@ -29,6 +30,7 @@ export function registerChat(
   context: vscode.ExtensionContext,
   server: Server,
   models: Pick<Models, "onDidChange">,
+  terminals: LastCommands,
 ): Chat {
   const subscriptions: vscode.Disposable[] = [];
   const states = new vscode.EventEmitter<PanelState>();
@@ -55,7 +57,7 @@ export function registerChat(
   });
   const core: ChatCore = new ChatCore({
     backend,
-    ports: vscodePorts(context, subscriptions),
+    ports: vscodePorts(context, subscriptions, terminals),
     clock: realClock,
     post: view.post,
     nonce: freshNonce,
@@ -156,6 +158,7 @@ export function registerChat(
     },
     show,
     perform: (message) => core.bridge.perform(message),
+    ask: (words, attachments) => core.ask(words, attachments),
     dispose: () => vscode.Disposable.from(...subscriptions).dispose(),
   };
 }

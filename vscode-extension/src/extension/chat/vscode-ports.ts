@@ -1,11 +1,14 @@
 /** The chat's ports on the real editor. */
 import * as vscode from "vscode";
+import { runLabel, runText } from "../editor/attach/command-run.ts";
+import type { LastCommands } from "../editor/attach/last-command.ts";
+import { selected } from "../editor/attach/selection.ts";
 import { terminalSelection } from "../editor/attach/terminal-selection.ts";
 import { askModal, sayInPassing } from "../say.ts";
 import { VsCodeDocuments } from "./editor/vscode-documents.ts";
 import { findInWorkspace } from "./find/find-in-workspace.ts";
 import { mentionsOf } from "./find/mentions-of.ts";
-import type { Dialogs, Memory, Ports, Shell } from "./ports.ts";
+import type { Dialogs, Finding, Memory, Ports, Shell } from "./ports.ts";
 
 const dialogs: Dialogs = {
   confirm: async (words, detail, choices) =>
@@ -41,12 +44,23 @@ function memoryOf(state: vscode.Memento): Memory {
 export function vscodePorts(
   context: vscode.ExtensionContext,
   subscriptions: vscode.Disposable[],
+  commands: LastCommands,
 ): Ports {
+  const lastCommand: Finding["lastCommand"] = () => {
+    const { last } = commands;
+    return last === null ? null : { label: runLabel(last), text: runText(last) };
+  };
   return {
     dialogs,
     shell,
     documents: new VsCodeDocuments(subscriptions),
-    finding: { find: findInWorkspace, mentions: mentionsOf, terminal: terminalSelection },
+    finding: {
+      find: (query, signal) => findInWorkspace(query, signal, lastCommand),
+      mentions: mentionsOf,
+      terminal: terminalSelection,
+      lastCommand,
+      selection: selected,
+    },
     memory: memoryOf(context.workspaceState),
   };
 }

@@ -2,9 +2,11 @@
 import * as vscode from "vscode";
 import type { Server } from "../server/server.ts";
 import { attachCommands } from "./attach/commands.ts";
+import type { LastCommands } from "./attach/last-command.ts";
 import type { ChatLink } from "./chat-link.ts";
 import { backgroundCommands } from "./commands/background.ts";
 import { commitCommands } from "./commands/commit-message.ts";
+import { fixCommands } from "./commands/fixes.ts";
 import { mcpCommands } from "./commands/mcp-servers.ts";
 import { reviewCommands } from "./commands/reviews.ts";
 import { registerCommands } from "./commands/run.ts";
@@ -23,6 +25,7 @@ export function registerEditor(
   context: vscode.ExtensionContext,
   server: Server,
   chat: ChatLink,
+  terminals: LastCommands,
 ): vscode.Disposable {
   const pending = new PendingChanges(chat);
   const commands = {
@@ -35,6 +38,7 @@ export function registerEditor(
     ...backgroundCommands(chat),
     ...mcpCommands(server),
     ...commitCommands(server),
+    ...fixCommands(chat, terminals),
     "indwell.openWalkthrough": () =>
       vscode.commands.executeCommand(
         "workbench.action.openWalkthrough",

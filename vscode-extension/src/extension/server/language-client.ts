@@ -11,6 +11,7 @@ import {
   RevealOutputChannelOn,
   type StaticFeature,
 } from "vscode-languageclient/node";
+import { TASK_COMMANDS } from "../../protocol.ts";
 import { makePlain } from "../plain-words.ts";
 import { forServer } from "./client-configuration.ts";
 import type { Reports, Run } from "./life.ts";
@@ -29,6 +30,8 @@ const LAST_WORDS_MS = 500;
 
 /** Commands of the server are registered by the extension, so that they are there before it runs. */
 const LEFT_OUT = "workspace/executeCommand";
+
+const TASKS: ReadonlySet<string> = new Set(TASK_COMMANDS);
 
 /** The parts of the process. */
 export interface Program {
@@ -81,10 +84,9 @@ export async function openClient(
     },
     middleware: {
       workspace: { configuration: forServer },
-      // The editor's own AI has entries with the same labels.
       provideCodeActions: async (document, range, context, token, next) => {
         const offered = await next(document, range, context, token);
-        for (const one of offered ?? []) one.title = `${one.title} (Indwell)`;
+        for (const one of offered ?? []) asShown(one, context.only);
         return offered;
       },
       // The extension draws bars with keys at the changes: `editor/pending/lenses.ts`.
@@ -144,6 +146,20 @@ export async function openClient(
     clearTimeout(late);
     signal.removeEventListener("abort", aborted);
   }
+}
+
+/** Adapts an offer to VS Code's menus. */
+function asShown(
+  offered: vscode.CodeAction | vscode.Command,
+  only: vscode.CodeActionKind | undefined,
+): void {
+  // The editor's own AI has entries with the same labels.
+  offered.title = `${offered.title} (Indwell)`;
+  if (!("kind" in offered) || typeof offered.command !== "object") return;
+  // Quick Fix (Ctrl+.) asks for any kind, and leaves out the kind `source`.
+  const isTask = TASKS.has(offered.command.command);
+  if (only === undefined && isTask && offered.kind?.value === "source.indwell")
+    offered.kind = vscode.CodeActionKind.Refactor.append("indwell");
 }
 
 class IndwellClient extends LanguageClient {

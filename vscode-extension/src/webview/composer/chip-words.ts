@@ -52,6 +52,13 @@ export function chipWords(attachment: Attachment): ChipWords {
         title: `${label}\nThe problems that the editor reports`,
         press: null,
       };
+    case "changes":
+      return {
+        icon: "source-control",
+        label,
+        title: `${label}\nWhat git would commit, or the changes of the tree`,
+        press: null,
+      };
     default:
       return attachment satisfies never;
   }

@@ -75,10 +75,10 @@ function choose(parts: Parts, { row }: ShownRow, how: ChooseHow): void {
   if (token === null || box.current === null) return;
   if (row.kind === "command" || row.kind === "skill") {
     chooseCommand(parts, box.current, token.end, row.value, how);
-  } else if (row.kind === "changes" || row.kind === "resource") {
+  } else if (row.kind === "resource") {
     replaceRange(box.current, token.start, token.end, `${row.value} `);
     completion.done();
-  } else if (how === "descend" && row.kind === "folder") {
+  } else if (row.kind === "narrow" || (how === "descend" && row.kind === "folder")) {
     replaceRange(box.current, token.start, token.end, `@${row.value}`);
   } else {
     replaceRange(box.current, token.start, token.end, "");

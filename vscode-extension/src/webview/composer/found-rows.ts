@@ -3,7 +3,7 @@
 import type { ModelRow } from "../../protocol.ts";
 import { COMMANDS } from "../../shared/commands.ts";
 import { AUTO, effortWords } from "../../shared/effort-words.ts";
-import type { FoundRow } from "../../shared/messages.ts";
+import { type FoundRow, mentionQuery } from "../../shared/messages.ts";
 import { fuzzy } from "./fuzzy.ts";
 import { modeWords } from "./mode-words.ts";
 import { modelWords } from "./model-words.ts";
@@ -25,7 +25,8 @@ export interface Offered {
 }
 
 /** Rows of the host for `@`, in the host's order; only the matches are marked here. */
-export function mentionRows(found: readonly FoundRow[], query: string): readonly ShownRow[] {
+export function mentionRows(found: readonly FoundRow[], typed: string): readonly ShownRow[] {
+  const { query } = mentionQuery(typed);
   return found.slice(0, MOST_ROWS).map((row) => ({ row, at: fuzzy(query, row.label)?.at ?? [] }));
 }
 
@@ -88,6 +89,10 @@ export function rowIcon(kind: FoundRow["kind"]): string {
       return "warning";
     case "changes":
       return "source-control";
+    case "selection":
+      return "selection";
+    case "narrow":
+      return "search";
     case "resource":
       return "database";
     case "terminal":

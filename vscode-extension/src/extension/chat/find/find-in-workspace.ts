@@ -1,41 +1,85 @@
-/** Finds what `@` offers: open files first, then files, folders, symbols, problems, changes, the terminal. */
+/** Finds what `@` offers: what is going on (problems, changes, selection, terminal), files, folders, symbols. */
 import * as vscode from "vscode";
-import type { FoundRow } from "../../../shared/messages.ts";
+import { type FoundRow, mentionQuery } from "../../../shared/messages.ts";
+import { selected } from "../../editor/attach/selection.ts";
 import { repositoryOf } from "../../suggestions/git.ts";
+import type { Finding } from "../ports.ts";
 import { foldersOf } from "./folders-of.ts";
 import { leftOut } from "./left-out.ts";
 import { mentionOf } from "./mentions-of.ts";
-import { ranked } from "./rank.ts";
+import { isAside, ranked, sourceFirst } from "./rank.ts";
 
 const MOST_FILES = 20_000;
 const MOST_ROWS = 50;
 const MOST_SYMBOLS = 15;
 /** Milliseconds for which a list of files is cached. */
 const FRESH_MS = 4000;
+/** Milliseconds that the other rows wait for symbols: a language server may take long to start. */
+const SYMBOLS_MS = 400;
 
 let listed: { readonly at: number; readonly paths: Thenable<readonly string[]> } | undefined;
 
 /** Rows that fit; an empty list once `signal` has fired. */
 export async function findInWorkspace(
-  query: string,
+  typed: string,
   signal: AbortSignal,
+  lastCommand: Finding["lastCommand"],
 ): Promise<readonly FoundRow[]> {
   const cancel = new vscode.CancellationTokenSource();
   signal.addEventListener("abort", () => cancel.cancel(), { once: true });
-  const symbols = query.length > 1 ? symbolRows(query, cancel.token) : Promise.resolve([]);
+  const { only, query } = mentionQuery(typed);
+  if (only === "symbol")
+    return ranked(await symbolRows(query, MOST_ROWS, cancel.token), query, MOST_ROWS);
+  const symbols =
+    query.length > 1 && only === null
+      ? soon(symbolRows(query, MOST_SYMBOLS, cancel.token))
+      : Promise.resolve([]);
   const paths = await files();
   if (signal.aborted) return [];
+  const folders = foldersOf(paths, otherFolders());
+  const folderRows = sourceFolders(folders).map(folderRow);
+  if (only === "folder") return ranked(folderRows, query, MOST_ROWS);
   const open = openPaths();
   const isOpen = new Set(open);
   const files_ = [...open, ...paths.filter((path) => !isOpen.has(path))].map(fileRow);
-  const folders = foldersOf(paths, otherFolders()).map(folderRow);
-  const rows = ranked(
-    [...problemRows(), ...changesRows(), ...terminalRows(), ...files_, ...folders],
-    query,
-    MOST_ROWS,
-  );
-  const found = await symbols;
-  return query === "" ? rows : [...rows.slice(0, MOST_ROWS - found.length), ...found];
+  const [problems, ...problemsOfFiles] = problemRows();
+  const state = [
+    ...(problems === undefined ? [] : [problems]),
+    ...changesRows(),
+    ...selectionRows(),
+    ...terminalRows(lastCommand()),
+    ...(folders.length > 0 ? [NARROW_FOLDER] : []),
+    NARROW_SYMBOL,
+  ];
+  const rest = query === "" ? files_ : [...problemsOfFiles, ...files_, ...folderRows];
+  return ranked([...state, ...rest, ...(await symbols)], query, MOST_ROWS);
+}
+
+const NARROW_FOLDER: FoundRow = {
+  kind: "narrow",
+  label: "folder",
+  detail: "search the folders",
+  value: "folder:",
+};
+const NARROW_SYMBOL: FoundRow = {
+  kind: "narrow",
+  label: "symbol",
+  detail: "search the symbols of the workspace",
+  value: "symbol:",
+};
+
+/** The rows, or none if they take too long. */
+async function soon(rows: Promise<readonly FoundRow[]>): Promise<readonly FoundRow[]> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<readonly FoundRow[]>((resolve) => {
+    timer = setTimeout(() => resolve([]), SYMBOLS_MS);
+  });
+  return Promise.race([rows, late]).finally(() => clearTimeout(timer));
+}
+
+/** The given order, but hidden and generated folders last. */
+function sourceFolders(folders: readonly string[]): readonly string[] {
+  return [...folders.filter((one) => !isAside(one)), ...folders.filter(isAside)];
 }
 
 /** Paths relative to the folder, without the editor's excludes; cached for a few keystrokes. */
@@ -48,7 +92,7 @@ function files(): Thenable<readonly string[]> {
     const paths = vscode.workspace
       .findFiles("**/*", exclude, MOST_FILES)
       .then(notIgnored)
-      .then((uris) => uris.map(pathOf).sort());
+      .then((uris) => sourceFirst(uris.map(pathOf)));
     listed = { at: now, paths };
   }
   return listed.paths;
@@ -116,18 +160,32 @@ function problemRows(): readonly FoundRow[] {
 function changesRows(): readonly FoundRow[] {
   if (repositoryOf(vscode.workspace.workspaceFolders?.[0]?.uri) === null) return [];
   const detail = "what git would commit, or the changes of the tree";
-  return [{ kind: "changes", label: "changes", detail, value: "@changes" }];
+  return [{ kind: "changes", label: "changes", detail, value: "changes" }];
 }
 
-function terminalRows(): readonly FoundRow[] {
-  if (vscode.window.activeTerminal === undefined) return [];
-  return [
-    { kind: "terminal", label: "terminal", detail: "what is marked there", value: "terminal" },
-  ];
+function selectionRows(): readonly FoundRow[] {
+  const chosen = selected();
+  if (chosen === null) return [];
+  return [{ kind: "selection", label: "selection", detail: chosen.label, value: "selection" }];
+}
+
+function terminalRows(last: ReturnType<Finding["lastCommand"]>): readonly FoundRow[] {
+  const row = (label: string, detail: string, value: string): FoundRow => ({
+    kind: "terminal",
+    label,
+    detail,
+    value,
+  });
+  const marked = "what is marked there";
+  const detail = last?.label.replace(/^Terminal: /, "") ?? "";
+  const rows = last === null ? [] : [row("terminal", detail, "terminal:last")];
+  if (vscode.window.activeTerminal === undefined) return rows;
+  return [...rows, row(last === null ? "terminal" : "terminal selection", marked, "terminal")];
 }
 
 async function symbolRows(
   query: string,
+  most: number,
   token: vscode.CancellationToken,
 ): Promise<readonly FoundRow[]> {
   try {
@@ -145,7 +203,7 @@ async function symbolRows(
         const detail = containerName ? `${containerName} · ${path}:${first}` : `${path}:${first}`;
         return [{ kind: "symbol", label: name, detail, value: `${path}${lines}` }];
       })
-      .slice(0, MOST_SYMBOLS);
+      .slice(0, most);
   } catch {
     return []; // a provider of another extension failed
   }

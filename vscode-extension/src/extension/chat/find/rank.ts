@@ -1,7 +1,26 @@
 /** Which rows fit what was typed behind `@`, best first. Pure. */
 import type { FoundRow } from "../../../shared/messages.ts";
 
-/** A row scored by its label and its path. */
+/** The share of its score that a file keeps that is hardly ever meant. */
+const ASIDE = 0.6;
+
+const ASIDE_FOLDER =
+  /(?:^|\/)(?:\.[^/]+|dist|build|out|target|vendor|third_party|coverage|node_modules|generated|__generated__|__snapshots__)\//;
+const ASIDE_NAME =
+  /(?:^|\/)(?:\.[^/]+|go\.sum|[^/]+\.lock|[^/]+[-.]lock\.(?:json|ya?ml)|[^/]+\.min\.(?:js|css)|[^/]+\.map|[^/]+_pb2\.pyi?|[^/]+\.pb\.go|[^/]+\.g(?:enerated)?\.[a-z]+)$/;
+
+/** Is a file hidden or made by a tool? These come after the source. */
+export function isAside(path: string): boolean {
+  return ASIDE_FOLDER.test(path) || ASIDE_NAME.test(path);
+}
+
+/** Paths in the order of a list without a query: the source, then what is hidden or made; each by name. */
+export function sourceFirst(paths: readonly string[]): readonly string[] {
+  const sorted = paths.toSorted();
+  return [...sorted.filter((path) => !isAside(path)), ...sorted.filter(isAside)];
+}
+
+/** A row scored by its label and its path; an exact name is first. */
 export function ranked(
   rows: readonly FoundRow[],
   query: string,
@@ -9,11 +28,33 @@ export function ranked(
 ): readonly FoundRow[] {
   if (query === "") return rows.slice(0, most);
   const scored = rows.flatMap((row, place) => {
-    const score = Math.max(scoreOf(query, row.label) * 2, scoreOf(query, row.detail));
+    const score = rowScore(query, row);
     return score > 0 ? [{ row, score, place }] : [];
   });
   scored.sort((one, other) => other.score - one.score || one.place - other.place);
   return scored.slice(0, most).map((one) => one.row);
+}
+
+function rowScore(query: string, { kind, label, detail, value }: FoundRow): number {
+  const name = scoreOf(query, label) * 2;
+  const share = isFile(kind) && isAside(value) ? ASIDE : 1;
+  if (isNameOf(query, label)) return EXACT + name * share;
+  // The detail of a symbol is the file that it is in: somebody who types a file's name means the file.
+  return (kind === "symbol" ? name : Math.max(name, scoreOf(query, detail))) * share;
+}
+
+/** More than any other score. */
+const EXACT = 1000;
+
+function isFile(kind: FoundRow["kind"]): boolean {
+  return kind === "file" || kind === "folder" || kind === "symbol";
+}
+
+/** Is this the whole name, with or without its ending? */
+function isNameOf(query: string, label: string): boolean {
+  const wanted = query.toLowerCase().replace(/\/$/, "");
+  const name = label.toLowerCase().replace(/\/$/, "");
+  return wanted !== "" && (name === wanted || name.replace(/(?<=.)\.[^.]*$/, "") === wanted);
 }
 
 /** 0: does not fit. Whole runs before scattered letters, beginnings of words before their middles, short before long. */

@@ -39,6 +39,17 @@ export function attachHandlers(room: Room): HandlersOf<Attaching> {
       const text = await ports.finding.terminal();
       if (text === null) tellInPassing(room, "Nothing is marked in the terminal.");
       else attach({ kind: "text", id: fresh("text"), label: "terminal", text });
+    } else if (value === "terminal:last") {
+      const run = ports.finding.lastCommand();
+      if (run === null) tellInPassing(room, "No command of a terminal is known.");
+      else attach({ kind: "text", id: fresh("text"), ...run });
+    } else if (value === "selection") {
+      const chosen = ports.finding.selection();
+      if (chosen === null) tellInPassing(room, "Nothing is selected in the editor.");
+      else if (chosen.kind === "text") attach({ ...chosen, id: fresh("text") });
+      else await mention(chosen.value, chosen.label);
+    } else if (value === "changes") {
+      attach({ kind: "changes", id: "changes", label });
     } else if (value.startsWith("problems:")) {
       const uri = value.slice("problems:".length);
       attach({ kind: "problems", id: value, label, uri: uri === "" ? null : uri });
@@ -57,7 +68,7 @@ export function attachHandlers(room: Room): HandlersOf<Attaching> {
     },
     pickContext: async () => {
       const found = await ports.finding.find("", new AbortController().signal);
-      const rows = found.filter((one) => one.kind !== "changes"); // this is text, not a chip
+      const rows = found.filter((one) => one.kind !== "narrow"); // the picker has a filter
       const value = await ports.dialogs.pick("Add Context", rows);
       const row = rows.find((one) => one.value === value);
       if (row !== undefined) await mention(row.value, row.label);

@@ -71,10 +71,10 @@ export class Sending {
   }
 
   /** Send text that was not typed: without the draft's attachments, and only once at a time. */
-  alone(text: string): void {
+  alone(text: string, attachments: readonly Attachment[] = []): void {
     // The button was pressed twice.
     if (this.#room.store.state.outgoing.some((one) => one.words === text)) return;
-    this.#start(text, []);
+    this.#start(text, attachments);
   }
 
   #start(text: string, attachments: readonly Attachment[], mode?: PromptParams["mode"]): void {

@@ -38,6 +38,8 @@ function wireAttachment(one: Attachment): readonly WireAttachment[] {
       return [{ kind: "text", label: one.label, text: one.text }];
     case "problems":
       return [{ kind: "problems", label: one.label, uri: one.uri }];
+    case "changes":
+      return [{ kind: "changes", label: one.label }];
     default:
       return one satisfies never;
   }

@@ -4,7 +4,8 @@ import { problemsOf } from "../../client/problems.ts";
 import { isWork } from "../../client/told-documents.ts";
 import type { ChatLink } from "../chat-link.ts";
 import type { Handler } from "../commands/run.ts";
-import { boundedText, linesMention, mentionPath, nameOf } from "./mention.ts";
+import { boundedText, nameOf } from "./mention.ts";
+import { selected } from "./selection.ts";
 import { terminalSelection } from "./terminal-selection.ts";
 
 /** The handlers; each attaches something and focuses the composer. */
@@ -21,27 +22,18 @@ export function attachCommands(chat: ChatLink): Readonly<Record<string, Handler>
 }
 
 async function addSelection(chat: ChatLink): Promise<void> {
-  const editor = vscode.window.activeTextEditor;
-  if (editor === undefined) {
-    await chat.show(true);
-    return;
-  }
-  const { document, selection } = editor;
-  if (document.uri.scheme !== "file") {
+  const chosen = selected();
+  const document = vscode.window.activeTextEditor?.document;
+  if (chosen?.kind === "text") {
+    await chat.perform({ type: "attachText", label: chosen.label, text: chosen.text });
+  } else if (chosen !== null) {
+    await chat.perform({ type: "attachMention", value: chosen.value, label: chosen.label });
+  } else if (document !== undefined && document.uri.scheme !== "file") {
     // The document is not on disk: its current text is attached.
-    const text = document.getText(selection.isEmpty ? undefined : selection);
-    await chat.perform({
-      type: "attachText",
-      label: nameOf(document.uri.path),
-      text: boundedText(text),
-    });
-  } else if (selection.isEmpty) {
+    const text = boundedText(document.getText());
+    await chat.perform({ type: "attachText", label: nameOf(document.uri.path), text });
+  } else if (document !== undefined) {
     await chat.perform({ type: "attachUris", uris: [document.uri.toString()] });
-  } else {
-    const { start, end } = selection;
-    const path = relative(document.uri);
-    const mention = linesMention(path, start.line, end.line, end.character);
-    await chat.perform({ type: "attachMention", ...mention });
   }
   await chat.show(true);
 }
@@ -77,9 +69,4 @@ async function addTerminal(chat: ChatLink): Promise<void> {
   const label = `Terminal: ${vscode.window.activeTerminal?.name ?? "selection"}`;
   await chat.perform({ type: "attachText", label, text: boundedText(text) });
   await chat.show(true);
-}
-
-function relative(uri: vscode.Uri): string {
-  const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
-  return mentionPath(uri.path, folder?.scheme === "file" ? folder.path : null);
 }

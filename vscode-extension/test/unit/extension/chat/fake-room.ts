@@ -147,7 +147,13 @@ export function fakePorts(
       apply: async (text, place, mayChange) =>
         ports.applied ?? put(`apply ${text} to ${place?.path ?? null}`, mayChange),
     },
-    finding: { find: async () => [], mentions: async () => [], terminal: async () => "output" },
+    finding: {
+      find: async () => [],
+      mentions: async () => [],
+      terminal: async () => "output",
+      lastCommand: () => ({ label: "Terminal: make (exit code 2)", text: "$ make" }),
+      selection: () => ({ kind: "mention", value: "a.py#L1-3", label: "a.py:1-3" }),
+    },
     shell: {
       run: (command) => note(`run ${command}`),
       copy: (text) => note(`copy ${text}`),

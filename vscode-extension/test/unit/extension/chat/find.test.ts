@@ -5,8 +5,10 @@ import { findHandlers } from "../../../../src/extension/chat/find/finding-handle
 import { foldersOf } from "../../../../src/extension/chat/find/folders-of.ts";
 import { leftOut } from "../../../../src/extension/chat/find/left-out.ts";
 import { McpOffers } from "../../../../src/extension/chat/find/mcp-offers.ts";
-import { ranked } from "../../../../src/extension/chat/find/rank.ts";
+import { ranked, sourceFirst } from "../../../../src/extension/chat/find/rank.ts";
 import { SkillList } from "../../../../src/extension/chat/find/skill-list.ts";
+import { attachHandlers } from "../../../../src/extension/chat/prompt/attaching.ts";
+import { promptParams } from "../../../../src/extension/chat/prompt/wire-prompt.ts";
 import type { McpRow } from "../../../../src/protocol.ts";
 import type { FoundRow, ToPanel } from "../../../../src/shared/messages.ts";
 import { fakePorts, fakeRoom } from "./fake-room.ts";
@@ -25,6 +27,37 @@ test("names before folders, whole runs before scattered letters, short before lo
   assert.deepEqual(found, ["src/invoice.py", "tests/test_invoice.py", "invoice/readme.md"]);
   assert.deepEqual(ranked(rows.map(file), "", 2).length, 2);
   assert.deepEqual(ranked(rows.map(file), "zzz", 10), []);
+});
+
+test("an exact name is first, and source comes before hidden and generated files", () => {
+  const paths = [
+    ".github/total.yml",
+    "dist/totals.js",
+    "src/subtotal.py",
+    "src/totals.py",
+    "web/total.min.js",
+    "src/total.py",
+  ];
+  const found = ranked(paths.map(file), "total", 10).map((row) => row.value);
+  assert.deepEqual(found.slice(0, 4), [
+    "src/total.py",
+    ".github/total.yml",
+    "src/totals.py",
+    "src/subtotal.py",
+  ]);
+  assert.deepEqual(sourceFirst([".ci/a.py", "b.py", "a/poetry.lock", "a/b.py", "out/c.js"]), [
+    "a/b.py",
+    "b.py",
+    ".ci/a.py",
+    "a/poetry.lock",
+    "out/c.js",
+  ]);
+});
+
+test("a symbol counts by its name, and not by the file that it is in", () => {
+  const symbol = { kind: "symbol", label: "rate", detail: "src/total.py:3", value: "x" } as const;
+  assert.deepEqual(ranked([symbol], "total", 10), []);
+  assert.deepEqual(ranked([file("src/rates.py"), symbol], "rate", 1), [symbol]);
 });
 
 test("folders are those above the files, near ones first", () => {
@@ -140,4 +173,29 @@ test("a list of skills that failed is asked for again", async () => {
   await assert.rejects(list.rows());
   room.backend.answer("indwell/skills", () => ({ skills: [] }));
   assert.deepEqual(await list.rows(), []);
+});
+
+test("what an empty @ offers first becomes chips, and what the server gets from them", async () => {
+  const room = fakeRoom();
+  const { attachMention } = attachHandlers(room);
+  for (const value of ["problems:", "changes", "selection", "terminal:last", "terminal"])
+    await attachMention({ type: "attachMention", value, label: value });
+  const { attachments } = room.store.state;
+  assert.deepEqual(
+    attachments.map(({ kind, label }) => [kind, label]),
+    [
+      ["problems", "problems:"],
+      ["changes", "changes"],
+      ["mention", "a.py:1-3"],
+      ["text", "Terminal: make (exit code 2)"],
+      ["text", "terminal"],
+    ],
+  );
+  const sent = promptParams("look", "s", attachments);
+  assert.deepEqual(sent.mentions, ["a.py#L1-3"]);
+  assert.deepEqual(sent.attachments?.slice(0, 3), [
+    { kind: "problems", label: "problems:", uri: null },
+    { kind: "changes", label: "changes" },
+    { kind: "text", label: "Terminal: make (exit code 2)", text: "$ make" },
+  ]);
 });

@@ -1,0 +1,64 @@
+/** Remembers the last command of each terminal, by VS Code's shell integration. It stays in memory. */
+import * as vscode from "vscode";
+import { type CommandRun, plainOutput } from "./command-run.ts";
+
+/** The most characters of an output that are kept, its end; escape sequences count too. */
+const MOST_KEPT = 400_000;
+
+/** The context key: the last command of the active terminal failed. */
+const FAILED = "indwell.commandFailed";
+
+export class LastCommands implements vscode.Disposable {
+  readonly #runs = new WeakMap<vscode.Terminal, CommandRun>();
+  readonly #outputs = new WeakMap<vscode.TerminalShellExecution, Promise<string>>();
+  #newest: CommandRun | null = null;
+  readonly #parts: vscode.Disposable;
+
+  constructor() {
+    this.#parts = vscode.Disposable.from(
+      vscode.window.onDidStartTerminalShellExecution(({ execution }) => {
+        this.#outputs.set(execution, tailOf(execution.read()));
+      }),
+      vscode.window.onDidEndTerminalShellExecution((ended) => this.#ended(ended)),
+      vscode.window.onDidChangeActiveTerminal(() => this.#tell()),
+    );
+  }
+
+  /** The last command of the active terminal; else the newest of all terminals; null if none is known. */
+  get last(): CommandRun | null {
+    const active = vscode.window.activeTerminal;
+    return (active && this.#runs.get(active)) ?? this.#newest;
+  }
+
+  async #ended(event: vscode.TerminalShellExecutionEndEvent): Promise<void> {
+    const { execution, terminal, exitCode } = event;
+    const command = execution.commandLine.value;
+    if (command.trim() === "") return; // Enter alone
+    const raw = await (this.#outputs.get(execution) ?? "");
+    const run = { command, exitCode: exitCode ?? null, output: plainOutput(raw) };
+    this.#runs.set(terminal, run);
+    this.#newest = run;
+    this.#tell();
+  }
+
+  #tell(): void {
+    const failed = (this.last?.exitCode ?? 0) !== 0;
+    void vscode.commands.executeCommand("setContext", FAILED, failed);
+  }
+
+  dispose(): void {
+    this.#parts.dispose();
+  }
+}
+
+/** The end of a stream; the pieces before it are dropped as soon as they are too many. */
+async function tailOf(stream: AsyncIterable<string>): Promise<string> {
+  const pieces: string[] = [];
+  let length = 0;
+  for await (const piece of stream) {
+    pieces.push(piece);
+    length += piece.length;
+    while (length - (pieces[0]?.length ?? 0) >= MOST_KEPT) length -= pieces.shift()?.length ?? 0;
+  }
+  return pieces.join("").slice(-MOST_KEPT);
+}
