@@ -65,7 +65,7 @@ def test_every_task_has_a_title_and_words_that_name_the_place(task: Task) -> Non
     words = task_words(task, place="a.py, lines 3-9", words="Why?")
     assert "a.py, lines 3-9" in words
     assert TITLES[task]
-    assert ("Why?" in words) == (task in {"refactor", "ask"})
+    assert ("Why?" in words) == (task in {"refactor", "edit", "ask"})
 
 
 def test_the_prompt_of_fix_this_has_the_expected_text() -> None:

@@ -152,7 +152,12 @@ TASK_OFFERS = (
 )
 """Tasks for a range, in the order of the menu; a new one needs its words in ``prompt.system``."""
 
-TASK_COMMANDS = (TASK_OFFERS[0].command, FIX_ALL.command, *(one.command for one in TASK_OFFERS[1:]))
+TASK_COMMANDS = (
+    TASK_OFFERS[0].command,
+    FIX_ALL.command,
+    *(one.command for one in TASK_OFFERS[1:]),
+    "indwell.edit",  # for an editor with a field at the selection; no menu offers it
+)
 COMMAND_NAMES = (
     *TASK_COMMANDS,
     "indwell.accept",

@@ -271,7 +271,7 @@ class TaskArguments(CommandArguments, frozen=True):
         version: Its version when the action was offered.
         range: The place; the selection if left out.
         diagnostics: The problems there.
-        text: The user's words, for ``refactor`` and ``ask``.
+        text: The user's words, for ``refactor``, ``edit`` and ``ask``.
         wait: Whether to answer only when the turn has ended, with its result.
     """
 

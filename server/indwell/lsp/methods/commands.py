@@ -169,6 +169,14 @@ async def _begun(
     return None if ticket is None else answers.started(ticket)
 
 
+_QUESTIONS: dict[Task, str] = {
+    "ask": "Ask about this",
+    "refactor": "Refactor how",
+    "edit": "Edit how",
+}
+"""What the user is asked for, if the task needs words and has none."""
+
+
 async def run_task(host: Host, task: Task, arguments: protocol.TaskArguments) -> Ticket | None:
     """Send the prompt of a code action; None if the user closed its question.
 
@@ -178,14 +186,15 @@ async def run_task(host: Host, task: Task, arguments: protocol.TaskArguments) ->
     host.service.check_usable()
     document = host.prompting.document(arguments.uri)
     words = arguments.text
-    if task in {"ask", "refactor"} and not words and host.client.features.has("ask"):
-        question = "Ask about this" if task == "ask" else "Refactor how"
+    question = _QUESTIONS.get(task)
+    if question is not None and not words and host.client.features.has("ask"):
         typed = await host.client.ask(AskParams(prompt=question), host.settings.answer_timeout_s)
         if typed is None:
             return None
         words = typed
-    if task == "ask" and not words.strip():
-        raise UserError("there is no question; give it as `text`, or in an editor that can ask")
+    if task in {"ask", "edit"} and not words.strip():
+        what = "question" if task == "ask" else "instruction"
+        raise UserError(f"there is no {what}; give it as `text`, or in an editor that can ask")
     await host.prompting.look(document)
     prompt = host.prompting.task(task, document, arguments, words)
     is_answer = task in {"explain", "ask"}

@@ -13,6 +13,7 @@ import { registerCommands } from "./commands/run.ts";
 import { sessionCommands } from "./commands/sessions.ts";
 import { taskCommands } from "./commands/tasks.ts";
 import { navigationCommands, verdictCommands } from "./commands/verdicts.ts";
+import { InlinePrompt } from "./inline/inline-prompt.ts";
 import { drawPending } from "./pending/decorations.ts";
 import { showBars } from "./pending/lenses.ts";
 import { PendingChanges } from "./pending/pending-changes.ts";
@@ -28,8 +29,11 @@ export function registerEditor(
   terminals: LastCommands,
 ): vscode.Disposable {
   const pending = new PendingChanges(chat);
+  const inline = new InlinePrompt(server, chat);
+  const tasks = taskCommands(server, chat);
   const commands = {
-    ...taskCommands(server, chat),
+    ...tasks,
+    ...inline.handlers((...args) => tasks["indwell.edit"]?.(...args)),
     ...verdictCommands(server, pending),
     ...navigationCommands(pending),
     ...reviewCommands(server, pending),
@@ -48,6 +52,7 @@ export function registerEditor(
   };
   return vscode.Disposable.from(
     pending,
+    inline,
     registerCommands(commands, server.log),
     drawPending(pending),
     showBars(pending),

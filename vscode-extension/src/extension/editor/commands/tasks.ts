@@ -25,6 +25,7 @@ const SPECIAL: Readonly<Partial<Record<(typeof TASK_COMMANDS)[number], Partial<T
   "indwell.fixAll": { whole: true },
   "indwell.explain": { answers: true },
   "indwell.refactor": { question: "Refactor how?" },
+  "indwell.edit": { question: "Edit how?" },
   "indwell.ask": { question: "Ask about this", answers: true },
 };
 const TASKS: readonly Task[] = TASK_COMMANDS.map((command) => ({

@@ -1,0 +1,39 @@
+/** The words of the field at the selection: where it is, the present step, how its turn ended. Pure. */
+import type { Event, TurnFinished } from "../../../protocol.ts";
+import { toolLook } from "../../../shared/tool-words.ts";
+import { visible } from "../../../shared/visible.ts";
+
+/** `line 3` or `lines 3–9`; the arguments count from 0. */
+export function linesWords(first: number, last: number): string {
+  return first === last ? `line ${first + 1}` : `lines ${first + 1}–${last + 1}`;
+}
+
+/** The step that an event begins; null if it is no step to show. */
+export function stepWords(event: Event): string | null {
+  if (!("agent" in event) || event.agent !== "") return null;
+  switch (event.type) {
+    case "thinking":
+      return "Thinking";
+    case "text":
+      return "Writing";
+    case "toolStarted":
+      return visible(`${toolLook(event.name).verb} ${event.target}`.trim());
+    default:
+      return null;
+  }
+}
+
+/** How the turn ended, for the field. */
+export type TurnOutcome =
+  | { readonly kind: "changed" }
+  | { readonly kind: "answered"; readonly words: string }
+  /** The words come back to the field, with the reason above it. */
+  | { readonly kind: "failed"; readonly words: string };
+
+export function turnOutcome({ ending, changes, answer, message }: TurnFinished): TurnOutcome {
+  if (changes.length > 0) return { kind: "changed" };
+  if (ending === "done")
+    return { kind: "answered", words: answer || message || "Nothing to change." };
+  const reason = ending === "cancelled" ? "Stopped. Nothing was changed." : message;
+  return { kind: "failed", words: reason || "The turn did not finish." };
+}
