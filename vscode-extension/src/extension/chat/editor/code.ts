@@ -1,5 +1,6 @@
 /** Carries out the buttons of a code block. The code is never run. */
 import { visible } from "../../../shared/visible.ts";
+import { readDiff } from "../placing/place-diff.ts";
 import { type Room, tell } from "../room.ts";
 import type { HandlersOf } from "../wire/bridge.ts";
 import { consent } from "./consent.ts";
@@ -29,7 +30,8 @@ export function codeHandlers(
       }
     },
     applyCode: async ({ text, target }) => {
-      const place = target === null ? null : placeIn(target);
+      const named = target ?? readDiff(text)?.target ?? null;
+      const place = named === null ? null : placeIn(named);
       const done = await documents.apply(text, place, mayApply);
       if (done === "nowhere") {
         tell(room, "info", "Open the file that the code is for, then apply it again.");

@@ -1,6 +1,6 @@
 /** Checks which files may be opened from the conversation: existing ones in an open folder. */
-import { realpath, stat } from "node:fs/promises";
-import { isAbsolute, join, relative, resolve, sep } from "node:path";
+import { lstat, realpath, stat } from "node:fs/promises";
+import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 
 /** The real path of `path` (in the first folder that contains it); null if it is missing or outside of all folders. */
 export async function insideOf(path: string, folders: readonly string[]): Promise<string | null> {
@@ -30,6 +30,35 @@ async function within(path: string, folders: readonly string[]): Promise<string 
   } catch {
     return null; // missing
   }
+}
+
+/** The real path of a file that may be created: nothing is there, and its folder is in an open folder; else null. */
+export async function newInside(path: string, folders: readonly string[]): Promise<string | null> {
+  const [first] = folders;
+  if (first === undefined || isRemote(path)) return null;
+  try {
+    const roots = await Promise.all(folders.map((folder) => realpath(folder)));
+    const whole = resolve(isAbsolute(path) ? path : join(first, path));
+    if (![...folders, ...roots].some((folder) => isBelow(folder, whole))) return null;
+    if (await isThere(whole)) return null;
+    let parent = dirname(whole);
+    while (!(await isThere(parent))) parent = dirname(parent);
+    const real = await realpath(parent);
+    if (!roots.some((root) => real === root || isBelow(root, real))) return null;
+    return join(real, relative(parent, whole));
+  } catch {
+    return null; // a folder that cannot be read, or a link that leads nowhere
+  }
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT") return false;
+      throw error;
+    },
+  );
 }
 
 function isBelow(folder: string, path: string): boolean {

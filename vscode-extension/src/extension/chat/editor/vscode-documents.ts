@@ -6,12 +6,33 @@ import { say } from "../../say.ts";
 import { changedPart } from "../placing/code-lines.ts";
 import { type Placing, placeCode } from "../placing/place-code.ts";
 import type { Applied, CodeTarget, Documents, MayChange, Place, Put } from "../ports.ts";
-import { insideOf } from "./inside.ts";
+import { insideOf, newInside } from "./inside.ts";
 import { StandingDocuments } from "./standing-documents.ts";
 
 const SHOWN = "indwell-shown";
-const APPLY = "Apply";
-const REPLACE = "Replace the Whole File";
+
+/** How code goes into a file: the title of its diff, the question, and the button for yes. */
+interface Way {
+  readonly what: string;
+  readonly question: (name: string) => string;
+  readonly yes: string;
+}
+
+const PART: Way = {
+  what: "apply the code",
+  question: (name) => `Apply the code to ${name}?`,
+  yes: "Apply",
+};
+const WHOLE: Way = {
+  what: "replace the whole file",
+  question: (name) => `Replace the whole file ${name} with the code?`,
+  yes: "Replace the Whole File",
+};
+const NEW: Way = {
+  what: "new file",
+  question: (name) => `Create the file ${name} with the code?`,
+  yes: "Create",
+};
 const UNDO = "Undo";
 /** Texts that are kept for documents that were shown. */
 const KEPT = 20;
@@ -96,7 +117,7 @@ export class VsCodeDocuments implements Documents {
     askTrust();
     const path = place?.path ?? null;
     const target = await this.#target(path, mayChange);
-    if (target === null) return "nowhere";
+    if (target === null) return path === null ? "nowhere" : this.#create(path, text, mayChange);
     const { document, marked } = target;
     if (!(await mayChange(await targetOf(document, path)))) return "refused";
     const before = document.getText();
@@ -107,7 +128,8 @@ export class VsCodeDocuments implements Documents {
         : inPlaceOf(document, marked, text);
     if (placing.kind === "there") return { kind: "there", name };
     if (placing.kind === "unknown") return { ...placing, name };
-    if (!(await this.#isWanted(document, name, placing))) return "refused";
+    const way = placing.isWhole ? WHOLE : PART;
+    if (!(await this.#isWanted(document.uri, name, placing.text, way))) return "refused";
     if (document.getText() !== before) {
       throw new Error(`${name} has changed since the diff was shown; nothing was applied.`);
     }
@@ -130,22 +152,33 @@ export class VsCodeDocuments implements Documents {
     return "applied";
   }
 
+  /** Creates a file that the model has named and that is not there; its name is not protected. */
+  async #create(path: string, text: string, mayChange: MayChange): Promise<Put> {
+    const real = await newInside(path, folders());
+    const placing = placeCode("", text);
+    if (real === null || placing.kind !== "placed") return "nowhere";
+    const uri = vscode.Uri.file(real);
+    const name = vscode.workspace.asRelativePath(uri);
+    // A folder in the path may be a link into a protected place.
+    const target = { name, paths: [path, fromFolder(uri)], isActive: false };
+    if (!(await mayChange(target))) return "refused";
+    if (!(await this.#isWanted(this.#keep("nothing yet", ""), name, placing.text, NEW)))
+      return "refused";
+    const edit = new vscode.WorkspaceEdit();
+    edit.createFile(uri, { contents: Buffer.from(placing.text, "utf8") });
+    if (!(await vscode.workspace.applyEdit(edit))) {
+      throw new Error(`VS Code did not create ${name}. Is there a file of that name now?`);
+    }
+    await vscode.window.showTextDocument(uri);
+    return "applied";
+  }
+
   /** Shows a diff of the proposed change, with its description, until the user says yes or no. */
-  async #isWanted(
-    document: vscode.TextDocument,
-    name: string,
-    { text, isWhole }: Extract<Placing, { kind: "placed" }>,
-  ): Promise<boolean> {
+  async #isWanted(before: vscode.Uri, name: string, text: string, way: Way): Promise<boolean> {
     const shown = this.#keep(name, text);
-    const what = isWhole ? "replace the whole file" : "apply the code";
-    const title = `${name} (${what})`;
-    await vscode.commands.executeCommand("vscode.diff", document.uri, shown, title, {
-      preview: true,
-    });
-    const words = isWhole
-      ? `Replace the whole file ${name} with the code?`
-      : `Apply the code to ${name}?`;
-    const isWanted = await this.#standing.wait(shown, words, isWhole ? REPLACE : APPLY);
+    const title = `${name} (${way.what})`;
+    await vscode.commands.executeCommand("vscode.diff", before, shown, title, { preview: true });
+    const isWanted = await this.#standing.wait(shown, way.question(name), way.yes);
     await closeDiff(shown);
     return isWanted;
   }

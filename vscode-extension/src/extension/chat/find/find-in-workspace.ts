@@ -58,13 +58,13 @@ export async function findInWorkspace(
 const NARROW_FOLDER: FoundRow = {
   kind: "narrow",
   label: "folder",
-  detail: "search the folders",
+  detail: "choose a folder",
   value: "folder:",
 };
 const NARROW_SYMBOL: FoundRow = {
   kind: "narrow",
   label: "symbol",
-  detail: "search the symbols of the workspace",
+  detail: "choose a symbol",
   value: "symbol:",
 };
 
@@ -176,7 +176,7 @@ function terminalRows(last: ReturnType<Finding["lastCommand"]>): readonly FoundR
     detail,
     value,
   });
-  const marked = "what is marked there";
+  const marked = "marked text";
   const detail = last?.label.replace(/^Terminal: /, "") ?? "";
   const rows = last === null ? [] : [row("terminal", detail, "terminal:last")];
   if (vscode.window.activeTerminal === undefined) return rows;

@@ -14,6 +14,7 @@ import {
   weightOf,
   withoutBlankEdges,
 } from "./code-lines.ts";
+import { type Diff, diffEdits, readDiff } from "./place-diff.ts";
 import { type Edit, NoPlace, Placer } from "./placer.ts";
 
 export type Placing =
@@ -33,6 +34,8 @@ const MOST_COMPARED = 20_000_000;
 export function placeCode(file: string, code: string, near: number | null = null): Placing {
   const { texts, ends } = linesOf(file);
   const eol = ends.find((end) => end !== "") ?? "\n";
+  const diff = readDiff(code);
+  if (diff !== null) return placeDiff(file, diff);
   const wanted = bodyOf(linesOf(code).texts, texts);
   if (wanted.length === 0) return { kind: "unknown", several: false };
   if (texts.every(isBlank)) {
@@ -46,6 +49,22 @@ export function placeCode(file: string, code: string, near: number | null = null
   } catch (error) {
     if (!(error instanceof NoPlace)) throw error;
     if (isWholeFile(texts, wanted, false)) return whole();
+    return { kind: "unknown", several: error.several };
+  }
+}
+
+/** A diff: each hunk replaces the lines that it shows. For an empty file its added lines are the text. */
+function placeDiff(file: string, diff: Diff): Placing {
+  const { texts, ends } = linesOf(file);
+  const eol = ends.find((end) => end !== "") ?? "\n";
+  if (texts.every(isBlank)) {
+    const lines = diff.hunks.flatMap(({ fresh }) => fresh);
+    return { kind: "placed", text: lines.join(eol) + eol, isWhole: true };
+  }
+  try {
+    return placed(file, edited(texts, ends, eol, diffEdits(texts, diff)), false);
+  } catch (error) {
+    if (!(error instanceof NoPlace)) throw error;
     return { kind: "unknown", several: error.several };
   }
 }

@@ -378,6 +378,8 @@ export class Placer {
   /** At the beginning or end of a definition whose rest was left out. */
   #atEdge(run: readonly string[], { lo, hi, fromStart, toEnd }: Scope): Edit | null {
     if (fromStart === toEnd) return null;
+    const closing = toEnd ? this.#closingReturn(run, lo, hi) : null;
+    if (closing !== null) return closing;
     const telling = run.filter(isTelling);
     const places = [...this.#file.keys()].filter((at) => at >= lo && at < hi);
     const knows = (line: string | undefined): readonly number[] =>
@@ -391,13 +393,28 @@ export class Placer {
       if (!isOnly) throw new NoPlace(true);
       const edit = fromStart ? { from: lo, to: edge + 1, lines } : { from: edge, to: hi, lines };
       const old = this.#file.slice(edit.from, edit.to);
-      return inCommon(old, run) >= KEPT * weightOf(old) ? edit : null;
+      // Both ends are known, so a changed line counts as kept if one like it is in the code.
+      const kept = old.filter((line) => run.some((other) => likeness(line, other) >= ALIKE));
+      return weightOf(kept) >= KEPT * weightOf(old) ? edit : null;
     }
     // The file has none of these lines: they are added, unless they may replace an existing line.
     const isNew = telling.every((line) =>
       places.every((at) => likeness(line, this.#file[at] ?? "") < ALIKE),
     );
     return isNew && fromStart && telling.length > 0 ? { from: lo, to: lo, lines } : null;
+  }
+
+  /** A `return` at the end of a body replaces the one that is there: after that one it would never run. */
+  #closingReturn(run: readonly string[], lo: number, hi: number): Edit | null {
+    const body = this.#file.slice(lo, hi);
+    const at = lo + body.findLastIndex((line) => !isBlank(line));
+    const [first, last] = [body.find((line) => !isBlank(line)), this.#file[at]];
+    if (first === undefined || last === undefined || at < lo) return null;
+    const isReturn = (line: string | undefined): boolean => /^\s*return\b/.test(line ?? "");
+    if (!isReturn(run[0]) || !isReturn(last) || depthOf(first) !== depthOf(last)) return null;
+    if (!isBalanced([last]) || !isBalanced(run)) return null;
+    const lines = reindented(run, indentOf(run[0] ?? ""), indentOf(last), this.#file);
+    return { from: at, to: at + 1, lines };
   }
 
   #added(unit: Unit, at: number, scope: Scope): Edit {

@@ -17,7 +17,12 @@ import { linesWords, stepWords, type TurnOutcome, turnOutcome } from "./inline-w
 const COMMAND = "indwell.edit";
 
 /** The state of a field, which its buttons follow. */
-type Standing = "asking" | "working" | "answered";
+type Standing = "asking" | "working";
+
+interface Turn {
+  readonly session: string;
+  readonly number: number;
+}
 
 /** One field: its thread, and the turn that carries it out. */
 interface Field {
@@ -25,9 +30,8 @@ interface Field {
   readonly document: vscode.TextDocument;
   readonly selection: vscode.Selection;
   readonly version: number;
-  words: string;
   standing: Standing;
-  turn: { readonly session: string; readonly number: number } | null;
+  turn: Turn | null;
 }
 
 export class InlinePrompt implements vscode.Disposable {
@@ -36,11 +40,11 @@ export class InlinePrompt implements vscode.Disposable {
   readonly #controller = vscode.comments.createCommentController("indwell.inline", "Indwell");
   readonly #fields = new Set<Field>();
   readonly #events: vscode.Disposable;
+  #early: EventParams[] = [];
 
   constructor(server: Server, chat: ChatLink) {
     this.#server = server;
     this.#chat = chat;
-    this.#controller.options = { placeHolder: "What should change here? Enter sends" };
     this.#events = chat.onEvent((told) => this.#heard(told));
   }
 
@@ -69,7 +73,7 @@ export class InlinePrompt implements vscode.Disposable {
     const thread = this.#controller.createCommentThread(
       document.uri,
       new vscode.Range(selection.start.line, 0, last, document.lineAt(last).text.length),
-      [],
+      [emptyComment()],
     );
     thread.canReply = false;
     thread.collapsibleState = vscode.CommentThreadCollapsibleState.Expanded;
@@ -78,20 +82,17 @@ export class InlinePrompt implements vscode.Disposable {
       document,
       selection,
       version: document.version,
-      words: "",
       standing: "asking",
       turn: null,
     };
     this.#fields.add(field);
-    this.#show(field, "asking", "");
+    this.#show(field, "asking", placeWords(field));
   }
 
   async #send(comment: unknown): Promise<void> {
     const field = this.#fieldOf(comment);
-    if (field === null || field.standing !== "asking") return;
     const words = textOf(comment).trim();
-    if (words === "") return;
-    field.words = words;
+    if (field === null || field.standing !== "asking" || words === "") return;
     this.#show(field, "working", "Starting");
     try {
       const { document, selection, version } = field;
@@ -101,28 +102,34 @@ export class InlinePrompt implements vscode.Disposable {
         range: plainRange(selection),
         text: words,
       });
-      if (started === null) this.#show(field, "asking", "");
+      if (started === null) this.#show(field, "asking", placeWords(field));
       else if (started.session !== null && started.turn !== null)
-        field.turn = { session: started.session, number: started.turn };
+        this.#begun(field, { session: started.session, number: started.turn });
       // A turn runs already: the prompt waits in the chat's queue, where it can be changed.
-      else {
-        this.#remove(field);
-        await this.#chat.show(false);
-      }
+      else this.#endInChat(field);
     } catch (error) {
-      this.#show(field, "asking", "");
+      this.#show(field, "asking", placeWords(field));
       throw error;
     }
   }
 
-  #heard({ session, event }: EventParams): void {
+  /** Events of the turn may come before the answer that names it. */
+  #begun(field: Field, turn: Turn): void {
+    field.turn = turn;
+    const early = this.#early.filter((told) => isOf(told, turn));
+    this.#early = [];
+    for (const told of early) this.#heard(told);
+  }
+
+  #heard(told: EventParams): void {
+    const { event } = told;
     for (const field of this.#fields) {
-      if (field.turn?.session !== session || field.turn.number !== event.turn) continue;
-      if (event.type === "turnFinished" && event.agent === "")
-        this.#finish(field, turnOutcome(event));
-      else {
+      if (field.standing !== "working") continue;
+      if (field.turn === null) this.#early.push(told);
+      else if (isOf(told, field.turn)) {
         const step = stepWords(event);
-        if (step !== null) field.thread.label = step;
+        if (event.type === "turnFinished") this.#finish(field, turnOutcome(event));
+        else if (step !== null) field.thread.label = step;
       }
     }
   }
@@ -134,34 +141,26 @@ export class InlinePrompt implements vscode.Disposable {
         this.#remove(field);
         return;
       case "answered":
-        this.#show(field, "answered", outcome.words);
+        this.#endInChat(field);
         return;
       case "failed":
-        this.#show(field, "asking", outcome.words);
+        this.#show(field, "asking", visible(outcome.words));
         return;
       default:
         outcome satisfies never;
     }
   }
 
-  #show(field: Field, standing: Standing, said: string): void {
-    const { thread, words } = field;
+  #endInChat(field: Field): void {
+    this.#remove(field);
+    void this.#chat.show(false);
+  }
+
+  /** The field itself stays: the words are in it, and nobody else has them. */
+  #show(field: Field, standing: Standing, label: string): void {
     field.standing = standing;
-    thread.contextValue = standing;
-    const place = linesWords(field.selection.start.line, lastLine(field.selection));
-    if (standing === "working") {
-      thread.label = said;
-      thread.comments = [comment("You", words, vscode.CommentMode.Preview, standing)];
-    } else if (standing === "answered") {
-      thread.label = place;
-      thread.comments = [
-        comment("You", words, vscode.CommentMode.Preview, standing),
-        comment("Indwell", said, vscode.CommentMode.Preview, standing),
-      ];
-    } else {
-      thread.label = said === "" ? `Edit ${place}` : visible(said);
-      thread.comments = [comment("Indwell", words, vscode.CommentMode.Editing, standing)];
-    }
+    field.thread.contextValue = standing;
+    field.thread.label = label;
   }
 
   #close(where: unknown): void {
@@ -191,19 +190,24 @@ export class InlinePrompt implements vscode.Disposable {
   }
 }
 
-function comment(
-  name: string,
-  words: string,
-  mode: vscode.CommentMode,
-  contextValue: Standing,
-): vscode.Comment {
-  // Text, not Markdown: the answer's links and pictures stay inert.
+/** The field. A comment without a text does not open VS Code's view of comments. */
+function emptyComment(): vscode.Comment {
   return {
-    author: { name },
-    body: mode === vscode.CommentMode.Editing ? words : visible(words),
-    mode,
-    contextValue,
+    author: { name: "Indwell" },
+    label: "Enter sends, Esc closes",
+    body: "",
+    mode: vscode.CommentMode.Editing,
+    contextValue: "field",
   };
+}
+
+function isOf({ session, event }: EventParams, turn: Turn): boolean {
+  const isOwn = !("agent" in event) || event.agent === "";
+  return session === turn.session && event.turn === turn.number && isOwn;
+}
+
+function placeWords({ selection }: Field): string {
+  return `Edit ${linesWords(selection.start.line, lastLine(selection))}`;
 }
 
 function textOf(given: unknown): string {

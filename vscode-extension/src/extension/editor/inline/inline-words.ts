@@ -26,14 +26,13 @@ export function stepWords(event: Event): string | null {
 /** How the turn ended, for the field. */
 export type TurnOutcome =
   | { readonly kind: "changed" }
-  | { readonly kind: "answered"; readonly words: string }
-  /** The words come back to the field, with the reason above it. */
+  /** Only words: they are in the chat. */
+  | { readonly kind: "answered" }
   | { readonly kind: "failed"; readonly words: string };
 
-export function turnOutcome({ ending, changes, answer, message }: TurnFinished): TurnOutcome {
+export function turnOutcome({ ending, changes, message }: TurnFinished): TurnOutcome {
   if (changes.length > 0) return { kind: "changed" };
-  if (ending === "done")
-    return { kind: "answered", words: answer || message || "Nothing to change." };
+  if (ending === "done") return { kind: "answered" };
   const reason = ending === "cancelled" ? "Stopped. Nothing was changed." : message;
-  return { kind: "failed", words: reason || "The turn did not finish." };
+  return { kind: "failed", words: reason || "The turn did not finish. Nothing was changed." };
 }

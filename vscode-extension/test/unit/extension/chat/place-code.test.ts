@@ -267,7 +267,61 @@ const CASES: readonly Case[] = [
   {
     name: "a changed last line behind a gap: added or replaced? Not guessed",
     file: SHOP,
+    code: "def total(items):\n    # ... existing code ...\n    check(result)",
+    gives: "unknown",
+  },
+  {
+    name: "a return behind a gap replaces the return at the end of the function",
+    file: SHOP,
     code: "def total(items):\n    # ... existing code ...\n    return round(result, 2)",
+    gives: swapped(SHOP, ["    return result\n", "    return round(result, 2)\n"]),
+  },
+  {
+    name: "from a line behind a gap to the end, with lines that are changed",
+    file: SHOP,
+    code: "def total(items):\n    # ... existing code ...\n    for item in items:\n        result += item.price * item.count\n    return round(result, 2)\n",
+    gives: swapped(SHOP, [
+      "        result += item.price\n    return result\n",
+      "        result += item.price * item.count\n    return round(result, 2)\n",
+    ]),
+  },
+  {
+    name: "several places at once, with gaps between them",
+    file: SHOP,
+    code: "import decimal\n\n# ... existing code ...\n\ndef total(items):\n    # ...\n    return round(result, 2)\n\n\ndef tax(items):\n    return round(total(items) * RATE, 2)\n",
+    gives: swapped(
+      SHOP,
+      ["import math\n", "import math\nimport decimal\n"],
+      ["    return result\n", "    return round(result, 2)\n"],
+      ["    return total(items) * RATE\n", "    return round(total(items) * RATE, 2)\n"],
+    ),
+  },
+  {
+    name: "a diff with a header changes the lines that it shows, whatever its line numbers",
+    file: SHOP,
+    code: "--- a/shop.py\n+++ b/shop.py\n@@ -90,3 +90,4 @@\n def tax(items):\n+    check(items)\n     return total(items) * RATE\n \n@@ -95,2 +96,2 @@\n     @property\n-    def empty(self):\n+    def is_empty(self):\n",
+    gives: swapped(
+      SHOP,
+      ["def tax(items):\n", "def tax(items):\n    check(items)\n"],
+      ["def empty(self)", "def is_empty(self)"],
+    ),
+  },
+  {
+    name: "a diff of two lines, without header and indentation",
+    file: SHOP,
+    code: "-result += item.price\n+result += item.price * item.count\n",
+    gives: swapped(SHOP, ["result += item.price\n", "result += item.price * item.count\n"]),
+  },
+  {
+    name: "a diff whose old lines are in two places is not guessed",
+    file: "a = 1\nb = 2\na = 1\n",
+    code: "-a = 1\n+a = 3\n",
+    gives: "several",
+  },
+  {
+    name: "a diff whose old lines are not in the file changes nothing",
+    file: SHOP,
+    code: "@@\n-nothing like it\n+something\n",
     gives: "unknown",
   },
   {
