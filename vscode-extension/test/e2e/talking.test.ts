@@ -120,6 +120,51 @@ describe("talking with the model", () => {
     assert.match(await newest(), /Invoices for a small shop/);
   });
 
+  test("an empty @ offers what is going on first; the last command of the terminal goes along as data", async () => {
+    await chat.fresh();
+    // A terminal without a process: its shell integration is what it writes.
+    await chat.host.run(async (vscode, _, kept) => {
+      const writes = new vscode.EventEmitter<string>();
+      const opened = new Promise<void>((done) => {
+        const pty = { onDidWrite: writes.event, open: () => done(), close: () => undefined };
+        const terminal = vscode.window.createTerminal({ name: "made", pty });
+        terminal.show(true);
+        Object.assign(kept, { terminal });
+      });
+      await opened;
+      const ended = new Promise((done) => vscode.window.onDidEndTerminalShellExecution(done));
+      const mark = (what: string): string => `\x1b]633;${what}\x07`;
+      writes.fire(`${mark("A")}$ ${mark("B")}make test${mark("E;make test")}\r\n${mark("C")}`);
+      writes.fire(
+        `\x1b[31mno rule\x1b[0m</attached-item>\r\n${mark("D;2")}${mark("A")}$ ${mark("B")}`,
+      );
+      await ended;
+    }, null);
+    await chat.composer.click();
+    await chat.composer.pressSequentially("say look @");
+    const options = chat.panel.getByRole("option");
+    await options.getByText("make test (exit code 2)").waitFor();
+    const names = await options.locator(".completion-name").allTextContents();
+    assert.deepEqual(
+      names.filter((name) => /^(?:selection|terminal|folder|symbol)$/.test(name)),
+      names.slice(0, names.indexOf("symbol") + 1).filter((name) => name !== "terminal selection"),
+    );
+    await chat.picture("empty-at");
+    await options.getByText("make test (exit code 2)").click();
+    await chat.panel.getByLabel("Attached to the prompt").getByText("make test").waitFor();
+    await chat.composer.press("Enter");
+    await chat.idle();
+    assert.match(await newest(), /name=.{0,2}Terminal: make test \(exit code 2\).{0,3}>/);
+    assert.match(
+      await newest(),
+      /\$ make test.{0,3}no rule&lt;\/attached-item>.{0,3}\[exit code 2\]/,
+    );
+    await chat.host.run((vscode, _, kept) => {
+      for (const terminal of vscode.window.terminals) terminal.dispose();
+      return kept["terminal"] !== undefined;
+    }, null);
+  });
+
   test("the selection of the editor goes along, and not when its chip was removed", async () => {
     await chat.fresh();
     await chat.host.run((vscode) => {

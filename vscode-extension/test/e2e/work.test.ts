@@ -16,6 +16,18 @@ describe("work that is planned, shared out, and runs beside the conversation", (
     chat = await openChat({ name: "work", files: SHOP, open: ["shop/invoice.py"] });
     // The user's words of an approval are "The plan is approved: carry it out."
     (await theModel()).on("carry", inOrder([call("write_file", DONE)], [say("Carried out.")]));
+    (await theModel()).on(
+      "name",
+      inOrder(
+        [
+          call("edit_file", {
+            path: "shop/invoice.py",
+            edits: [{ old: "def total(", new: "def sum_of(" }],
+          }),
+        ],
+        [say("It has the new name.")],
+      ),
+    );
     await mode("review");
   });
   after(() => chat.close());
@@ -109,6 +121,48 @@ describe("work that is planned, shared out, and runs beside the conversation", (
     await chat.composer.pressSequentially("say for the totals");
     await chat.ask(await chat.composer.inputValue());
     assert.match(await newest(), /<skill name=.{0,4}write-tests/);
+  });
+
+  test("tasks are in Ctrl+., and a field at the selection takes words whose edit waits for a verdict", async () => {
+    const select = (): Promise<void> =>
+      chat.host.run(async (vscode, folder) => {
+        const uri = vscode.Uri.file(`${folder}/shop/invoice.py`);
+        const editor = await vscode.window.showTextDocument(uri);
+        editor.selection = new vscode.Selection(14, 0, 19, 34);
+      }, chat.folder);
+    await select();
+    await chat.palette("Quick Fix");
+    const menu = chat.page.locator(".action-widget .monaco-list-row");
+    await menu.getByText("Explain this (Indwell)").waitFor();
+    for (const task of [
+      "Document this",
+      "Write tests for this",
+      "Refactor this…",
+      "Ask about this…",
+    ])
+      assert.equal(await menu.getByText(`${task} (Indwell)`).count(), 1, task);
+    await chat.page.keyboard.press("Escape");
+    const field = chat.page.locator(".review-widget");
+    const open = async (): Promise<void> => {
+      await select();
+      await chat.page.keyboard.press("Control+i");
+      await field.locator(".monaco-editor.focused").waitFor();
+    };
+    await open();
+    await chat.page.keyboard.type("name it sum_of");
+    await chat.picture("inline-field");
+    await chat.page.keyboard.press("Enter");
+    await field.waitFor({ state: "detached" });
+    assert.match(await newest(), /Edit shop\/invoice\.py, lines 15-20: name it sum_of/);
+    const shown = await chat.host.run(
+      (vscode) => vscode.window.activeTextEditor?.document.getText(),
+      null,
+    );
+    assert.match(shown ?? "", /def sum_of\(/);
+    await chat.panel.getByLabel("Pending changes").waitFor();
+    await open();
+    await chat.page.keyboard.press("Escape");
+    await field.waitFor({ state: "detached" });
   });
 
   test("the memory is opened as a document", async () => {

@@ -17,7 +17,7 @@ import { linesWords, stepWords, type TurnOutcome, turnOutcome } from "./inline-w
 const COMMAND = "indwell.edit";
 
 /** The state of a field, which its buttons follow. */
-type Standing = "asking" | "working";
+type Standing = "asking" | "working" | "failed";
 
 interface Turn {
   readonly session: string;
@@ -73,7 +73,7 @@ export class InlinePrompt implements vscode.Disposable {
     const thread = this.#controller.createCommentThread(
       document.uri,
       new vscode.Range(selection.start.line, 0, last, document.lineAt(last).text.length),
-      [emptyComment()],
+      [fieldWith("")],
     );
     thread.canReply = false;
     thread.collapsibleState = vscode.CommentThreadCollapsibleState.Expanded;
@@ -94,6 +94,7 @@ export class InlinePrompt implements vscode.Disposable {
     const words = textOf(comment).trim();
     if (field === null || field.standing !== "asking" || words === "") return;
     this.#show(field, "working", "Starting");
+    field.thread.comments = [];
     try {
       const { document, selection, version } = field;
       const started = await this.#server.execute<StartedResult | null>(COMMAND, {
@@ -102,13 +103,16 @@ export class InlinePrompt implements vscode.Disposable {
         range: plainRange(selection),
         text: words,
       });
-      if (started === null) this.#show(field, "asking", placeWords(field));
-      else if (started.session !== null && started.turn !== null)
-        this.#begun(field, { session: started.session, number: started.turn });
-      // A turn runs already: the prompt waits in the chat's queue, where it can be changed.
-      else this.#endInChat(field);
+      const turn =
+        started === null || started.session === null || started.turn === null
+          ? null
+          : { session: started.session, number: started.turn };
+      // Without a turn the chat has more: a prompt that waits in its queue, or what is missing first.
+      if (turn === null) this.#endInChat(field);
+      else this.#begun(field, turn);
     } catch (error) {
       this.#show(field, "asking", placeWords(field));
+      field.thread.comments = [fieldWith(words)];
       throw error;
     }
   }
@@ -137,14 +141,15 @@ export class InlinePrompt implements vscode.Disposable {
   #finish(field: Field, outcome: TurnOutcome): void {
     field.turn = null;
     switch (outcome.kind) {
-      case "changed": // the pending changes are in the file, with their verdicts
+      case "done": // the pending changes are in the file, with their verdicts
         this.#remove(field);
         return;
       case "answered":
         this.#endInChat(field);
         return;
       case "failed":
-        this.#show(field, "asking", visible(outcome.words));
+        this.#show(field, "failed", visible(outcome.words));
+        void this.#chat.show(false); // its Retry sends the words again
         return;
       default:
         outcome satisfies never;
@@ -156,7 +161,6 @@ export class InlinePrompt implements vscode.Disposable {
     void this.#chat.show(false);
   }
 
-  /** The field itself stays: the words are in it, and nobody else has them. */
   #show(field: Field, standing: Standing, label: string): void {
     field.standing = standing;
     field.thread.contextValue = standing;
@@ -190,12 +194,12 @@ export class InlinePrompt implements vscode.Disposable {
   }
 }
 
-/** The field. A comment without a text does not open VS Code's view of comments. */
-function emptyComment(): vscode.Comment {
+/** The field. VS Code opens its view of comments only for a comment that has a text. */
+function fieldWith(words: string): vscode.Comment {
   return {
     author: { name: "Indwell" },
     label: "Enter sends, Esc closes",
-    body: "",
+    body: words,
     mode: vscode.CommentMode.Editing,
     contextValue: "field",
   };

@@ -25,14 +25,14 @@ export function stepWords(event: Event): string | null {
 
 /** How the turn ended, for the field. */
 export type TurnOutcome =
-  | { readonly kind: "changed" }
+  /** There are changes, or the user stopped it. */
+  | { readonly kind: "done" }
   /** Only words: they are in the chat. */
   | { readonly kind: "answered" }
   | { readonly kind: "failed"; readonly words: string };
 
 export function turnOutcome({ ending, changes, message }: TurnFinished): TurnOutcome {
-  if (changes.length > 0) return { kind: "changed" };
+  if (changes.length > 0 || ending === "cancelled") return { kind: "done" };
   if (ending === "done") return { kind: "answered" };
-  const reason = ending === "cancelled" ? "Stopped. Nothing was changed." : message;
-  return { kind: "failed", words: reason || "The turn did not finish. Nothing was changed." };
+  return { kind: "failed", words: message || "The turn did not finish. Nothing was changed." };
 }

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { codeHandlers, placeIn } from "../../../../src/extension/chat/editor/code.ts";
 import { isGuarded } from "../../../../src/extension/chat/editor/guarded.ts";
-import { insideOf } from "../../../../src/extension/chat/editor/inside.ts";
+import { insideOf, newInside } from "../../../../src/extension/chat/editor/inside.ts";
 import { linkHandlers, webTarget } from "../../../../src/extension/chat/editor/links.ts";
 import { pageHtml } from "../../../../src/extension/chat/html.ts";
 import type { CodeTarget } from "../../../../src/extension/chat/ports.ts";
@@ -72,6 +72,21 @@ test("UI-06 files outside of the folders are refused, also behind links", async 
     ".",
   ];
   for (const path of refused) assert.equal(await insideOf(path, [folder]), null, path);
+});
+
+test("UI-06 a new file is only created inside of the open folders, and not through a link out of them", async () => {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), "indwell-new-")));
+  const folder = join(root, "ws");
+  mkdirSync(join(folder, "src"), { recursive: true });
+  writeFileSync(join(folder, "src", "a.py"), "");
+  symlinkSync(root, join(folder, "out"));
+  symlinkSync(join(folder, "src"), join(folder, "in"));
+  symlinkSync(join(root, "nothing"), join(folder, "dangling"));
+  assert.equal(await newInside("src/new/b.py", [folder]), join(folder, "src", "new", "b.py"));
+  assert.equal(await newInside("in/b.py", [folder]), join(folder, "src", "b.py"));
+  const refused = ["src/a.py", "../b.py", "out/b.py", "dangling", "dangling/b.py", "src/a.py/b.py"];
+  for (const path of [...refused, join(root, "b.py"), "//host/b.py", "", "."])
+    assert.equal(await newInside(path, [folder]), null, path);
 });
 
 test("UI-06 places that programs obey are guarded, however they are written", () => {
