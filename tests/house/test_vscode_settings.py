@@ -99,7 +99,11 @@ def test_each_title_has_the_name_of_indwell_once_also_in_other_menus() -> None:
     contributes = manifest()["contributes"]
     assert [one["title"] for one in contributes["commands"] if "Indwell" in one["title"]] == []
     named = {one["id"] for one in contributes["submenus"] if one["label"] == "Indwell"}
-    shared = [place for place in contributes["menus"] if place.endswith("/context")]
+    shared = [
+        place
+        for place in contributes["menus"]
+        if place.endswith("/context") and not place.startswith("comments/")  # a field of our own
+    ]
     entries = [entry for place in shared for entry in contributes["menus"][place]]
     assert len(shared) > 3
     assert [entry for entry in entries if entry.get("submenu") not in named] == []
