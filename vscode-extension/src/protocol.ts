@@ -3,6 +3,25 @@
  * Written by scripts/protocol_typescript.py from docs/protocol.schema.json (`scripts/fix`).
  */
 
+/** Code of an answer that the user applies to an open document: it becomes a pending change. */
+export interface ApplyParams {
+  /** The document. */
+  readonly uri: string;
+  /** Its version when `text` was made of it. */
+  readonly version: number;
+  /** Its whole text with the code. */
+  readonly text: string;
+  /** The session of the answer. */
+  readonly session: string;
+  /** The turn of the answer. */
+  readonly turn: number;
+}
+
+/** The number of changes that await review now, of all files. */
+export interface ApplyResult {
+  readonly pending: number;
+}
+
 /** A question to the user, answered by a line of text or by one of some options. */
 export interface AskParams {
   /** The question; if the model asks, only its visible text, at most 1,000 characters. */
@@ -1677,6 +1696,7 @@ export interface ServerRequests {
   readonly "indwell/context": { readonly params: ContextParams; readonly result: ContextResult };
   readonly "indwell/plan": { readonly params: PlanParams; readonly result: PlanResult };
   readonly "indwell/commands": { readonly params: CommandsParams; readonly result: CommandsResult };
+  readonly "indwell/apply": { readonly params: ApplyParams; readonly result: ApplyResult };
   readonly "indwell/changes": { readonly params: ChangesParams; readonly result: ChangesResult };
 }
 
@@ -1730,6 +1750,7 @@ export const METHODS = {
   "indwell/context": { to: "server", kind: "request" },
   "indwell/plan": { to: "server", kind: "request" },
   "indwell/commands": { to: "server", kind: "request" },
+  "indwell/apply": { to: "server", kind: "request" },
   "indwell/changes": { to: "server", kind: "request" },
   "indwell/didChangeEditorModels": { to: "server", kind: "notification" },
   "indwell/modelPieces": { to: "server", kind: "notification" },

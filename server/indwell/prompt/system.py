@@ -103,7 +103,7 @@ TITLES: dict[Task, str] = {
     "test": "Write tests for this",
     "refactor": "Refactor this",
     "edit": "Edit this",
-    "ask": "Question",
+    "ask": "Ask about this",
 }
 """Titles for the progress report and the session list."""
 

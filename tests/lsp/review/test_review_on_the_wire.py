@@ -6,6 +6,7 @@ import json
 
 import pytest
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 
 from indwell.lsp.messages import documents as protocol_review
 from indwell.lsp.messages import methods as protocol
@@ -76,6 +77,31 @@ async def test_a_client_that_draws_changes_itself_gets_line_ranges_and_an_event(
         assert (done["hunks"], done["kept"]) == ([first.id], [])
         assert editor.messages == []
         assert (await changes(editor)).pending == 3
+
+
+async def test_code_that_the_user_applies_is_a_pending_change_of_its_turn(home) -> None:
+    async def apply(editor, buffer, text: str, **more) -> protocol_review.ApplyResult:
+        facts = {"uri": buffer.uri, "version": buffer.version, "text": text, "turn": 1, **more}
+        params = protocol_review.ApplyParams(**facts)
+        return await editor.client.protocol.send_request_async("indwell/apply", params)
+
+    async with (
+        LoopbackEndpoint([say("Like this.")]) as endpoint,
+        editing(home, endpoint.base_url, extensions=("events",)) as editor,
+    ):
+        buffer = editor.open(home.workspace / "work.txt")
+        session = (await editor.ask("how?")).session
+        code = BEFORE.replace("line 4\n", "line four\n")
+        with pytest.raises(JsonRpcException, match="has changed since"):
+            await apply(editor, buffer, code, session=session, version=buffer.version + 1)
+        with pytest.raises(JsonRpcException, match="not open here"):
+            await apply(editor, buffer, code, session="nobody")
+        assert (await apply(editor, buffer, code, session=session)).pending == 1
+        assert buffer.text == code
+        (row,) = (await changes(editor)).changes
+        assert (row.old, row.new, row.turn, row.session) == ("line 4\n", "line four\n", 1, session)
+        await editor.execute("indwell.reject", {"hunks": [row.id]})
+        assert buffer.text == BEFORE
 
 
 async def test_review_code_lenses_are_refreshed_and_their_commands_work(home) -> None:

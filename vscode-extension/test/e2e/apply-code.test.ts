@@ -1,5 +1,7 @@
 /** "Apply as an edit": code of an answer goes where it belongs, and what it does not show stays. */
 import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { Chat } from "../editor/chat.ts";
 import { inOrder, say } from "../editor/model-script.ts";
@@ -15,6 +17,8 @@ const OTHERS = Array.from(
 const LONG = INVOICE + OTHERS;
 const OLD = "    return 3 / 100\n";
 const NEW = "    if holiday():\n        return 0.0\n    return 3 / 100\n";
+const DIFF = `@@ -30,2 +30,4 @@\n def rate_3() -> float:\n+    if holiday():\n+        return 0.0\n ${OLD}`;
+const FRESH = "def holiday() -> bool:\n    return False\n";
 const SNIPPET = `def rate_3() -> float:\n${NEW}`;
 
 describe("code of an answer that is applied", () => {
@@ -23,7 +27,10 @@ describe("code of an answer that is applied", () => {
   before(async () => {
     const files = { ...SHOP, "shop/rates.py": LONG };
     chat = await openChat({ name: "apply", files, open: ["shop/rates.py"] });
-    const code = (text: string) => inOrder([say(`Like this:\n\n\`\`\`python\n${text}\`\`\`\n`)]);
+    const code = (text: string, info = "python") =>
+      inOrder([say(`Like this:\n\n\`\`\`${info}\n${text}\`\`\`\n`)]);
+    (await theModel()).on("diff", code(DIFF, "diff"));
+    (await theModel()).on("fresh", code(FRESH, "python shop/holidays.py"));
     (await theModel()).on("snippet", code(SNIPPET));
     (await theModel()).on("unplaced", code("rate = holiday_rate()\nprint(rate)\n"));
     (await theModel()).on("whole", code(LONG.replace("Invoices", "Bills")));
@@ -39,11 +46,11 @@ describe("code of an answer that is applied", () => {
           ?.getText() ?? "",
       null,
     );
-  const apply = async (words: string): Promise<void> => {
+  const apply = async (words: string, button = "Apply as an edit"): Promise<void> => {
     await chat.fresh();
     await chat.ask(words);
     await chat.panel.locator(".code").last().hover();
-    await chat.panel.getByRole("button", { name: "Apply as an edit" }).last().click();
+    await chat.panel.getByRole("button", { name: button }).last().click();
   };
   /** A button of a notification; the list keeps those that went by themselves. */
   const press = async (words: string, button: string): Promise<void> => {
@@ -54,14 +61,15 @@ describe("code of an answer that is applied", () => {
     await row.first().hover();
     await row.first().getByRole("button", { name: button, exact: true }).click();
   };
-  test("a function of a long file is shown as a diff, put in place, and taken back with one press", async () => {
+  /** The verdict on all pending changes, in the panel. */
+  const reject = (): Promise<void> =>
+    chat.panel.getByLabel("Pending changes").getByRole("button", { name: "Reject" }).click();
+
+  test("a function of a long file comes into its place as a pending change, and goes with a verdict", async () => {
     assert.ok(LONG.split("\n").length > 84);
     await apply("snippet How?");
-    await chat.page.locator(".tab", { hasText: "rates.py (apply the code)" }).waitFor();
-    await chat.picture("apply-code-diff");
-    await press("Apply the code to shop/rates.py?", "Apply");
     await until("the new function", async () => (await text()) === LONG.replace(OLD, NEW));
-    // Shown and coloured; nothing is marked, as what is marked would make way for the next code.
+    // Nothing is marked, as what is marked would make way for the next code.
     await until("the new lines", () =>
       chat.host.run((vscode) => {
         const editor = vscode.window.activeTextEditor;
@@ -70,19 +78,32 @@ describe("code of an answer that is applied", () => {
         return isEmpty && editor.document.lineAt(active.line).text === "    if holiday():";
       }, null),
     );
-    await chat.picture("apply-code-applied");
-    await press("The code was applied to shop/rates.py", "Undo");
+    await chat.panel.getByLabel("Pending changes").waitFor();
+    await chat.picture("apply-code-pending");
+    await chat.panel.getByRole("button", { name: "Apply as an edit" }).last().click();
+    await chat.page.getByText("shop/rates.py has this code already").waitFor();
+    await reject();
     await until("the old text", async () => (await text()) === LONG);
   });
 
-  test("the same code once more changes nothing and opens no diff", async () => {
-    await apply("snippet How?");
-    await press("Apply the code to shop/rates.py?", "Apply");
+  test("a diff is applied, and a file that is not there is created after a look at it", async () => {
+    await apply("diff How?");
     await until("the new function", async () => (await text()) === LONG.replace(OLD, NEW));
-    await chat.panel.getByRole("button", { name: "Apply as an edit" }).last().click();
-    await chat.page.getByText("shop/rates.py has this code already").waitFor();
-    await press("The code was applied to shop/rates.py", "Undo");
+    await reject();
     await until("the old text", async () => (await text()) === LONG);
+    await apply("fresh How?", "Apply as an edit of shop/holidays.py");
+    await chat.page.locator(".tab", { hasText: "shop/holidays.py (new file)" }).waitFor();
+    await press("Create the file shop/holidays.py with the code?", "Create");
+    const made = join(chat.folder, "shop", "holidays.py");
+    await until("the file", () => existsSync(made) && readFileSync(made, "utf8") === FRESH);
+    await chat.host.run(async (vscode) => {
+      const isRates = (one: { readonly document: { readonly fileName: string } }): boolean =>
+        one.document.fileName.endsWith("rates.py");
+      const path = vscode.window.activeTextEditor?.document.uri;
+      const rates = vscode.workspace.textDocuments.find((document) => isRates({ document }));
+      if (path !== undefined && rates !== undefined)
+        await vscode.window.showTextDocument(rates.uri);
+    }, null);
   });
 
   test("code whose place cannot be told changes nothing, and the model is asked on a yes", async () => {
@@ -96,10 +117,9 @@ describe("code of an answer that is applied", () => {
     assert.equal(await text(), LONG);
   });
 
-  test("code that is the whole file says that it replaces the whole file", async () => {
+  test("code that is the whole file replaces it, as pending changes", async () => {
     await apply("whole How?");
-    await chat.page.locator(".tab", { hasText: "rates.py (replace the whole file)" }).waitFor();
-    await press("Replace the whole file shop/rates.py with the code?", "Replace the Whole File");
     await until("the new text", async () => (await text()) === LONG.replace("Invoices", "Bills"));
+    await chat.panel.getByLabel("Pending changes").waitFor();
   });
 });

@@ -110,6 +110,32 @@ class RewindArguments(CommandArguments, frozen=True):
     wait: bool = False
 
 
+class ApplyParams(Value, frozen=True):
+    """Code of an answer that the user applies to an open document: it becomes a pending change.
+
+    Attributes:
+        uri: The document.
+        version: Its version when ``text`` was made of it.
+        text: Its whole text with the code.
+        session: The session of the answer.
+        turn: The turn of the answer.
+    """
+
+    HIDDEN = frozenset({"text"})
+
+    uri: str
+    version: int
+    text: str
+    session: str
+    turn: int
+
+
+class ApplyResult(Value, frozen=True):
+    """The number of changes that await review now, of all files."""
+
+    pending: int
+
+
 class ChangesParams(Value, frozen=True):
     """Selects pending changes of a file, a turn, a session; each field narrows it, none means all.
 

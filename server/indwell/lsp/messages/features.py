@@ -185,6 +185,7 @@ COMMAND_NAMES = (
 )
 
 METHOD_NAMES = (
+    "indwell/apply",
     "indwell/ask",
     "indwell/changes",
     "indwell/commands",

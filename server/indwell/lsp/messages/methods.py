@@ -402,6 +402,7 @@ METHODS: Mapping[str, Method] = {
     "indwell/context": Method("in", context.ContextParams, context.ContextResult),
     "indwell/plan": Method("in", views.PlanParams, views.PlanResult),
     "indwell/commands": Method("in", status.CommandsParams, status.CommandsResult),
+    "indwell/apply": Method("in", documents.ApplyParams, documents.ApplyResult),
     "indwell/changes": Method("in", documents.ChangesParams, documents.ChangesResult),
     "indwell/didChangeEditorModels": Method("in", status.DidChangeEditorModelsParams, None),
     "indwell/modelPieces": Method("in", status.ModelPiecesParams, None),

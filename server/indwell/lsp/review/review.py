@@ -10,11 +10,14 @@ from typing import Any
 
 import msgspec
 
+from indwell.agent.permission.recorded_changes import RecordedWorkspace, is_accepted
 from indwell.errors import NotText, TooLarge, ToolError, UserError
 from indwell.files.listing import exists
 from indwell.lsp.host import Host
 from indwell.lsp.messages import documents
 from indwell.lsp.messages.documents import (
+    ApplyParams,
+    ApplyResult,
     ChangesParams,
     UndoVerdictArguments,
     UndoVerdictResult,
@@ -28,7 +31,9 @@ from indwell.lsp.review.verdicts import ASK_S, OPEN_S, Verb, Verdicts
 from indwell.lsp.wire import sync
 from indwell.lsp.wire.base_protocol import REQUEST_FAILED, RequestError
 from indwell.lsp.wire.language_server import Server
+from indwell.lsp.wire.routing import refused
 from indwell.lsp.workspace.documents import Document, path_of
+from indwell.review.hunk import Actor
 from indwell.review.ledger import ReviewLedger
 from indwell.workspace.base import Workspace
 from indwell.workspace.paths import display
@@ -122,6 +127,40 @@ class EditorReview:
 
         return await asyncio.to_thread(written)
 
+    async def apply(self, params: ApplyParams) -> ApplyResult:
+        """Write a document's text with code that the user applies, as a pending change of a turn.
+
+        Raises:
+            UserError: The document has changed, or Indwell may not write it.
+        """
+        host = self._host
+        session = host.sessions.find(params.session)
+        if session is None:
+            raise UserError("the session of this code is not open here; send a prompt in it first")
+        document = host.prompting.document(params.uri)
+        name, workspace = document.path, self._workspace()
+        if name is None or document.version != params.version:
+            raise UserError(f"{params.uri} has changed since; apply the code again")
+        try:
+            path = workspace.resolve(str(name))
+            snapshot = await workspace.read(path)
+            trusted = session.parts.rules().policy.roots
+            if not any(path.is_relative_to(root) for root in trusted):
+                raise UserError("nothing is changed in a folder that you have not trusted")
+            ledger = await host.review.ready()
+            recorded = RecordedWorkspace(
+                workspace,
+                ledger,
+                Actor(session.id, params.turn),
+                "apply",
+                lambda: is_accepted(session),
+                hide=session.parts.secrets.hide,
+            )
+            await recorded.write(path, snapshot, params.text, label="Apply the code")
+        except ToolError as error:
+            raise UserError(str(error)) from error
+        return ApplyResult(ledger.n_pending)
+
     async def renamed(self, uris: Sequence[tuple[str, str]]) -> None:
         """Move pending changes along with files or folders that the user renamed."""
         ledger = await self._reviewing.opened(OPEN_S)
@@ -200,6 +239,13 @@ def register_review(server: Server, host: Host) -> EditorReview:
     @server.feature("indwell/changes")
     async def changes(params: documents.ChangesParams) -> msgspec.Raw:
         return await review.changes(params)
+
+    @server.feature("indwell/apply")
+    async def apply(params: ApplyParams) -> ApplyResult:
+        try:
+            return await review.apply(params)
+        except UserError as error:
+            raise refused(error, "") from error
 
     @server.feature("workspace/didRenameFiles")
     async def renamed(params: types.RenameFilesParams) -> None:

@@ -44,6 +44,13 @@ export interface CodeTarget {
 /** Called before a file changes: false if the user says no; rejects with a message if the user is not asked. */
 export type MayChange = (target: CodeTarget) => Promise<boolean>;
 
+/** Writes the whole text of a document as a pending change; false if there is no turn that it could belong to. */
+export type AsChange = (edit: {
+  readonly uri: string;
+  readonly version: number;
+  readonly text: string;
+}) => Promise<boolean>;
+
 /** Documents and files. */
 export interface Documents {
   /** Opens a file of the workspace beside the panel; rejects if the path is not a file of the workspace. */
@@ -61,10 +68,15 @@ export interface Documents {
   /** Inserts at the cursor of the active editor, as one undo step. */
   insert(text: string, mayChange: MayChange): Promise<Put>;
   /**
-   * Shows a diff of `place` (null: the active editor) with `text` at its place, and applies it on a yes.
-   * The text replaces the selection; without one, its place is found by equal lines.
+   * Applies `text` to `place` (null: the active editor), by `asChange` if that takes it; else a diff is shown
+   * first. The text replaces the selection; without one, its place is found by equal lines.
    */
-  apply(text: string, place: Place | null, mayChange: MayChange): Promise<Applied>;
+  apply(
+    text: string,
+    place: Place | null,
+    mayChange: MayChange,
+    asChange: AsChange,
+  ): Promise<Applied>;
 }
 
 /** Finds things to attach. */

@@ -1,6 +1,7 @@
 /** Carries out the buttons of a code block. The code is never run. */
 import { visible } from "../../../shared/visible.ts";
 import { readDiff } from "../placing/place-diff.ts";
+import type { AsChange } from "../ports.ts";
 import { type Room, tell } from "../room.ts";
 import type { HandlersOf } from "../wire/bridge.ts";
 import { consent } from "./consent.ts";
@@ -18,7 +19,14 @@ export function codeHandlers(
 ): HandlersOf<"copy" | "insertCode" | "applyCode"> {
   const { documents, dialogs, shell } = room.ports;
   const mayInsert = consent(dialogs, (name) => `Insert the code into ${name}?`, "Insert");
-  const mayApply = consent(dialogs, (name) => `Apply the code to ${name}?`, "Show the Diff");
+  const mayApply = consent(dialogs, (name) => `Apply the code to ${name}?`, "Apply");
+  const asChange: AsChange = async (edit) => {
+    const { connection, session, turns } = room.store.state;
+    const turn = turns.at(-1)?.number;
+    if (connection.kind !== "ready" || session === null || turn === undefined) return false;
+    await room.backend.request("indwell/apply", { ...edit, session, turn });
+    return true;
+  };
   return {
     copy: async ({ text }) => {
       await shell.copy(text);
@@ -32,7 +40,7 @@ export function codeHandlers(
     applyCode: async ({ text, target }) => {
       const named = target ?? readDiff(text)?.target ?? null;
       const place = named === null ? null : placeIn(named);
-      const done = await documents.apply(text, place, mayApply);
+      const done = await documents.apply(text, place, mayApply, asChange);
       if (done === "nowhere") {
         tell(room, "info", "Open the file that the code is for, then apply it again.");
       } else if (typeof done === "object" && done.kind === "there") {

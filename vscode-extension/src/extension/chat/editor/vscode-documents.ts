@@ -5,7 +5,7 @@ import { visible } from "../../../shared/visible.ts";
 import { say } from "../../say.ts";
 import { changedPart } from "../placing/code-lines.ts";
 import { type Placing, placeCode } from "../placing/place-code.ts";
-import type { Applied, CodeTarget, Documents, MayChange, Place, Put } from "../ports.ts";
+import type { Applied, AsChange, CodeTarget, Documents, MayChange, Place, Put } from "../ports.ts";
 import { insideOf, newInside } from "./inside.ts";
 import { StandingDocuments } from "./standing-documents.ts";
 
@@ -113,7 +113,12 @@ export class VsCodeDocuments implements Documents {
     return "applied";
   }
 
-  async apply(text: string, place: Place | null, mayChange: MayChange): Promise<Applied> {
+  async apply(
+    text: string,
+    place: Place | null,
+    mayChange: MayChange,
+    asChange: AsChange,
+  ): Promise<Applied> {
     askTrust();
     const path = place?.path ?? null;
     const target = await this.#target(path, mayChange);
@@ -128,6 +133,7 @@ export class VsCodeDocuments implements Documents {
         : inPlaceOf(document, marked, text);
     if (placing.kind === "there") return { kind: "there", name };
     if (placing.kind === "unknown") return { ...placing, name };
+    if (await this.#asChange(document, placing.text, asChange)) return "applied";
     const way = placing.isWhole ? WHOLE : PART;
     if (!(await this.#isWanted(document.uri, name, placing.text, way))) return "refused";
     if (document.getText() !== before) {
@@ -150,6 +156,26 @@ export class VsCodeDocuments implements Documents {
     await showApplied(document, now);
     void offerUndo(document, name, now);
     return "applied";
+  }
+
+  /** The change waits for a verdict in the file: no question first. */
+  async #asChange(
+    document: vscode.TextDocument,
+    text: string,
+    asChange: AsChange,
+  ): Promise<boolean> {
+    const { uri, version } = document;
+    const at = document.positionAt(changedPart(document.getText(), text).from);
+    if (uri.scheme !== "file" || !(await asChange({ uri: uri.toString(), version, text })))
+      return false;
+    const editor = await vscode.window.showTextDocument(document, {
+      selection: new vscode.Range(at, at),
+    });
+    editor.revealRange(
+      new vscode.Range(at, at),
+      vscode.TextEditorRevealType.InCenterIfOutsideViewport,
+    );
+    return true;
   }
 
   /** Creates a file that the model has named and that is not there; its name is not protected. */

@@ -132,7 +132,7 @@ async function pressed(target: Partial<CodeTarget>, yes: boolean): Promise<reado
   const last = (): string => room.ports.did.at(-1) ?? "";
   const room = fakeRoom(() => {
     if (!yes) return null;
-    return last().startsWith("confirm Insert") ? "Insert" : "Show the Diff";
+    return last().startsWith("confirm Insert") ? "Insert" : "Apply";
   });
   room.ports.target = { ...room.ports.target, ...target };
   const { insertCode, applyCode } = codeHandlers(room, () => undefined);

@@ -30,7 +30,7 @@ test("a command is told with its output and how it ended; a chip names it in one
   assert.equal(runText(run), "$ make all\n  -j 2\nno rule\n[exit code 2]");
   const unknown = { command: "x".repeat(80), exitCode: null, output: "" };
   assert.equal(runLabel(unknown), `Terminal: ${"x".repeat(60)}…`);
-  assert.ok(runText(unknown).endsWith("\n[no output]"));
+  assert.ok(runText(unknown).endsWith("\n[VS Code passed on no output]"));
   const long = runText({ ...run, output: "y".repeat(2 * MOST_TEXT) });
   assert.ok(long.length <= MOST_TEXT && long.endsWith("y\n[exit code 2]"));
 });
