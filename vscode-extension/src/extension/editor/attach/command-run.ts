@@ -42,5 +42,7 @@ export function runLabel({ command, exitCode }: CommandRun): string {
 /** The command, its output and its exit code; of a long output the end. */
 export function runText({ command, exitCode, output }: CommandRun): string {
   const ended = exitCode === null ? "" : `\n[exit code ${exitCode}]`;
-  return boundedText(`$ ${command.trim()}\n${output === "" ? "[VS Code passed on no output]" : output}${ended}`);
+  return boundedText(
+    `$ ${command.trim()}\n${output === "" ? "[VS Code passed on no output]" : output}${ended}`,
+  );
 }
