@@ -86,26 +86,6 @@ describe("code of an answer that is applied", () => {
     await until("the old text", async () => (await text()) === LONG);
   });
 
-  test("a diff is applied, and a file that is not there is created after a look at it", async () => {
-    await apply("diff How?");
-    await until("the new function", async () => (await text()) === LONG.replace(OLD, NEW));
-    await reject();
-    await until("the old text", async () => (await text()) === LONG);
-    await apply("fresh How?", "Apply as an edit of shop/holidays.py");
-    await chat.page.locator(".tab", { hasText: "shop/holidays.py (new file)" }).waitFor();
-    await press("Create the file shop/holidays.py with the code?", "Create");
-    const made = join(chat.folder, "shop", "holidays.py");
-    await until("the file", () => existsSync(made) && readFileSync(made, "utf8") === FRESH);
-    await chat.host.run(async (vscode) => {
-      const isRates = (one: { readonly document: { readonly fileName: string } }): boolean =>
-        one.document.fileName.endsWith("rates.py");
-      const path = vscode.window.activeTextEditor?.document.uri;
-      const rates = vscode.workspace.textDocuments.find((document) => isRates({ document }));
-      if (path !== undefined && rates !== undefined)
-        await vscode.window.showTextDocument(rates.uri);
-    }, null);
-  });
-
   test("code whose place cannot be told changes nothing, and the model is asked on a yes", async () => {
     await apply("unplaced How?");
     const dialog = chat.page.locator(".monaco-dialog-box");
@@ -121,5 +101,19 @@ describe("code of an answer that is applied", () => {
     await apply("whole How?");
     await until("the new text", async () => (await text()) === LONG.replace("Invoices", "Bills"));
     await chat.panel.getByLabel("Pending changes").waitFor();
+    await reject();
+    await until("the old text", async () => (await text()) === LONG);
+  });
+
+  test("a diff is applied, and a file that is not there is created after a look at it", async () => {
+    await apply("diff How?");
+    await until("the new function", async () => (await text()) === LONG.replace(OLD, NEW));
+    await reject();
+    await until("the old text", async () => (await text()) === LONG);
+    await apply("fresh How?", "Apply as an edit of shop/holidays.py");
+    await chat.page.locator(".tab", { hasText: "shop/holidays.py (new file)" }).waitFor();
+    await press("Create the file shop/holidays.py with the code?", "Create");
+    const made = join(chat.folder, "shop", "holidays.py");
+    await until("the file", () => existsSync(made) && readFileSync(made, "utf8") === FRESH);
   });
 });
