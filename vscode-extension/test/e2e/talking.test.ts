@@ -168,17 +168,23 @@ describe("talking with the model", () => {
 
   test("the selection of the editor goes along, and not when its chip was removed", async () => {
     await chat.fresh();
-    await chat.host.run((vscode) => {
-      const editor = vscode.window.visibleTextEditors[0];
-      if (editor !== undefined) editor.selection = new vscode.Selection(14, 0, 19, 34);
-    }, null);
+    const select = (last: number): Promise<void> =>
+      chat.host.run((vscode, line) => {
+        const editor = vscode.window.visibleTextEditors[0];
+        if (editor !== undefined) editor.selection = new vscode.Selection(14, 0, line, 4);
+      }, last);
+    await select(19);
     const chips = chat.panel.getByLabel("Attached to the prompt");
     const chip = chips.getByText(/invoice\.py:15.20/);
     await chip.waitFor();
     await chat.ask("say seen");
     assert.match(await newest(), /invoice\.py.*15/s);
+    await chip.waitFor({ state: "detached" }); // it leaves with its prompt
+    await select(18);
+    const other = chips.getByText(/invoice\.py:15.19/);
+    await other.waitFor();
     await chips.getByRole("button", { name: /^Remove .*invoice\.py:15/ }).click();
-    await chip.waitFor({ state: "detached" });
+    await other.waitFor({ state: "detached" });
   });
 
   test("a slash offers commands, and runs the one that is chosen", async () => {
