@@ -1393,7 +1393,7 @@ export interface TaskArguments {
   readonly range?: Range | null;
   /** The problems there. */
   readonly diagnostics?: readonly Diagnostic[];
-  /** The user's words, for `refactor` and `ask`. */
+  /** The user's words, for `refactor`, `edit` and `ask`. */
   readonly text?: string;
   /** Whether to answer only when the turn has ended, with its result. */
   readonly wait?: boolean;
@@ -1774,6 +1774,7 @@ export interface Commands {
   readonly "indwell.test": { readonly argument: TaskArguments; readonly result: StartedResult | TurnResult | null };
   readonly "indwell.refactor": { readonly argument: TaskArguments; readonly result: StartedResult | TurnResult | null };
   readonly "indwell.ask": { readonly argument: TaskArguments; readonly result: StartedResult | TurnResult | null };
+  readonly "indwell.edit": { readonly argument: TaskArguments; readonly result: StartedResult | TurnResult | null };
   readonly "indwell.accept": { readonly argument: VerdictArguments; readonly result: VerdictResult | null };
   readonly "indwell.reject": { readonly argument: VerdictArguments; readonly result: VerdictResult | null };
   readonly "indwell.undoVerdict": { readonly argument: UndoVerdictArguments; readonly result: UndoVerdictResult | null };
@@ -1801,16 +1802,16 @@ export interface Commands {
 /** Every command of the server. */
 export const COMMANDS = [
   "indwell.fix", "indwell.fixAll", "indwell.explain", "indwell.document", "indwell.test",
-  "indwell.refactor", "indwell.ask", "indwell.accept", "indwell.reject", "indwell.undoVerdict",
-  "indwell.cancel", "indwell.newSession", "indwell.compact", "indwell.continue",
-  "indwell.commands", "indwell.explainRequest", "indwell.open", "indwell.resume",
-  "indwell.fork", "indwell.rewind", "indwell.plan", "indwell.effort", "indwell.mode",
-  "indwell.trust", "indwell.chat", "indwell.send", "indwell.memory", "indwell.mcp",
-  "indwell.commitMessage",
+  "indwell.refactor", "indwell.ask", "indwell.edit", "indwell.accept", "indwell.reject",
+  "indwell.undoVerdict", "indwell.cancel", "indwell.newSession", "indwell.compact",
+  "indwell.continue", "indwell.commands", "indwell.explainRequest", "indwell.open",
+  "indwell.resume", "indwell.fork", "indwell.rewind", "indwell.plan", "indwell.effort",
+  "indwell.mode", "indwell.trust", "indwell.chat", "indwell.send", "indwell.memory",
+  "indwell.mcp", "indwell.commitMessage",
 ] as const satisfies readonly (keyof Commands)[];
 
 /** The commands that begin a task about a range or a document. */
 export const TASK_COMMANDS = [
   "indwell.fix", "indwell.fixAll", "indwell.explain", "indwell.document", "indwell.test",
-  "indwell.refactor", "indwell.ask",
+  "indwell.refactor", "indwell.ask", "indwell.edit",
 ] as const satisfies readonly (keyof Commands)[];
