@@ -5,10 +5,15 @@
     (let ((buffer (find-buffer-visiting (lsp--uri-to-path uri))))
       (and buffer (with-current-buffer buffer (basic-save-buffer) (not (buffer-modified-p))))))
     (lsp-get params :uris)))))
+;; Where lsp-mode waits for an answer, it leaves a piece of input at that answer, and would lose the rest.
+(defvar indwell-answered nil "Whether the piece of input has an answer that lsp-mode waits for.")
 (define-advice lsp--parser-on-message (:around (run &rest it) indwell)
-  "Read each message of a piece: at an answer that it waits for, lsp-mode leaves the piece and loses the rest."
-  (unless (eq 'all (catch 'lsp-done (apply run it) 'all))
-    (run-at-time 0 nil (lambda () (condition-case nil (throw 'lsp-done nil) (no-catch nil))))))
+  (unless (eq 'whole (catch 'lsp-done (apply run it) 'whole)) (setq indwell-answered t)))
+(defun indwell-read (filter process input)
+  "Give FILTER the INPUT of PROCESS, and leave only at its end."
+  (let (indwell-answered) (funcall filter process input) (when indwell-answered (throw 'lsp-done nil))))
+(define-advice lsp--create-filter-function (:filter-return (filter) indwell)
+  (apply-partially #'indwell-read filter))
 (lsp-register-client (make-lsp-client
   :new-connection (lsp-stdio-connection '@COMMAND@)
   :activation-fn (lambda (_file mode) (provided-mode-derived-p mode 'prog-mode 'markdown-mode))
