@@ -159,7 +159,7 @@ async def test_a_project_cannot_turn_web_fetch_on(home: Home) -> None:
     assert "web_fetch" not in tools(seen)
 
 
-def test_starting_imports_no_converter_of_pages() -> None:
+def test_starting_indwell_does_not_import_the_page_converter() -> None:
     script = (
         "import sys, indwell.wiring.compose; "
         "sys.exit('indwell.tools.web_text' in sys.modules or 'indwell.providers.http.web_pages' in "

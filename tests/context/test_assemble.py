@@ -32,7 +32,7 @@ def conversation(*messages: Message, window: int = 10_000) -> Conversation:
 WHOLE = conversation(user("go"), assistant("I read.", use()), user(result("text"), "and?"))
 
 
-def test_a_request_is_the_conversation_with_its_anchors() -> None:
+def test_a_request_contains_the_conversation_with_its_cache_marks() -> None:
     assert assemble(WHOLE) == Request(
         model="small",
         system=WHOLE.system,

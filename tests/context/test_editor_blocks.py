@@ -34,7 +34,7 @@ Problems reported there:
 </ide_selection>""")
 
 
-def test_the_words_for_a_selection_name_a_single_line_and_an_outdated_selection() -> None:
+def test_the_text_of_a_selection_names_a_single_line_and_an_outdated_state() -> None:
     selection = Selection("a.py", 3, 3, "x = 1", note="marked 40 s ago, perhaps no longer")
     assert selection_words(selection) == snapshot("""\
 The user selected line 3 of a.py (marked 40 s ago, perhaps no longer):

@@ -89,8 +89,8 @@ def test_a_model_without_a_named_endpoint_leaves_the_settings_unchanged() -> Non
     [
         ("gpt-5", ("gpt-5", "")),
         ("gpt-5@work", ("gpt-5", "work")),
-        ("@cf/meta/llama", ("@cf/meta/llama", "")),  # Cloudflare
-        ("claude-opus-4@20250514", ("claude-opus-4@20250514", "")),  # Vertex
+        ("@cf/meta/llama", ("@cf/meta/llama", "")),  # a model's name at Cloudflare
+        ("claude-opus-4@20250514", ("claude-opus-4@20250514", "")),  # a model's name at Vertex
         ("claude-opus-4@default", ("claude-opus-4@default", "")),
         ("claude-opus-4@20250514@work", ("claude-opus-4@20250514", "work")),
         ("@work", ("@work", "")),

@@ -163,7 +163,7 @@ _CHECK = lazy_pattern(
 def failing(messages: Sequence[Message]) -> tuple[Failing, ...]:
     """Return checks (tests, linters, builds) whose last run failed, the newest last.
 
-    Other commands are skipped, because a search without a match fails as well.
+    Other commands are skipped, because a search without a match also fails.
     """
     runs: dict[str, Failing] = {}
     for use, result in answered(messages):

@@ -243,7 +243,7 @@ def last_exchange(messages: Sequence[Message]) -> int:
 
 
 def _tokens_from(messages: Sequence[Message]) -> list[int]:
-    """Return, for each index and for the end, the tokens from there to the end."""
+    """Return, for each index and for the end, the tokens from this index to the end."""
     sums = [0] * (len(messages) + 1)
     for at in range(len(messages) - 1, -1, -1):
         sums[at] = sums[at + 1] + message_tokens(messages[at])

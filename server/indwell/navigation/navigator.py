@@ -63,10 +63,10 @@ class CodePlace(msgspec.Struct, frozen=True, order=True):
         path: The absolute path of the file.
         line: The first line.
         end_line: The last line.
-        name: The name of the symbol there; empty if unknown.
+        name: The name of the symbol at this place; empty if unknown.
         kind: The kind of symbol, such as ``function``; empty if unknown.
         inside: The name of the symbol around it; empty if unknown.
-        is_definition: Whether the symbol is defined there.
+        is_definition: Whether the symbol is defined at this place.
     """
 
     path: Path

@@ -327,7 +327,8 @@ class EndpointClient:
         """Return the headers that a wire or the user adds to the SDK's, or leaves out.
 
         Anthropic wants the key in a separate header, and refuses a request with both headers.
-        Gateways with this API want one of the two. Google's token goes into the usual header.
+        Gateways with this API want one of these two headers. Google's token goes into the usual
+        header.
         """
         key, name = self._where.key, self._extras.key_name(self._url)
         headers: dict[str, str | openai.Omit] = {}

@@ -1,7 +1,7 @@
 """The known endpoints and how their APIs differ: one entry for each, with sources. Only data.
 
-``docs/providers.md`` shows this table, and a test compares the two. Another test plays a stream of
-each dialect through the real SDK.
+``docs/providers.md`` shows this table, and a test compares the page with the table. Another test
+plays a stream of each dialect through the real SDK.
 """
 
 from __future__ import annotations

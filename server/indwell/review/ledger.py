@@ -164,7 +164,7 @@ class ReviewLedger(Looking):
 
     @property
     def folder(self) -> Path:
-        """The ledger's folder. Other modules may store related files in it."""
+        """The ledger's folder. Other modules may store related files in this folder."""
         return self._store.folder
 
     async def close(self) -> None:

@@ -151,7 +151,7 @@ async def rewind_files(
     """Undo all changes of a session's later turns, accepted or not, and keep backup copies.
 
     Edits by the user since, and changes of other sessions, stay. If the process is killed halfway,
-    some files are restored and the others unchanged; another run restores the rest.
+    some files are restored and other files unchanged; another run restores these.
 
     Args:
         ledger: The review ledger.

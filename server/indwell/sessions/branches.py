@@ -132,7 +132,7 @@ def todo_of(records: Sequence[Record]) -> tuple[TodoItem, ...]:
 
 
 def commands_of(records: Sequence[Record]) -> tuple[int, tuple[str, ...]]:
-    """Return the number of background commands so far, and those known to the model as running."""
+    """Return the number of background commands, and the ids that the model knows as running."""
     said = [record for record in records if isinstance(record, CommandSet)]
     numbers = (_COMMAND.fullmatch(one.id) for one in said)
     n_begun = max((int(one[1]) for one in numbers if one is not None), default=0)

@@ -1,6 +1,6 @@
 """Reads session logs: one JSON record per line, tolerant of damaged lines. Pure.
 
-A line that is not a whole record is skipped with a notice, and the rest of the log is read.
+A line that is not a whole record is skipped with a notice, and all other lines of the log are read.
 """
 
 from __future__ import annotations

@@ -66,8 +66,8 @@ def load(
         takes_key: Whether ``OPENAI_API_KEY`` is for the endpoint outside of the tables.
 
     Raises:
-        SettingsError: The user's file is invalid, or a value without a safe default (address, key,
-            mode, provider, deny), there or in the environment.
+        SettingsError: The user's file is invalid, or the file or environment has an invalid value
+            without a safe default (address, key, mode, provider, deny).
     """
     from_file = check(parse_toml(user_file or "", user_file_name), user_file_name)
     from_environment = _environment(environment)

@@ -1,7 +1,8 @@
 """Remembered facts, kept in two Markdown pages in the state folder.
 
-One page belongs to this workspace, the other to the user everywhere. Neither files of the workspace
-nor the agent's tools can write them: the state folder is reserved for the user (``policy.decide``).
+One page belongs to this workspace, the other page to the user in all workspaces. Neither files of
+the workspace nor the agent's tools can write them: the state folder is reserved for the user
+(``policy.decide``).
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def cut_output(text: str, max_lines: int = 0) -> TextEnds | None:
 
     Args:
         text: The output.
-        max_lines: Lines to keep, two thirds of them from the beginning; 0 for any number.
+        max_lines: The number of lines to keep, two thirds from the beginning; 0 means no limit.
     """
     head, tail = text, ""
     lines = text.splitlines(keepends=True) if max_lines else []

@@ -1,6 +1,6 @@
 """Summarises messages: by the cheapest model that can, or by extraction without a model (H28).
 
-No failure here fails the turn. If the turn is cancelled, the conversation stays unchanged.
+A failed summary never fails the turn. If the turn is cancelled, the conversation stays unchanged.
 """
 
 from __future__ import annotations

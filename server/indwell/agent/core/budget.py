@@ -21,9 +21,9 @@ class Budgets(msgspec.Struct, frozen=True):
     """Limits in US dollars and tokens; None means no limit.
 
     Attributes:
-        turn: For one turn.
-        session: For all turns of a session.
-        day: For all sessions of this machine's user in a calendar day.
+        turn: The limit for one turn.
+        session: The limit for all turns of a session.
+        day: The limit for all sessions of this machine's user in a calendar day.
         turn_tokens: Input and output tokens of one turn; no price is needed for this limit.
         tokens_setting: The setting that ``turn_tokens`` comes from.
     """

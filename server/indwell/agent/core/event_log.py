@@ -133,8 +133,8 @@ class EventLog:
 
     Attributes:
         listeners: Pairs of event kinds and a function. The function gets each event of these kinds,
-            with session and number. Listeners are called in this order. If one listener fails, the
-            others still get the event.
+            with session and number. Listeners are called in this order. If one listener fails,
+            other listeners still get the event.
     """
 
     def __init__(self, kept: int = KEPT_CHARACTERS) -> None:

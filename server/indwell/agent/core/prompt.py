@@ -84,7 +84,7 @@ A longer prompt would also block the event loop: logging, sending and counting 5
 took 100 ms.
 """
 
-# Queued prompts, or messages to the running turn; nobody reads more of them again.
+# The most prompts that may wait, or messages to the running turn.
 MOST_WAITING = 50
 MOST_WAITING_CHARACTERS = (
     # Characters of all waiting prompts; one event holds them all, and a message may have 32 MB.

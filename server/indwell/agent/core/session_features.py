@@ -260,7 +260,7 @@ class Features(Generic[SessionT]):
         return any(self._each(lambda one: one.steered, words, numbered=numbered).values())
 
     def ends_turn(self, turn: int) -> str | None:
-        """The answer of a turn that a feature ends here; None if the turn continues."""
+        """The answer of a turn that a feature ends now; None if the turn continues."""
         answers = self._each(lambda one: one.ends_turn, turn).values()
         return next((one for one in answers if one is not None), None)
 

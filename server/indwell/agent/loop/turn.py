@@ -1,6 +1,6 @@
 """Runs one turn: records the user's words, adds context, runs the rounds and reports the ending.
 
-Every exception is caught here: a bug ends the turn, is logged, and leaves the session valid.
+``run_turn`` catches every exception: a bug ends the turn, is logged, and leaves the session valid.
 """
 
 from __future__ import annotations

@@ -213,7 +213,8 @@ def planted(parts: Iterable[CommandPart], roots: Sequence[Path]) -> tuple[tuple[
     """The programs in the workspace that a command's bare words name, with digests; blocks.
 
     PATH may contain an environment in the workspace. A sandboxed command could create a program
-    ``git`` there, and a later command would run it with all rights of the user.
+    ``git`` in this environment, and a later command would run the program with all rights of the
+    user.
     """
     found = (program_within(word, roots) for word in _bare_words(parts)[:MOST_LOOKED_UP])
     return tuple((str(path), _program_digest(path, roots)) for path in found if path is not None)

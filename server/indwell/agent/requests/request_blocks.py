@@ -1,7 +1,7 @@
 """The blocks that go with a request: environment, context, attachments, and changed tools.
 
-The tools are at the beginning of every request, so a change there empties the prompt cache. A
-reminder at the end describes a changed list of tools, until the request itself gets the new list.
+The tools are at the beginning of every request, so a change of the tools empties the prompt cache.
+A reminder at the end describes a changed list of tools, until the request itself gets the new list.
 This happens at once if it is cheaper, at the latest with the next compaction. The reminder always
 compares with the tools in the request. So the newest reminder replaces all earlier reminders, also
 in a compacted, resumed or rewound conversation.

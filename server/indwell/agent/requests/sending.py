@@ -149,7 +149,7 @@ def _count(
 def _count_unanswered(
     session: Session, turn: TurnState, sending: talk.Conversation, emit: Listener
 ) -> None:
-    """Charge a call whose reply began but never ended, because the endpoint charges for it.
+    """Charge a call whose reply began but never ended, because the endpoint charges it, too.
 
     The endpoint sent no usage, so the tokens are estimated and marked as an estimate.
     """

@@ -166,7 +166,7 @@ def first_and_last_lines(text: str, ends: int, more: str) -> str:
     Args:
         text: The text of a result.
         ends: The number of lines that stay at each end.
-        more: Words for the marker, such as the place of the rest.
+        more: Words for the marker, such as the place of the whole text.
     """
     lines = text.splitlines()
     left_out = len(lines) - 2 * ends
@@ -175,12 +175,12 @@ def first_and_last_lines(text: str, ends: int, more: str) -> str:
 
 
 def head_and_tail(text: str, characters: int, more: str) -> str:
-    """Return about ``characters`` of ``text``, two thirds of them from its beginning.
+    """Return about ``characters`` of ``text``, two thirds of these from the beginning of the text.
 
     Args:
         text: A text of more than ``characters`` characters.
         characters: The number of characters that stay; cuts are at line ends if possible.
-        more: Words for the marker, such as the place of the rest.
+        more: Words for the marker, such as the place of the whole text.
     """
     head, tail = text[: characters * 2 // 3], text[len(text) - characters // 3 :]
     if (end := head.rfind("\n")) > len(head) * 3 // 4:

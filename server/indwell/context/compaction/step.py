@@ -32,9 +32,9 @@ from indwell.context.tokens import message_tokens
 from indwell.messages import Block, Message, Source
 
 GROWN = 0.02
-"""Share of the budget by which a prompt grows before a refused compaction is considered again.
-Considering a million tokens takes a second. On every fifth recorded session, cost and kept text
-stay within 0.2 % of the values with a check before each call.
+"""Share of the budget by which a prompt grows before a refused compaction is considered again. The
+decision about a prompt of a million tokens takes a second. On every fifth recorded session, cost
+and kept text stay within 0.2 % of the values with a check before each call.
 """
 
 

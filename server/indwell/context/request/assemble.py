@@ -171,10 +171,10 @@ def place_anchors(
     """Mark the newest message, large and stable places before it, system and tools.
 
     The next call sends everything up to the newest message again, unchanged, including tool
-    results. By ``indwell replay``, a mark there costs 10 % less on the 129 recorded sessions than a
-    mark on the message before. Marks after a large result and after compacted messages keep a long
-    prefix in the cache when the end changes. Only the four most valuable places get a mark. The
-    time depends only on messages that ``conversation.tally`` does not cover.
+    results. By ``indwell replay``, a mark on the newest message costs 10 % less on the 129 recorded
+    sessions than a mark on the message before. Marks after a large result and after compacted
+    messages keep a long prefix in the cache when the end changes. Only the four most valuable
+    places get a mark. The time depends only on messages that ``conversation.tally`` does not cover.
 
     If no call follows, writing new text to the cache would only cost money. So the mark stays at
     the place of the last request's mark.

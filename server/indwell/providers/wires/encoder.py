@@ -174,7 +174,8 @@ class RequestEncoder:
 
 
 def _first_field(request: Request, dialect: Dialect) -> dict[str, str]:
-    if dialect.model_in_path:  # the version is in the body, because there is no header for it
+    # The version is in the body, because Google reads no header with the version.
+    if dialect.model_in_path:
         return {"anthropic_version": VERTEX_VERSION}
     return {"model": clean(dialect.name or request.model)}
 

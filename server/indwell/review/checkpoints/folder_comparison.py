@@ -149,7 +149,7 @@ class Lookout:
         self._kept: dict[str, KeptStates] = {}
 
     def before(self, stopped: threading.Event | None = None) -> FolderLook:
-        """Scan and read changed files since the last scan; ``read_on`` reads the rest.
+        """Scan and read changed files since the last scan; ``read_on`` reads other files later.
 
         Args:
             stopped: Set to stop reading.

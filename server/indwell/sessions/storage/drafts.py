@@ -3,7 +3,7 @@
     <state>/drafts/<slug>-<hash of the workspace's path>/untold-<time>.md
                                                         /task-<time>.jsonl
 
-A killed server's unsent prompts are in its file of ``waiting``, and become such a draft here. Such
+The file ``waiting`` of a killed server has its unsent prompts; this module makes them a draft. Such
 a file also names the task that the next new session inherits.
 
 All functions block; call them in a thread, not on the event loop.

@@ -352,7 +352,7 @@ def _indent(line: str) -> str:
 
 
 def _alike(there: Sequence[str], wanted: Sequence[str], plain: Callable[[str], str]) -> bool:
-    """Are the wanted lines there, apart from characters that ``plain`` removes?
+    """Does ``there`` have the wanted lines, apart from characters that ``plain`` removes?
 
     The first and last wanted lines may be parts of lines.
     """

@@ -54,7 +54,7 @@ class FoundMatches(msgspec.Struct, frozen=True):
 
 
 class _Tally:
-    """Collects the shown matches, and counts the others."""
+    """Collects the shown matches, and counts other matches."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []

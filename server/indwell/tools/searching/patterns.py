@@ -21,7 +21,8 @@ from indwell.tools.base import ToolContext
 from indwell.tools.truncate import untorn
 from indwell.workspace.paths import display, not_found, parse
 
-MAX_DEPTH = 64  # folders in a pattern; with the two limits below, no name takes 5 ms to match
+# Folders in a pattern; with this limit and the next two, no name takes 5 ms to match.
+MAX_DEPTH = 64
 MAX_PATTERN = 400  # characters of a pattern
 MAX_STARS = 120  # stars in all alternatives of braces together
 _MAX_NAMES = 50  # alternatives of a name that are passed to ripgrep

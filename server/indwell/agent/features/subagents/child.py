@@ -100,7 +100,7 @@ def make_child(  # noqa: PLR0917 - all that it is made of
         helping: The turn that the sub-agent works for.
         task: The sub-agent's task.
         own: The tools of the sub-agent's conversation.
-        limits: The sub-agent's limits; the budgets of the turn apply as well.
+        limits: The sub-agent's limits; the budgets of the turn also apply.
         model: Another model in place of the session's, if any.
         log: The sub-agent's log.
     """

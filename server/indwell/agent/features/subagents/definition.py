@@ -23,7 +23,9 @@ LINE_TOKENS = 25  # tokens of one line of the catalogue, including the name
 MOST_LISTED = 12  # lines of a catalogue
 
 Origin: TypeAlias = Literal["user", "indwell", "workspace"]
-"""The owner of a definition; among definitions of one name, the first owner here wins."""
+"""The owner of a definition; among definitions of one name, the definition of the first owner in
+this list is used.
+"""
 
 _NAME = lazy_pattern(r"[a-z0-9][a-z0-9_-]{0,39}")
 _OTHERS: Mapping[str, str] = {

@@ -288,7 +288,7 @@ class _Rewrite:
         return self._with_lines(one, numbers)
 
     def _with_lines(self, one: Candidate, numbers: set[int]) -> Block | None:
-        """Return a block with its chosen lines; the whole block if nearly all of them stay."""
+        """Return a block with its chosen lines; the whole block if nearly all lines stay."""
         original, lines = one.original, one.piece.text.split("\n")
         if len(numbers) >= sum(1 for line in lines if line.strip()):
             return original

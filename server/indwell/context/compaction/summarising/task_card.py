@@ -146,9 +146,9 @@ def _names(check: Failing) -> str:
 
 
 def _finished(earlier: Sequence[UserPrompt], room: int, *, is_short: bool) -> str:
-    """Return lines on earlier requests: the newest with their words, the others in one line.
+    """Return lines on earlier requests: the newest with their words, older requests in one line.
 
-    The one line for the others is added even if there is no space, because the agent repeats a
+    The line for older requests is added even if there is no space, because the agent repeats a
     request unless a line says that the request is finished.
     """
     room -= _cost([_EARLIER, *_summed_up(earlier)])
