@@ -1,9 +1,9 @@
-"""Where the cached prefix of a call ended, in what a provider billed for real sessions (H34).
+"""Shows where the cached prefix of each call ended in a provider's bills of real sessions (H34).
 
     python benchmarks/anchors.py
 
-Each call but the first of a session is put beside the whole of the call before it. The chances in
-``context.request.assemble`` come from the shares that this prints. The recordings hold no times.
+The script compares each call with the whole previous call of the session. It prints shares, from
+which the probabilities in ``context.request.assemble`` come. The recordings contain no times.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from collections import Counter
 from pathlib import Path
 
 SHARED = Path(os.environ.get("INDWELL_SHARED", "../shared/data"))
-ALL = 0.98  # of the call before; a provider counts in blocks
-SYSTEM = 25_000  # tokens; system prompt and tools of these sessions end below it
-TOOLS = 12_000  # tokens; their tools alone
+ALL = 0.98  # share of the previous call that counts as all of it; a provider counts in blocks
+SYSTEM = 25_000  # tokens; the system prompt and the tools of these sessions have fewer
+TOOLS = 12_000  # tokens of the tools of these sessions
 
 
 def ended(cached: int, before: int) -> str:
-    """What was served of a call that goes on behind one of ``before`` tokens."""
+    """Return where the cache of a call ended that follows a call of ``before`` tokens."""
     if cached >= ALL * before:
         return "tail"
     if not cached:

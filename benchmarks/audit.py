@@ -1,10 +1,10 @@
-"""What the loss audit puts back is worth: names the agent uses later, with and without (H27).
+"""Measures how many names that the agent uses later a summary keeps by the loss audit (H27).
 
-Recorded sessions are cut at several places; what lies before a live tail is "summarised" by an
-extract of a given share. Of the names that the agent writes in its next 20 rounds and that stood in
-the summarised part (and do not stand in the tail), the share that is still visible in a line of the
-summary is counted: without the audit, with it, and with an extract that is longer by just the
-tokens that the audit took. ``python benchmarks/audit.py [RATIO…]``; no model is asked.
+The script cuts recorded sessions at several places. An extract of a given share replaces the part
+before the live tail as a summary. The script takes the names that the agent writes in its next 20
+rounds, and that only the summarised part contains. It counts the share of these names in the
+summary: without the audit, with the audit, and with an extract that is longer by the audit's
+tokens. ``python benchmarks/audit.py [RATIO…]`` needs no model.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from indwell.context.tokens import estimate_tokens, message_tokens
 from indwell.messages import Block, Message, Meta, Source, Text, Tier, ToolResult, ToolUse
 
 SHARED = Path(os.environ.get("INDWELL_SHARED", "../shared/data"))
-CUTS = (0.3, 0.5, 0.7, 0.9)  # of a session's messages
+CUTS = (0.3, 0.5, 0.7, 0.9)  # shares of a session's messages before the cut
 TAIL_TOKENS, ROUNDS, LEAST_TOKENS = 16_000, 20, 8_000
 CARD_TOKENS = 1_000
-LONGEST = 400  # characters of a line of the extract
+LONGEST = 400  # most characters of a line of the extract
 SALIENT = re.compile(r"error|fail|func |def |class |type |\w+\.\w{1,4}:\d+|must|should|TODO")
 
 
 def sessions() -> Iterator[tuple[Message, ...]]:
-    """Recorded conversations, each as our messages; a turn begins with the user's words."""
+    """Yield recorded conversations as our messages; a turn begins with the user's words."""
     with gzip.open(SHARED / "sessions" / "entire.jsonl.gz", "rt", encoding="utf-8") as lines:
         for line in lines:
             messages: list[Message] = []
@@ -67,7 +67,7 @@ def _meta(tier: Tier, source: Source, text: str, turn: int) -> Meta:
 
 
 def extract(source: Sequence[Message], tokens: int) -> str:
-    """Salient lines first, then the others, the newest first, until ``tokens`` are reached."""
+    """Return an extract of ``tokens``: salient lines first, then other lines, newest first."""
     lines = [
         line.strip()
         for message in source
@@ -86,7 +86,7 @@ def extract(source: Sequence[Message], tokens: int) -> str:
 
 
 def text_of(messages: Sequence[Message], role: str = "") -> str:
-    """All text of them, or of one side."""
+    """Return all text of the messages, or of the messages of one role."""
     return "\n".join(
         block_text(block)
         for message in messages

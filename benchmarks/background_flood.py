@@ -1,8 +1,9 @@
-"""How long a background command that writes without end holds the event loop from its work.
+"""Measures how long a background command with endless output blocks the event loop.
 
     python benchmarks/background_flood.py [--json]
 
-The floors: a command that is as busy and writes nothing, and beside it a thread that never rests.
+The floors are an equally busy command without output, and such a command with a thread that never
+sleeps.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ FLOODS = {
 
 
 async def waits() -> list[float]:
-    """Milliseconds that a task of the loop waited beyond its time."""
+    """Return the milliseconds that a task of the loop waited beyond its time."""
     taken, stop = [], perf_counter() + SECONDS
     while perf_counter() < stop:
         began = perf_counter()
@@ -54,7 +55,7 @@ async def waits() -> list[float]:
 
 @contextmanager
 def busy_thread() -> Iterator[None]:
-    """A thread that never rests."""
+    """Run a thread that never sleeps."""
     is_over = threading.Event()
 
     def work() -> None:
@@ -71,7 +72,7 @@ def busy_thread() -> Iterator[None]:
 
 
 async def beside(command: str, folder: Path) -> dict[str, float]:
-    """The waits while it runs and is looked at twice."""
+    """Return the waits while the command runs and is inspected twice."""
     n_spilled = count()
 
     async def spill(label: str, text: str) -> Path:

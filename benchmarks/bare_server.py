@@ -1,4 +1,4 @@
-"""A pygls server that does nothing: the floor for a server in this language with this library."""
+"""Runs a pygls server that does nothing: the floor for servers in this language and library."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ def code_action(_params: types.CodeActionParams) -> list[types.CodeAction]:
 
 @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
 def did_open(_params: types.DidOpenTextDocumentParams) -> None:
-    """The library keeps the text."""
+    """Do nothing; the library keeps the text."""
 
 
 @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
 def did_change(_params: types.DidChangeTextDocumentParams) -> None:
-    """The library applies the change."""
+    """Do nothing; the library applies the change."""
 
 
 if __name__ == "__main__":

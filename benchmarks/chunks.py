@@ -1,10 +1,10 @@
-"""CPU of each wire: per streamed chunk, and per request, against the SDK and a raw socket.
+"""Compares the CPU time of each API per chunk and request with the SDK and a raw socket.
 
     python benchmarks/chunks.py [chat | responses | messages]
 
-Without a name all three are measured. The SDK has no client for messages, so these have only the
-floor beside them. Everything runs in one process run, against a server in another process that only
-writes bytes; the figures are CPU time of the client, and their ratios are what counts.
+Without a name all three are measured. The SDK has no client for the messages API, which is compared
+with the raw socket only. All clients run in one process; another process writes the bytes. The
+figures are CPU times of the client. Only their ratios matter.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def framed(part: bytes) -> bytes:
 
 
 def stream(wire: WireName, n_chunks: int) -> bytes:
-    """The bytes of an answer; a text that repeats itself would be cut off."""
+    """Return the bytes of an answer without repetition, which the client would cut off."""
     parts = [EVENTS[wire](f"{number:08}") for number in range(n_chunks)]
     parts += end_events(wire, usage=(10, 2))
     return HEAD + b"".join(map(framed, parts)) + b"0\r\n\r\n"
@@ -83,7 +83,7 @@ PATHS = {wire: LAYOUTS[wire].PATH for wire in WIRES}
 
 
 def serve(told: Connection) -> None:
-    """Answers each request at once: at length if the body asks for model ``long``."""
+    """Answer each request at once: with a long answer if the body names the model ``long``."""
     server = socket.socket()
     server.bind(("127.0.0.1", 0))
     server.listen()
@@ -205,7 +205,7 @@ async def measure_requests(
 
 
 def measure_encoding(wire: WireName, n_bytes: int) -> None:
-    """Encode one more exchange of a conversation, and the whole conversation."""
+    """Measure encoding one more exchange of a conversation, and the whole conversation."""
     said = conversation(n_bytes)
     encoder, dialect = RequestEncoder(), Dialect(wire=wire, cache_marks=wire == "messages")
 
@@ -223,7 +223,7 @@ def measure_encoding(wire: WireName, n_bytes: int) -> None:
 
 
 async def exchange(port: int, wire: WireName, content: bytes, n_answer: int) -> None:
-    """The floor: a request's bytes written to a socket, and its answer's read, unseen."""
+    """Write a request's bytes to a socket, and read the answer's bytes: the floor."""
     loop = asyncio.get_running_loop()
     with socket.socket() as raw:
         raw.setblocking(False)  # noqa: FBT003 -- the standard library's signature

@@ -1,9 +1,9 @@
-"""What one new turn of a long conversation costs: to fit, assemble and encode it; and its memory.
+"""Measures a new turn of a long conversation: fitting, assembling, encoding, and memory.
 
     PYTHONPATH=server python benchmarks/context.py [chat | responses | messages] [--json]
 
-The messages before it were sent by the turn before, so only what is new may cost anything, also
-where the prompt is above the ladder's first threshold and it is to be said that nothing pays.
+The previous turn has sent all earlier messages, and therefore only the new messages may take time.
+This is also true above the ladder's first threshold if no compaction is worthwhile.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ LENGTHS = (10_000, 100_000, 1_000_000)
 DECIDED = (100_000, 300_000, 1_000_000)
 WIDE = 2.2
 """A window of so many times the tokens: no rung looks at them."""
-REPLY = 20_000  # tokens of the window
-LOW, MIDDLE = 0.52, 0.61  # shares of the budget, both above the first threshold of the ladder
+REPLY = 20_000  # tokens of the window that the reply may take
+LOW, MIDDLE = 0.52, 0.61  # two shares of the budget above the first threshold of the ladder
 FULL = 1_050_000
 """A window in which a million tokens are 96 %: it must run."""
 TURNS = 40
@@ -62,20 +62,20 @@ TOOLS = tuple(
 
 
 def begun(window: int) -> Conversation:
-    """Nothing has been said yet."""
+    """Return an empty conversation."""
     system = (system_block("You are an agent. " * 300),)
     return Conversation(Config("m", window, REPLY, "key"), system, TOOLS)
 
 
 def grown(tokens: int, window: int) -> Conversation:
-    """A conversation of about so many tokens: prompts, calls, results of 40 to 400 lines."""
+    """Return a conversation of about ``tokens``: prompts, calls, results of 40 to 400 lines."""
     return filled(begun(window), tokens, lambda now, turn: turned(now, turn, lines=n_lines(turn)))
 
 
 def filled(
     now: Conversation, tokens: int, more: Callable[[Conversation, int], Conversation]
 ) -> Conversation:
-    """Longer by turns until it has so many tokens."""
+    """Add turns to the conversation until it has ``tokens``."""
     turn = 0
     while estimated_tokens(now) < tokens:
         turn += 1
@@ -84,12 +84,12 @@ def filled(
 
 
 def n_lines(turn: int) -> int:
-    """From 40 to 391."""
+    """Return a number of lines from 40 to 391."""
     return 40 + 9 * (turn * 37 % 40)
 
 
 def turned(now: Conversation, turn: int, *, lines: int) -> Conversation:
-    """One more turn of one call."""
+    """Add a turn with one call."""
     now = talk.with_input(now, words=f"Now look at number {turn}.", turn=turn)
     now = called(now, turn, turn=turn, lines=lines)
     now = talk.with_reply(now, Reply(f"Module {turn} computes {lines} values."), turn=turn)
@@ -97,7 +97,7 @@ def turned(now: Conversation, turn: int, *, lines: int) -> Conversation:
 
 
 def called(now: Conversation, number: int, *, turn: int, lines: int) -> Conversation:
-    """One more call with its result."""
+    """Add a call with its result."""
     path = f"src/part_{number % 50}/module_{number % 90}.py"
     call = ToolCall(f"call_{number}", "read_file", f'{{"path":"{path}"}}')
     now = talk.with_reply(now, Reply("I read it.", (call,), finish="tool_calls"), turn=turn)
@@ -107,27 +107,27 @@ def called(now: Conversation, number: int, *, turn: int, lines: int) -> Conversa
 
 
 def talked(now: Conversation, turn: int) -> Conversation:
-    """One more turn of nothing but words."""
+    """Add a turn without calls."""
     now = talk.with_input(now, words=f"Think of number {turn}. " * 150, turn=turn)
     return counted(talk.with_reply(now, Reply("I thought. " * 100), turn=turn))
 
 
 def one_turn(tokens: int, window: int) -> Conversation:
-    """A single turn of very many calls: all of it is the newest turn."""
+    """Return a conversation of a single turn with very many calls."""
     now = talk.with_input(begun(window), words="Look at everything.", turn=1)
     now = filled(now, tokens, lambda now, at: called(now, at, turn=1, lines=n_lines(at)))
     return talk.with_reply(now, Reply("I looked."), turn=1)
 
 
 def compacted(now: Conversation) -> Conversation:
-    """After all that the ladder does, whatever pays."""
+    """Apply all steps of the ladder, also steps that are not worthwhile."""
     forced = msgspec.structs.replace(FACTS, force=True)
     action = next_action(now, DEFAULT, forced)
     return take(now, action) if isinstance(action, CompactionStep) else now
 
 
 def n_characters(conversation: Conversation) -> int:
-    """Of all texts and arguments."""
+    """Return the number of characters of all texts and arguments."""
     return sum(
         len(getattr(block, "text", "")) + len(getattr(block, "arguments", ""))
         for message in conversation.messages
@@ -136,21 +136,21 @@ def n_characters(conversation: Conversation) -> int:
 
 
 def at_share(conversation: Conversation, share: float) -> Conversation:
-    """In a window of which it fills this share."""
+    """Give the conversation a window of which it fills this share."""
     window = int(estimated_tokens(conversation) / share) + REPLY
     config = msgspec.structs.replace(conversation.config, window=window)
     return msgspec.structs.replace(conversation, config=config)
 
 
 class Fitter:
-    """Fits as ``agent.compaction.fit`` does, and counts how often texts were looked at and cut."""
+    """Fits as ``agent.compaction.fit`` does, and counts the reads and cuts of texts."""
 
     def __init__(self) -> None:
         self.n_looks = self.n_cuts = 0
         self._refusal: NothingPays | None = None
 
     def fit(self, now: Conversation) -> Conversation:
-        """Cut what pays."""
+        """Apply all worthwhile steps."""
         while not nothing_pays(now, DEFAULT, FACTS, self._refusal):
             self.n_looks += 1
             action = next_action(now, DEFAULT, FACTS)
@@ -164,7 +164,7 @@ class Fitter:
 
 
 def turn_times(now: Conversation) -> dict[str, float]:
-    """Milliseconds of each part of a new turn, over some turns; the endpoint is no part of it."""
+    """Return the milliseconds of each part of a new turn, without the endpoint, over some turns."""
     encoder, fitter = RequestEncoder(), Fitter()
     encoder.body(assemble(talk.with_input(now, words="Go on.", turn=1)), MARKS)
     parts: dict[str, list[float]] = {"fit": [], "assemble": [], "encode": [], "whole": []}
@@ -193,7 +193,7 @@ def turn_times(now: Conversation) -> dict[str, float]:
 
 
 def decisions() -> Mapping[str, Mapping[str, float]]:
-    """A new turn where the ladder must be asked: at several sizes, and in unlike conversations."""
+    """Measure new turns above the threshold, at several sizes and in different conversations."""
     rows: dict[str, Mapping[str, float]] = {}
     for tokens in DECIDED:
         long = grown(tokens, int(WIDE * tokens) + REPLY)
@@ -210,9 +210,9 @@ def decisions() -> Mapping[str, Mapping[str, float]]:
 
 
 def memory(tokens: int) -> dict[str, float]:
-    """Bytes of a conversation and its encoder as multiples of its text; while it is sent, or cut.
+    """Return the memory of a conversation in multiples of its text, also when sent and cut.
 
-    What a cut has read of the texts, line by line, is let go of at its end.
+    A cut frees at its end the lines that it has read.
     """
     gc.collect()
     tracemalloc.start()
@@ -249,12 +249,12 @@ def memory(tokens: int) -> dict[str, float]:
 
 
 async def _sent(encoder: RequestEncoder, conversation: Conversation) -> int:
-    """Encode, and go through what is handed to the network; its bytes."""
+    """Encode the conversation, and return the bytes that the network would receive."""
     return sum([len(piece) async for piece in encoder.body(assemble(conversation), MARKS)])
 
 
 async def loop_delay(now: Conversation) -> dict[str, float]:
-    """How late the loop's other work gets its turn while compaction runs in a thread."""
+    """Return the delays of the loop's other tasks while compaction runs in a thread."""
     late: list[float] = []
 
     async def tick() -> None:
@@ -281,7 +281,7 @@ async def loop_delay(now: Conversation) -> dict[str, float]:
 
 
 def compaction() -> dict[str, float]:
-    """The one call in which a full conversation must be cut: the first decision and what it is."""
+    """Measure the call that must cut a full conversation: the first decision, and its parts."""
     now = grown(LENGTHS[-1], FULL)
     began = time.perf_counter()
     action = next_action(now, DEFAULT, FACTS)
@@ -293,7 +293,7 @@ def compaction() -> dict[str, float]:
 
 
 def main() -> None:
-    # First: what the others leave in caches would not be counted.
+    # This runs first, since later memory would be in caches of the others.
     show("Memory, in multiples of the text", {"1,000,000 tokens": memory(LENGTHS[-1])}, goal="≤ 3")
     rows = {f"{tokens:,} tokens": turn_times(grown(tokens, 2_200_000)) for tokens in LENGTHS}
     show("One new turn, no rung looks", rows, goal="≤ 5 ms, not growing with the length")

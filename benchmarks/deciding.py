@@ -1,9 +1,9 @@
-"""Time of one decision on a command, milliseconds: parsing, judging, rules and all.
+"""Measures one decision on a command in milliseconds, with parsing, judging and rules.
 
     python benchmarks/deciding.py [--json]
 
-The commands are those of the shared cases (``bash_real_commands``, which agents ran), with no
-rules and with sixty. Beside it ``shlex.split``, which only finds words: what the least would be.
+The commands are those of the shared cases (``bash_real_commands``, which agents ran), without rules
+and with sixty. The floor is ``shlex.split``, which only finds words.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ def real_commands() -> list[str]:
 
 
 def took(run: Callable[[str, str], Any], commands: Sequence[str]) -> dict[str, float]:
-    """Percentiles over all commands; of each the fastest of some runs.
+    """Return percentiles over all commands, using the fastest run of each command.
 
-    Each run is in another folder, since what was just decided is remembered.
+    Each run uses another folder, since the server remembers decisions.
     """
     times = []
     for command in commands:
@@ -70,7 +70,7 @@ def main() -> None:
     commands = real_commands()
     plain = Policy("auto", roots=("/w",), writes_confined=True)
     ruled = Policy("auto", roots=("/w",), writes_confined=True, rules=RULES)
-    decided("ls", "/w", plain)  # the parser is made once
+    decided("ls", "/w", plain)  # makes the parser, which later decisions reuse
     rows = {
         "decide, no rules": took(lambda one, cwd: decided(one, cwd, plain), commands),
         "decide, 60 rules": took(lambda one, cwd: decided(one, cwd, ruled), commands),

@@ -1,9 +1,9 @@
-"""What a keystroke costs: one change in a 50,000-line document, and 10,000 changes in a burst.
+"""Measures keystrokes: one change in a 50,000-line document, and 10,000 changes in a burst.
 
     python benchmarks/did_change.py [--json]
 
-A round trip is a ``didChange`` and a ``codeAction`` elsewhere that is answered at once; the floor
-is that request alone.
+A round trip is a ``didChange`` and a ``codeAction`` elsewhere that the server answers at once. The
+floor is that request alone.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from report import show, spread
 LINES = 50_000
 TRIPS = 300
 BURST = 10_000
-BARE_BURST = 1_000  # bare pygls takes 2 ms each; its figure is this one, times ten
+BARE_BURST = 1_000  # changes for bare pygls, which takes 2 ms each; the result is multiplied by ten
 URI = "file:///a/large.py"
 
 
 def trips(pipe: Pipe, *, change: bool) -> list[float]:
-    """Milliseconds of each round trip."""
+    """Return the milliseconds of each round trip."""
     random, taken = Random(1), []
     for version in range(2, TRIPS + 2):
         message = typed(URI, version, random.randrange(LINES))
@@ -45,7 +45,7 @@ def one_change(name: str) -> dict[str, dict[str, float]]:
 
 
 def burst(name: str, n_changes: int) -> float:
-    """Seconds until 10,000 changes of a 6 kB document are in; fewer are scaled up."""
+    """Return the seconds for 10,000 changes of a 6 kB document, extrapolated from fewer."""
     text = "".join(f"line {number:03} of the file, some words\n" for number in range(160))
     random = Random(2)
     changes = b"".join(

@@ -1,8 +1,8 @@
-"""Speed of the line diff: ours, the one it replaced (Myers in Python), and difflib; milliseconds.
+"""Compares our line diff, the former one (Myers in Python) and difflib, in milliseconds.
 
     python benchmarks/diff.py [--json]
 
-Texts are Indwell's own source, 5,000 lines of it, changed in several ways; and a text of 2 MB with
+The texts are 5,000 lines of Indwell's source with several kinds of changes, and a text of 2 MB with
 one local change. "size" is the number of lines that a diff adds and removes: smaller is better.
 """
 
@@ -53,7 +53,7 @@ def scattered(lines: list[str], n_changes: int) -> list[str]:
 
 
 def took_ms(run: Callable[[], Any], n_runs: int = 9) -> float:
-    """The median of some runs."""
+    """Return the median of some runs."""
     times = []
     for _ in range(n_runs):
         began = time.perf_counter()

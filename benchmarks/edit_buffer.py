@@ -1,13 +1,13 @@
-"""What an edit of an open file costs the server: 50,000 lines, one of them changed; and 10 MB.
+"""Measures the server's time for an edit of an open file of 50,000 lines or 10 MB.
 
     python benchmarks/edit_buffer.py [--json]
 
-The server's own parts, in this process: the buffers, the edits, the encoding of the request. What
-is not measured is the editor, which is why the time stops when the request is written and goes on
-when its ``didChange`` has come. ``out`` is from the tool's call of ``write`` to the request on the
-wire; ``back`` is from the bytes of the ``didChange`` to the new text; ``blocked`` is the longest
-time in which the event loop could do nothing else. The floor is what nobody can do without:
-replace the line in the text, find its number, encode the request, decode the ``didChange``.
+The server's parts run in this process: buffers, edits, and encoding of the request. The time
+excludes the editor: it stops when the request is written, and continues at the ``didChange``.
+``out`` is from the tool's call of ``write`` to the request on the wire; ``back`` is from the bytes
+of the ``didChange`` to the new text; ``blocked`` is the longest time in which the event loop could
+do nothing else. The floor is the unavoidable work: replace the line in the text, find its number,
+encode the request, decode the ``didChange``.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ Row = Mapping[str, float]
 
 
 class Editor:
-    """Takes requests as bytes, and says at once what an editor says: the change, and yes.
+    """An editor that receives requests as bytes, and at once sends the change and a confirmation.
 
     Args:
-        server: Whose requests it takes.
-        documents: Where its changes go.
-        uri: Of its one buffer.
+        server: The server that sends the requests.
+        documents: The documents that receive the changes.
+        uri: The URI of the only buffer.
     """
 
     def __init__(self, server: Server, documents: Documents, uri: str) -> None:
@@ -67,13 +67,13 @@ class Editor:
         message = json.loads(body)
         (change,) = message["params"]["edit"]["documentChanges"]
         self.version += 1
-        # The last edit first, so that the positions of the others stay what they are.
+        # The last edit comes first, which keeps the positions of earlier edits valid.
         changes = [{"range": one["range"], "text": one["newText"]} for one in change["edits"][::-1]]
         told = didchange(self._uri, self.version, changes)
         yes = {"jsonrpc": "2.0", "id": message["id"], "result": {"applied": True}}
         answer = json.dumps(yes).encode()
         if self.pulse is not None:
-            self.pulse.forgive()  # so far it was the editor
+            self.pulse.forgive()  # the time up to here was the editor's
         started = perf_counter()
         params = decoded(told)
         identifier = params.text_document
@@ -101,7 +101,7 @@ def decoded(body: bytes) -> sync.DidChange:
 
 
 class Pulse:
-    """The longest time for which the event loop did nothing else."""
+    """Measures the longest time for which the event loop did nothing else."""
 
     def __init__(self) -> None:
         self.longest_s = 0.0
@@ -117,7 +117,7 @@ class Pulse:
             asyncio.get_running_loop().call_later(0.0002, self._beat)
 
     def forgive(self, *, counted: bool = False) -> None:
-        """What follows is counted anew; what was, too, if it was the server."""
+        """Start a new measurement; count the time so far only if ``counted``."""
         now = perf_counter()
         if counted:
             self.longest_s = max(self.longest_s, now - self._last)
@@ -132,7 +132,7 @@ class Pulse:
 async def edits(
     text: str, n_edits: int, edited: Callable[[str, Random], str]
 ) -> dict[str, list[float]]:
-    """Milliseconds of each part of each edit."""
+    """Return the milliseconds of each part of each edit."""
     taken: dict[str, list[float]] = {"out": [], "back": [], "both": [], "whole": [], "blocked": []}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder).resolve() / "large.py"  # noqa: ASYNC240 - before anything is measured
@@ -162,13 +162,13 @@ async def edits(
 
 
 async def first_edit(workspace: EditorWorkspace, path: Path) -> None:
-    """Makes converters; a server does that at the first sign that it is used."""
+    """Make one edit to create the converters, which a server creates early."""
     base = await workspace.read(path)
     await workspace.write(path, base, f"#\n{base.text}", label="x")
 
 
 async def idle() -> list[float]:
-    """How late this machine comes back to an event loop that has nothing to do."""
+    """Return the delays of an idle event loop on this machine."""
     late = []
     for _ in range(EDITS):
         pulse = Pulse()

@@ -1,16 +1,16 @@
-"""What the first command of a session costs in a workspace of very many files.
+"""Measures the first command of a session in a workspace of very many files.
 
     python benchmarks/first_command.py [FILES | FOLDER] [--json]
 
-With a FOLDER, that one is measured, so that several runs can share a tree; the files that the
-commands make in it are removed again. No file may be as new as in a tree that was just made: it is
-left alone for some seconds first.
+With a FOLDER, the script measures that folder, and several runs can share a tree. The script
+removes the files that the commands create. It waits some seconds after making a tree, since no file
+may be very new.
 
-The model answers at once, which is the hardest case: a real one takes a second or more until its
-first call, and the look at the workspace goes on meanwhile. The floor is ``os.walk`` over the same
-files in the same run. Beside the seconds stand those of the processor, which other work on the
-machine changes less. The goal: the first ``echo`` takes at most 0.5 s, and nothing keeps the event
-loop from its work for over 10 ms.
+The model answers at once, which is the hardest case: a real model takes a second or more until its
+first call, while the server examines the workspace. The floor is ``os.walk`` over the same files in
+the same run. The tables also contain the processor time, which depends less on other work of the
+machine. The goal: the first ``echo`` takes at most 0.5 s, and nothing blocks the event loop for
+over 10 ms.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from indwell.workspace.disk import DiskWorkspace
 FILES = 200_000
 PER_FOLDER = 50
 TIMES = 7
-AGE_S = 3.0  # a file that changed less than 2 s ago is read before each command
+AGE_S = 3.0  # seconds to wait, since the server reads files younger than 2 s before each command
 MADE = "made-by-first-command"
 COMMANDS = {"`echo`": "echo {}", "one that may write (`touch`)": f"touch {MADE}-{{}}"}
 TICK_S = 0.001
@@ -53,7 +53,7 @@ IDLE_S = 5.0
 
 
 class Taken(NamedTuple):
-    """What one command took, from its call to its result: seconds, and those of the processor."""
+    """The time of one command from its call to its result: seconds, and processor seconds."""
 
     wall_s: float
     cpu_s: float
@@ -69,14 +69,14 @@ def fill(folder: Path, n_files: int) -> None:
 
 
 def walked(folder: Path) -> float:
-    """Seconds that ``os.walk`` takes."""
+    """Return the seconds that ``os.walk`` takes."""
     began = perf_counter()
     assert sum(len(names) for _, _, names in os.walk(folder))
     return perf_counter() - began
 
 
 async def waits(taken: list[float]) -> None:
-    """Milliseconds that a task of the loop waited beyond its time, until it is stopped."""
+    """Record the milliseconds that a task of the loop waited beyond its time, until stopped."""
     while True:
         began = perf_counter()
         await asyncio.sleep(TICK_S)
@@ -84,7 +84,7 @@ async def waits(taken: list[float]) -> None:
 
 
 async def idle() -> list[float]:
-    """What a loop waits that has nothing to do: what other work on the machine makes of it."""
+    """Return the delays of an idle loop, which other work on the machine causes."""
     taken: list[float] = []
     ticking = asyncio.create_task(waits(taken))
     await asyncio.sleep(IDLE_S)
@@ -93,12 +93,12 @@ async def idle() -> list[float]:
 
 
 def waited_words(taken: list[float]) -> dict[str, float]:
-    """The row of a table."""
+    """Return the row of a table."""
     return {"p99": percentile(taken, 99), "largest": max(taken)}
 
 
 async def measured(folder: Path, state: Path, command: str) -> tuple[list[Taken], list[float]]:
-    """What each command took, and the waits of the loop."""
+    """Return the time of each command, and the delays of the loop."""
     calls = [
         ToolCall(f"c{number}", "bash", f'{{"command": "{command.format(number)}"}}')
         for number in range(TIMES)
@@ -173,7 +173,7 @@ def report(folder: Path, states: Path) -> None:
 def main() -> None:
     words = [one for one in sys.argv[1:] if not one.startswith("--")]
     sys.setswitchinterval(SWITCH_S)
-    warm_up(Settings())  # as the server does at the first sign of use
+    warm_up(Settings())  # the server also does this at its first use
     load_rest()
     with tempfile.TemporaryDirectory() as place:
         if words and not words[0].isdecimal():

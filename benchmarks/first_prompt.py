@@ -1,9 +1,9 @@
-"""From the user's action to the arrival of the request at the endpoint, for the first prompt.
+"""Measures the time from the first prompt to the arrival of its request at the endpoint.
 
     python benchmarks/first_prompt.py [--json]
 
-Warm: the editor asked for code actions a few seconds before, as it does when a menu is opened.
-Cold: the prompt is the first thing that the server hears. A second prompt is the floor.
+Warm: the editor has requested code actions a few seconds before, as for a menu. Cold: the prompt is
+the server's first message after its start. A second prompt is the floor.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from report import show, spread
 from stream_to_editor import URI, stamps, streaming
 
 ROUNDS = 8
-SOON_S = 4.0  # from the first look at the actions to the prompt; imports take about one
+SOON_S = 4.0  # seconds between the request of code actions and the prompt; imports take about one
 
 
 def arrival(pipe: Pipe, text: str) -> float:
-    """Milliseconds from the prompt to the stamp that the endpoint makes when it has read it all."""
+    """Return the milliseconds from the prompt to the complete request at the endpoint."""
     started = time.monotonic_ns()
     asked = pipe.ask("indwell/prompt", {"text": text})
     first = 0
@@ -31,7 +31,7 @@ def arrival(pipe: Pipe, text: str) -> float:
 
 
 def once(*, is_warm: bool) -> tuple[float, float]:
-    """The first prompt, and the second."""
+    """Return the times of the first and the second prompt."""
     with streaming(2, 1_000.0) as pipe:
         if is_warm:
             pipe.request("textDocument/codeAction", {**NOWHERE, "textDocument": {"uri": URI}})

@@ -1,7 +1,7 @@
-"""Time between a model's answer and the next request: 100 tool turns that grow to 0.5 MB.
+"""Measures the time between a model's answer and the next request: 100 calls, up to 0.5 MB.
 
-The model answers at once, from a process of its own; the log is real and on disk, the tool reads
-real files, and its own time is taken out. In the same run: a raw socket that sends the same bytes
+The model runs in a separate process and answers at once. The log is on disk and the tool reads real
+files; the tool's time does not count. The same run measures a raw socket that sends the same bytes
 (the floor), and a loop that calls the SDK with all messages each time. Figures in milliseconds.
 
     python benchmarks/gap.py [chat | responses | messages] [profile]
@@ -55,7 +55,7 @@ from indwell.wiring.spill import SpillFolder
 from indwell.workspace.disk import DiskWorkspace
 from support.wire_streams import WIRES
 
-FILE_B = 5_000  # of each file that is read; 100 of them make 0.5 MB
+FILE_B = 5_000  # bytes of each file; 100 files make 0.5 MB
 
 
 def make_files(folder: Path) -> None:
@@ -66,7 +66,7 @@ def make_files(folder: Path) -> None:
 
 
 class Clocked:
-    """Measures how long tools run, wall clock, call by call."""
+    """Measures the wall-clock time of each tool call."""
 
     def __init__(self) -> None:
         self.seconds: list[float] = []
@@ -85,7 +85,7 @@ class Clocked:
 
 
 async def ours(base_url: str, folder: Path, wire: WireName) -> list[float]:
-    """The agent; gives the tools' own time by turn."""
+    """Run the agent; return the tools' time of each turn."""
     clocked = Clocked()
     tools = standard_tools(Shell(folder, timeout_s=10))
     bind = tools.bind
@@ -131,7 +131,7 @@ async def ours(base_url: str, folder: Path, wire: WireName) -> list[float]:
 
 
 async def naive(base_url: str, folder: Path) -> list[float]:
-    """What most agents do: all messages through the SDK, each time."""
+    """Send all messages through the SDK each time, as most agents do."""
     client = openai.AsyncOpenAI(base_url=base_url, api_key="k")
     messages: list[Any] = [{"role": "user", "content": "read them all"}]
     tools: Any = [{"type": "function", "function": {"name": "read_file", "parameters": {}}}]
@@ -160,7 +160,7 @@ async def naive(base_url: str, folder: Path) -> list[float]:
 
 
 def raw(port: int, bodies: list[bytes], wire: WireName) -> list[float]:
-    """The same bytes through a bare socket."""
+    """Send the same bytes through a raw socket."""
     path = f"/v1{LAYOUTS[wire].PATH}"
     with socket.create_connection(("127.0.0.1", port)) as line:
         line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -178,9 +178,9 @@ Times = list[tuple[float, float, float]]
 
 
 def show(name: str, times: Times, tools: list[float], wire: list[float] | None) -> list[float]:
-    """Print a row; gives the gaps until the request was whole, without the tools' own time.
+    """Print a row; return the gaps until each whole request, without the tools' time.
 
-    ``wire`` are the gaps of the bare socket: what it takes to carry the bytes, whoever sends them.
+    ``wire`` are the gaps of the raw socket: the time that any client needs for the bytes.
     """
     pairs = list(zip(times, times[1:], tools, strict=False))
     assert len(pairs) == TURNS
@@ -229,7 +229,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name).resolve()
             make_files(folder)
-            asyncio.run(ours(url, folder, wire))  # imports and caches are warm, as in a server
+            asyncio.run(ours(url, folder, wire))  # warms imports and caches, as in a running server
             profile = cProfile.Profile()
             if "profile" in sys.argv:
                 profile.enable()

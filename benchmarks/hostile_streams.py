@@ -1,11 +1,11 @@
-"""How long one network read of a hostile endpoint keeps the loop from everybody else.
+"""Measures how long one network read from a hostile endpoint blocks the event loop.
 
     python benchmarks/hostile_streams.py [chat | responses | messages]
 
-Each stream is small on the wire or comes in one event, and is read by a real provider from a real
-socket. A heartbeat on the same loop notes the most CPU time between two beats; the floor is a plain
-reply in the same run. The endpoint is in the same process, so its own writing counts too: figures
-err high.
+A real provider reads each stream from a real socket; the stream is small or comes in one event. A
+heartbeat on the same loop records the most CPU time between two beats. The floor is a plain reply
+in the same run. The endpoint runs in the same process, and its writes make the figures slightly too
+high.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ CASES: Mapping[str, Script] = {
 
 
 def of_wire(wire: WireName) -> Mapping[str, Script]:
-    """The streams that harm in the events of another wire than chat completions."""
+    """Return the harmful streams in the events of another API than chat completions."""
     end = b"".join(end_events(wire))
     calls = b"".join(b"".join(call_events(wire, n, f"c{n}", "read_file", "{}")) for n in range(250))
     long_call = b"".join(call_events(wire, 0, "a", "write_file", json.dumps("x\n" * 300_000)))

@@ -1,8 +1,8 @@
-"""An endpoint of all wires that answers at once, in a process of its own, and writes down when.
+"""Runs an endpoint of all APIs that answers at once and records the times.
 
-Request ``n`` of a conversation is answered with a call of ``read_file`` on ``file-n.txt``, the last
-one with words. ``GET /times`` gives, for each request since the last ``GET /reset``, when it was
-whole and when its answer was sent, by the clock that all processes of a machine share.
+Request ``n`` of a conversation gets a call of ``read_file`` on ``file-n.txt``; the last request
+gets a text. ``GET /times`` returns for each request since the last ``GET /reset`` when the request
+was whole and when the answer was sent. The times are those of the machine's monotonic clock.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ TURNS = 100
 
 
 def answer(n: int, wire: WireName) -> bytes:
-    """The stream of the ``n``-th answer, 1-based."""
+    """Return the stream of the ``n``-th answer, 1-based."""
     arguments = json.dumps({"path": f"file-{n}.txt"})
     if n > TURNS:
         events = [words_event(wire, "done")]
@@ -34,14 +34,14 @@ def answer(n: int, wire: WireName) -> bytes:
 
 
 class Endpoint:
-    """The server; one conversation at a time."""
+    """The endpoint, for one conversation at a time."""
 
     def __init__(self) -> None:
         self.times: list[tuple[float, float, float]] = []
         self.bodies: list[bytes] = []
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer requests on one connection, as long as it lasts."""
+        """Answer requests on one connection until it closes."""
         writer.transport.get_extra_info("socket").setsockopt(6, 1, 1)  # TCP_NODELAY
         try:
             while True:
@@ -64,10 +64,10 @@ class Endpoint:
                 if not first.startswith("GET"):
                     self.times.append((begun, received, time.monotonic()))
         except (asyncio.IncompleteReadError, asyncio.CancelledError, ConnectionError):
-            writer.close()  # the client or the benchmark is done
+            writer.close()  # the client or the benchmark has ended
 
     def told(self, path: str) -> bytes:
-        """What the benchmark asks for."""
+        """Return the answer to a GET request of the benchmark."""
         if path.startswith("/body/"):
             return self.bodies[int(path.removeprefix("/body/"))]
         data = json.dumps(self.times).encode()

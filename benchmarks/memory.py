@@ -1,8 +1,8 @@
-"""Memory of the server: after the first ``codeAction``, after 100 turns, after 100 tool calls.
+"""Measures the server's memory after the first ``codeAction``, 100 turns and 100 tool calls.
 
     python benchmarks/memory.py [--json]
 
-Resident megabytes; Linux.
+The figures are resident megabytes on Linux.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SOURCE = "def total(items):\n    return sum(items) + 1\n"
 
 
 def after_start(name: str) -> float:
-    """Everything is loaded that an editor needs before the first prompt."""
+    """Return the memory when the server has loaded everything for an editor before a prompt."""
     with serving(SERVERS[name]) as pipe:
         pipe.initialize()
         pipe.request("textDocument/codeAction", NOWHERE)
@@ -31,7 +31,7 @@ def after_start(name: str) -> float:
 
 
 def after_turns() -> tuple[float, float]:
-    """After one turn, and after a hundred."""
+    """Return the memory after one turn and after a hundred turns."""
     with serving(SERVERS["indwell"]) as pipe:
         pipe.initialize()
         path = pipe.workspace / "shop.py"
@@ -45,7 +45,7 @@ def after_turns() -> tuple[float, float]:
 
 
 def after_tool_rounds() -> float:
-    """After a turn of 100 tool calls through the real SDK: 100 files read, 0.5 MB in all."""
+    """Return the memory after a turn of 100 tool calls through the real SDK (100 files, 0.5 MB)."""
     endpoint = subprocess.Popen(
         [sys.executable, str(Path(__file__).parent / "instant_endpoint.py")],
         stdin=subprocess.PIPE,
@@ -72,7 +72,7 @@ def after_tool_rounds() -> float:
 
 
 def turn(pipe: Pipe) -> None:
-    """A prompt to its end."""
+    """Run a prompt until the turn ends."""
     result = pipe.request("indwell/prompt", {"text": "What can you do?"})
     assert result["ending"] == "done", result
 

@@ -1,7 +1,7 @@
-"""The line matching that Indwell had before: what benchmarks/diff.py compares with.
+"""The former line matching of Indwell, with which benchmarks/diff.py compares the present one.
 
-First come the lines that are unique in both texts (patience diff, Bram Cohen), then in each gap
-the shortest edit (Myers), within a bound on the work. This module knows no text, only lines.
+The matching first takes the lines that are unique in both texts (patience diff, Bram Cohen). In
+each gap it then finds the shortest edit (Myers), within a limit on the work.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import NamedTuple
 
-MAX_STEPS = 250_000  # work of one diff: at most 500 edited lines in one gap, about 0.1 s
+# limit on the work of one diff: at most 500 edited lines in one gap, about 0.1 s
+MAX_STEPS = 250_000
 
 
 class Block(NamedTuple):
@@ -25,7 +26,7 @@ class Block(NamedTuple):
 
 
 def changed_blocks(old: list[str], new: list[str]) -> list[Block]:
-    """The changed blocks, in order, with at least one equal line between two of them."""
+    """Return the changed blocks in order; equal lines separate the blocks."""
     blocks: list[Block] = []
     a, b, steps = 0, 0, MAX_STEPS
     for a_next, b_next in [*_anchors(old, new), (len(old), len(new))]:
@@ -45,12 +46,12 @@ def changed_blocks(old: list[str], new: list[str]) -> list[Block]:
 
 
 def _shortest(a: list[str], b: list[str], max_edits: int) -> tuple[list[Block], int]:
-    """The fewest lines to delete and insert (Myers, "An O(ND) Difference Algorithm", 1986).
+    """Return the fewest lines to delete and insert (Myers, "An O(ND) Difference Algorithm", 1986).
 
-    Gives one block that replaces everything if that takes more than ``max_edits``. The second
-    value is the work done.
+    Return one block that replaces everything if there are more than ``max_edits``. The second value
+    is the amount of work.
     """
-    furthest = {1: 0}  # by diagonal: how far into ``a`` one gets
+    furthest = {1: 0}  # by diagonal: the furthest position in ``a``
     trail: list[dict[int, int]] = []
     for n_edits in range(max_edits + 1):
         trail.append(furthest.copy())
@@ -65,7 +66,7 @@ def _shortest(a: list[str], b: list[str], max_edits: int) -> tuple[list[Block], 
 
 
 def _entry(furthest: Mapping[int, int], diagonal: int, n_edits: int) -> tuple[int, int]:
-    """Which diagonal one comes from with one more edit, and where one lands in ``a``."""
+    """Return the previous diagonal of the best path, and the position in ``a``."""
     inserts = diagonal == -n_edits or (
         diagonal != n_edits and furthest[diagonal - 1] < furthest[diagonal + 1]
     )
@@ -75,7 +76,7 @@ def _entry(furthest: Mapping[int, int], diagonal: int, n_edits: int) -> tuple[in
 
 
 def _walk_back(trail: list[dict[int, int]], x: int, y: int) -> list[Block]:
-    """The edits on the way to (x, y), those that touch joined."""
+    """Return the edits on the path to (x, y); join adjacent edits."""
     blocks: list[Block] = []
     for n_edits in range(len(trail) - 1, 0, -1):
         came_from, landed = _entry(trail[n_edits], x - y, n_edits)
@@ -91,7 +92,7 @@ def _walk_back(trail: list[dict[int, int]], x: int, y: int) -> list[Block]:
 
 
 def _anchors(old: list[str], new: list[str]) -> list[tuple[int, int]]:
-    """Pairs of equal lines that are unique in both texts and in the same order in both."""
+    """Return pairs of equal lines that are unique in both texts and in the same order."""
     n_old, n_new = Counter(old), Counter(new)
     place = {line: at for at, line in enumerate(new) if n_new[line] == 1}
     pairs = [(at, place[line]) for at, line in enumerate(old) if line in place and n_old[line] == 1]

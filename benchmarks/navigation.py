@@ -1,18 +1,18 @@
-"""Thirty questions about code in three packages: calls and tokens to the right place, by tool.
+"""Counts calls and tokens to answer thirty questions about code in three packages, by tool.
 
     python benchmarks/navigation.py NODE_MODULES PACKAGE LANGUAGE [PACKAGE LANGUAGE …]
 
 NODE_MODULES has pyright, typescript-language-server and a typescript with a tsserver; LANGUAGE is
-``python`` or ``typescript``. Each PACKAGE gives seven questions for a definition and three for all
-references, drawn at random from the places where names are called, tests left out. The truth is
-the language server's own answer.
+``python`` or ``typescript``. The script draws seven questions for a definition and three for all
+references from each PACKAGE, at random places outside tests where code calls a name. The language
+server's answer counts as true.
 
 One strategy answers all questions, and knows the place of the question. It asks for the definition:
-by a regular expression for definitions of the name (``grep``), or by ``navigate``. If several
-places are found, it reads twenty lines at each, those in the file of the question first, then those
-in files whose names occur in the question's first forty lines, which it reads for that; after ten
-it gives up. For references it takes the lines of one search. Tokens are those of o200k, of calls
-and results.
+by a regular expression for definitions of the name (``grep``), or by ``navigate``. If there are
+several places, the strategy reads twenty lines at each place. It begins with the question's file,
+and continues with files whose names occur in the first forty lines of that file. After ten places
+the strategy stops. For references it takes the lines of one search. Tokens are those of o200k, of
+calls and results.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from indwell.tools.searching.grep import make_grep
 from indwell.workspace.disk import DiskWorkspace
 
 DEFINITIONS, REFERENCES = 7, 3
-MOST_REFERENCES = 80  # of a question; a result shows 100 lines
+MOST_REFERENCES = 80  # most references of a question, since a result shows 100 lines
 SUFFIX = {"python": ".py", "typescript": ".ts"}
 DEFINED = {
     "python": r"^\s*((async )?def|class) +{0}\b|^\s*{0}\s*(:[^=]+)?=[^=]",
@@ -54,7 +54,7 @@ DEFINED = {
     ),
 }
 CALLED = re.compile(r"(?<![\w.])((?:\w+\.)*(\w+))\(")
-MOST_READ = 10  # candidates; then the strategy gives up
+MOST_READ = 10  # most places that the strategy reads
 
 
 class Question(NamedTuple):
@@ -62,7 +62,7 @@ class Question(NamedTuple):
     path: str
     line: int
     name: str
-    written: str  # with what stands before it, such as ``util.name``
+    written: str  # the name with its prefix, such as ``util.name``
     truth: frozenset[tuple[str, int]]
 
 
@@ -70,11 +70,11 @@ class Cost(NamedTuple):
     is_right: bool
     calls: int
     tokens: int
-    wrong: int = 0  # lines of a result that are no references
+    wrong: int = 0  # number of lines in results that are no references
 
 
 class Bench:
-    """The tools over one package, and the tokens that a strategy has used."""
+    """The tools for one package, and the tokens that a strategy has used."""
 
     def __init__(self, root: Path, language: str, servers: UserServers) -> None:
         with warnings.catch_warnings():
@@ -110,7 +110,7 @@ class Bench:
 
 
 def found_in(text: str) -> list[tuple[str, int]]:
-    """The places in a result of grep or navigate."""
+    """Return the places in a result of grep or navigate."""
     places, path = [], ""
     for line in text.splitlines():
         if match := re.match(r"(\d+)[:\t]|line (\d+)$", line):
@@ -135,10 +135,11 @@ async def definition(bench: Bench, question: Question, tool: str) -> Cost:
             symbol=question.written,
         )
         places = found_in(text)
-        if "several symbols fit" not in text:  # one definition with its body
+        if "several symbols fit" not in text:  # the result has one definition with its body
             places = places[:1]
         elif re.search(r"^\d+\t.*\n\d+\t", text, re.MULTILINE) and "stopped at" not in text:
-            await bench.call("read_file", path=question.path, limit=40)  # the bodies are shown
+            # otherwise the result contains the bodies
+            await bench.call("read_file", path=question.path, limit=40)
             return Cost(bool(question.truth & set(places)), bench.calls, bench.tokens)
     if len(places) == 1:
         return Cost(places[0] in question.truth, bench.calls, bench.tokens)
@@ -172,7 +173,7 @@ async def references(bench: Bench, question: Question, tool: str) -> Cost:
 
 
 async def questions(bench: Bench, chance: random.Random) -> list[Question]:
-    """Draw calls at random, and keep those that the language server can resolve in the package."""
+    """Draw calls at random, and keep calls that the language server resolves in the package."""
     files = [
         path
         for path in sorted(bench.root.rglob(f"*{SUFFIX[bench.language]}"))

@@ -1,10 +1,10 @@
-"""Tokens of what every session sends before the user's first word: system prompt and tool schemas.
+"""Counts the tokens of the system prompt and the tool schemas, which each session sends first.
 
     python benchmarks/prompt_size.py [--lean]     with --lean for a small model
 
-Measured with o200k, the real vocabulary (``pip install bpe-openai==0.1.4``), as the JSON that goes
-over the wire, with all that can be on. The field's first requests have 1,292 (pi) to 19,346 (Claude
-Code) tokens. ``indwell doctor`` prints the estimate of the same.
+The script counts the JSON of the request with o200k, the real vocabulary (``pip install
+bpe-openai==0.1.4``), with all optional tools on. The first requests of other agents have 1,292 (pi)
+to 19,346 (Claude Code) tokens. ``indwell doctor`` prints an estimate of this count.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from pathlib import Path
 from indwell.cli.doctor.command import beginning
 from indwell.context.tokens import estimate_tokens
 
-MOST = 1_800  # tokens of o200k
-MOST_LEAN = 1_100  # the same for a small model
+MOST = 1_800  # most tokens of o200k
+MOST_LEAN = 1_100  # most tokens for a small model
 
 
 def main() -> None:
-    """Print the parts and their sum; 1 if it is over the limit."""
+    """Print the parts and their sum; return 1 if the sum is over the limit."""
     try:
         import bpe_openai  # noqa: PLC0415 -- only benchmarks have it
     except ImportError:
@@ -33,7 +33,7 @@ def main() -> None:
     is_lean = "--lean" in sys.argv
     most = MOST_LEAN if is_lean else MOST
     with tempfile.TemporaryDirectory() as empty:
-        os.environ["XDG_CONFIG_HOME"] = empty  # nothing of the user's own
+        os.environ["XDG_CONFIG_HOME"] = empty  # excludes the user's own settings
         if is_lean:
             settings = Path(empty) / "indwell" / "config.toml"
             settings.parent.mkdir()

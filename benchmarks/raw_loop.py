@@ -1,4 +1,4 @@
-"""An asyncio loop that answers each request with nothing: the floor for any server in Python."""
+"""Runs an asyncio loop that answers each request with nothing: the floor for Python servers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures as a small table for people, or as one JSON object with ``--json``."""
+"""Prints figures as a small table, or as one JSON object with ``--json``."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def show(title: str, rows: Mapping[str, Mapping[str, float]], *, goal: str = "")
 
 
 def percentile(figures: Sequence[float], percent: float) -> float:
-    """The smallest figure that so many percent are not above."""
+    """Return the smallest figure that ``percent`` of the figures do not exceed."""
     ordered = sorted(figures)
     return ordered[min(len(ordered) - 1, int(len(ordered) * percent / 100))]
 
 
 def spread(figures: Sequence[float]) -> dict[str, float]:
-    """Median, 95th percentile, largest."""
+    """Return the median, the 95th percentile and the largest figure."""
     return {
         "median": statistics.median(figures),
         "p95": percentile(figures, 95),

@@ -1,10 +1,10 @@
-"""Speed of the review ledger: 1,000 hunks in 100 files, and one large file; milliseconds.
+"""Measures the review ledger in milliseconds: 1,000 hunks in 100 files, and one large file.
 
     python benchmarks/review.py [--json]
 
-"look" is what an editor's lenses cost after a change in one file: ``sync`` of it and ``hunks`` of
-all. "reject" is the server's part of rejecting one hunk: planning it, and taking the verdict in,
-with the log on the disk that the temporary folder lies on (fsync included).
+"look" is the time for an editor's lenses after a change in one file: ``sync`` of this file and
+``hunks`` of all files. "reject" is the server's time to reject one hunk: planning, and recording
+the verdict. The log is in the temporary folder, and the time includes fsync.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""What review costs in the editor: 1,000 pending hunks in 100 files, shown, refreshed, judged.
+"""Measures showing, refreshing and judging 1,000 pending hunks in 100 files in the editor.
 
     python benchmarks/review_lenses.py [--json]
 
-Everything runs in one process, without a wire; ``held`` is the longest time that the event loop
-could do nothing else. The ledger's own cost is measured by ``review.py``.
+Everything runs in one process, without a connection; ``held`` is the longest time that the event
+loop could do nothing else. ``review.py`` measures the ledger's time.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ TICK_S = 0.0005
 
 
 class Screen:
-    """Encodes what it is to show, as the wire does."""
+    """Encodes the messages to the editor, as a connection does."""
 
     def __init__(self) -> None:
         self.features = ClientFeatures()
@@ -50,7 +50,7 @@ class Screen:
 
 
 class Watch:
-    """Notes how long the event loop was held."""
+    """Measures how long the event loop was blocked."""
 
     def __init__(self) -> None:
         self.longest_s = 0.0
@@ -63,7 +63,7 @@ class Watch:
             self.longest_s = max(self.longest_s, perf_counter() - began - TICK_S)
 
     def stop(self) -> float:
-        """Milliseconds."""
+        """Stop the measurement, and return the milliseconds."""
         self._task.cancel()
         return self.longest_s * 1e3
 
@@ -77,18 +77,18 @@ def texts() -> tuple[str, str]:
 
 
 class Desk:
-    """One editor with all files open over a ledger full of hunks.
+    """One editor with all files open, and a ledger full of hunks.
 
     Args:
-        ledger: What is pending.
+        ledger: The ledger of the pending hunks.
         paths: The files.
-        after: What each of them reads.
+        after: The text of each file.
     """
 
     def __init__(self, ledger: ReviewLedger, paths: Sequence[Path], after: str) -> None:
         self.ledger, self.paths = ledger, paths
         self.documents, self.screen, self.chores = Documents(), Screen(), Chores()
-        for path in paths:  # the worst case: all are open
+        for path in paths:  # the worst case: all files are open
             self.documents.open(sync.OpenedDocument(path.as_uri(), "python", 1, after))
         self.reviewing = Reviewing(
             self.documents,
@@ -100,7 +100,7 @@ class Desk:
         )
 
     async def timed(self, act: Callable[[int], Awaitable[None]]) -> dict[str, float]:
-        """Milliseconds from an act to what is shown then, without the wait for more to come."""
+        """Return the milliseconds from an action to its display, except for deliberate waits."""
         taken, held = [], 0.0
         for number in range(TIMES):
             self.screen.done.clear()
@@ -129,7 +129,7 @@ class Desk:
         await self.ledger.accept([self.ledger.hunks(self.paths[number])[0].id])
 
     def asked(self, answer: Callable[[Shown], object]) -> dict[str, float]:
-        """Milliseconds of what one request takes."""
+        """Return the milliseconds of one request."""
         document, taken = self.documents.at(self.paths[-1]), []
         assert document is not None
         for _ in range(TIMES):
@@ -146,7 +146,7 @@ class Desk:
 
 
 async def _unread(_ledger: ReviewLedger, _path: Path) -> None:
-    """None is closed."""
+    """Read no closed file, since all files are open."""
 
 
 async def measured(folder: Path) -> dict[str, dict[str, float]]:
@@ -159,7 +159,7 @@ async def measured(folder: Path) -> dict[str, dict[str, float]]:
     assert ledger.n_pending == FILES * EACH
     desk = Desk(ledger, paths, after)
     gc.collect()
-    gc.freeze()  # as the server does once it is up
+    gc.freeze()  # the server also does this after its start
     found = {
         "all 1,000 hunks": await desk.timed(desk.show_all),
         "a key in one file": await desk.timed(desk.press),

@@ -1,9 +1,9 @@
-"""From the start of ``indwell run`` to the first byte of its first chat request at the endpoint.
+"""Measures the time from the start of ``indwell run`` to its first request at the endpoint.
 
     python benchmarks/run_start.py [--json]
 
-Beside it, in turns: a program that imports the SDK and sends one request to the same endpoint,
-with and without searches for garbage, and one that sends it through ``http.client``.
+For comparison, a program imports the SDK and sends one request to the same endpoint, with and
+without garbage collection. Another program sends the request with ``http.client``.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ MISSING = b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n
 
 
 def answered(listener: socket.socket) -> float:
-    """Answer one connection; when the first byte of its request came, 0 if it was no chat."""
+    """Answer one connection; return the time of the request's first byte, 0 for other requests."""
     connection, _ = listener.accept()
     with connection:
         connection.settimeout(PATIENCE_S)
@@ -66,7 +66,7 @@ def answered(listener: socket.socket) -> float:
 
 
 def once(program: Sequence[str], listener: socket.socket) -> float:
-    """Milliseconds from the start of the process to the first byte of its request."""
+    """Return the milliseconds from the start of the process to the first byte of its request."""
     with tempfile.TemporaryDirectory() as name:
         home = Path(name)
         workspace = home / "work"
@@ -92,7 +92,7 @@ def once(program: Sequence[str], listener: socket.socket) -> float:
         )
         try:
             while not (arrived := answered(listener)):
-                pass  # it asked for the facts of the model
+                pass  # the request asked for the model's properties
             process.wait(PATIENCE_S)
         finally:
             process.kill()
@@ -105,7 +105,7 @@ def main() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.settimeout(PATIENCE_S)
         for name in PROGRAMS:
-            once(PROGRAMS[name], listener)  # bytecode and the disk's cache are warm for all
+            once(PROGRAMS[name], listener)  # warms the bytecode and the disk's cache
         for _ in range(ROUNDS):
             for name in PROGRAMS:
                 taken[name].append(once(PROGRAMS[name], listener))

@@ -1,9 +1,9 @@
-"""What the sandbox adds to a command: ``python benchmarks/sandbox.py [RUNS]``.
+"""Measures the time that the sandbox adds to a command: ``python benchmarks/sandbox.py [RUNS]``.
 
-Runs ``true`` plainly and confined in turns, through the same door as the tool, in a repository with
-protected files and a secret. As root it takes the processor before others, so that a busy machine
-gives the figures of a quiet one. The budget is 10 ms more at the median and 20 ms at the 95th
-percentile (`safety.md` §6).
+The script runs ``true`` with and without the sandbox in turns, with the tool's function, in a
+repository with protected files and a secret. Started by root, the script gets a high priority,
+which gives the figures of a quiet machine. The budget is 10 ms more at the median and 20 ms at the
+95th percentile (`safety.md` §6).
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ N_FOLDERS, N_FILES = 500, 20
 
 
 def at(percent: int, times: list[float]) -> float:
-    """A percentile, in ms."""
+    """Return a percentile in milliseconds."""
     return sorted(times)[min(len(times) - 1, len(times) * percent // 100)] * 1_000
 
 
 async def measured(folder: Path, runs: int) -> Mapping[str, list[float]]:
-    """Seconds of each run, plainly and confined."""
+    """Return the seconds of each run with and without the sandbox."""
     bounds = confiner((folder,), Settings, home=folder.parent / "home")
     kinds = {"plain": None, "confined": bounds(Widening())}
     times: dict[str, list[float]] = {kind: [] for kind in kinds}
@@ -52,7 +52,7 @@ async def measured(folder: Path, runs: int) -> Mapping[str, list[float]]:
 
 
 def looks(folder: Path) -> tuple[float, float]:
-    """Milliseconds of the first look at a big workspace, and of a later one."""
+    """Return the milliseconds of the first check of a big workspace, and of a later check."""
     for number in range(N_FOLDERS):
         (folder / f"d{number}").mkdir()
         for name in range(N_FILES):

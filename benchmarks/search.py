@@ -1,12 +1,12 @@
-"""``grep`` and ``glob`` against ripgrep itself, in a tree of 40,000 files; milliseconds, medians.
+"""Compares ``grep`` and ``glob`` with ripgrep in a tree of 40,000 files (median milliseconds).
 
     python benchmarks/search.py [--json] [FOLDER]
 
-FOLDER keeps the generated tree for the next run. Each row is one call of the tool as a turn makes
-it, and ripgrep as a bare process doing the same job: the same walk (ignore files, hidden files, no
-links), unsorted and parallel, its output read whole; for a common word only until our tool's
-limit. For ``glob`` there are two: ``--files`` with the pattern, and the same newest first, which
-is the tool's job. The table also has how long the event loop was held at most.
+FOLDER keeps the generated tree for the next run. Each row compares one call of the tool with a
+ripgrep process for the same search: the same rules for ignored files, hidden files and links,
+unsorted and parallel. The script reads ripgrep's whole output; for a common word, only up to our
+tool's limit. ``glob`` is compared with ``--files`` and the pattern, unsorted and newest first; the
+tool sorts newest first. The table also contains the longest time that the event loop was blocked.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ TOP = ("src", "src", "src", "lib", "tests", "docs", "packages", "node_modules", 
 
 
 def make_tree(folder: Path) -> None:
-    """A project like others: nested, some of it ignored, some files large, all of it made up."""
+    """Make a project with nested folders, ignored files and large files."""
     mark = folder / ".indwell-benchmark"
     if mark.exists():
         return
@@ -75,9 +75,10 @@ def make_tree(folder: Path) -> None:
 
 
 class Held:
-    """How long the event loop worked at most between two looks, a millisecond apart.
+    """Measures the event loop's longest work between two checks, which are a millisecond apart.
 
-    In processor time of its thread: on a busy machine the wall clock measures the neighbours.
+    The measure is processor time, because other processes on a busy machine change the wall-clock
+    time.
     """
 
     def __init__(self) -> None:
@@ -93,7 +94,7 @@ class Held:
 
 
 def bare(argv: Sequence[str], folder: Path, until_lines: int = 0) -> float:
-    """Milliseconds of ripgrep as a process; with ``until_lines`` it is ended after so many."""
+    """Return the milliseconds of a ripgrep process, which ends after ``until_lines`` if given."""
     began = perf_counter()
     with subprocess.Popen(
         [str(find_program("rg")), *argv],
@@ -133,7 +134,7 @@ def make_caller(folder: Path) -> Callable[..., Coroutine[object, object, Outcome
 async def compare(
     ours: Callable[[], Coroutine[object, object, Outcome]], peers: dict[str, Callable[[], float]]
 ) -> dict[str, float]:
-    """One row; all are taken in turns, so that a busy moment hits each of them."""
+    """Return one row; all programs run in turns, which spreads a busy moment over all."""
     taken: dict[str, list[float]] = {"indwell": [], **{name: [] for name in peers}}
     held = Held()
     for number in range(ROUNDS + 1):
@@ -145,7 +146,7 @@ async def compare(
         mine = (perf_counter() - began) * 1e3
         watcher.cancel()
         others = {name: run() for name, run in peers.items()}
-        if number:  # the first round warms the disk's cache and our imports
+        if number:  # the first round only warms the disk's cache and our imports
             taken["indwell"].append(mine)
             for name, time in others.items():
                 taken[name].append(time)

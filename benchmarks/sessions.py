@@ -1,9 +1,9 @@
-"""How long the list of sessions and going on with a long one take (PER-12).
+"""Measures listing sessions and resuming a long session (PER-12).
 
     PYTHONPATH=server python benchmarks/sessions.py [sessions] [megabytes]
 
-Prints the time to list 1,000 sessions (the first 20, and all), to read and take up one of 100 MB,
-and for how long the event loop was held up meanwhile.
+The script prints the time to list 1,000 sessions (the first 20, and all), the time to resume a
+session of 100 MB, and the longest time that the event loop was blocked.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
 
 
 def a_turn(number: int, size: int) -> bytes:
-    """A turn of three messages; its tool result has ``size`` characters."""
+    """Return a turn of three messages; its tool result has ``size`` characters."""
     mine = Meta(tier=1, source="user", tokens=2, turn=number)
     its = Meta(tier=3, source="assistant", tokens=2, turn=number)
     tool = Meta(tier=3, source="tool", tokens=size // 4, turn=number)
@@ -56,7 +56,7 @@ def a_turn(number: int, size: int) -> bytes:
 
 
 def fill(store: SessionStore, sessions: int, turns: int, size: int) -> str:
-    """Make sessions; gives the last one's id."""
+    """Make sessions; return the last session's id."""
     for number in range(sessions):
         session, writer = store.create(model="m", now=NOW + timedelta(seconds=number))
         writer._thread.shutdown()  # noqa: SLF001 -- only its file is wanted
@@ -67,7 +67,7 @@ def fill(store: SessionStore, sessions: int, turns: int, size: int) -> str:
 
 
 async def held_s(work: asyncio.Future[object]) -> float:
-    """The longest time for which the loop could not run while ``work`` went on."""
+    """Return the longest time for which the loop was blocked while ``work`` ran."""
     longest, last = 0.0, time.perf_counter()
     while not work.done():
         await asyncio.sleep(0)
@@ -77,7 +77,7 @@ async def held_s(work: asyncio.Future[object]) -> float:
 
 
 async def resume(folder: Path, session: str) -> tuple[float, float]:
-    """Seconds to take a session up, and the longest that the loop was held."""
+    """Return the seconds to resume a session, and the longest time that the loop was blocked."""
     environment = {**os.environ, "INDWELL_STATE": str(folder / "state")}
     settings = Settings(provider="scripted")
     model = make_model(settings)
@@ -117,7 +117,7 @@ async def listing(folder: Path, sessions: int) -> str:
 
 
 async def long_one(folder: Path, megabytes: int) -> str:
-    """Look at a long session and take it up."""
+    """Read and resume a long session."""
     store = SessionStore(folder / "state", folder)
     session = fill(store, 1, turns=megabytes * 50, size=20_000)
     size_mb = (store.spill(session).parent / "log.jsonl").stat().st_size / 1e6

@@ -1,7 +1,4 @@
-"""A chat completions endpoint whose every chunk says when it was sent; prints its address.
-
-python benchmarks/stamping_endpoint.py CHUNKS PER_SECOND
-"""
+"""Runs a chat completions endpoint whose chunks contain their time; prints its address."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ import sys
 import time
 from contextlib import suppress
 
-SLICE_S = 0.005  # chunks that are due are sent so often
+SLICE_S = 0.005  # seconds between two writes of due chunks
 
 
 def event(delta: dict[str, str], finish: str | None = None) -> bytes:
@@ -23,7 +20,7 @@ def event(delta: dict[str, str], finish: str | None = None) -> bytes:
 
 
 async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    with suppress(ConnectionError):  # the server is ended in the middle of the flood
+    with suppress(ConnectionError):  # the benchmark ends the server in the middle of the stream
         await stamp(reader, writer)
     writer.close()
 

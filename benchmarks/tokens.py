@@ -1,11 +1,12 @@
-"""How far the token estimate is from o200k, kind by kind of text, on real and made texts.
+"""Compares the token estimate with o200k for each kind of text, on real and generated texts.
 
     python benchmarks/tokens.py [FOLDER …]     files of these folders besides Python's own
     python benchmarks/tokens.py --fixture      count tests/context/token_counts.json again
 
-Needs the real vocabulary (``pip install bpe-openai==0.1.4``, MIT, 75 MB), which Indwell itself
-never loads. Each kind: total error, then median, 5th and 95th percentile of single texts, beside
-the rules of designs A (three characters a token) and D (4 ASCII characters, 1.5 for others).
+The script needs the real vocabulary (``pip install bpe-openai==0.1.4``, MIT, 75 MB), which Indwell
+itself never loads. For each kind the script prints the total error, and the median, 5th and 95th
+percentile of single texts. It also prints the errors of designs A (three characters a token) and D
+(4 ASCII characters a token, 1.5 tokens for others).
 """
 
 from __future__ import annotations
@@ -35,24 +36,24 @@ KINDS = {
     ".yaml": "yaml", ".rs": "rust", ".go": "go", ".sh": "shell", ".lua": "lua", ".csv": "csv",
     ".xml": "xml", ".txt": "text",
 }  # fmt: skip
-MOST = 60  # texts of a kind
-SIZE = 6_000  # characters of a text
+MOST = 60  # most texts of a kind
+SIZE = 6_000  # most characters of a text
 LANGUAGES = frozenset(
     {
         "ar", "cs", "de", "el", "es", "fr", "he", "hi", "it", "ja", "ko", "nl", "pl", "pt_BR",
         "ru", "sv", "th", "tr", "uk", "vi", "zh_CN", "zh_TW",
     }
 )  # fmt: skip
-TARGET = (-0.02, 0.15)  # of a kind's total
+TARGET = (-0.02, 0.15)  # limits of the error of a kind's total
 
 
 def thirds(text: str) -> int:
-    """The rule of design A: three characters a token; 54 % under for Chinese."""
+    """Return the estimate of design A: three characters a token; 54 % too low for Chinese."""
     return len(text) // 3
 
 
 def by_script(text: str) -> int:
-    """The rule of design D: 4 ASCII characters a token, 1.5 tokens for any other; CJK 81 % over."""
+    """Return the estimate of design D: 4 ASCII characters a token, 1.5 tokens for others."""
     n_ascii = len(text) if text.isascii() else len(text.encode("ascii", "ignore"))
     return int(n_ascii / 4 + (len(text) - n_ascii) * 1.5)
 
@@ -91,7 +92,7 @@ def main() -> None:
 
 
 def row(kind: str, samples: list[str], count: Callable[[str], int]) -> str:
-    """One kind as a line."""
+    """Return the line of one kind."""
     true = [count(text) for text in samples]
     errors = sorted(estimate_tokens(text) / n - 1 for text, n in zip(samples, true, strict=True))
 
@@ -109,7 +110,7 @@ def row(kind: str, samples: list[str], count: Callable[[str], int]) -> str:
 
 
 def from_files(folders: list[Path], dice: random.Random) -> dict[str, list[str]]:
-    """A piece of each of some files, by the kind that their names tell."""
+    """Return a piece of each of some files, by the kind of file that the name shows."""
     found: dict[str, list[Path]] = {}
     for folder in folders:
         for path in folder.rglob("*"):
@@ -130,7 +131,7 @@ def from_files(folders: list[Path], dice: random.Random) -> dict[str, list[str]]
 
 
 def from_locales(folders: list[Path], dice: random.Random) -> dict[str, list[str]]:
-    """Translations of programs: prose in other languages."""
+    """Return translations of programs: prose in other languages."""
     words: dict[str, set[str]] = {}
     for folder in folders:
         for path in folder.rglob("LC_MESSAGES/*.mo"):
@@ -155,7 +156,7 @@ def from_locales(folders: list[Path], dice: random.Random) -> dict[str, list[str
 
 
 def from_sessions(dice: random.Random) -> dict[str, list[str]]:
-    """What agents really read and wrote."""
+    """Return texts that agents really read and wrote."""
     texts: dict[str, list[str]] = {}
     for path in sorted(SESSIONS.glob("*.jsonl.gz")):
         name = path.name.split(".")[0]
@@ -168,7 +169,7 @@ def from_sessions(dice: random.Random) -> dict[str, list[str]]:
 
 
 def said(messages: list[dict[str, object]]) -> Iterator[tuple[str, str]]:
-    """Role and text of each message; the arguments of calls by themselves."""
+    """Yield role and text of each message, and separately the arguments of calls."""
     for message in messages:
         content = message.get("content")
         if isinstance(content, list):
@@ -181,7 +182,7 @@ def said(messages: list[dict[str, object]]) -> Iterator[tuple[str, str]]:
 
 
 def made(dice: random.Random) -> dict[str, list[str]]:
-    """What no words are in: encodings, numbers, logs, blanks, pictures."""
+    """Return texts without words: encodings, numbers, logs, blanks, pictures."""
 
     def hex_of(n: int) -> str:
         return dice.randbytes(n).hex()
@@ -214,7 +215,7 @@ def made(dice: random.Random) -> dict[str, list[str]]:
 
 
 def recount(count: Callable[[str], int]) -> None:
-    """Write the true counts into the fixture of the tests."""
+    """Write the true counts into the tests' fixture."""
     records = json.loads(FIXTURE.read_text("utf-8"))
     for record in records:
         record["tokens"] = count(record["text"])

@@ -1,10 +1,11 @@
-"""The VS Code extension: activating it without its server, and the size of its package.
+"""Measures the VS Code extension: activation without the server, and the package's size.
 
     python benchmarks/vscode.py [--json]
 
-The bundle is loaded in Node with a `vscode` of paper, in a fresh process each time; beside it an
-extension that does nothing, and one that makes a language client while it activates, as most do.
-Milliseconds, medians. Needs what `scripts/setup` installs.
+Node loads the bundle with a fake `vscode` in a new process each time. For comparison, the script
+loads an extension that does nothing, and one that makes a language client during activation, as
+most do. The figures are median milliseconds. The script needs the packages that `scripts/setup`
+installs.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ export const activate = (context) => context.subscriptions.push(() => LanguageCl
 
 
 def bundled(folder: Path, text: str) -> Path:
-    """An extension of these lines, made as ours is."""
+    """Return the bundle of an extension with this text, made like ours."""
     out = folder / f"{abs(hash(text))}.js"
     flags = ["--bundle", "--minify", "--platform=node", "--external:vscode", f"--outfile={out}"]
     program = str(EXTENSION / "node_modules" / ".bin" / "esbuild")

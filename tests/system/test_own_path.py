@@ -88,7 +88,7 @@ class Trap(Home):
         self.write("lib/planted-1.0.dist-info/entry_points.txt", points)
 
     def environment(self, base_url: str = "", **more: str) -> dict[str, str]:
-        """As after ``activate``, with two relative entries of PATH and an empty one."""
+        """Return the environment after ``activate``; PATH has relative entries and an empty one."""
         known = super().environment(base_url, **more)
         work = self.workspace
         path = (str(work / ".venv" / "bin"), "bin", "", known["PATH"])
