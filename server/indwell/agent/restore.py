@@ -123,8 +123,8 @@ def past_of(records: Sequence[Record], *, is_damaged: bool = False) -> Past:
 
     Args:
         records: All records.
-        is_damaged: Whether records could not be read, so that a call without an intent may have
-            run.
+        is_damaged: Whether records are unreadable, so that a call without a recorded beginning may
+            have run.
     """
     usage = last_usage = Usage()
     cost: float | None = 0.0

@@ -110,7 +110,7 @@ def is_cut(selection: Selection) -> bool:
 
 
 def bounded_text(selection: Selection) -> str:
-    """Return the selected text; of a long text, its head and tail, with the place of the rest."""
+    """Return the selected text; a long text is cut to head and tail, with a note on the rest."""
     text = selection.text
     if not is_cut(selection):
         return text

@@ -267,8 +267,8 @@ def user_words(words: str, *, turn: int) -> Text:
 def queue(conversation: Conversation, blocks: Sequence[Text]) -> Conversation:
     """Queue injections for the next user message, without injections that were already sent.
 
-    An unchanged state is not repeated. Of each state, such as the selection or the opened file,
-    only the newest block waits.
+    An unchanged state is not repeated. Only the newest block of each state waits, such as of the
+    selection or the opened file.
     """
     newest, once = sent_texts(conversation)
     pending = list(conversation.pending)

@@ -34,7 +34,7 @@ def problems(
     Args:
         messages: All messages.
         start: The number of messages that an earlier check found valid and that have not changed;
-            of these, only the calls of the last message are examined again.
+            the check only examines the calls of the last of these messages again.
         may_wait: Whether the calls of the last message may still lack results.
     """
     found: list[str] = []

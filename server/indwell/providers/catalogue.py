@@ -185,7 +185,8 @@ _LEAST_M = 50  # a smaller number before an `m` is not a size: `1m` is a window
 def size_in_name(model: str) -> float | None:
     """Return the billion parameters in a model's name; None without such a number.
 
-    Of several sizes the largest is used: `30b-a3b` has 30, of which 3 work on each token.
+    If the name has several sizes, the largest is used: `30b-a3b` has 30, of which 3 work on each
+    token.
     """
     sizes = [
         int(experts or 1) * float(number) / (1 if unit == "b" else 1_000)

@@ -109,7 +109,8 @@ class Verdict(msgspec.Struct, frozen=True):
 
     Attributes:
         path: The absolute path of the file.
-        rejected: The rejected hunks. Of a hunk shared by several turns, only the rejected part.
+        rejected: The rejected hunks. For a hunk shared by several turns, this is only the rejected
+        part.
         accepted: The accepted hunks.
         id: The unique and permanent id of the verdict.
         was: Digest (``records.digest``) of the text before the verdict; None: unknown.

@@ -11,7 +11,7 @@ from indwell.workspace.base import Snapshot
 from indwell.workspace.comparing.diff import compare
 from indwell.workspace.text import count_lines, n_line_ends
 
-# Characters of all texts in memory; of the least used texts, only the digest is kept.
+# Characters of all texts in memory; only digests are kept of the least recently used texts.
 KEPT_CHARS = 16 << 20
 
 

@@ -27,7 +27,7 @@ from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Block, Image, Message, Text, Thinking, ToolResult, ToolUse
 
 FILE_LENGTH = 16_000  # characters after which a new file begins
-_MOST_NAMED = 3  # files that a summary names; of a longer list, only the first and the last
+_MOST_NAMED = 3  # files that a summary names; a longer list is cut to the first and the last file
 
 
 class Files(NamedTuple):
@@ -58,7 +58,7 @@ def transcript_files(conversation: Conversation, start: int, stop: int, folder: 
 
 
 def named_files(folder: str, names: Sequence[str]) -> str:
-    """Name the files in order; of many files, only the first and the last."""
+    """Name the files in order; if there are many, only the first and the last file."""
     if not names:
         return ""
     path = spill_path(folder, names[0])
@@ -120,8 +120,8 @@ def as_data(text: str) -> str:
 def pieces(span: SummarySpan, most_tokens: int) -> tuple[SummarySpan, ...]:
     """Split a span, between exchanges, into spans that a summariser can read.
 
-    The summaries of the spans, joined, are one summary of the whole span. Of an exchange that is
-    too large, only a part is shown.
+    The summaries of the spans, joined, are one summary of the whole span. The spans show only a
+    part of an exchange that is too large.
     """
     if span.most_characters or tokens_of(span.source) <= most_tokens:
         return (span,)

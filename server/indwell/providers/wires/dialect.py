@@ -100,7 +100,7 @@ class Dialect(msgspec.Struct, frozen=True):
         return self if life == self.life else msgspec.structs.replace(self, life=life)
 
     def effort(self, wanted: Effort) -> Effort:
-        """Return the endpoint's effort nearest to ``wanted``; of two equally near, the lower."""
+        """Return the endpoint's effort nearest to ``wanted``; the lower of two equally near."""
         if not wanted or not self.efforts or wanted in self.efforts:
             return wanted
         place = EFFORTS.index(wanted)
@@ -263,7 +263,7 @@ def _fields_left(dialect: Dialect, words: str) -> str:
 
 
 def fields_text(fields: Mapping[str, object]) -> str:
-    """Return fields in the form of a dialect; empty if missing."""
+    """Return fields as the JSON text of ``Dialect.fields``; empty without fields."""
     return msgspec.json.encode(fields).decode() if fields else ""
 
 

@@ -440,7 +440,7 @@ def _answered(said: Callable[[], Sequence[str]]) -> int:
 
 
 def _estimated(text: str) -> int:
-    """Estimate a text's tokens in 2 ms; of a long text, only some pieces are counted."""
+    """Estimate a text's tokens in 2 ms, by counting only some pieces of a long text."""
     if len(text) <= _LONG:
         return estimate_tokens(text)
     step = len(text) // _N_PIECES

@@ -1,9 +1,9 @@
 """Stores the output of a background command up to a limit, and keeps new output for the model.
 
 Output is decoded line by line, and a private key as a whole, so that the search for secrets never
-meets half a secret. Of an unfinished line, the model sees the words up to the last blank. The event
-loop only queues bytes. Threads decode them, in small pieces with pauses between them, because a
-busy thread delays the event loop. A command that writes faster than threads decode has to wait.
+meets half a secret. The model sees an unfinished line only up to the last blank. The event loop
+only queues bytes. Threads decode them, in small pieces with pauses between them, because a busy
+thread delays the event loop. A command that writes faster than threads decode has to wait.
 """
 
 from __future__ import annotations

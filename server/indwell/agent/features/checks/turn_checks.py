@@ -177,7 +177,7 @@ class Located(msgspec.Struct, frozen=True):
 
 
 class Edited(msgspec.Struct):
-    """A file that the turn has changed: its text before the first edit and after the last.
+    """A file that the turn has changed, with the texts before the first and after the last edit.
 
     ``is_part`` says that only the edited places are known, not the whole texts.
     """

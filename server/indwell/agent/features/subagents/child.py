@@ -302,7 +302,7 @@ async def work(
 
 
 async def told(child: Session, report: SubagentReport) -> str:
-    """Return the answer for the parent; of a long answer, the head and tail."""
+    """Return the answer for the parent; a long answer is cut to head and tail."""
     answer = report.answer
     if len(answer) > ANSWER_LIMIT:
         path = await child.parts.spill.keep("agent", answer)

@@ -216,7 +216,7 @@ class Uses(msgspec.Struct, frozen=True):
 
     Attributes:
         n_calls: Model calls so far.
-        written: For each identifier, the model call in which the agent last wrote it.
+        written: For each identifier, the model call in which the agent last wrote the identifier.
         seen: For each identifier, the model call after which the identifier last occurred anywhere.
         spread: For each identifier, the number of blocks that contain the identifier.
         reads: For each tool call's id, the file that the call read.

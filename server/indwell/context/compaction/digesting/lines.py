@@ -63,7 +63,7 @@ _known = _LineCache()
 
 
 def lines_of(text: str) -> tuple[DigestedLine, ...]:
-    """Return the lines of a text that have content; of a huge text, only lines at both ends."""
+    """Return the lines of a text that have content; for a huge text, only lines at both ends."""
     return _known.lines(text)
 
 

@@ -108,7 +108,7 @@ def kept_blocks(
 
     Words for which there is no space go to files. A line among the blocks names these files, so no
     word is lost. The files have all such words of the source, also words that an earlier summary
-    has put into a file. Of the pinned blocks of one source, only the newest block stays.
+    has put into a file. Only the newest of the pinned blocks of one source stays.
 
     Args:
         source: The original messages.

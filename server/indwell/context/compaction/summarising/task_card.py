@@ -1,10 +1,9 @@
 """Builds the task card, the facts that must survive every compaction, without a model (H27).
 
-The card is trusted like the user (tier 1, pinned), and most of it is the user's own words. From
-tool calls the card takes only paths, counts and commands without comments. From errors it takes
-only *names* (files with lines, identifiers), never sentences. So a tool's output cannot plant a
-sentence in the card. The error's whole line goes into the summary, which is data. ``inject``
-neutralises all texts.
+The card is trusted like the user (tier 1, pinned), and most of it is the user's own words. The card
+takes only paths, counts and commands without comments from tool calls, and only *names* (files with
+lines, identifiers) from errors, never sentences. So a tool's output cannot plant a sentence in the
+card. The error's whole line goes into the summary, which is data. ``inject`` neutralises all texts.
 
 A sentence of the user is a rule if it has a word that forbids or demands. Tables list these words
 for each language. A word that plain statements also use (such as *not*) counts only in short
