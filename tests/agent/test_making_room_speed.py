@@ -58,7 +58,7 @@ async def n_threads_of_fits(folder: Path, *conversations: tuple[Message, ...]) -
     return counts
 
 
-async def test_a_step_that_cannot_pay_is_rejected_without_a_thread(tmp_path: Path) -> None:
+async def test_a_step_that_cannot_save_money_is_rejected_without_a_thread(tmp_path: Path) -> None:
     assert await n_threads_of_fits(tmp_path, WORDS) == [0]
 
 

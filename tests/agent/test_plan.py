@@ -180,7 +180,7 @@ async def test_waiting_steering_messages_are_handled_before_a_plan_ends_the_turn
         assert made.board.plan.text == "1. Other"
 
 
-async def test_a_rewind_restores_the_plan_of_that_turn(tmp_path) -> None:
+async def test_a_rewind_restores_the_plan_of_the_target_turn(tmp_path) -> None:
     async with planned(tmp_path, [PROPOSED, says("mended")]) as made:
         await made.world.turn("mend it")
         await made.approve()

@@ -158,7 +158,7 @@ async def test_a_finished_todo_list_is_not_sent_again(tmp_path) -> None:
         assert not any("agent-todo" in text for text in last_texts(made))
 
 
-def test_a_rewind_restores_the_todo_list_of_that_turn() -> None:
+def test_a_rewind_restores_the_todo_list_of_the_target_turn() -> None:
     records = (
         TurnStartRecord(1, "go", "t"),
         TodoSet(1, (READ,), "t"),

@@ -81,7 +81,8 @@ def test_the_finish_reason_tells_why_the_reply_ended(reason: str, finish: str) -
     assert grow(chunk({"content": "x"}, finish=reason))[0].whole(ASKED).finish == finish
 
 
-def test_calls_in_a_reply_with_finish_reason_stop_are_kept() -> None:  # Ollama sends this
+# Ollama sends the finish reason "stop" with calls.
+def test_calls_in_a_reply_with_finish_reason_stop_are_kept() -> None:
     whole = grow(call("{}"), chunk({}, finish="stop"), spent(SPENT))[0].whole(ASKED)
     calls = (ToolCall("a", "read", "{}"),)
     assert whole == Reply("", calls, finish="tool_calls", usage=Usage(input=10, output=2))

@@ -93,8 +93,8 @@ _BRACKET = lazy_pattern(
     f"(?![-=+*)}}\\]$%&,;:@^~#0-9]|(?![{_FIRST}{_FIRST.upper()}])[A-Za-z](?![\\w.-]{{0,31}}:))"
 )
 
-# Code uses two of the names, too, and the tags of both only mark data. So type arguments and
-# comparisons stay: ``List<Skill>``, ``level < skill;``.
+# Two names of tags also occur in code, and both tags only mark data. So type arguments and
+# comparisons stay unchanged: ``List<Skill>``, ``level < skill;``.
 _ORDINARY = lazy_pattern(
     r"(?<=[\w.:])<\[?(?:Skill|ConversationSummary)(?=\s?[>,\[\]|&?<])"
     r"|(?<=[\w.:])<(?i:task|conversation|project)(?:\.|::)(?:Card|Summary|Instructions)(?=\s?[>,&?<])"

@@ -200,8 +200,8 @@ class BackgroundBoard:
         turn: The number of the newest turn.
         hear: Receives events during a turn.
         outside: Receives events between two turns.
-        cover: Starts to record changes by background commands, as changes of a given tool call.
-        uncover: Stops to record changes by background commands.
+        cover: Starts recording changes by background commands, as changes of a given tool call.
+        uncover: Stops recording changes by background commands.
         note: Records that the model knows the state of a command. Arguments: the id, the text,
         whether the command runs.
         lost: Ids of commands that the conversation names and that ended with an earlier process.
