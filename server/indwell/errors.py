@@ -50,7 +50,7 @@ def bug_words(bug: BaseException) -> str:
 
 
 def is_no_room(bug: BaseException) -> bool:
-    """Whether the system refused a thread, a process, a file or memory."""
+    """Return whether the system refused a thread, a process, a file or memory."""
     is_thread = isinstance(bug, RuntimeError) and "start new thread" in str(bug)
     is_refused = isinstance(bug, OSError) and bug.errno in _NO_ROOM
     return is_thread or is_refused or isinstance(bug, MemoryError)

@@ -29,7 +29,7 @@ class Installation:
         self._is_told = False
 
     def is_replaced(self) -> bool:
-        """Whether the file was replaced or is missing; takes some microseconds."""
+        """Return whether the file was replaced or is missing; takes some microseconds."""
         return self._now() != self._stamp
 
     def news(self) -> str:

@@ -95,7 +95,7 @@ own_path = OwnPath()
 
 
 def lies_in(path: str | os.PathLike[str], folders: Iterable[str | os.PathLike[str]]) -> bool:
-    """Whether the path is in one of the folders: as written, or by the targets of links.
+    """Return whether the path is in one of the folders: as written, or by the targets of links.
 
     Both names and the system's facts about parent folders are compared, because some systems ignore
     case.

@@ -375,12 +375,12 @@ _LEAST_CHARACTERS = 8  # characters; shorter values are words like "true"
 
 
 def is_secret(name: str) -> bool:
-    """Whether a variable's name suggests a secret."""
+    """Return whether a variable's name suggests a secret."""
     return bool(_SECRET_NAME.search(name)) and not _OTHER_NAME.search(name)
 
 
 def is_proxy(name: str) -> bool:
-    """Whether a variable may contain an address with a password that libraries need."""
+    """Return whether a variable may contain an address with a password that libraries need."""
     return bool(_PROXY.search(name))
 
 

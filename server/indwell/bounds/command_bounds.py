@@ -135,7 +135,7 @@ class Bounds:
         return home_view(self._homes, roots, os.environ, settings.home_shown)
 
     def _may_be_written(self, root: Path) -> bool:
-        """Whether commands may write in this folder.
+        """Return whether commands may write in this folder.
 
         They may not write in a home folder or above, because it contains programs that start by
         themselves.

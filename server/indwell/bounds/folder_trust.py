@@ -112,7 +112,7 @@ class FolderTrust:
             del self._here[standing.folder]
 
     def now(self, roots: Sequence[Path]) -> TrustNow:
-        """The trust in the folders ``roots``, as last examined."""
+        """Return the trust in the folders ``roots``, as last examined."""
         real = tuple(root.resolve() for root in roots)  # a link may lead to another folder now
         key = _TrustKey(tuple(roots), real, self._standings, self._said_no, self._git)
         if self._known is None or not key.is_same(self._known[0]):
@@ -120,7 +120,7 @@ class FolderTrust:
         return self._known[1]
 
     def is_trusted(self, root: Path) -> bool:
-        """Whether the folder was trusted when it was last examined."""
+        """Return whether the folder was trusted when it was last examined."""
         return self._standing(root).state == "trusted"
 
     def obeys(self, root: Path, name: str, data: bytes) -> bool:
@@ -138,7 +138,7 @@ class FolderTrust:
         return kept is not None and kept.digest == digest
 
     def is_whole(self, root: Path) -> bool:
-        """Whether the folder is trusted whatever it contains."""
+        """Return whether the folder is trusted whatever it contains."""
         standing = self._standing(root)
         return standing.state == "trusted" and standing.is_whole
 
@@ -187,7 +187,7 @@ def _git_of(root: Path) -> GitPlaces:
 
 
 def standing_of(root: Path, answers: Mapping[str, FolderAnswer]) -> TrustStanding:
-    """The trust in a folder, by the answers about the folder and its parents."""
+    """Return the trust in a folder, by the answers about the folder and its parents."""
     folder, items = str(root), executables(root)
     unknown = next((one.name for one in items if not one.seen.digest), "")
     if unknown:
@@ -237,7 +237,7 @@ def with_folders(standing: TrustStanding, apart: tuple[str, ...] = ()) -> TrustS
 
 
 def answer_of(standing: TrustStanding, *, trusted: bool) -> FolderAnswer:
-    """The stored form of an answer, with the content that is trusted."""
+    """Return the stored form of an answer, with the content that is trusted."""
     at = datetime.now(UTC).isoformat(timespec="seconds")
     files: Mapping[str, TrustedFile] = (
         {one.name: one.seen for one in standing.items} if trusted else {}

@@ -298,7 +298,7 @@ class FolderGuard:
         return Listener(heard, look, behind)
 
     def _is_begun(self, before: GuardedLook) -> bool:
-        """Whether there is a new or incomplete repository that runs no program yet."""
+        """Return whether there is a new or incomplete repository that runs no program yet."""
         return not self._repositories <= before.found.keys() or not self._gits <= before.git
 
     def _with(self, look: GuardedLook, paths: Iterable[str]) -> GuardedLook:
@@ -308,7 +308,7 @@ class FolderGuard:
         return msgspec.structs.replace(look, found={**look.found, **found})
 
     def _is_heard(self, path: str) -> bool:
-        """Whether the appearance of this name requires a scan."""
+        """Return whether the appearance of this name requires a scan."""
         if _is_in(self._gits, path):
             return True
         if all(map(self._is_ordinary, path.split("/"))):
@@ -324,7 +324,7 @@ class FolderGuard:
         return _is_git(path) or is_bare(path.rpartition("/")[2], folds=self._folds)
 
     def _is_entered(self, path: str) -> bool:
-        """Whether a protected name can appear in a new folder of this path."""
+        """Return whether a protected name can appear in a new folder of this path."""
         above, _, name = path.casefold().rpartition("/")
         if inner := _inside_git(path):
             first, is_deeper = inner.casefold().partition("/")[::2]
@@ -333,7 +333,7 @@ class FolderGuard:
         return not any(one in SHUT for one in above.split("/"))
 
     def _is_gits_own(self, folder: str) -> bool:
-        """Whether files of this folder decide what git runs."""
+        """Return whether files of this folder decide what git runs."""
         is_above = any(one.rpartition("/")[0] == folder for one in self._gits)
         return is_above or bool(_inside_git(f"{folder}/x"))
 
@@ -425,7 +425,7 @@ def _new_ones(look: GuardedLook, paths: Iterable[str]) -> tuple[str, ...]:
 
 
 def _is_in(names: Collection[str], path: str) -> bool:
-    """Whether the path is one of these files, or in one of these folders."""
+    """Return whether the path is one of these files, or in one of these folders."""
     return path in names or path.rpartition("/")[0] in names
 
 
@@ -453,7 +453,7 @@ def _inside_git(path: str) -> str:
 
 
 def _is_in_shut(path: str) -> bool:
-    """Whether the path is in a folder of installed files.
+    """Return whether the path is in a folder of installed files.
 
     There can be many such files; only files that git obeys are copied.
     """
@@ -466,7 +466,7 @@ def _is_repository(one: FoundChanges) -> bool:
 
 
 def _is_obeyed(path: str) -> bool:
-    """Whether a program loads this path by itself."""
+    """Return whether a program loads this path by itself."""
     return is_guarded(path) and not is_minor(path)
 
 

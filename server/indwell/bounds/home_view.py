@@ -164,7 +164,7 @@ def homes() -> tuple[Path, ...]:
 
 
 def is_private(path: Path, roots: Sequence[Path], homes: Iterable[Path]) -> bool:
-    """Whether a path in a home folder that is the project belongs to programs.
+    """Return whether a path in a home folder that is the project belongs to programs.
 
     Such paths are all names that begin with a dot, except toolchains and caches.
     """
@@ -185,12 +185,12 @@ def _is_in(path: str, folders: Iterable[str]) -> bool:
 
 
 def _is_within(path: Path, roots: Sequence[Path], home: Path) -> bool:
-    """Whether the path is in the workspace, which is always visible."""
+    """Return whether the path is in the workspace, which is always visible."""
     return any(path.is_relative_to(one) for one in roots if not home.is_relative_to(one))
 
 
 def _is_apt(real: Path, home: Path) -> bool:
-    """Whether the path may be shown; a link must lead to a part of the home folder."""
+    """Return whether the path may be shown; a link must lead to a part of the home folder."""
     return real.is_relative_to(home) and real != home
 
 
@@ -319,6 +319,6 @@ def _bytes(path: Path) -> bytes | None:
 
 
 def _holds_key(path: Path) -> bool:
-    """Whether the file contains a text that looks like a key, or is unreadable."""
+    """Return whether the file contains a text that looks like a key, or is unreadable."""
     data = _bytes(path)
     return data is None or _KEY.search(data) is not None

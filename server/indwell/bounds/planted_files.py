@@ -85,16 +85,16 @@ class GuardedLook(msgspec.Struct, frozen=True):
     folds: bool = False
 
     def is_head(self, path: str) -> bool:
-        """Whether the text only names the current branch of a repository."""
+        """Return whether the text only names the current branch of a repository."""
         folder, _, name = path.rpartition("/")
         return is_bare(name, folds=self.folds) and f"{folder}/config".removeprefix("/") in self.git
 
     def is_git(self, path: str) -> bool:
-        """Whether the path is in a `.git` folder, or may make its folder a repository."""
+        """Return whether the path is in a `.git` folder, or may make its folder a repository."""
         return ".git" in path.split("/") or is_bare(path.rpartition("/")[2], folds=self.folds)
 
     def is_closed(self, path: str) -> bool:
-        """Whether the path is in a folder that cannot be read."""
+        """Return whether the path is in a folder that cannot be read."""
         return any(path.startswith(f"{one}/") for one in self.closed)
 
 
@@ -341,7 +341,7 @@ class _Settling:
                 )
 
     def _is_unknown(self, path: str) -> bool:
-        """Whether the path is moved only because its name is unknown."""
+        """Return whether the path is moved only because its name is unknown."""
         is_at_root = is_at_root_unknown(path) or path in self._after.odd
         return is_at_root and not is_protected(path) and not is_posing(path)
 
@@ -383,7 +383,7 @@ class _Settling:
         return said
 
     def _is_harmless(self, path: str) -> bool:
-        """Whether the path is a repository, or a part of one, that runs nothing."""
+        """Return whether the path is a repository, or a part of one, that runs nothing."""
         above, slash, name = path.rpartition("/")
         if is_bare(name, folds=self._after.folds):
             folder = above + slash

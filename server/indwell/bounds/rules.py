@@ -57,15 +57,15 @@ class Trust(Protocol):
     """The user's trust in folders and files; see ``bounds.folder_trust``."""
 
     def now(self, roots: Sequence[Path]) -> TrustNow:
-        """The trust in these folders, as last examined."""
+        """Return the trust in these folders, as last examined."""
         ...
 
     def is_trusted(self, root: Path) -> bool:
-        """Whether the folder was trusted when it was last examined."""
+        """Return whether the folder was trusted when it was last examined."""
         ...
 
     def is_whole(self, root: Path) -> bool:
-        """Whether the folder is trusted whatever it contains."""
+        """Return whether the folder is trusted whatever it contains."""
         ...
 
     def obeys(self, root: Path, name: str, data: bytes) -> bool:
@@ -96,7 +96,7 @@ class ReadableFolders:
             self.opened = (*self.opened, folder)
 
     def is_opened(self, path: Path) -> bool:
-        """Whether a path is in a folder that became readable."""
+        """Return whether a path is in a folder that became readable."""
         return any(map(path.is_relative_to, self.opened))
 
 
@@ -133,5 +133,5 @@ class Rules:
         return self.policy.mode
 
     def in_mode(self, mode: Mode) -> Rules:
-        """The same rules in another mode."""
+        """Return the same rules in another mode."""
         return replace(self, policy=msgspec.structs.replace(self.policy, mode=mode))

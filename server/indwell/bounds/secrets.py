@@ -43,7 +43,7 @@ class SecretPlaces:
         self._looked = float("-inf")
 
     def look(self) -> tuple[str, ...]:
-        """All absolute names of secret files, and links that leave the workspace; blocks."""
+        """Return all absolute names of secret files, and links that leave the workspace; blocks."""
         found = [(root.as_posix(), *self._in(root)) for root in self._roots]
         secret = tuple(f"{root}/{one.path}" for root, ones, _, _ in found for one in ones)
         others = tuple(f"{root}/{path}" for root, _, paths, _ in found for path in paths)
@@ -68,7 +68,7 @@ class SecretPlaces:
         return here.stamp.number in self._numbers
 
     def _in(self, root: Path) -> tuple[list[FoundChanges], list[str], list[FoundChanges]]:
-        """The secret files of one folder, their other names, and all links."""
+        """Return the secret files of one folder, their other names, and all links."""
         deny = self._deny()
         kind = kind_of(deny)
         tree = self._trees.setdefault(
@@ -157,7 +157,7 @@ def denied_name(
 
 
 def folders_above(path: Path, roots: Sequence[Path]) -> list[Path]:
-    """The folders of the workspace that contain a path."""
+    """Return the folders of the workspace that contain a path."""
     inside = [root for root in roots if path.is_relative_to(root)]
     return [one for one in path.parents if any(map(one.is_relative_to, inside))]
 
@@ -184,7 +184,7 @@ class OtherNames:
         self._looked: dict[Path, _Looked] = {}
 
     def is_kept_back(self, path: Path, settings: Settings) -> bool:
-        """Whether a file is denied, or was changed after its check; returns at once."""
+        """Return whether a file is denied, or was changed after its check; returns at once."""
         mark = linked_mark(path)
         if mark is None:
             return False
@@ -196,7 +196,7 @@ class OtherNames:
             await self.kept_by(path, settings)
 
     async def kept_by(self, path: Path, settings: Settings) -> str:
-        """The other name of a file that a rule denies, as people read it; else empty."""
+        """Return the other name of a file that a rule denies, as people read it; else empty."""
         mark = linked_mark(path)
         if mark is None:
             return ""

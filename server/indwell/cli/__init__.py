@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def code_of_stop(stop: KeyboardInterrupt) -> int:
-    """The exit code of a stopped command."""
+    """Return the exit code of a stopped command."""
     return TERMINATED if isinstance(stop, Terminated) else STOPPED
 
 
@@ -83,7 +83,7 @@ def _main(given: list[str]) -> int:
 
 
 def _working_folder() -> str | None:
-    """The current directory; None if the directory was deleted."""
+    """Return the current directory; None if the directory was deleted."""
     try:
         return os.getcwd()  # noqa: PTH109 - before anything heavy is imported
     except OSError:

@@ -77,7 +77,7 @@ def models(*, as_json: bool) -> int:
 
 
 def _why_lean(settings: Settings, offered: OfferedModel) -> str:
-    """The reason why an offered model gets a short prompt; empty for the full prompt."""
+    """Return the reason why an offered model gets a short prompt; empty for the full prompt."""
     if settings.provider == "scripted":
         return ""
     return why_lean(in_force(settings, offered.name), offered.window, offered.size)
@@ -214,7 +214,7 @@ def pick_model(offered: Sequence[OfferedModel], console: Console) -> str:
 
 
 def is_no_chat(name: str) -> bool:
-    """Whether the name belongs to a model that cannot chat."""
+    """Return whether the name belongs to a model that cannot chat."""
     return any(part in name.lower() for part in NO_CHAT)
 
 
@@ -453,7 +453,7 @@ def show_step(console: Console, step: EndpointStep) -> None:
 
 
 def _for_command_line(step: EndpointStep) -> EndpointStep:
-    """A step's result, with the command line's option that fixes the problem."""
+    """Return a step's result, with the command line's option that fixes the problem."""
     if step.fix != NAME_ONE:
         return step
     return msgspec.structs.replace(step, fix=f"{NAME_ONE} with --model")
@@ -466,7 +466,7 @@ def _wait(console: Console, words: str) -> None:
 
 
 def _is_asked(wish: LoginOptions) -> bool:
-    """Whether a person at a terminal can be asked."""
+    """Return whether a person at a terminal can be asked."""
     return sys.stdin.isatty() and not wish.key_stdin
 
 

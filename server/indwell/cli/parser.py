@@ -175,7 +175,7 @@ LIST_LIMIT = 20  # sessions (H61)
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """The parser of all commands; wrong arguments end the process with 2."""
+    """Return the parser of all commands; wrong arguments end the process with 2."""
     parser = argparse.ArgumentParser(
         prog="indwell",
         description="A coding agent that lives in the editor's language server.",

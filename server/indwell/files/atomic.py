@@ -285,7 +285,7 @@ def check_same(target: AtomicTarget, unchanged: os.stat_result) -> None:
 
 
 def moved(target: AtomicTarget) -> TextMoved:
-    """The error for a file that changed since it was read."""
+    """Return the error for a file that changed since it was read."""
     return TextMoved(
         f"{quoted(target.place.path)} changed while it was being edited; nothing was written; "
         "read it again"
@@ -293,7 +293,7 @@ def moved(target: AtomicTarget) -> TextMoved:
 
 
 def damaged(path: Path, error: NotPutBack) -> ToolError:
-    """The error for a write in place that failed and could not be undone."""
+    """Return the error for a write in place that failed and could not be undone."""
     later = ", and is put back when the file is read or edited next" if error.comes_back else ""
     kept = f"is kept in {quoted(error.kept)}{later}" if error.kept else "could not be kept"
     return ToolError(

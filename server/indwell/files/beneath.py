@@ -125,7 +125,7 @@ def _beneath(base: Path, parts: tuple[str, ...]) -> PathBeneath:
 
 
 def is_on_other_share(path: PurePath, roots: Sequence[PurePath]) -> bool:
-    """Whether the path is on a network share that contains no root.
+    """Return whether the path is on a network share that contains no root.
 
     Accessing the share would send the user's password hash to the share's host.
     """
@@ -308,7 +308,7 @@ class _How(ctypes.Structure):
 
 @functools.cache
 def works() -> bool:
-    """Whether the kernel supports ``openat2``; tested once.
+    """Return whether the kernel supports ``openat2``; tested once.
 
     An old kernel returns ENOSYS, a container's filter EPERM, a kernel without a flag EINVAL.
     """

@@ -25,7 +25,7 @@ _VOLUME = lazy_pattern(r"//\?/(?:volume\{[0-9a-f-]+\}|[a-z]:)(?:/|\Z)", re.IGNOR
 
 
 def folds_case(folder: str) -> bool:
-    """Whether a folder ignores the case of names; tested once, without writing.
+    """Return whether a folder ignores the case of names; tested once, without writing.
 
     An empty folder, or a folder whose names have no letters, is judged by its own name.
     """
@@ -116,7 +116,7 @@ def real_path(path: str | os.PathLike[str]) -> str:
 
 
 def real_path_here(path: str | os.PathLike[str], near: Iterable[os.PathLike[str]]) -> str:
-    """The same as ``real_path``, for a path that a repository's author may have created.
+    """Return the same as ``real_path``, for a path that a repository's author may have created.
 
     Args:
         path: An absolute path.
@@ -131,7 +131,7 @@ def real_path_here(path: str | os.PathLike[str], near: Iterable[os.PathLike[str]
 
 
 def resolved_here(path: Path, near: Iterable[Path], *, strict: bool = False) -> Path:
-    """The same as ``Path.resolve``, with the check of ``real_path_here``.
+    """Return the same as ``Path.resolve``, with the check of ``real_path_here``.
 
     Raises:
         OtherShare: See ``real_path_here``.
@@ -143,7 +143,7 @@ def resolved_here(path: Path, near: Iterable[Path], *, strict: bool = False) -> 
 
 
 def leads_abroad(path: str | os.PathLike[str], near: Iterable[os.PathLike[str]]) -> bool:
-    """Whether a path leads to another network share; follows no link."""
+    """Return whether a path leads to another network share; follows no link."""
     return HERE == "win32" and bool(_share_behind(path, near))
 
 
@@ -234,7 +234,7 @@ def true_path(path: str) -> str:
 
 
 def is_same_folder(one: str, other: str) -> bool:
-    """Whether two paths that differ only in their spelling lead to the same folder."""
+    """Return whether two paths that differ only in their spelling lead to the same folder."""
     try:
         return Path(one).samefile(other)
     except OSError:

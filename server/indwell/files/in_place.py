@@ -278,7 +278,7 @@ def left_journal(private: Path, path: Path, *, wait_s: float) -> Journal | None:
 
 
 def _is_at(place: Path, descriptor: int) -> bool:
-    """Whether the open file still has its name."""
+    """Return whether the open file still has its name."""
     try:
         return os.path.samestat(calls.lstat(place), calls.fstat(descriptor))
     except FileNotFoundError:

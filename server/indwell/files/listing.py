@@ -44,12 +44,12 @@ def list_folder(path: Path, roots: Sequence[Path]) -> tuple[FolderEntry, ...]:
 
 
 def exists(path: Path) -> bool:
-    """Whether anything exists at ``path``, even a dangling link."""
+    """Return whether anything exists at ``path``, even a dangling link."""
     return os.path.lexists(path)
 
 
 def has_other_names(path: Path) -> bool:
-    """Whether a file has further hard links; follows no symbolic link."""
+    """Return whether a file has further hard links; follows no symbolic link."""
     return linked_mark(path) is not None
 
 
@@ -86,12 +86,12 @@ def names_of_file(path: Path, folders: Iterable[Path]) -> tuple[Path, ...]:
 
 
 def is_file(path: Path) -> bool:
-    """Whether ``path`` is a regular file, or a link to a regular file."""
+    """Return whether ``path`` is a regular file, or a link to a regular file."""
     return path.is_file()
 
 
 def same_file(one: Path, other: Path) -> bool:
-    """Whether two paths are the same file; follows no link."""
+    """Return whether two paths are the same file; follows no link."""
     try:
         return os.path.samestat(calls.lstat(one), calls.lstat(other))
     except OSError:
@@ -238,7 +238,7 @@ def mark_of(folder: Path, most: int = MOST_FILES) -> str:
 
 
 def changed_since(path: Path, when_ns: int) -> bool:
-    """Whether a file changed after a time of its disk's clock; True if unknown."""
+    """Return whether a file changed after a time of its disk's clock; True if unknown."""
     try:
         found = calls.stat(path)
     except OSError:

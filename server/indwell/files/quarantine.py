@@ -283,7 +283,7 @@ def _open_up(handle: int, bits: int = 0o700) -> None:
 
 
 def _is_there(folder: int, name: str) -> bool:
-    """Whether a name exists; restore permissions of its folder if needed."""
+    """Return whether a name exists; restore permissions of its folder if needed."""
 
     def look() -> int:
         return calls.stat(name, dir_fd=folder, follow_symlinks=False).st_ino

@@ -91,7 +91,7 @@ _MOST_STAND_INS = 256  # combinations; a path with more short names counts as an
 
 
 def is_short_name(name: str) -> bool:
-    """Whether a case-folded name has the form of Windows' 8.3 names, such as ``git~1``."""
+    """Return whether a case-folded name has the form of Windows' 8.3 names, such as ``git~1``."""
     found = _SHORT.fullmatch(name) if "~" in name else None
     return found is not None and len(found[1]) + 1 + len(found[2]) <= _LONGEST_STEM
 
@@ -175,7 +175,7 @@ def _tokens(pattern: str) -> tuple[_Token, ...]:
 
 
 def _meet(one: Sequence[_Token], other: Sequence[_Token]) -> bool:
-    """Whether a name exists that both sequences describe."""
+    """Return whether a name exists that both sequences describe."""
     seen: set[tuple[int, int]] = set()
     todo = [(0, 0)]
     while todo:
@@ -273,7 +273,7 @@ def _usable(name: str, written: str) -> str:
 
 
 def is_device(name: str) -> bool:
-    """Whether Windows reserves this name for a device, with any suffix (``nul.txt``)."""
+    """Return whether Windows reserves this name for a device, with any suffix (``nul.txt``)."""
     stem = re.split(r"[.:]", name, maxsplit=1)[0].rstrip(" ").lower()
     return _DEVICE.fullmatch(stem) is not None
 
@@ -333,7 +333,7 @@ def without_drive(path: str, system: System = HERE) -> str:
 
 
 def is_absolute(path: str, system: System = HERE) -> bool:
-    """Whether a path in the form of ``slashed`` begins at a root."""
+    """Return whether a path in the form of ``slashed`` begins at a root."""
     if path.startswith("/"):
         return True
     return system == "win32" and _DRIVE.match(path) is not None and path[2:3] == "/"

@@ -139,7 +139,7 @@ def marked(text: str) -> str:
 
 
 def _params(question: Question, session: str) -> protocol.PermissionParams:
-    """The params of the permission request."""
+    """Return the params of the permission request."""
     told = msgspec.structs.asdict(question)
     del told["uncovered"], told["keeps"]
     told["hunks"] = tuple(
@@ -352,7 +352,7 @@ class EditorDoor:
         await save_ours(self._client, clean)
 
     async def section(self) -> object:
-        """The editor's section ``indwell``."""
+        """Return the editor's section ``indwell``."""
         return await self._client.configuration(SECTION)
 
     def approver(self, settings: Settings, whose: Callable[[], AskingSession]) -> Approver:

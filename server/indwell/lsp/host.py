@@ -121,7 +121,7 @@ class Host:
         self.service.warn(await (configuration.ask() if is_asked else configuration.take(section)))
 
     def display(self, document: Document) -> str:
-        """A document's name for people: relative to the first root that contains it."""
+        """Return a document's name for people: relative to the first root that contains it."""
         return shown_name(document, self.service.roots)
 
     async def prompt(self, params: protocol.PromptParams) -> Ticket:

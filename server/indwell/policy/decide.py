@@ -77,7 +77,7 @@ def decide(asked: CallFacts, policy: Policy) -> Decision:
 
 
 def is_own(asked: CallFacts, policy: Policy) -> bool:
-    """Whether a call touches Indwell's own folders, apart from reading the readable ones."""
+    """Return whether a call touches Indwell's own folders, apart from reading the readable ones."""
     return any(
         is_beneath(path, policy.own)
         and not (asked.effect == "read" and is_inside(path, policy.readable))
@@ -314,7 +314,7 @@ def _risky(verdict: CommandVerdict) -> tuple[CommandPart, ...]:
 
 
 def _may_send(verdict: CommandVerdict, widening: Widening, policy: Policy) -> bool:
-    """Whether a command could send data; in the sandbox, only with hosts or unconfined."""
+    """Return whether a command could send data; in the sandbox, only with hosts or unconfined."""
     if widening.hosts or widening.unconfined:
         return True
     return not (policy.writes_confined or verdict.reads_only)

@@ -148,7 +148,7 @@ def _telling(glob: str) -> str:
 
 
 def is_guarded(path: str, harmless: tuple[str, ...] = ()) -> bool:
-    """Whether the path is protected, unlisted, or makes its folder a repository.
+    """Return whether the path is protected, unlisted, or makes its folder a repository.
 
     The path is relative to the workspace's folder; an absolute path is judged by its names.
     ``harmless`` contains dot names that the user knows.
@@ -158,7 +158,7 @@ def is_guarded(path: str, harmless: tuple[str, ...] = ()) -> bool:
 
 
 def is_bare(name: str, *, folds: bool = _FOLDS) -> bool:
-    """Whether a file of this name makes its folder a bare repository.
+    """Return whether a file of this name makes its folder a bare repository.
 
     Args:
         name: The file's name.
@@ -171,7 +171,7 @@ HOLD_PROGRAMS = frozenset([".venv", "venv", ".virtualenv"])
 
 
 def is_posing(path: str) -> bool:
-    """Whether the path is a folder from which editors start programs.
+    """Return whether the path is a folder from which editors start programs.
 
     A link or a file at this path would lead editors elsewhere, so it is guarded like the programs.
     """
@@ -179,7 +179,7 @@ def is_posing(path: str) -> bool:
 
 
 def is_repository_sign(name: str, *, folds: bool = _FOLDS) -> bool:
-    """Whether a file or folder of this name makes its folder a repository.
+    """Return whether a file or folder of this name makes its folder a repository.
 
     Programs that open a file or a shell beneath the folder obey the repository's settings, even
     among installed files.
@@ -212,7 +212,7 @@ def _prefilter(deny: tuple[str, ...]) -> Callable[[str], bool]:
 
 
 def _is_plain(path: str) -> bool:
-    """Whether all names of the path are compared unchanged, except for case."""
+    """Return whether all names of the path are compared unchanged, except for case."""
     whole = f"{path}/"
     return path.isascii() and not any(one in whole for one in ("//", "./", " /"))
 
@@ -224,7 +224,7 @@ def _compared(path: str) -> str:
 
 
 def is_set_aside(path: str) -> bool:
-    """Whether a command's new file of this name is moved aside, because it is protected.
+    """Return whether a command's new file of this name is moved aside, because it is protected.
 
     A ``package.json`` stays, because builds write it into their output and no tool loads it by
     itself.

@@ -52,7 +52,7 @@ class _Names(msgspec.Struct, frozen=True):
     pieces: tuple[str, ...]
 
     def hold(self, path: str) -> bool:
-        """Whether a path, in any of its readings, is one of the names or inside one."""
+        """Return whether a path, in any of its readings, is one of the names or inside one."""
         return self.have(components(path)) or (has_more_readings(path) and self.may_have(path))
 
     def may_have(self, path: str) -> bool:
@@ -63,7 +63,7 @@ class _Names(msgspec.Struct, frozen=True):
         return False
 
     def have(self, names: tuple[str, ...]) -> bool:
-        """Whether a path of these case-folded names is one of the names or inside one."""
+        """Return whether a path of these case-folded names is one of the names or inside one."""
         if not names:
             return False
         name = names[-1]
@@ -135,7 +135,7 @@ def is_listed_protected(path: str) -> bool:
 
 
 def is_unknown(name: str, harmless: tuple[str, ...] = ()) -> bool:
-    """Whether the path has a dot name that is not on any list.
+    """Return whether the path has a dot name that is not on any list.
 
     Tools look for such names at the root of a repository. There, these names are protected with all
     contents.
@@ -153,7 +153,7 @@ def is_unknown(name: str, harmless: tuple[str, ...] = ()) -> bool:
 
 
 def is_at_root_unknown(path: str, harmless: tuple[str, ...] = ()) -> bool:
-    """Whether the path is an unlisted dot name at the root, or inside one.
+    """Return whether the path is an unlisted dot name at the root, or inside one.
 
     The path is relative to the root.
     """
@@ -163,7 +163,7 @@ def is_at_root_unknown(path: str, harmless: tuple[str, ...] = ()) -> bool:
 
 
 def is_short_at_root(path: str, harmless: tuple[str, ...] = ()) -> bool:
-    """Whether the path is, or is inside, an 8.3 name at the root, perhaps of a dot name.
+    """Return whether the path is, or is inside, an 8.3 name at the root, perhaps of a dot name.
 
     Use this only for unresolved paths of Windows; elsewhere ``notes~1`` is an ordinary name.
     """
@@ -179,7 +179,7 @@ def is_installed(path: str) -> bool:
 
 
 def is_program(path: str) -> bool:
-    """Whether the file is a program of the workspace that a command may run by its name."""
+    """Return whether the file is a program of the workspace that a command may run by its name."""
     return _PROGRAMS.hold(path)
 
 
@@ -196,7 +196,7 @@ def _loaders() -> tuple[tuple[str, _Names], ...]:
 
 
 def is_chat(path: str) -> bool:
-    """Whether the path is that of a chat document."""
+    """Return whether the path is that of a chat document."""
     return any(names[-1].endswith(CHATS) for names in readings(path) if names)
 
 
@@ -209,7 +209,7 @@ def is_beneath(path: str, folders: tuple[str, ...]) -> bool:
 
 
 def could_be_beneath(path: str, folders: tuple[str, ...]) -> bool:
-    """The same as ``is_beneath``, but for any reading: for checks that deny access."""
+    """Return the same as ``is_beneath``, but for any reading: for checks that deny access."""
     if is_beneath(path, folders):
         return True
     if not folders or not has_more_readings(path):
@@ -225,7 +225,7 @@ def could_be_beneath(path: str, folders: tuple[str, ...]) -> bool:
 
 
 def is_inside(path: str, folders: tuple[str, ...], system: System = HERE) -> bool:
-    """The same as ``is_beneath``, but exact: for checks that grant access."""
+    """Return the same as ``is_beneath``, but exact: for checks that grant access."""
     if system != HERE:
         parts = exact_parts(path, system)
         return any(parts[: len(own)] == own for own in map(exact_parts, folders, repeat(system)))
@@ -234,7 +234,7 @@ def is_inside(path: str, folders: tuple[str, ...], system: System = HERE) -> boo
 
 
 def matches_any(path: str, globs: tuple[str, ...]) -> bool:
-    """Whether a path matches one of ``globs``, in any of its readings.
+    """Return whether a path matches one of ``globs``, in any of its readings.
 
     The globs are those of ignore files. A pattern applies in any folder unless it begins with a
     slash. A pattern that ends with a slash applies to the folder's contents. ``!`` excludes names,
@@ -255,7 +255,7 @@ def matching_glob(path: str, globs: tuple[str, ...]) -> str:
 
 
 def listed_matching_glob(path: str, globs: tuple[str, ...]) -> str:
-    """The same as ``matching_glob``, but with names compared unchanged.
+    """Return the same as ``matching_glob``, but with names compared unchanged.
 
     Use this for rules that allow something, and for names that a disk listed.
     """

@@ -91,7 +91,7 @@ def redirected(address: WebAddress, location: str) -> WebAddress:
 
 
 def may_lead_to(address: WebAddress, reached: Address, *, is_named: bool) -> bool:
-    """Whether a page may be fetched from this IP address of its host.
+    """Return whether a page may be fetched from this IP address of its host.
 
     A host name may lead only to the internet, so that no page can reach this machine or network. A
     host in the settings (``is_named``) may also lead to the user's network.
@@ -106,12 +106,12 @@ def may_lead_to(address: WebAddress, reached: Address, *, is_named: bool) -> boo
 
 
 def is_named(address: WebAddress, named: Sequence[str]) -> bool:
-    """Whether the settings name the host, or a pattern that matches the host."""
+    """Return whether the settings name the host, or a pattern that matches the host."""
     return allowed(one for one in named if one.strip() != "*").lets(address.place)
 
 
 def is_named_exactly(address: WebAddress, named: Sequence[str]) -> bool:
-    """Whether the settings name the host itself."""
+    """Return whether the settings name the host itself."""
     return is_named(address, [one for one in named if "*" not in one])
 
 

@@ -171,7 +171,7 @@ class PrefixCache:
 
 
 def _is_found(place: int, marks: Sequence[int], messages: Sequence[Message]) -> bool:
-    """Whether the provider searches back to ``place`` from one of this request's marks."""
+    """Return whether the provider searches back to ``place`` from one of this request's marks."""
     return any(
         place == mark
         or (

@@ -198,7 +198,7 @@ class LossMeter:
         return self._reading == "any" or of[item][-1] in self._altered
 
     def _leads_back(self, item: str, sources: Sequence[str]) -> bool:
-        """Whether a marker in the request names a file that contains the lost item."""
+        """Return whether a marker in the request names a file that contains the lost item."""
         if any(self._markers[name] for name in self._spills_of.get(item, ())):
             return True
         return any((path := self._sources[text].path) and self._markers[path] for text in sources)

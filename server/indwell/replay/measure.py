@@ -299,7 +299,7 @@ class Promises:
 
 
 def is_users(block: Text) -> bool:
-    """Whether these are the user's own words."""
+    """Return whether these are the user's own words."""
     return block.meta.source == "user"
 
 
@@ -312,7 +312,7 @@ def _is_noted(one: _Finished, notes: str) -> bool:
 
 
 def _is_summed_up(turn: int, notes: str) -> bool:
-    """Whether a line of the task card for many turns says that this turn is finished."""
+    """Return whether a line of the task card for many turns says that this turn is finished."""
     return any(
         int(first) <= turn <= int(last or first)
         and not any(int(a) <= turn <= int(b or a) for a, b in _RUN.findall(but))

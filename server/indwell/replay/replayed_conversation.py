@@ -247,7 +247,7 @@ def points(
 
 
 def _is_cached(cache: CacheRules, moments_s: Sequence[float]) -> bool:
-    """Whether the cache still has the last request at the newest moment."""
+    """Return whether the cache still has the last request at the newest moment."""
     gap_s = moments_s[-1] - moments_s[-2] if len(moments_s) > 1 else 0.0
     return cache.exists and not (cache.life_s and gap_s > cache.life_s)
 

@@ -289,7 +289,7 @@ class ConsoleDecoder(codecs.IncrementalDecoder):
 
 
 def _is_cut(data: bytes) -> bool:
-    """Whether these bytes are the beginning of one UTF-8 character."""
+    """Return whether these bytes are the beginning of one UTF-8 character."""
     try:
         data.decode()
     except UnicodeDecodeError as error:

@@ -53,7 +53,7 @@ _log = logging.getLogger(__name__)
 
 
 def is_short(environment: Mapping[str, str], platform: str) -> bool:
-    """Whether a desktop started this process with only the system's folders."""
+    """Return whether a desktop started this process with only the system's folders."""
     if platform == "win32" or environment.get("SHLVL", "0") != "0":  # a shell started this process
         return False
     has_desktop = "DISPLAY" in environment or "WAYLAND_DISPLAY" in environment
@@ -77,7 +77,7 @@ def folders_of(said: bytes, mark: str) -> tuple[str, ...]:
 
 
 def may_be_asked(shell: str, home: str, workspace: Sequence[str | os.PathLike[str]]) -> bool:
-    """Whether the shell and its start-up files belong to the user, not to the workspace."""
+    """Return whether the shell and its start-up files belong to the user, not to the workspace."""
     if os.path.basename(shell) not in _SHELLS or not os.access(shell, os.X_OK):  # noqa: PTH119 -- text
         return False
     real = os.path.realpath(home)

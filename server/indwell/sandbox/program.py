@@ -213,7 +213,7 @@ async def run_program(
 
 @contextlib.asynccontextmanager
 async def _guarded(mark: str, *, alone: bool) -> AsyncIterator[leftovers.Run]:
-    """A run that ends with this process, however this process ends."""
+    """Yield a run that ends with this process, however this process ends."""
     async with leftovers.running(mark, alone=alone) as run:
         guard.watch(mark)
         try:
@@ -336,7 +336,7 @@ _WHAT = {
 
 
 def is_shortage(error: OSError) -> bool:
-    """Whether an error means that a system resource has run out."""
+    """Return whether an error means that a system resource has run out."""
     return error.errno in _WHAT
 
 

@@ -100,12 +100,12 @@ IGNORED = b"*\n"
 
 
 def is_chat(uri: str) -> bool:
-    """Whether a URI of any scheme names a chat document."""
+    """Return whether a URI of any scheme names a chat document."""
     return SUFFIX in uri.lower() and unquote(urlsplit(uri).path).lower().endswith(SUFFIX)
 
 
 def chat_name(day: str, taken: frozenset[str]) -> str:
-    """A name for a new chat of a day (``2026-11-21``), with the first free number."""
+    """Return a name for a new chat of a day (``2026-11-21``), with the first free number."""
     number = 1
     while f"{day}-{number}{SUFFIX}" in taken:
         number += 1
@@ -151,7 +151,7 @@ MOST_LOOKED_AT = 20_000
 
 
 async def listing_of(folder: Path, roots: Sequence[Path], deny: tuple[str, ...]) -> Listing:
-    """The files below ``folder``, which is resolved and is in one of ``roots``.
+    """Return the files below ``folder``, which is resolved and is in one of ``roots``.
 
     Raises:
         ToolError: There is no such folder, or it cannot be listed.
@@ -248,6 +248,6 @@ async def _attached(
 
 
 def _is_denied_file(path: Path, name: str, mention: Mention, settings: Settings) -> bool:
-    """Whether a rule denies any name of the file: as written, as resolved, or as shown."""
+    """Return whether a rule denies any name of the file: as written, as resolved, or as shown."""
     names = (name, path.as_posix(), mention.path)
     return any(matches_any(one, settings.deny) for one in names)

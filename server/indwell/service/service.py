@@ -392,7 +392,7 @@ class Service:
         self._settings_of_open(session, "choose it while a turn of it runs").keep(effort=effort)
 
     def _settings_of_open(self, session: str | None, hint: str) -> SessionSettings:
-        """The settings of an open session that is not the current one.
+        """Return the settings of an open session that is not the current one.
 
         Raises:
             UserError: The session is not open.

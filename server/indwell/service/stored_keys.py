@@ -34,12 +34,12 @@ def hold_keys(environment: Mapping[str, str]) -> str:
 
 
 def key_store() -> KeyStore:
-    """The user's keys; the keyring is opened only when a key is needed."""
+    """Return the user's keys; the keyring is opened only when a key is needed."""
     return KeyStore(user_file().parent / FILE_NAME, _open_ring, _HELD)
 
 
 def has_key(settings: Settings, store: KeyStore) -> bool:
-    """Whether there is a key for the endpoint, judged without opening a keyring.
+    """Return whether there is a key for the endpoint, judged without opening a keyring.
 
     Raises:
         SettingsError: The file of keys cannot be read.

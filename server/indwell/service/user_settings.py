@@ -102,7 +102,7 @@ def write_user_file(path: Path, text: str, before: str | None) -> None:
 
 
 def workspace_file(root: Path) -> bytes | None:
-    """The settings file of a folder, trusted or not; None if it cannot be read."""
+    """Return the settings file of a folder, trusted or not; None if it cannot be read."""
     from indwell.files.reading import read_bytes
 
     try:
@@ -112,7 +112,7 @@ def workspace_file(root: Path) -> bytes | None:
 
 
 def named_endpoints(environment: Mapping[str, str]) -> Mapping[str, Mapping[str, object]]:
-    """The tables of the named endpoints; empty if the settings are broken."""
+    """Return the tables of the named endpoints; empty if the settings are broken."""
     try:
         return read_settings(environment).settings.endpoints
     except SettingsError:

@@ -44,7 +44,7 @@ async def surroundings_of(workspace: Workspace, model: str) -> Surroundings:
 
 
 def this_machine() -> Machine:
-    """The facts about this machine for the system prompt."""
+    """Return the facts about this machine for the system prompt."""
     return Machine(
         system=f"{platform.system()} {platform.release()}",
         architecture=platform.machine(),
@@ -127,7 +127,7 @@ _PROFILES = {
 
 
 def session_model(model: Model) -> SessionModel:
-    """The model in the form that a session needs."""
+    """Return the model in the form that a session needs."""
     return SessionModel(
         model.provider,
         model.cost,
@@ -179,7 +179,7 @@ async def _fall_back(model: Model, session: Session, why: str) -> FellBack:
 
 
 def _price_words(model: Model) -> str:
-    """The price of a model in words, for prompts of usual length."""
+    """Return the price of a model in words, for prompts of usual length."""
     prices = [
         model.cost(Usage(input=_SAMPLE)),
         model.cost(Usage(output=_SAMPLE)),
@@ -194,7 +194,7 @@ _SAMPLE = 1_000  # tokens; longer prompts have a higher price at some endpoints
 
 
 def model_notice(model: Model, budgets: Budgets, *more: str) -> str:
-    """A notice about the model and its price, with ``more`` at the end."""
+    """Return a notice about the model and its price, with ``more`` at the end."""
     return "; ".join(filter(None, (model.notice, unkept(budgets, model.name, model.cost), *more)))
 
 

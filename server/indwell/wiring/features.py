@@ -136,7 +136,7 @@ async def _fetched(address: WebAddress, *, is_named: bool) -> Fetched:
 
 
 def _object(*required: str, **optional: str) -> Mapping[str, Any]:
-    """The schema of text arguments: required names, and the types of the others."""
+    """Return the schema of text arguments: required names, and the types of the others."""
     properties = {**dict.fromkeys(required, "string"), **optional}
     return {
         "type": "object",
@@ -179,7 +179,7 @@ LEAN: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 def tools_of(
     shell: Shell, boards: Boards, features: Features[Session], *, lean: bool = False
 ) -> ToolTable:
-    """The tools in their order for the model: files and commands, features, late tools.
+    """Return the tools in their order for the model: files and commands, features, late tools.
 
     A small model gets late tools, and the tools for files and commands with short descriptions.
     """

@@ -51,5 +51,5 @@ def companion_of(
 
 
 def memory_pages(environment: Mapping[str, str], root: Path) -> MemoryPages:
-    """The pages of a workspace and of the user."""
+    """Return the pages of a workspace and of the user."""
     return MemoryPages(state_folder(environment) / FOLDER, folder_name(root.resolve()))

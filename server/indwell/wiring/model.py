@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 def budgets_of(settings: Settings) -> Budgets:
-    """The limits of money and tokens in the settings."""
+    """Return the limits of money and tokens in the settings."""
     return Budgets(
         turn=settings.budget_turn,
         session=settings.budget_session,
@@ -50,7 +50,7 @@ def budgets_of(settings: Settings) -> Budgets:
 
 
 def unkept(budgets: Budgets, model: str, cost: Callable[[Usage], float | None]) -> str:
-    """A notice that limits of money cannot be kept, if the price is unknown; else empty."""
+    """Return a notice that limits of money cannot be kept, if the price is unknown; else empty."""
     if budgets.counts(cost):
         return ""
     return (
@@ -240,7 +240,7 @@ class _Endpoints:
         self._known: dict[str, Settings] = {main.model: main}
 
     def settings_of(self, model: str) -> Settings:
-        """The settings of a model's endpoint, with its key.
+        """Return the settings of a model's endpoint, with its key.
 
         Raises:
             SettingsError: The endpoint is unknown, or its key cannot be read.
@@ -258,7 +258,7 @@ class _Endpoints:
         return self._known[model]
 
     def provider(self, settings: Settings) -> Provider:
-        """The client of the endpoint of these settings."""
+        """Return the client of the endpoint of these settings."""
         endpoint = endpoint_of(settings)
         if endpoint not in self._clients:
             self._clients[endpoint] = (
@@ -290,7 +290,7 @@ class _Endpoints:
 
 
 def endpoint_of(settings: Settings) -> str:
-    """The name of the model's endpoint; empty for the endpoint outside of the tables."""
+    """Return the name of the model's endpoint; empty for the endpoint outside of the tables."""
     return split_name(settings.model, settings.endpoints)[1]
 
 

@@ -154,7 +154,7 @@ class Composition:
         self._models.begin(settings)
 
     async def skills(self, roots: Sequence[Path], settings: Settings) -> Ranked:
-        """The present skills of a workspace; see ``wiring.project_files.skills_here``."""
+        """Return the present skills of a workspace; see ``wiring.project_files.skills_here``."""
         from indwell.wiring.project_files import skills_here
 
         found = await asyncio.to_thread(skills_here, roots, settings, self._trust, self.environment)

@@ -226,7 +226,7 @@ class AgentLogs:
             return MemoryLog()
 
     def _highest(self) -> int:
-        """The number of existing logs, from earlier processes."""
+        """Return the number of existing logs, from earlier processes."""
         try:
             names = () if self._folder is None else list_names(self._folder)
         except OSError:

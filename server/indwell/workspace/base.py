@@ -304,5 +304,5 @@ class PathLocks:
                 del self._n_users[path], self._locks[path]
 
     def __len__(self) -> int:
-        """The number of paths with a lock."""
+        """Return the number of paths with a lock."""
         return len(self._locks)

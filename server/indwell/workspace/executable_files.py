@@ -137,7 +137,7 @@ def _folder(root: Path, folder: Path, kind: Kind) -> list[Executable]:
 
 
 def _is_chat(root: Path, path: Path) -> bool:
-    """Whether a file is a user's chat (``chat_names``), or the file that ignores chats."""
+    """Return whether a file is a user's chat (``chat_names``), or the file that ignores chats."""
     is_name = path.name == ".gitignore" or _CHAT.fullmatch(path.name) is not None
     # Emacs creates a link without a target.
     is_lock = path.name.startswith(".#") and not (leads_abroad(path, (root,)) or path.exists())
@@ -149,7 +149,7 @@ def _is_chat(root: Path, path: Path) -> bool:
 
 
 def _is_shut(root: Path, folder: Path) -> bool:
-    """Whether a folder cannot be listed, although its files can be opened by name."""
+    """Return whether a folder cannot be listed, although its files can be opened by name."""
     real = folder.resolve()
     if not real.is_dir() or not real.is_relative_to(root):
         return False
@@ -245,7 +245,7 @@ def _configuration(root: Path, repository: Repository, one: ConfigFile) -> Itera
 
 
 def _is_own_tree(line: str, repository: Repository, one: ConfigFile) -> bool:
-    """Whether a line only names the working tree of a submodule's own repository."""
+    """Return whether a line only names the working tree of a submodule's own repository."""
     key, _, value = line.partition(" = ")
     if key != "core.worktree" or "\0" in value:
         return False

@@ -200,7 +200,7 @@ class Large:
         return text.encode(self.index.encoding, self.index.errors)
 
     def cuts(self, offset: int) -> bool:
-        """Whether an offset is inside a character or a CRLF."""
+        """Return whether an offset is inside a character or a CRLF."""
         start = self.whole(offset)
         return start < offset and not halves(self.decoded(self.read(start, _LONGEST_B))[:1])
 
@@ -241,7 +241,7 @@ def _plain(data: bytes) -> bytes:
 
 
 def _is_within_pair(data: bytes, offset: int) -> bool:
-    """Whether an offset is inside a CRLF."""
+    """Return whether an offset is inside a CRLF."""
     return offset > 0 and data[offset - 1 : offset + 1] == b"\r\n"
 
 

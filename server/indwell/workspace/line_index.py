@@ -151,7 +151,7 @@ class _Encoding:
 
 
 def is_simple(encoding: str) -> bool:
-    """Whether the encoding is UTF-8, or a single-byte encoding that extends ASCII."""
+    """Return whether the encoding is UTF-8, or a single-byte encoding that extends ASCII."""
     if encoding == "utf-8":
         return True
     try:

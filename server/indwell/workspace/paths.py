@@ -71,7 +71,7 @@ FIND = "; find it with glob"
 def missing(
     path: str, name: str, neighbours: Iterable[str], elsewhere: Iterable[str] = ()
 ) -> ToolError:
-    """The error for a missing ``path``, with similar existing names.
+    """Return the error for a missing ``path``, with similar existing names.
 
     Args:
         path: The missing path, as people see it.
@@ -101,7 +101,7 @@ def not_found(path: Path, roots: Sequence[Path]) -> ToolError:
 
 
 def folder_said(path: str, names: Sequence[str], limit: int = 50) -> ToolError:
-    """The error for a ``path`` that is a folder, with the folder's entries."""
+    """Return the error for a ``path`` that is a folder, with the folder's entries."""
     if not names:
         return ToolError(f"{quoted(path)} is an empty folder")
     more = f" and {len(names) - limit} more" if len(names) > limit else ""

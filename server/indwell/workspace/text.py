@@ -257,7 +257,7 @@ def units_in_line(line: str, index: int, encoding: str) -> int:
 
 
 def _is_inside(encoded: bytes, stop: int, unit_b: int) -> bool:
-    """Whether a cut at ``stop`` would split a character of UTF-8 or UTF-16."""
+    """Return whether a cut at ``stop`` would split a character of UTF-8 or UTF-16."""
     if unit_b == 1:
         return encoded[stop] & 0xC0 == 0x80  # noqa: PLR2004 - a continuation byte
     halves = encoded[stop - 1] & 0xFC, encoded[stop + 1] & 0xFC

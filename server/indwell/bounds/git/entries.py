@@ -328,7 +328,7 @@ class GitEntries:
         )
 
     async def _is_known(self, holder: Path, path: str, entry: str, was: RepositoryState) -> bool:
-        """Whether git had this content under this name before, or the user's file has it."""
+        """Return whether git had this content under this name before, or the user's file has it."""
         mode, _, blob = entry.partition(" ")
         if was.index.get(path) == entry:
             return True
@@ -345,7 +345,7 @@ class GitEntries:
         self._wait_for([one for one in self.waiting if await self._still(one)])
 
     async def _still(self, one: GitEntry) -> bool:
-        """Whether the entry still exists."""
+        """Return whether the entry still exists."""
         if one.kind == "note":
             return await asyncio.to_thread(os.path.lexists, one.inner)
         state = self._before.get(Path(one.repository))
@@ -420,7 +420,7 @@ def _holders(roots: Sequence[Path]) -> tuple[Path, ...]:
 
 
 def _is_gits(holder: Path) -> bool:
-    """Whether git accepts the folder as a repository (``is_git_directory`` in setup.c).
+    """Return whether git accepts the folder as a repository (``is_git_directory`` in setup.c).
 
     If a command later turns the folder into a repository, all protected entries are new.
     """

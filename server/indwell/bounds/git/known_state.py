@@ -183,7 +183,7 @@ class GitNote:
                 self._remove(name)
 
     def is_open(self) -> bool:
-        """Whether a program may have changed something since the last comparison."""
+        """Return whether a program may have changed something since the last comparison."""
         return self._is_open or bool(self._marks())
 
     def _marks(self) -> tuple[str, ...]:
@@ -204,7 +204,7 @@ class GitNote:
 
 
 def _is_of_others(mark: str) -> bool:
-    """Whether the session that created the mark is still open, in any process."""
+    """Return whether the session that created the mark is still open, in any process."""
     number = mark.removeprefix(_OPEN).partition("-")[0]
     if number == str(os.getpid()) or not number.isdecimal():
         return mark in _notes

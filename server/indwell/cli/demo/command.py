@@ -232,7 +232,7 @@ def demo(*, seed: int, as_json: bool, scripted: bool) -> int:
 
 
 def _is_paid_for(environment: Mapping[str, str]) -> bool:
-    """Whether this shell's environment names a model.
+    """Return whether this shell's environment names a model.
 
     The demo must not spend money on a stored model.
     """
@@ -241,7 +241,7 @@ def _is_paid_for(environment: Mapping[str, str]) -> bool:
 
 
 def _reason(before: str, after: str, finished: events.TurnFinished | None) -> str:
-    """The reason why the demo failed, in one sentence; empty after success."""
+    """Return the reason why the demo failed, in one sentence; empty after success."""
     if before == "failed" and after == "passed":
         return ""
     if finished is None:

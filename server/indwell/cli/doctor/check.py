@@ -46,7 +46,7 @@ def blocking(name: str, look: Callable[[], Findings]) -> DoctorCheck:
 
 
 async def run_checks(checks: Sequence[DoctorCheck], *, timeout_s: float = CHECK_S) -> Findings:
-    """All findings in the order of ``checks``; a failed or late check is a finding, too."""
+    """Return all findings in the order of ``checks``; a failed or late check is a finding, too."""
     found = await asyncio.gather(*(_run(check, timeout_s) for check in checks))
     return tuple(finding for findings in found for finding in findings)
 

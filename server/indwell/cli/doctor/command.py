@@ -90,7 +90,7 @@ class Private(msgspec.Struct, frozen=True):
 
 
 def report(findings: Findings, private: Private) -> str:
-    """The findings as Markdown, redacted."""
+    """Return the findings as Markdown, redacted."""
     lines = ["### indwell doctor", "", "| | what | found |", "|---|---|---|"]
     for one in findings:
         fix = f" → {one.fix}" if one.fix else ""
@@ -186,7 +186,7 @@ def _checks(
 
 
 def _plain(findings: Findings, environment: Mapping[str, str], store: KeyStore) -> Findings:
-    """The findings without keys, for a screen that others may see; names and paths stay."""
+    """Return the findings without keys, for a screen that others may see; names and paths stay."""
     private = Private(secrets=_secrets(environment, store))
     return tuple(
         msgspec.structs.replace(
@@ -249,7 +249,7 @@ def _open_ring() -> Ring:
 
 
 def proxies(environment: Mapping[str, str]) -> Findings:
-    """The proxies in use, without their passwords."""
+    """Return the proxies in use, without their passwords."""
     found = []
     for name in _PROXIES:
         value = environment.get(name, "") or environment.get(name.lower(), "")
@@ -419,7 +419,7 @@ class Beginning(NamedTuple):
 
 
 async def beginning(environment: Mapping[str, str], folder: Path) -> Beginning:
-    """The start of a session in ``folder`` with every feature on; no session is created.
+    """Return the start of a session in ``folder`` with every feature on; no session is created.
 
     Raises:
         SettingsError: The settings cannot be used.
@@ -444,7 +444,7 @@ async def beginning(environment: Mapping[str, str], folder: Path) -> Beginning:
 
 
 def _why_lean(settings: Settings) -> str:
-    """The reason why the user's model gets a short prompt; takes a third of a second."""
+    """Return the reason why the user's model gets a short prompt; takes a third of a second."""
     if settings.provider == "scripted" or (not settings.model and settings.profile == "auto"):
         return ""
     here = in_force(settings)
@@ -452,7 +452,7 @@ def _why_lean(settings: Settings) -> str:
 
 
 async def sizes(environment: Mapping[str, str], folder: Path) -> PromptSizes:
-    """The tokens of each part of a session's start.
+    """Return the tokens of each part of a session's start.
 
     Raises:
         SettingsError: The settings cannot be used.
@@ -464,7 +464,7 @@ async def sizes(environment: Mapping[str, str], folder: Path) -> PromptSizes:
 
 
 async def size_findings(environment: Mapping[str, str], folder: Path) -> Findings:
-    """The sizes as findings."""
+    """Return the sizes as findings."""
     try:
         found = await sizes(environment, folder)
     except SettingsError:

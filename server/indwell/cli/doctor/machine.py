@@ -57,7 +57,7 @@ def installation(folder: Path) -> Findings:
 
 
 async def version_of(program: Path) -> str | None:
-    """The first line of ``program --version``; None if the program does not run."""
+    """Return the first line of ``program --version``; None if the program does not run."""
     try:
         ended = await run_program(
             [str(program), "--version"], cwd=Path("/"), timeout_s=RUN_S, merge_errors=True
@@ -249,7 +249,7 @@ async def _editor(editor: Editor, home: Path, never_in: tuple[Path, ...]) -> Doc
 
 
 def finding_of(editor: Editor, version: str, ours: Sequence[bytes]) -> DoctorFinding:
-    """The finding for an editor with this first line of ``--version``; pure.
+    """Return the finding for an editor with this first line of ``--version``; pure.
 
     Args:
         editor: The editor.
@@ -281,7 +281,7 @@ def is_older_neovim(version: str) -> bool:
 
 
 def _is_newer_neovims(ours: Sequence[bytes]) -> bool:
-    """Whether these files start Indwell in a way that only newer Neovims support."""
+    """Return whether these files start Indwell in a way that only newer Neovims support."""
     whole = b"\n".join(ours)
     return b"vim.lsp.config" in whole and b"start_client" not in whole
 

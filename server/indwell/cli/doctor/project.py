@@ -140,7 +140,7 @@ _MEND = "correct the SKILL.md, or move its folder away"
 
 
 def skills(environment: Mapping[str, str], folder: Path) -> Findings:
-    """The number of available skills in ``folder``, and the problems of other skills."""
+    """Return the number of available skills in ``folder``, and the problems of other skills."""
     here = settings_here(environment, folder)
     if here is None:
         return ()
@@ -166,7 +166,7 @@ _NAMES = 200  # of the names
 
 
 def agents(environment: Mapping[str, str], folder: Path) -> Findings:
-    """The sub-agents available in ``folder``, and the problems of other files."""
+    """Return the sub-agents available in ``folder``, and the problems of other files."""
     here = settings_here(environment, folder)
     if here is None:
         return ()
@@ -182,7 +182,7 @@ def agents(environment: Mapping[str, str], folder: Path) -> Findings:
 
 
 def mcp_servers(environment: Mapping[str, str], folder: Path) -> Findings:
-    """The MCP servers that ``folder`` may use; starts none.
+    """Return the MCP servers that ``folder`` may use; starts none.
 
     A server that waits for an answer, and one whose program is missing, have findings of their own.
     """
@@ -218,7 +218,7 @@ def _waiting(server: KnownServer) -> DoctorFinding:
 
 
 def language_servers(environment: Mapping[str, str], folder: Path) -> Findings:
-    """The language servers that the user named; starts none. Empty if there are none."""
+    """Return the language servers that the user named; starts none. Empty if there are none."""
     here = settings_here(environment, folder)
     if here is None or not here[0].language_servers:
         return ()

@@ -152,7 +152,7 @@ def login(options: argparse.Namespace) -> int:
 
 
 def _opens_browser(environment: Mapping[str, str]) -> bool:
-    """Whether a browser can open for the user; over SSH it would open on another machine."""
+    """Return whether a browser can open for the user; over SSH it would open on another machine."""
     if "BROWSER" in environment:
         return True
     if not is_typed() or "SSH_CONNECTION" in environment:

@@ -67,7 +67,7 @@ class ReplayReport(msgspec.Struct, frozen=True):
     prices: str = ""
 
     def series(self) -> tuple[str, dict[str, tuple[int, ...]]]:
-        """The session with the most requests, and the tokens of each request, by preset."""
+        """Return the session with the most requests, and the tokens of each request, by preset."""
         at = max(range(len(self.each)), key=lambda number: self.each[number][0].requests)
         rows = zip(self.presets, self.each[at], strict=True)
         return one_line(self.names[at]), {name: one.sizes for name, one in rows}
@@ -275,7 +275,7 @@ def wish_of(options: argparse.Namespace) -> ReplayOptions:
 
 
 def preset_names(given: str) -> tuple[str, ...]:
-    """The presets of a comma-separated list.
+    """Return the presets of a comma-separated list.
 
     Raises:
         UserError: A preset does not exist.
@@ -288,7 +288,7 @@ def preset_names(given: str) -> tuple[str, ...]:
 
 
 def cache_rules(name: str, **given: float | None) -> CacheRules:
-    """The cache rules called ``name``; the options ``given`` replace single rules."""
+    """Return the cache rules called ``name``; the options ``given`` replace single rules."""
     if name not in CACHES:
         raise UserError(f"--cache: there are no rules {name!r}; known: {', '.join(CACHES)}")
     told = {key: value for key, value in given.items() if value is not None}
@@ -333,7 +333,7 @@ def replay(wish: ReplayOptions) -> int:
 
 
 def _rates(wish: ReplayOptions) -> tuple[TokenRates, str] | None:
-    """The prices, and their source in words; None if costs are in prices of input tokens.
+    """Return the prices, and their source in words; None if costs are in prices of input tokens.
 
     Raises:
         UserError: The prices of the requested model are not known.

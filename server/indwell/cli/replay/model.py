@@ -131,7 +131,7 @@ class _Watched:
 
 
 def price(before: Usage, after: Usage, rates: TokenRates) -> float:
-    """The cost of the calls between two usage totals, times a million."""
+    """Return the cost of the calls between two usage totals, times a million."""
     cached = after.cached - before.cached
     written = after.cache_write - before.cache_write
     plain = after.input - before.input - cached - written
@@ -145,7 +145,7 @@ def price(before: Usage, after: Usage, rates: TokenRates) -> float:
 
 
 def listed_rates(name: str, *, anywhere: bool = False) -> tuple[TokenRates, str] | None:
-    """The prices of a model in US dollars per million tokens, and their source in words.
+    """Return the prices of a model in US dollars per million tokens, and their source in words.
 
     The user's settings override the prices of the endpoint.
 
@@ -174,7 +174,7 @@ def listed_rates(name: str, *, anywhere: bool = False) -> tuple[TokenRates, str]
 
 
 def _session(settings: Settings, model: Model) -> Session:
-    """A session without turns that is never saved, for writing summaries."""
+    """Return a session without turns that is never saved, for writing summaries."""
     place = SessionPlace("replay", MemoryLog(), NOWHERE)
     session = make_session(
         place,

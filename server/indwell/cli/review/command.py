@@ -90,7 +90,7 @@ def rows(hunks: Iterable[Hunk]) -> tuple[HunkRow, ...]:
 
 
 def kept_of(done: VerdictOutcome, looked: FileLook) -> tuple[SkippedHunk, ...]:
-    """All verdicts that were requested but not carried out."""
+    """Return all verdicts that were requested but not carried out."""
     return (
         *(SkippedHunk(named(hunk.path), why, hunk.id) for hunk, why in done.kept),
         *(SkippedHunk(named(path), why) for path, why in done.failed),
@@ -100,7 +100,7 @@ def kept_of(done: VerdictOutcome, looked: FileLook) -> tuple[SkippedHunk, ...]:
 
 
 def named(path: Path) -> str:
-    """A path as text that JSON can contain."""
+    """Return a path as text that JSON can contain."""
     return str(path)
 
 
@@ -223,7 +223,7 @@ def _folder(here: Path, state: Path) -> Path:
 
 
 def _wanted(wish: ReviewOptions, pending: Collection[Hunk], store: SessionStore) -> WantedFiles:
-    """The files and hunks to review.
+    """Return the files and hunks to review.
 
     Raises:
         WrongLine: The arguments name nothing, or several things.
@@ -250,7 +250,7 @@ def _wanted(wish: ReviewOptions, pending: Collection[Hunk], store: SessionStore)
 
 
 def _session(given: str, pending: Collection[Hunk], store: SessionStore) -> str:
-    """The full id of a session.
+    """Return the full id of a session.
 
     Raises:
         WrongLine: No session matches, or several do.

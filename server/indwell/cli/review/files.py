@@ -33,11 +33,11 @@ class WantedFiles(msgspec.Struct, frozen=True):
     turn: int = 0
 
     def has_path(self, path: Path) -> bool:
-        """Whether the file is selected."""
+        """Return whether the file is selected."""
         return not self.places or any(path.is_relative_to(one) for one in self.places)
 
     def has(self, hunk: Hunk) -> bool:
-        """Whether the hunk is selected."""
+        """Return whether the hunk is selected."""
         return self.has_path(hunk.path) and any(
             self.session in {"", one.session} and self.turn in {0, one.turn} for one in hunk.actors
         )
@@ -95,7 +95,7 @@ async def look(
 
 
 def lacks(known: str | None, text: str | None, hunks: Sequence[Hunk]) -> bool:
-    """Whether ``text`` lacks some of these changes. Pure.
+    """Return whether ``text`` lacks some of these changes. Pure.
 
     Args:
         known: The text of the file with all changes.
@@ -119,7 +119,7 @@ def lacks(known: str | None, text: str | None, hunks: Sequence[Hunk]) -> bool:
 
 
 async def _text(workspace: Workspace, path: Path) -> tuple[str | None, bool]:
-    """The text of a file, and whether the file is text; a binary file is not changed."""
+    """Return the text of a file, and whether the file is text; a binary file is not changed."""
     try:
         return (await workspace.read(path)).text, True
     except (NotText, TooLarge):

@@ -325,7 +325,7 @@ class TerminalScreen:
         self._roots = roots
 
     def name(self, path: Path) -> str:
-        """A file name for people, without control characters for the terminal."""
+        """Return a file name for people, without control characters for the terminal."""
         return one_line(display(path, self._roots))
 
     def heading(self, hunk: Hunk) -> str:
@@ -360,7 +360,7 @@ class TerminalScreen:
 
 
 def whose(hunk: Hunk) -> str:
-    """The turns that made the hunk, with their sessions if there are several."""
+    """Return the turns that made the hunk, with their sessions if there are several."""
     sessions = dict.fromkeys(one.session for one in hunk.actors)
     turns = [str(one.turn) for one in hunk.actors]
     words = f"turn {turns[0]}" if len(turns) == 1 else f"turns {', '.join(turns)}"

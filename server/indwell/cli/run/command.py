@@ -59,7 +59,7 @@ class WrongPlace(UserError):
 
 
 async def selection_of(place: str, workspace: Workspace, settings: Settings) -> Selection:
-    """The selection for ``PATH`` or ``PATH:L1-L2``.
+    """Return the selection for ``PATH`` or ``PATH:L1-L2``.
 
     Raises:
         WrongPlace: The file does not exist, may not be sent, or lacks these lines.
@@ -148,7 +148,7 @@ class _EndSeen:
 
 
 def _refused(wish: RunOptions) -> str:
-    """The reason why the prompt cannot run here, if the prompt is a command; else empty."""
+    """Return the reason why the prompt cannot run here, if the prompt is a command; else empty."""
     if is_compact(wish.words) and not wish.session:
         return f"there is no conversation to shorten yet; resume one with `--continue {COMPACT}`"
     if wish.words.lstrip().startswith("/"):  # other prompts cannot be commands
@@ -201,7 +201,7 @@ def _door_of(wish: RunOptions, view: events.Listener) -> TerminalDoor:
 
 
 def _service_of(wish: RunOptions, door: TerminalDoor) -> Service:
-    """The service for one command, in the folder that the options name."""
+    """Return the service for one command, in the folder that the options name."""
     composition = Composition(
         own_environment(), scripted=wish.scripted, models=LeanModels(), is_trust_given=wish.trust
     )
@@ -360,7 +360,7 @@ class Limiting:
         return code_of(finished)
 
     def wording(self, view: events.Listener) -> events.Listener:
-        """A listener for ``view`` that names each limit by its option."""
+        """Return a listener for ``view`` that names each limit by its option."""
 
         def tell(event: events.Event) -> None:
             view(self._worded(event) if isinstance(event, events.TurnFinished) else event)
@@ -368,7 +368,7 @@ class Limiting:
         return tell
 
     def _worded(self, finished: events.TurnFinished) -> events.TurnFinished:
-        """The event with the name of the option whose limit ended the turn."""
+        """Return the event with the name of the option whose limit ended the turn."""
         message = finished.message
         if finished.ending == "budget":
             given = {"--max-cost": self._limits.cost, "--max-tokens": self._limits.tokens}
@@ -381,7 +381,7 @@ class Limiting:
 
 
 def code_of(finished: events.TurnFinished) -> int:
-    """The exit code for the end of a turn."""
+    """Return the exit code for the end of a turn."""
     if finished.ending in {"limit", "budget"}:
         return LIMITED
     return DONE if finished.ending == "done" else FAILED

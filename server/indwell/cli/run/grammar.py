@@ -79,7 +79,7 @@ def limit_options(run: argparse.ArgumentParser) -> None:
 
 
 def limits_of(options: argparse.Namespace) -> RunLimits:
-    """The limits of the parsed options."""
+    """Return the limits of the parsed options."""
     return RunLimits(options.max_cost, options.max_tokens, options.max_rounds, options.time_limit)
 
 

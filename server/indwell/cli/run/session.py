@@ -163,7 +163,7 @@ async def _resumed(wish: RunOptions, service: Service, store: SessionStore) -> t
 
 
 def _words(wish: RunOptions, draft: str) -> str:
-    """The user's prompt; without one, the saved draft."""
+    """Return the user's prompt; without one, the saved draft."""
     return wish.words if wish.words.strip() else draft or GO_ON
 
 
@@ -184,7 +184,7 @@ async def rewound(wish: RunOptions) -> tuple[str, Rewind]:
 
 
 def _identified(given: str, store: SessionStore) -> str:
-    """The full id of a session of this folder.
+    """Return the full id of a session of this folder.
 
     Raises:
         SessionError: No session matches, or several do.

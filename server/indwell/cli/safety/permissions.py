@@ -72,7 +72,7 @@ def permissions(options: argparse.Namespace) -> int:
 
 
 def rules_of_folder(folder: Path) -> RuleBook:
-    """The permanent permissions of a folder."""
+    """Return the permanent permissions of a folder."""
     name = folder_name(folder.resolve())
     return RuleBook(state_folder(os.environ) / "permissions" / f"{name}.json")
 
@@ -149,7 +149,7 @@ def explain(options: argparse.Namespace) -> int:
 
 
 def _here(command: str, cwd: str, policy: Policy) -> str:
-    """The decision on a command in this folder on this machine; blocks for 20 ms."""
+    """Return the decision on a command in this folder on this machine; blocks for 20 ms."""
     folder, held = Path(cwd), strength()
     trust = FolderTrust(os.environ)
     trust.look([folder], _settings())
@@ -239,7 +239,7 @@ def _at(policy: Policy, folder: str) -> Policy:
 
 
 def _knowing_secrets(policy: Policy) -> Policy:
-    """The policy of a session; without a sandbox, commands may not read links to secrets.
+    """Return the policy of a session; without a sandbox, commands may not read links to secrets.
 
     This takes at most a second in a folder of 100,000 files.
     """
@@ -375,7 +375,7 @@ def _show_act(console: Console, act: Act) -> None:
 
 
 def decided_words(act: Act) -> str:
-    """The decision on a call, its rule, and the user's answer, in one line."""
+    """Return the decision on a call, its rule, and the user's answer, in one line."""
     by = f" by {act.rule}" if act.rule else ""
     because = f": {act.reason}" if act.reason else ""
     sandbox = "" if "outside" in act.widening else act.sandbox
@@ -406,7 +406,7 @@ def _sum(made: _Audit) -> str:
 
 
 def _without_network(sandbox: str) -> str:
-    """The sandbox of a command, without the parts that did not apply to it."""
+    """Return the sandbox of a command, without the parts that did not apply to it."""
     return sandbox.removesuffix(", no network")
 
 

@@ -77,12 +77,12 @@ def _trust(folder: Path, *, is_sure: bool, as_json: bool) -> int:
 
 
 def _is_whole(shown: TrustStanding) -> bool:
-    """Whether all trusted files are unchanged, including the instructions of subfolders."""
+    """Return whether all trusted files are unchanged, including the instructions of subfolders."""
     return shown.before is not None and is_unchanged(shown.before, shown.items)
 
 
 def _to_be_asked(standing: TrustStanding) -> TrustStanding:
-    """The trust without an earlier refusal: the screen shows exactly what will be stored."""
+    """Return the trust without an earlier refusal: the screen shows exactly what will be stored."""
     before = None if _is_whole(standing) else standing.before
     return msgspec.structs.replace(standing, state="open", before=before)
 

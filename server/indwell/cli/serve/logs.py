@@ -52,7 +52,7 @@ def _start_thread(work: Callable[[], None]) -> None:
 
 
 def _takes_more() -> bool:
-    """Whether stderr can take a line without blocking; False if unknown."""
+    """Return whether stderr can take a line without blocking; False if unknown."""
     try:
         return bool(select.select([], [sys.stderr], [], 0)[1])
     except (OSError, ValueError):

@@ -102,7 +102,7 @@ def setup(wish: SetupOptions) -> int:
 
 
 def _home() -> Path:
-    """The user's home folder.
+    """Return the user's home folder.
 
     Raises:
         UserError: The home folder is unknown.
@@ -257,12 +257,12 @@ def _carry_out(plan: _SetupPlan, state: Path) -> str | None:
 
 
 def _ground(path: Path) -> Path:
-    """The nearest existing parent folder."""
+    """Return the nearest existing parent folder."""
     return next(one for one in path.parents if one.is_dir())
 
 
 def _record_of(state: Path, path: Path) -> Record | None:
-    """The record of setup's additions to ``path``; None without a readable record."""
+    """Return the record of setup's additions to ``path``; None without a readable record."""
     try:
         record = msgspec.json.decode(read_bytes_private(_record_file(state, path)), type=Record)
     except (OSError, msgspec.DecodeError):  # without a record, nothing is removed
@@ -285,13 +285,13 @@ def _keep_record(state: Path, path: Path, record: Record | None) -> str:
 
 
 def _record_file(state: Path, path: Path) -> Path:
-    """The private record file in the state folder for a configuration file."""
+    """Return the private record file in the state folder for a configuration file."""
     name = hashlib.sha256(str(path).encode("utf-8", "surrogateescape")).hexdigest()[:32]
     return state.resolve() / "setup" / f"{name}.json"
 
 
 def server_command() -> tuple[str, ...]:
-    """The command line that starts this installation of Indwell.
+    """Return the command line that starts this installation of Indwell.
 
     Raises:
         UserError: No editor configuration can contain the command line.
@@ -305,7 +305,7 @@ def server_command() -> tuple[str, ...]:
 
 
 def printable(words: tuple[str, ...]) -> tuple[str, ...]:
-    """The words, if each is printable text on one line.
+    """Return the words, if each is printable text on one line.
 
     Raises:
         UserError: A word is not printable, or has a line break.
@@ -320,6 +320,6 @@ def printable(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _own() -> Path | None:
-    """The ``indwell`` script of this Python environment; None if there is none."""
+    """Return the ``indwell`` script of this Python environment; None if there is none."""
     found = shutil.which(PLAIN[0], path=sysconfig.get_path("scripts"))
     return Path(found) if found is not None else None

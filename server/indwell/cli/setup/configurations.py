@@ -22,7 +22,7 @@ _GAP = lazy_pattern("@(?:COMMAND|PROGRAM|ARGUMENTS)@")
 
 
 def lua(word: str) -> str:
-    r"""A string of Lua.
+    r"""Return a string of Lua.
 
     The string has single quotes, as in Neovim's documentation; ``\`` and ``'`` are escaped.
     """
@@ -30,32 +30,32 @@ def lua(word: str) -> str:
 
 
 def lua_list(words: Sequence[str]) -> str:
-    """A Lua table."""
+    """Return a Lua table."""
     return "{ " + ", ".join(map(lua, words)) + " }"
 
 
 def quoted(word: str) -> str:
-    """A JSON string; if the word is printable, also valid TOML and Emacs Lisp."""
+    """Return a JSON string; if the word is printable, also valid TOML and Emacs Lisp."""
     return json.dumps(word, ensure_ascii=False)
 
 
 def json_list(words: Sequence[str]) -> str:
-    """A list for JSON and TOML."""
+    """Return a list for JSON and TOML."""
     return json.dumps(list(words), ensure_ascii=False)
 
 
 def elisp_list(words: Sequence[str]) -> str:
-    """An Emacs Lisp list without the quote before it."""
+    """Return an Emacs Lisp list without the quote before it."""
     return "(" + " ".join(map(quoted, words)) + ")"
 
 
 def vim(word: str) -> str:
-    """A string of Vim script in single quotes, in which only the quote is special."""
+    """Return a string of Vim script in single quotes, in which only the quote is special."""
     return "'" + word.replace("'", "''") + "'"
 
 
 def vim_arguments(words: Sequence[str]) -> str:
-    """A command line for ALE after ``%e``, quoted for the shell; ``%`` is special to ALE."""
+    """Return a command line for ALE after ``%e``, quoted for the shell; ``%`` is special to ALE."""
     shell = " ".join(_shell(word.replace("%", "%%")) for word in words)
     return vim(f"%e {shell}")
 
@@ -104,7 +104,7 @@ class EditorConfiguration(msgspec.Struct, frozen=True):
     next_steps: tuple[str, ...]
 
     def shown(self, command: Sequence[str] = PLAIN) -> tuple[str, ...]:
-        """The texts of the templates, with a command and its arguments inserted."""
+        """Return the texts of the templates, with a command and its arguments inserted."""
         filled = {
             "@COMMAND@": self.language.words(command),
             "@PROGRAM@": self.language.word(command[0]),
@@ -116,7 +116,7 @@ class EditorConfiguration(msgspec.Struct, frozen=True):
         )
 
     def text(self, command: Sequence[str] = PLAIN) -> str:
-        """All templates in order."""
+        """Return all templates in order."""
         return "\n".join(self.shown(command))
 
 
@@ -238,7 +238,7 @@ def target(
     platform: str,
     exists: Callable[[Path], bool],
 ) -> SetupTarget:
-    """The file of an editor.
+    """Return the file of an editor.
 
     Args:
         name: As in ``CONFIGURATIONS``.

@@ -29,12 +29,12 @@ _END = "{} <<< indwell setup"
 
 
 def marked_block(text: str, comment: str) -> str:
-    """The configuration between its marks."""
+    """Return the configuration between its marks."""
     return f"{_BEGIN.format(comment)}\n{text.rstrip()}\n{_END.format(comment)}\n"
 
 
 def find_block(whole: str, comment: str) -> tuple[int, int] | None:
-    """The range of the configuration, including its last line end; None without marks.
+    """Return the range of the configuration, including its last line end; None without marks.
 
     Raises:
         CannotMerge: The marks are not exactly one start line and, below it, one end line.
@@ -53,14 +53,14 @@ def find_block(whole: str, comment: str) -> tuple[int, int] | None:
 
 
 def gap_before(before: str) -> str:
-    """The separator between the user's text and the configuration: an empty line."""
+    """Return the separator between the user's text and the configuration: an empty line."""
     if not before or before.endswith("\n\n"):
         return ""
     return "\n" if before.endswith("\n") else "\n\n"
 
 
 def without_block(whole: str, start: int, end: int, added: str) -> str:
-    """The text without the configuration, and without the ``added`` line ends before it."""
+    """Return the text without the configuration, and without the ``added`` line ends before it."""
     head, tail = whole[:start], whole[end:]
     if added and head.endswith("\n\n"):  # otherwise the user has removed the empty line
         head = head[: -len(added)]
@@ -82,7 +82,7 @@ class InsertedText(msgspec.Struct, frozen=True):
 
 
 def pieces(before: str, after: str) -> tuple[InsertedText, ...]:
-    """The texts that ``after`` adds to ``before``.
+    """Return the texts that ``after`` adds to ``before``.
 
     Raises:
         CannotMerge: A part of ``before`` is missing in ``after``.
@@ -96,7 +96,7 @@ def pieces(before: str, after: str) -> tuple[InsertedText, ...]:
 
 
 def cut(text: str, found: Sequence[InsertedText]) -> str:
-    """The text without the pieces.
+    """Return the text without the pieces.
 
     Raises:
         CannotMerge: A piece is missing, changed, or there more than once.
@@ -137,7 +137,7 @@ def _digest(text: str) -> str:
 
 
 def _insertions(before: str, after: str) -> Iterator[tuple[int, int]]:
-    """The places where ``after`` is longer: one place if possible, else by lines."""
+    """Yield the places where ``after`` is longer: one place if possible, else by lines."""
     whole = _one(before, after, 0)
     if whole is not None:
         yield from whole
@@ -166,7 +166,7 @@ def _within(before: str, after: str, at: int) -> Iterator[tuple[int, int]]:
 
 
 def _one(before: str, after: str, at: int) -> list[tuple[int, int]] | None:
-    """The only place where ``after`` is longer; None unless there is exactly one."""
+    """Return the only place where ``after`` is longer; None unless there is exactly one."""
     if len(after) < len(before):
         return None
     head = _alike(before, after)
@@ -177,7 +177,7 @@ def _one(before: str, after: str, at: int) -> list[tuple[int, int]] | None:
 
 
 def _alike(one: str, other: str) -> int:
-    """The length of the common prefix."""
+    """Return the length of the common prefix."""
     for count, (left, right) in enumerate(zip(one, other, strict=False)):
         if left != right:
             return count
@@ -190,7 +190,7 @@ _ODD = (TOMLKitError, ValueError, TypeError, AttributeError, LookupError, Recurs
 
 
 def merged(how: Data, before: str, text: str) -> str:
-    """The text with the configuration; equal to ``before`` if nothing is missing.
+    """Return the text with the configuration; equal to ``before`` if nothing is missing.
 
     Raises:
         CannotMerge: The configuration cannot be added or removed.
@@ -276,7 +276,7 @@ def _put_language(languages: list[Any], wanted: Mapping[str, Any]) -> None:
 
 
 def _names(listed: Iterable[object]) -> list[str]:
-    """The names in a list of Helix, which may contain names or tables with a name."""
+    """Return the names in a list of Helix, which may contain names or tables with a name."""
     return [str(one.get("name")) if isinstance(one, Mapping) else str(one) for one in listed]
 
 
@@ -297,7 +297,7 @@ def _put_json(before: str, text: str) -> str:
 
 
 def _json(text: str) -> tuple[dict[str, Any], int | str, str]:
-    """The value and its format, if writing the value again reproduces the text."""
+    """Return the value and its format, if writing the value again reproduces the text."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:

@@ -195,7 +195,7 @@ def _written(store: SessionStore, path: Path, recorded: Recorded) -> Imported:
 
 
 def _bounded(file: str) -> Iterator[bytes]:
-    """The file's bytes, unpacked.
+    """Yield the file's bytes, unpacked.
 
     Raises:
         OSError: The file cannot be read.

@@ -223,7 +223,7 @@ def _turn(console: Console, turn: RecordedTurn) -> None:
 
 
 def _markup(told: events.Event | RecordedCall) -> str:
-    """A call or an event as rich markup, without control characters for the terminal."""
+    """Return a call or an event as rich markup, without control characters for the terminal."""
     match told:
         case RecordedCall(started=started, result=result, is_error=is_error):
             said = "no result" if result is None else result.strip().partition("\n")[0]
@@ -247,7 +247,7 @@ def _markup(told: events.Event | RecordedCall) -> str:
 
 
 def _inner(call: RecordedCall) -> str:
-    """The calls of a sub-agent, as lines of the call that ran it."""
+    """Return the calls of a sub-agent, as lines of the call that ran it."""
     done = call.finished
     said = "not ended" if done is None else (done.message or done.figure).partition("\n")[0]
     colour = "red" if call.is_error else "dim"
@@ -344,7 +344,7 @@ def replay(session: str, request: Rebuilt) -> Replayed:
 
 
 def verdict(replayed: Replayed) -> str:
-    """The result of the comparison in one sentence."""
+    """Return the result of the comparison in one sentence."""
     what = f"request {replayed.number} (turn {replayed.turn}, {len(bytes(replayed.body)):,} bytes)"
     match replayed.equal:
         case True:

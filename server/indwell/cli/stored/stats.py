@@ -126,7 +126,7 @@ def _day(at: str) -> str:
 
 
 def as_data(shown: Statistics, *, with_turns: bool) -> _Json:
-    """The sums as JSON; ``turns`` only for a single session."""
+    """Return the sums as JSON; ``turns`` only for a single session."""
     data: _Json = {
         "total": named(shown.total),
         "days": [{"day": day, **named(figures)} for day, figures in shown.days.items()],
@@ -226,7 +226,7 @@ def _cells(figures: UsageFigures) -> tuple[str, ...]:
 
 
 def cost_cell(figures: UsageFigures) -> str:
-    """The cost; if calls lack a price, the known part with a sign that there is more."""
+    """Return the cost; if calls lack a price, the known part with a sign that there is more."""
     if figures.unpriced and figures.known_cost:
         return f"over ${figures.known_cost:.4f} ({figures.unpriced:,} unknown)"
     return cost_words(figures.cost).removeprefix("cost ")

@@ -154,7 +154,7 @@ MEANINGS: Mapping[str, bool] = {
 
 
 def can_ask() -> bool:
-    """Whether a terminal can show the question and read the answer."""
+    """Return whether a terminal can show the question and read the answer."""
     return is_typed() and sys.stderr is not None and sys.stderr.isatty()
 
 
@@ -262,6 +262,6 @@ class TerminalDoor:
         return None
 
     def approver(self, settings: Settings, whose: Callable[[], AskingSession]) -> Approver:
-        """The approver that the options select."""
+        """Return the approver that the options select."""
         del settings, whose
         return self._approver

@@ -110,7 +110,7 @@ def hush(error: OSError) -> None:
 
 
 def is_full() -> bool:
-    """Whether stdout fails, by a write, because an OSError does not name the failed file."""
+    """Return whether stdout fails, by a write, because an OSError does not name the failed file."""
     try:
         sys.stdout.write("\n")
         sys.stdout.flush()
@@ -120,7 +120,7 @@ def is_full() -> bool:
 
 
 def stopping(view: events.Listener) -> events.Listener:
-    """A listener for ``view`` that cancels the current task when stdout is closed."""
+    """Return a listener for ``view`` that cancels the current task when stdout is closed."""
     task = asyncio.current_task()
     assert task is not None
 

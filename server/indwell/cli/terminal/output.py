@@ -43,7 +43,7 @@ class Shortenings:
         return self._line(event), event
 
     def _takes(self, event: events.Event) -> bool:
-        """Whether the event is shown: not within a run, and not after ``MOST_TOLD`` runs."""
+        """Return whether the event is shown: not within a run, and not after ``MOST_TOLD`` runs."""
         match event:
             case events.TurnStarted():
                 self._n_runs = 0
@@ -64,7 +64,7 @@ class Shortenings:
         return True
 
     def _line(self, event: events.Event) -> str:
-        """The line of the run that ``event`` ends, if the line is shown; else empty."""
+        """Return the line of the run that ``event`` ends, if the line is shown; else empty."""
         if self._run is None or isinstance(event, events.Notice):
             return ""
         (before, after), notes = self._run, "; ".join(self._notes)
@@ -293,5 +293,5 @@ def _print(console: Console, markup: str) -> None:
 
 
 def cost_words(cost: float | None) -> str:
-    """A cost in words; "unknown" instead of a guess."""
+    """Return a cost in words; "unknown" instead of a guess."""
     return "cost unknown" if cost is None else f"${cost:.4f}"

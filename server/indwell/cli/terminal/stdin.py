@@ -32,7 +32,7 @@ class _PromptLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def is_typed() -> bool:
-    """Whether stdin is a terminal; False if stdin was closed before the start."""
+    """Return whether stdin is a terminal; False if stdin was closed before the start."""
     return sys.stdin is not None and sys.stdin.isatty()
 
 

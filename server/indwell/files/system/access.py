@@ -149,7 +149,7 @@ if sys.platform == "win32":
             raise ToolError(f"{quoted(path)} may not be the user's own: {why}")
 
     def is_alone(path: Path) -> bool:
-        """Whether only the user may write to a folder of Indwell."""
+        """Return whether only the user may write to a folder of Indwell."""
         return not why_writable(path)
 
     def is_users(found: os.stat_result) -> bool:
@@ -157,7 +157,7 @@ if sys.platform == "win32":
         return stat.S_ISREG(found.st_mode)
 
     def same_readers(fresh: int, name: str, folder: int) -> bool:
-        """Whether a new file is open to the same accounts as the file ``name`` beside it."""
+        """Return whether a new file is open to the same accounts as the file ``name`` beside it."""
         at = Path(windows.final_path(folder))
         new, old = _list_of(Path(windows.final_path(fresh))), _list_of(at / name)
         return _rights_in(new[1]) == _rights_in(old[1])
@@ -230,12 +230,12 @@ else:
         return f"chmod 600 {path}"
 
     def is_alone(path: Path) -> bool:
-        """Whether only the user may write to a folder of Indwell."""
+        """Return whether only the user may write to a folder of Indwell."""
         kind = path.lstat()
         return stat.S_ISDIR(kind.st_mode) and not kind.st_mode & _OTHERS_WRITE and is_users(kind)
 
     def is_users(found: os.stat_result) -> bool:
-        """Whether a file belongs to the user."""
+        """Return whether a file belongs to the user."""
         return found.st_uid == os.geteuid()
 
     def check_guarded(descriptor: int, path: Path) -> None:

@@ -33,7 +33,7 @@ class HeldOpen(PermissionError):
 
 
 def is_shared_out(error: OSError) -> bool:
-    """Whether an error means that another program holds the file open."""
+    """Return whether an error means that another program holds the file open."""
     return getattr(error, "winerror", None) in _SHARED_OUT
 
 
@@ -85,7 +85,7 @@ def patiently(
 
 
 def _runs_a_loop() -> bool:
-    """Whether this thread runs an event loop, which must not wait."""
+    """Return whether this thread runs an event loop, which must not wait."""
     asyncio = sys.modules.get("asyncio")
     return asyncio is not None and asyncio._get_running_loop() is not None  # noqa: SLF001 - no raise
 

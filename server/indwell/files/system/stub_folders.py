@@ -36,7 +36,7 @@ def make_stub(path: Path) -> bool:
 
 
 def is_stub(path: Path) -> bool:
-    """Whether ``path`` is a stub; follows no link."""
+    """Return whether ``path`` is a stub; follows no link."""
     try:
         found = calls.lstat(path)
         is_folder = stat.S_ISDIR(found.st_mode) and stat.S_IMODE(found.st_mode) == _MODE

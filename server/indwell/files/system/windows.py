@@ -136,7 +136,7 @@ if sys.platform == "win32":
             _named(handle, dst, dst_dir_fd)
 
     def may_be_deleted(path: Name, *, dir_fd: int | None = None) -> bool:
-        """Whether an existing file may be deleted, apart from programs that have it open."""
+        """Return whether an existing file may be deleted, apart from programs that have it open."""
         try:
             with _held(path, _DELETE | _SYNCHRONIZE, dir_fd) as handle:
                 return not kinds.S_ISDIR(_facts(handle).st_mode)

@@ -150,16 +150,16 @@ class WindowsEntry:
         return self._facts.number
 
     def is_symlink(self) -> bool:
-        """Whether the entry is a link or a junction."""
+        """Return whether the entry is a link or a junction."""
         return bool(self._facts.attributes & REPARSE) and bool(self._facts.tag & SURROGATE)
 
     def is_dir(self, *, follow_symlinks: bool = False) -> bool:
-        """Whether the entry is a folder."""
+        """Return whether the entry is a folder."""
         del follow_symlinks
         return bool(self._facts.attributes & FOLDER) and not self.is_symlink()
 
     def is_file(self, *, follow_symlinks: bool = False) -> bool:
-        """Whether the entry is a file."""
+        """Return whether the entry is a file."""
         del follow_symlinks
         return not self._facts.attributes & FOLDER and not self.is_symlink()
 

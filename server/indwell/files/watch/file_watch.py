@@ -291,7 +291,7 @@ class _WatchedFolder:
         self._since = time.monotonic()
 
     def is_elsewhere(self, at: Path) -> bool:
-        """Whether the watched folder was removed, or moved away from the path ``at``."""
+        """Return whether the watched folder was removed, or moved away from the path ``at``."""
         return self.watch is not None and not self.is_polled and self.place != _place(at)
 
     def is_busy(self) -> bool:

@@ -38,7 +38,7 @@ folder and in a repository there.
 
 
 def is_too_deep(root: str, at: str) -> bool:
-    """Whether a path is so long that entries beneath it may have no path."""
+    """Return whether a path is so long that entries beneath it may have no path."""
     n_characters = len(root) + 1 + len(at)
     if n_characters * _MOST_B_A_CHARACTER <= MOST_PATH_B:
         return False

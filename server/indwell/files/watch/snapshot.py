@@ -108,7 +108,7 @@ def take_census(
 
 
 def is_gone(root: str, at: str) -> bool:
-    """Whether a path below a folder is gone, as far as this can be seen; follows no link."""
+    """Return whether a path below a folder is gone, as far as this can be seen; follows no link."""
     folder = f"{root}/{at}".rpartition("/")[0]
     if Path(os.path.realpath(folder)) != Path(folder):
         return True
@@ -122,7 +122,7 @@ def is_gone(root: str, at: str) -> bool:
 
 
 def is_link(facts: Facts) -> bool:
-    """Whether the facts are those of a symbolic link."""
+    """Return whether the facts are those of a symbolic link."""
     return stat.S_ISLNK(facts[4])
 
 

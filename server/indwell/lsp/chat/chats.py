@@ -119,23 +119,23 @@ class Chats:
         return document
 
     def session_of(self, document: Document) -> str:
-        """The session id in a document; it may be any text."""
+        """Return the session id in a document; it may be any text."""
         return layout.session_of(document.body.line(0)[:FIRST_LINE])
 
     def of_session(self, session: str) -> Document | None:
-        """The open chat of a session; if several are open, the newest."""
+        """Return the open chat of a session; if several are open, the newest."""
         return next((one for one in self._open() if self.session_of(one) == session), None)
 
     def is_streaming(self, session: str) -> bool:
-        """Whether a turn of this session is being written into an open document."""
+        """Return whether a turn of this session is being written into an open document."""
         return any(key[0] == session and one.is_open for key, one in self._streams.items())
 
     def runs_in(self, document: Document) -> bool:
-        """Whether a turn of this document runs."""
+        """Return whether a turn of this document runs."""
         return self.ticket_of(document) is not None
 
     def ticket_of(self, document: Document) -> Ticket | None:
-        """The running turn of this document."""
+        """Return the running turn of this document."""
         turns, session = self._host.turns, self.session_of(document)
         own = {id(one.ticket) for one in self.sent if one.uri == document.uri}
         for running in filter(None, (turns.running, *turns.beside)):
@@ -148,7 +148,7 @@ class Chats:
         return None
 
     def taken(self, document: Document) -> tuple[str, ...]:
-        """The words at the beginning of a draft that were sent already, in order."""
+        """Return the words at the beginning of a draft that were sent already, in order."""
         waiting = [one for one in self.standing if one.uri == document.uri]
         taken = [one.raw for one in waiting if one.is_placed is None or not one.is_placed()]
         steered = self.steered.get(document.uri)
@@ -179,7 +179,7 @@ class Chats:
             return  # unknown session or read-only document: change nothing
 
     async def turns_of(self, session: str) -> tuple[RecordedTurn, ...]:
-        """The recorded turns of a session, without a turn that ran when the reading began.
+        """Return the recorded turns of a session, without a turn that ran when the reading began.
 
         A running turn may end before the caller writes the document, which would then show it as
         cut off.
@@ -201,7 +201,7 @@ class Chats:
         self._host.client.show(types.MessageType.Warning, f"Indwell: {message}")
 
     def _open(self) -> list[Document]:
-        """The open chats, the newest first."""
+        """Return the open chats, the newest first."""
         return [one for one in reversed(list(self._host.documents)) if one.is_chat]
 
     def _path(self, uri: str) -> Path | None:
@@ -227,7 +227,7 @@ class Chats:
         self._host.chores.begin(self.catch_up(document))
 
     def running_in(self, session: str) -> int:
-        """The number of the running turn of a session; 0 if none runs."""
+        """Return the number of the running turn of a session; 0 if none runs."""
         running = self._host.turns.running_in(session)
         return 0 if running is None or running.finished is not None else running.number
 
@@ -277,7 +277,7 @@ class Chats:
             await self.catch_up(document)
 
     def _given(self, uri: str, ticket: Ticket, words: str) -> str:
-        """The steering words that the model received, exactly as the document has them."""
+        """Return the steering words that the model received, exactly as the document has them."""
         steered = self.steered.get(uri)
         if steered is None or steered.ticket is not ticket:
             return ""
@@ -310,7 +310,7 @@ class Chats:
         )
 
     def _link(self, document: Document, path: str, line: int) -> str:
-        """A link to a line, relative to the document's folder."""
+        """Return a link to a line, relative to the document's folder."""
         try:
             target = parse(path, self._host.root)
         except ToolError:

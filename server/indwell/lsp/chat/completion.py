@@ -35,7 +35,7 @@ class NameIndex:
         self._shortest = tuple(sorted(self.names, key=len)[:SHOWN])
 
     def has(self, name: str) -> bool:
-        """Whether the index contains the name."""
+        """Return whether the index contains the name."""
         at = bisect_left(self.names, name)
         return at < len(self.names) and self.names[at] == name
 
@@ -140,7 +140,7 @@ def completed(
     skills: Sequence[tuple[str, str]] = (),
     resources: Sequence[tuple[str, str]] = (),
 ) -> tuple[CompletionChoice, ...]:
-    """The completions of a line.
+    """Return the completions of a line.
 
     Args:
         line: The document's line up to the cursor.
@@ -184,7 +184,7 @@ def completed(
 
 
 def ranged_path(line: str) -> str:
-    """The file whose lines are to be completed; empty if none."""
+    """Return the file whose lines are to be completed; empty if none."""
     found = _RANGE.search(line)
     return (found["q"] or found["p"]) if found is not None else ""
 
@@ -289,14 +289,14 @@ class FileNames:
         self.listed = asyncio.Event()
 
     def known(self, roots: tuple[Path, ...]) -> NameIndex:
-        """The names known so far; never waits. An old list is renewed in the background."""
+        """Return the names known so far; never waits. An old list is renewed in the background."""
         if roots and not self._is_listing and self._monotonic() - self._at > KEPT_S:
             self._is_listing = True
             self._begin(self._list(roots))
         return self._names
 
     def has(self, name: str) -> bool:
-        """Whether the name is known so far."""
+        """Return whether the name is known so far."""
         return self._names.has(name)
 
     async def _list(self, roots: tuple[Path, ...]) -> None:

@@ -128,13 +128,13 @@ class Provenance:
 
 
 def draft_digest(text: str) -> str:
-    """The digest of the words to send; empty for an empty draft."""
+    """Return the digest of the words to send; empty for an empty draft."""
     draft = text[_start(text) :].replace("\r\n", "\n").strip()
     return digest(draft) if draft else ""
 
 
 def _start(text: str) -> int:
-    """The start of the draft's section; the end of the text without one."""
+    """Return the start of the draft's section; the end of the text without one."""
     draft = layout.draft_of(text)
     return draft.heading.end if draft is not None else len(text)
 
@@ -173,7 +173,7 @@ def _between(
 
 
 def _common(one: str, other: str) -> int:
-    """The length of the common beginning."""
+    """Return the length of the common beginning."""
     limit, at = min(len(one), len(other)), 0
     while at < limit and one[at : at + _STEP] == other[at : at + _STEP]:
         at += _STEP
@@ -201,7 +201,7 @@ _LIMIT_B = 1_000
 
 
 def remembered(state: Path, chat: Path) -> str:
-    """The digest of the last saved draft; empty if unknown."""
+    """Return the digest of the last saved draft; empty if unknown."""
     try:
         return read_bytes(_place(state, chat), [state], _LIMIT_B).decode("ascii", "replace")
     except (ToolError, OSError):
@@ -273,7 +273,7 @@ class Drafts:
         return None
 
     async def is_foreign(self, document: Document) -> bool:
-        """Whether words would be sent that the user may not have typed."""
+        """Return whether words would be sent that the user may not have typed."""
         known = self._of(document)
         if known is None or document.path is None:
             return True
@@ -301,7 +301,7 @@ class Drafts:
             known.provenance.loaded(disk)
 
     async def _is_saved(self, known: _KnownDraft, held: str) -> bool:
-        """Whether the disk has the editor's last text; editors write before didSave."""
+        """Return whether the disk has the editor's last text; editors write before didSave."""
         try:
             async with asyncio.timeout(SAVING_S):
                 while known.saved != held:
@@ -324,7 +324,7 @@ class Drafts:
 
 
 def _digest(text: str) -> str:
-    """The digest of a text without regard to line breaks and its end."""
+    """Return the digest of a text without regard to line breaks and its end."""
     return digest(unbroken(text).removeprefix("\ufeff").rstrip())
 
 

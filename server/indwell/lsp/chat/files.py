@@ -91,12 +91,12 @@ _DAY = lazy_pattern(r"\d{4}-\d{2}-\d{2}")
 
 
 def chats_folder(root: Path) -> Path:
-    """The folder of a workspace's chats."""
+    """Return the folder of a workspace's chats."""
     return root.joinpath(*FOLDER)
 
 
 def chat_of(root: Path, session: str) -> Path | None:
-    """The newest chat in the folder that names a session."""
+    """Return the newest chat in the folder that names a session."""
     for path in newest_first(_chats(root))[:MOST_LOOKED_AT]:
         try:
             head = read_bytes(path, [root], LIMIT_B)[:_LINE_B].decode("utf-8", "replace")

@@ -58,7 +58,7 @@ class Answering:
         return task.result() if task.done() else None
 
     def may_wait(self, *, wait: bool) -> bool:
-        """Whether this client may be answered late."""
+        """Return whether this client may be answered late."""
         return wait or self._client.features.has("events")
 
     async def until(self, work: asyncio.Task[T], within_s: float) -> None:

@@ -28,7 +28,7 @@ class ChatPlace(Protocol):
     """The chat document of a session: words sent there during a turn answer its question."""
 
     def is_open(self, session: str) -> bool:
-        """Whether the running turn of a session began in its chat, and the chat shows it."""
+        """Return whether the running turn of a session began in its chat, and the chat shows it."""
         ...
 
     async def lead_to(self, question: UserQuestion) -> None:

@@ -103,7 +103,7 @@ class TurnProgress:
             self._ending = message
 
     def _is_owed(self) -> bool:
-        """Whether the editor shows progress but did not show this one.
+        """Return whether the editor shows progress but did not show this one.
 
         The turn was too short, or the editor lost the request for the token. lsp-mode 8.0 loses a
         request that arrives in one piece with an answer.
@@ -208,7 +208,7 @@ def summary(finished: events.TurnFinished) -> str:
 
 
 def full_summary(finished: events.TurnFinished) -> str:
-    """The sentence of ``summary`` in full length."""
+    """Return the sentence of ``summary`` in full length."""
     review, price = _to_review(finished)[0], _price(finished)[0]
     parts = (_head(finished), _changed(finished.changes), review, price, _verdict(finished))
     return _joined(*parts)
@@ -228,7 +228,7 @@ def _verdict(finished: events.TurnFinished) -> str:
 
 
 def _to_review(finished: events.TurnFinished) -> tuple[str, str]:
-    """The changes that wait for review, in full and in short; empty without changes."""
+    """Return the changes that wait for review, in full and in short; empty without changes."""
     number = finished.to_review if finished.changes else 0
     if not number:
         return "", ""
@@ -236,7 +236,7 @@ def _to_review(finished: events.TurnFinished) -> tuple[str, str]:
 
 
 def _price(finished: events.TurnFinished) -> tuple[str, str]:
-    """The cost of the turn, with and without rounds; empty if no model was called."""
+    """Return the cost of the turn, with and without rounds; empty if no model was called."""
     if not finished.rounds:
         return "", ""
     cost = "" if finished.cost is None else f", ${finished.cost:.4f}"

@@ -62,7 +62,7 @@ HELD_BY_USER = "you asked to wait"
 
 
 def change_of(params: QueueParams, queue: Queue) -> Queue:
-    """The queue after the change in ``params``; the same queue without a change.
+    """Return the queue after the change in ``params``; the same queue without a change.
 
     Raises:
         UserError: The queue has changed, the prompt does not wait, or a field is missing.
@@ -96,7 +96,7 @@ def _given(value: T | None, params: QueueParams, name: str) -> T:
 
 
 async def status_of(host: Host, wanted: str | None = None) -> status.StatusResult:
-    """The present state, of a session or the current one; uses no network and no keyring."""
+    """Return the present state, of a session or the current one; uses no network and no keyring."""
     (session, settings), workspace = _session_of(host, wanted), host.sessions.workspace
     roots = workspace.roots if workspace is not None else ()
     endpoint = host.service.endpoint
@@ -131,7 +131,7 @@ async def status_of(host: Host, wanted: str | None = None) -> status.StatusResul
 
 
 def _session_of(host: Host, wanted: str | None) -> tuple[Session | None, Settings]:
-    """A session, if it is open, and the settings in force between its turns."""
+    """Return a session, if it is open, and the settings in force between its turns."""
     settings, current = host.service.configuration.settings, host.sessions.current
     if wanted is None or wanted == host.sessions.id:
         return current, settings
@@ -141,13 +141,13 @@ def _session_of(host: Host, wanted: str | None) -> tuple[Session | None, Setting
 
 
 def _model(settings: Settings, session: Session | None) -> str:
-    """The model of the next turn; empty if none is chosen."""
+    """Return the model of the next turn; empty if none is chosen."""
     held = session.conversation.config.model if session is not None else ""
     return settings.model or held or ("scripted" if settings.provider == "scripted" else "")
 
 
 async def providers_of(host: Host) -> status.ProvidersResult:
-    """The model servers that run on this machine now, and the known providers."""
+    """Return the model servers that run on this machine now, and the known providers."""
     endpoint = host.service.endpoint
     lacking, servers, editors = await asyncio.gather(
         endpoint.seems_lacking(), endpoint.local_servers(), endpoint.editor.look()

@@ -76,7 +76,7 @@ class Planning:
         return answers.plan_result(plan)
 
     def _is_in_chat(self, wanted: str | None) -> bool:
-        """Whether a card or the session's chat offers to approve the plan."""
+        """Return whether a card or the session's chat offers to approve the plan."""
         if self._host.client.features.has("events"):
             return True
         return wanted is not None and self._is_shown(wanted)
@@ -89,7 +89,7 @@ class Planning:
             self._host.chores.begin(self._offer(session.id, board_of(session).plan))
 
     def actions(self, uri: str) -> list[dict[str, Any]] | None:
-        """The code actions of a plan's document; None for other documents."""
+        """Return the code actions of a plan's document; None for other documents."""
         session = self._host.sessions.current
         plan = Plan() if session is None else board_of(session).plan
         document = self._host.documents.get(uri)

@@ -23,19 +23,19 @@ _BEGIN, _END = "Change by Indwell, ", "; accept or reject it by code action"
 
 
 def hint_words(described: str) -> str:
-    """The message of an Indwell hint."""
+    """Return the message of an Indwell hint."""
     return f"{_BEGIN}{described}{_END}"
 
 
 def is_hint(source: object, message: object) -> bool:
-    """Whether a diagnostic with this source and message is an Indwell hint."""
+    """Return whether a diagnostic with this source and message is an Indwell hint."""
     if source == OURS:
         return True
     return isinstance(message, str) and message.startswith(_BEGIN) and message.endswith(_END)
 
 
 def is_ours(diagnostic: types.Diagnostic) -> bool:
-    """Whether a diagnostic is an Indwell hint."""
+    """Return whether a diagnostic is an Indwell hint."""
     return is_hint(diagnostic.source, diagnostic.message)
 
 
@@ -108,11 +108,11 @@ class Attention(msgspec.Struct):
         self._problems[uri] = tuple(one for one in problems if not is_ours(one))
 
     def problems(self, uri: str) -> tuple[types.Diagnostic, ...]:
-        """The last reported problems of a document."""
+        """Return the last reported problems of a document."""
         return self._problems.get(uri, ())
 
     def all_problems(self) -> Mapping[str, tuple[types.Diagnostic, ...]]:
-        """The last reported problems of each document."""
+        """Return the last reported problems of each document."""
         return {uri: problems for uri, problems in self._problems.items() if problems}
 
     def _is_beside(self, uri: str) -> bool:
@@ -145,7 +145,7 @@ class Attention(msgspec.Struct):
         )
 
     def selection(self, settings: Settings) -> Selection | None:
-        """The present selection, from the best source."""
+        """Return the present selection, from the best source."""
         marked, note = self._selected, ""
         if not self._selected_is_known and self._recent is not None:
             age = self.monotonic() - self._recent.at
@@ -167,7 +167,7 @@ class Attention(msgspec.Struct):
         *,
         note: str = "",
     ) -> Selection | None:
-        """The selection of a range with its exact text; None if it may not be sent."""
+        """Return the selection of a range with its exact text; None if it may not be sent."""
         if not settings.attach_selection or self.is_denied(document, settings):
             return None
         first, last = lines_of(range_, document.body.n_lines)
@@ -189,7 +189,7 @@ class Attention(msgspec.Struct):
         )
 
     def is_denied(self, document: Document, settings: Settings) -> bool:
-        """Whether a rule denies a document: its written or resolved name, or a hard link.
+        """Return whether a rule denies a document: its written or resolved name, or a hard link.
 
         A hard link counts as denied until ``look`` has checked it.
         """
@@ -211,7 +211,7 @@ def _is_work(uri: str) -> bool:
 
 
 def lines_of(range_: types.Range | sync.Range, n_lines: int) -> tuple[int, int]:
-    """The first and last line of a range, 0-based and inclusive.
+    """Return the first and last line of a range, 0-based and inclusive.
 
     An end at column 0 excludes its line. A stale range after the document's end (``n_lines``) is
     moved to the end.

@@ -47,7 +47,7 @@ _CONTINUE = ActionOffer("Continue the interrupted turn", "indwell.continue", ACT
 def offer(
     place: ActionPlace, range_: sync.Range, context: sync.ActionContext
 ) -> list[dict[str, Any]]:
-    """The actions for a range, as plain JSON; on an automatic trigger only at a problem."""
+    """Return the actions for a range, as plain JSON; on an automatic trigger only at a problem."""
     automatic = context.trigger_kind == AUTOMATIC
     given = [
         one for one in context.diagnostics if not is_hint(one.get("source"), one.get("message"))

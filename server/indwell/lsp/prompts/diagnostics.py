@@ -57,7 +57,7 @@ NOBODY = _Judged({})
 
 
 def all_of(told: DidChangeDiagnosticsParams) -> tuple[types.Diagnostic, ...]:
-    """The problems of a document, of all checkers."""
+    """Return the problems of a document, of all checkers."""
     return (*told.diagnostics, *(one for source in told.sources for one in source.diagnostics))
 
 
@@ -148,7 +148,7 @@ class EditorProblems:
         return (known or KnownProblems()) if settle_s else known
 
     def _known(self, told: Mapping[Path, _Push], paths: Sequence[Path]) -> KnownProblems | None:
-        """The pushed problems of the present texts; None if nothing was pushed for them."""
+        """Return the pushed problems of the present texts; None if nothing was pushed for them."""
         reports: dict[Path, Mapping[str, tuple[Problem, ...]]] = {}
         late: dict[Path, tuple[str, ...]] = {}
         shown: dict[Path, tuple[Problem, ...]] = {}
@@ -179,7 +179,7 @@ class EditorProblems:
         return None if known == KnownProblems() else known
 
     def _silent(self, path: Path) -> tuple[str, ...]:
-        """The checkers that should report on a file that has no reports yet.
+        """Return the checkers that should report on a file that has no reports yet.
 
         They are the checkers that have reported on files with the same suffix. If there are none,
         they are the checkers that the editor started for such files.
@@ -267,12 +267,12 @@ class EditorProblems:
         return True
 
     def _is_awaited(self, path: Path) -> bool:
-        """Whether a report on the present text may still come."""
+        """Return whether a report on the present text may still come."""
         judged = self._judged(path)
         return bool(judged.late) or not (judged.reports or judged.unsaid)
 
     def _patience_for(self, path: Path) -> float:
-        """The time to wait for a report, in seconds; 0 if the editor never sent any."""
+        """Return the time to wait for a report, in seconds; 0 if the editor never sent any."""
         if path in self._patience:
             return self._patience[path]
         if self._judged(path).late:
@@ -285,7 +285,7 @@ class EditorProblems:
         return offered if at >= self._edited.get(path, 0) else ()
 
     def _uri(self, path: Path) -> str:
-        """The URI that the editor uses for a file."""
+        """Return the URI that the editor uses for a file."""
         document = self._documents.at(path)
         if document is not None:
             return document.uri
@@ -315,5 +315,5 @@ def _problems(diagnostics: Sequence[types.Diagnostic]) -> tuple[Problem, ...]:
 
 
 def _named(name: str) -> str:
-    """The name of a checker as the subject of a clause."""
+    """Return the name of a checker as the subject of a clause."""
     return "the editor" if name == BY else name

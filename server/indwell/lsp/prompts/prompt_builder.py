@@ -120,7 +120,7 @@ def reported_problems(
 
 
 def _names(uri: str, roots: Sequence[Path]) -> tuple[str, ...]:
-    """The names of a document: as displayed, and as written in the URI."""
+    """Return the names of a document: as displayed, and as written in the URI."""
     path = path_of(uri)
     shown = display(path, roots) if path is not None and roots else one_line(name_in(uri))
     return (shown, name_in(uri))
@@ -155,7 +155,7 @@ class Prompting:
         await self._attention.look(self._settings(), *also)
 
     def attached(self) -> PromptAttachments:
-        """The parts of the next prompt besides its words, without detached parts."""
+        """Return the parts of the next prompt besides its words, without detached parts."""
         settings = self._settings()
         selection = self._attention.selection(settings)
         opened = self._attention.opened(settings)
@@ -222,7 +222,7 @@ class Prompting:
         )
 
     def document(self, uri: str | None) -> Document:
-        """The document of a code action.
+        """Return the document of a code action.
 
         Raises:
             UserError: The document is not open.
@@ -285,18 +285,18 @@ class Prompting:
 
 
 def selection_id(selection: Selection) -> str:
-    """An id that stays the same for the same text in the same place."""
+    """Return an id that stays the same for the same text in the same place."""
     place = f"{selection.path}\0{selection.first_line}\0{selection.last_line}\0{selection.text}"
     return f"selection-{_digest(place)}"
 
 
 def opened_id(opened: OpenedFile) -> str:
-    """An id that stays the same for the same open file."""
+    """Return an id that stays the same for the same open file."""
     return f"opened-{_digest(opened.path)}"
 
 
 def words_of(attached: PromptAttachments) -> tuple[str, str]:
-    """The texts of the opened file and of the selection that the model would read."""
+    """Return the texts of the opened file and of the selection that the model would read."""
     return (
         opened_words(attached.opened) if attached.opened else "",
         selection_words(attached.selection) if attached.selection else "",

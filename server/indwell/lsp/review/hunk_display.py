@@ -175,7 +175,7 @@ class Reviewing:
         self._hints.clear_all()
 
     def shown(self, document: Document) -> Shown:
-        """The hunks of a document; the ledger first reads a short text that has changed."""
+        """Return the hunks of a document; the ledger first reads a short text that has changed."""
         ledger, path = self._ledger, document.path
         if ledger is None or path is None:
             return Shown(document.uri, (), None, self.documents.encoding, None)
@@ -186,12 +186,12 @@ class Reviewing:
         return self._shown_at(ledger, path)
 
     def known(self, path: Path) -> Shown:
-        """The hunks of a file as last read; requires the ledger."""
+        """Return the hunks of a file as last read; requires the ledger."""
         assert self._ledger is not None
         return self._shown_at(self._ledger, path)
 
     def everything(self) -> list[Hunk]:
-        """All pending hunks, by file and line."""
+        """Return all pending hunks, by file and line."""
         ledger = self._ledger
         if ledger is None:
             return []
@@ -321,7 +321,7 @@ class Reviewing:
 
 
 def _is_true(ledger: ReviewLedger, document: Document) -> bool:
-    """Whether a buffer has the file's text.
+    """Return whether a buffer has the file's text.
 
     The buffer's text is wrong if messages came in an impossible order. An empty buffer without
     edits does not show whether its file was deleted.
@@ -332,7 +332,7 @@ def _is_true(ledger: ReviewLedger, document: Document) -> bool:
 
 
 def _n_lines(document: Document | None, text: str | None) -> int | None:
-    """The number of lines that a cursor can reach."""
+    """Return the number of lines that a cursor can reach."""
     if document is not None:
         number = document.body.n_lines
         return reachable(number, ends_empty=not document.body.line(number - 1))

@@ -86,7 +86,7 @@ class EditorReview:
     def actions(
         self, uri: str, range_: sync.Range, context: sync.ActionContext
     ) -> list[dict[str, Any]]:
-        """The code actions of the review for a range; never waits."""
+        """Return the code actions of the review for a range; never waits."""
         document = self._host.documents.get(uri)
         if document is None or self._reviewing.ledger is None:
             return []
@@ -94,13 +94,13 @@ class EditorReview:
         return offer(shown, range_, context, everything, lambda hunk: hint_of(hunk, shown))
 
     async def lenses(self, uri: str) -> list[dict[str, Any]]:
-        """The code lenses of a document."""
+        """Return the code lenses of a document."""
         await self._reviewing.opened(LENSES_S)
         document = self._host.documents.get(uri)
         return [] if document is None else lenses_of(self._reviewing.shown(document))
 
     async def changes(self, params: ChangesParams) -> msgspec.Raw:
-        """A ``ChangesResult`` as JSON; thousands of rows are made in a thread.
+        """Return a ``ChangesResult`` as JSON; thousands of rows are made in a thread.
 
         Raises:
             RequestError: The ledger has not been read yet.
@@ -212,7 +212,7 @@ class EditorReview:
         ledger.sync(path, snapshot.text)
 
     async def _differs(self, document: Document) -> bool:
-        """Whether the disk and the buffer have different texts."""
+        """Return whether the disk and the buffer have different texts."""
         if document.path is None:
             return False
         try:

@@ -26,7 +26,7 @@ class ShownLines(NamedTuple):
 
 
 def reachable(n_lines: int, *, ends_empty: bool) -> int:
-    """The number of lines that a cursor can reach in every editor; at least 1.
+    """Return the number of lines that a cursor can reach in every editor; at least 1.
 
     Args:
         n_lines: The number of lines as the protocol counts them.
@@ -36,7 +36,7 @@ def reachable(n_lines: int, *, ends_empty: bool) -> int:
 
 
 def lines_of(hunk: Hunk, n_lines: int | None) -> ShownLines:
-    """The lines of a hunk; for deleted lines and binary files, the nearest line."""
+    """Return the lines of a hunk; for deleted lines and binary files, the nearest line."""
     first = max(hunk.line - 1, 0)
     if n_lines is not None:
         first = min(first, n_lines - 1)
@@ -44,7 +44,7 @@ def lines_of(hunk: Hunk, n_lines: int | None) -> ShownLines:
 
 
 def range_of(hunk: Hunk, n_lines: int | None, encoding: str) -> Mapping[str, Any]:
-    """The range of a hunk as plain JSON, up to the end of the last line."""
+    """Return the range of a hunk as plain JSON, up to the end of the last line."""
     first, last = lines_of(hunk, n_lines)
     character = 0
     if hunk.new:
@@ -57,7 +57,7 @@ def range_of(hunk: Hunk, n_lines: int | None, encoding: str) -> Mapping[str, Any
 
 
 def touched(hunks: Sequence[Hunk], lines: ShownLines, n_lines: int | None) -> tuple[Hunk, ...]:
-    """The hunks on these lines; a line below the text counts as its last line."""
+    """Return the hunks on these lines; a line below the text counts as its last line."""
     if n_lines is not None:
         lines = ShownLines(min(lines.first, n_lines - 1), min(lines.last, n_lines - 1))
     found = []
@@ -122,18 +122,18 @@ def offer(
 
 
 def verdict_command(verb: str, title: str, argument: dict[str, Any]) -> dict[str, Any]:
-    """The command ``indwell.accept`` or ``indwell.reject`` for exactly the shown hunks."""
+    """Return the command ``indwell.accept`` or ``indwell.reject`` for exactly the shown hunks."""
     return {"title": title, "command": f"indwell.{verb}", "arguments": [argument]}
 
 
 def diff_command(title: str, uri: str) -> dict[str, Any]:
-    """The command that opens the pending changes of a document as a diff."""
+    """Return the command that opens the pending changes of a document as a diff."""
     arguments = [{"what": "diff", "uri": uri}]
     return {"title": title, "command": "indwell.open", "arguments": arguments}
 
 
 def marked(range_: sync.Range) -> ShownLines:
-    """The lines of a range, without the last line if the range ends at its start."""
+    """Return the lines of a range, without the last line if the range ends at its start."""
     first, last = range_.start.line, range_.end.line
     if last > first and range_.end.character == 0:
         last -= 1
@@ -167,7 +167,7 @@ class Published(msgspec.Struct, frozen=True):
 
 
 def hint_of(hunk: Hunk, shown: Shown) -> dict[str, Any]:
-    """The diagnostic of a hunk, as plain JSON."""
+    """Return the diagnostic of a hunk, as plain JSON."""
     range_ = range_of(hunk, shown.n_lines, shown.encoding)
     if range_["start"] == range_["end"]:  # some editors misplace an empty range
         range_ = {**range_, "end": {**range_["end"], "character": 1}}
@@ -258,7 +258,7 @@ def changes_of(
     pending: int,
     undo: str,
 ) -> ChangesResult:
-    """The rows of all files with their totals; optionally of one session or turn."""
+    """Return the rows of all files with their totals; optionally of one session or turn."""
     found = [
         (hunk, one)
         for one in shown

@@ -45,7 +45,7 @@ class Meant(msgspec.Struct, frozen=True):
     turn: int | None = None
 
     def scope(self, path: Path) -> Scope:
-        """The selected part of one file."""
+        """Return the selected part of one file."""
         return Scope(hunks=self.by_path[path], path=path, session=self.session, turn=self.turn)
 
 
@@ -257,7 +257,7 @@ class Verdicts:
         return UndoVerdictResult(given.verb, ids, kept, len(self._given), message)
 
     async def _answered(self, work: asyncio.Task[Result], *, may_wait: bool) -> Result | None:
-        """The result, told to editors that do not show it; None if it will only be told."""
+        """Return the result, told to editors that do not show it; None if it will only be told."""
         self._chores.begin(_owned(work))
         try:
             if may_wait:

@@ -15,14 +15,14 @@ NOT_TEXT = "no text"
 
 
 def figure(hunk: Hunk) -> str:
-    """The added and removed lines, ``+3 −1``; for a binary file its note."""
+    """Return the added and removed lines, ``+3 −1``; for a binary file its note."""
     if hunk.kind == "opaque":
         return hunk.note or NOT_TEXT
     return f"+{len(hunk.new)} −{len(hunk.old)}"
 
 
 def turn_words(actors: Sequence[Actor], session: str | None) -> str:
-    """The turns of a change: ``turn 4``, ``turns 3 and 4``, ``turn 2 of another session``.
+    """Return the turns of a change: ``turn 4``, ``turns 3 and 4``, ``turn 2 of another session``.
 
     Args:
         actors: The turns, oldest first.
@@ -38,7 +38,7 @@ def turn_words(actors: Sequence[Actor], session: str | None) -> str:
 
 
 def described(hunk: Hunk, session: str | None) -> str:
-    """A clause for a hunk: ``turn 4, +3 −1``."""
+    """Return a clause for a hunk: ``turn 4, +3 −1``."""
     whose = turn_words(hunk.actors, session)
     kinds = {"create": "new file", "delete": "file deleted"}
     parts = (
@@ -61,7 +61,7 @@ def files(number: int) -> str:
 
 
 def counted(hunks: Iterable[Hunk]) -> str:
-    """The number of hunks, and of files if there are several: ``5 in 2 files``."""
+    """Return the number of hunks, and of files if there are several: ``5 in 2 files``."""
     paths = [hunk.path for hunk in hunks]
     n_files = len(set(paths))
     return f"{len(paths):,} in {files(n_files)}" if n_files > 1 else f"{len(paths):,}"
@@ -102,7 +102,7 @@ class Offered(NamedTuple):
         return any(not self._is_own(by) for one in self.hunks for by in one.actors)
 
     def argument(self, uri: str) -> dict[str, Any]:
-        """The argument of the commands; ``uri`` is the document of the offer."""
+        """Return the argument of the commands; ``uri`` is the document of the offer."""
         argument: dict[str, Any] = {"hunks": [hunk.id for hunk in self.hunks], "uri": uri}
         if self.session is not None:
             argument["session"] = self.session
@@ -121,7 +121,7 @@ def offered(
     session: str | None,
     is_wanted: Callable[[str], bool],
 ) -> Iterator[Offered]:
-    """The scopes of a place, from small to large, each with different hunks.
+    """Yield the scopes of a place, from small to large, each with different hunks.
 
     Args:
         touched: The hunks at the place.
@@ -163,7 +163,7 @@ def _all(
 
 
 def _newest(hunks: Iterable[Hunk]) -> list[Actor]:
-    """The turns of hunks, highest number first."""
+    """Return the turns of hunks, highest number first."""
     found = dict.fromkeys(actor for hunk in hunks for actor in hunk.actors)
     return sorted(found, key=lambda one: one.turn, reverse=True)[:MOST_TURNS]
 
@@ -204,7 +204,7 @@ class FilesOutcome(msgspec.Struct, frozen=True):
 
 
 def sentence(verb: str, outcome: FilesOutcome, display: Callable[[Path], str]) -> str:
-    """The outcome in one sentence for people."""
+    """Return the outcome in one sentence for people."""
     parts = []
     if outcome.hunks:
         parts.append(f"{verb}ed {_where(outcome.hunks, display)}")
@@ -225,7 +225,7 @@ def sentence(verb: str, outcome: FilesOutcome, display: Callable[[Path], str]) -
 
 
 def undone_sentence(verb: str, outcome: FilesOutcome, display: Callable[[Path], str]) -> str:
-    """The outcome of taking back a verdict, in one sentence for people."""
+    """Return the outcome of taking back a verdict, in one sentence for people."""
     parts = []
     if outcome.hunks:
         await_ = "awaits" if len(outcome.hunks) == 1 else "await"
@@ -238,7 +238,7 @@ def undone_sentence(verb: str, outcome: FilesOutcome, display: Callable[[Path], 
 
 
 def question(kept: Sequence[Kept], display: Callable[[Path], str]) -> str:
-    """The question before removing lines that others have changed, too."""
+    """Return the question before removing lines that others have changed, too."""
     named = [f"{display(hunk.path)}, line {hunk.line}: {why}" for hunk, why in kept[:MOST_NAMED]]
     if len(kept) > MOST_NAMED:
         named.append(f"and {len(kept) - MOST_NAMED} more")

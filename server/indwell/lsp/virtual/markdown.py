@@ -70,7 +70,7 @@ _TIERS = {"0": "0 system", "1": "1 user", "2": "2 workspace", "3": "3 tools"}
 
 
 def request_markdown(context: ContextResult) -> str:
-    """The document of the next request; ``context`` must contain whole texts."""
+    """Return the document of the next request; ``context`` must contain whole texts."""
     blocks = context.blocks
     lines = ["# The next request\n", *_summary(context), ""]
     if not blocks:
@@ -99,7 +99,7 @@ def _summary(context: ContextResult) -> Iterator[str]:
 
 
 def _cache(health: HealthRow) -> str:
-    """The share of the session that the endpoint's cache has served so far."""
+    """Return the share of the session that the endpoint's cache has served so far."""
     n_input = health.session.get("gen_ai.usage.input_tokens", 0)
     n_cached = health.session.get("gen_ai.usage.cache_read.input_tokens", 0)
     words = f"- prompt cache: served {n_cached:,} of {n_input:,} tokens of this session"
@@ -180,7 +180,7 @@ LINE_CHARACTERS = 200
 def transcript_markdown(
     seen: Overview, turns: Sequence[RecordedTurn], notices: Sequence[str] = ()
 ) -> str:
-    """The transcript, oldest turn first; for a very long session, only the newest turns.
+    """Return the transcript, oldest turn first; for a very long session, only the newest turns.
 
     Args:
         seen: The overview of the session.

@@ -58,7 +58,7 @@ async def keep(folder: Path, document: Virtual, text: str, *, is_reread: bool) -
 
 
 def name_of(document: Virtual, data: bytes) -> str:
-    """A file name: a digest of the content, the document's name, and its ending."""
+    """Return a file name: a digest of the content, the document's name, and its ending."""
     uri = uri_of(document).encode("utf-8", "surrogateescape")
     digest = hashlib.blake2b(uri + b"\0" + data, digest_size=4).hexdigest()
     called = _PLAIN.sub("-", _called(document)).encode("ascii", "replace").decode()
@@ -153,7 +153,7 @@ class Refreshing:
 
 
 def document_of(host: Host, arguments: OpenArguments) -> Virtual:
-    """The document that the arguments name.
+    """Return the document that the arguments name.
 
     Raises:
         UserError: The arguments name no document.

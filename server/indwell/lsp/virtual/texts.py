@@ -102,7 +102,7 @@ def context_of(
 
 
 def attached_rows(attached: PromptAttachments) -> tuple[AttachedRow, ...]:
-    """The attachments of the next prompt, with the ids by which they are detached."""
+    """Return the attachments of the next prompt, with the ids by which they are detached."""
     opened, marked = attached.opened, attached.selection
     opened_text, marked_text = words_of(attached)
     rows = []
@@ -274,11 +274,11 @@ class Changes:
         return words + await asyncio.to_thread(_worded, self._without(path, hunks), now, shown)
 
     def _without(self, path: Path, hunks: Sequence[Hunk]) -> str | None:
-        """The text of the file without the changes of these hunks."""
+        """Return the text of the file without the changes of these hunks."""
         return self._ledger.rejection(path, tuple(one.id for one in hunks), force=True).text
 
     def _of(self, path: Path, span: ChangeSpan) -> tuple[Hunk, ...]:
-        """The pending hunks of a file within the span."""
+        """Return the pending hunks of a file within the span."""
         return tuple(hunk for hunk in self._ledger.hunks(path) if is_of(hunk, span))
 
     async def _now(self, path: Path) -> str | None:
@@ -297,7 +297,7 @@ class Changes:
         return text
 
     def _path(self, written: str) -> Path:
-        """The file that a URI names.
+        """Return the file that a URI names.
 
         Raises:
             UserError: The file is outside the workspace, may not be shown, or has no changes.
@@ -323,12 +323,12 @@ def _as_on_disk(path: Path, roots: Sequence[Path], text: str) -> str:
 
 
 def _worded(before: str | None, now: str | None, shown: str) -> str:
-    """A diff with control characters made visible; call this in a thread."""
+    """Return a diff with control characters made visible; call this in a thread."""
     return visible(unified_diff(before, now, shown).replace("\r\n", "\n"))
 
 
 def is_of(hunk: Hunk, span: ChangeSpan) -> bool:
-    """Whether a hunk has changes of the span's session and turn; without a session, True."""
+    """Return whether a hunk has changes of the span's session and turn; without a session, True."""
     if not span.session:
         return True
     return any(one.session == span.session and span.turn in {0, one.turn} for one in hunk.actors)
@@ -353,7 +353,7 @@ async def text_of(host: Host, document: Virtual) -> str:
 
 
 async def context_json(host: Host) -> msgspec.Raw:
-    """A ``ContextResult`` as JSON; thousands of rows are made and encoded in a thread."""
+    """Return a ``ContextResult`` as JSON; thousands of rows are made and encoded in a thread."""
     laid_open = await context_maker(host)
     return await asyncio.to_thread(lambda: msgspec.Raw(msgspec.json.encode(laid_open())))
 
@@ -394,7 +394,7 @@ async def _transcript(host: Host, session: str) -> str:
 
 
 async def ledger_of(host: Host) -> ReviewLedger:
-    """The ledger of the workspace."""
+    """Return the ledger of the workspace."""
     workspace = host.sessions.workspace
     assert workspace is not None
     return await host.review.ready()

@@ -75,7 +75,7 @@ Virtual: TypeAlias = Base | Diff | NextRequest | Transcript
 
 
 def uri_of(document: Virtual) -> str:
-    """The only URI of a document; ``parsed`` is the inverse."""
+    """Return the only URI of a document; ``parsed`` is the inverse."""
     match document:
         case Base(path=path, span=span):
             return f"indwell-base:{_quoted(path)}{_query(span)}"

@@ -250,7 +250,7 @@ def parsed(raw: msgspec.Raw | bytes) -> Any:  # noqa: ANN401 - JSON comes in her
 
 
 def answer(id_: Id, result: object) -> bytes:
-    """The body of an answer; ``result`` is plain JSON data.
+    """Return the body of an answer; ``result`` is plain JSON data.
 
     Raises:
         TypeError: The value holds something that JSON cannot hold.

@@ -29,7 +29,7 @@ class WrongParams(Exception):
 
 @cache
 def strict_converter() -> Converter:
-    """The converter of messages; it is created at its first use, because that takes 250 ms.
+    """Return the converter of messages; it is created at its first use, because that takes 250 ms.
 
     Document changes and code actions need no converter, and a starting editor waits only for those.
     The converter accepts no list as a text and no text as a number; cattrs alone would convert them
@@ -107,7 +107,7 @@ def unstructure(value: object) -> Any:  # noqa: ANN401 - JSON goes out here
 
 
 def as_json(value: object) -> Any:  # noqa: ANN401 - JSON goes out here
-    """A value of lsprotocol's types as plain JSON data."""
+    """Return a value of lsprotocol's types as plain JSON data."""
     return _lsprotocol_converter().unstructure(value)
 
 
@@ -194,7 +194,7 @@ def _boolean(value: object, _type: type[bool]) -> bool:
 
 
 def _integer(value: object, type_: type[int]) -> int:
-    """A whole number, or a member of an enumeration.
+    """Return a whole number, or a member of an enumeration.
 
     ``1.0`` is accepted, because some JSON writers write it.
     """

@@ -201,7 +201,7 @@ def _result(opened: ClientIdentity) -> Mapping[str, Any]:
 
 
 def _notebooks(capabilities: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The capabilities for notebooks, if the editor supports notebooks."""
+    """Return the capabilities for notebooks, if the editor supports notebooks."""
     if not isinstance(capabilities.get("notebookDocument"), Mapping):
         return {}
     selector = {"notebook": {"notebookType": "jupyter-notebook", "scheme": "file"}}
@@ -215,7 +215,7 @@ def _chat_providers(capabilities: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _encoding(capabilities: Mapping[str, Any]) -> str:
-    """The first of the editor's position encodings that we support; utf-16 by default."""
+    """Return the first of the editor's position encodings that we support; utf-16 by default."""
     general = capabilities.get("general")
     offered = general.get("positionEncodings") if isinstance(general, Mapping) else None
     wanted = offered if isinstance(offered, list) else []

@@ -124,7 +124,7 @@ class Server:
         unstructure(protocol.StartedResult(session=None, turn=None, queued=None))
 
     def plain(self, value: object) -> Any:  # noqa: ANN401 - JSON goes out here
-        """A value as data that can be encoded; the structs of ``sync`` stay unchanged."""
+        """Return a value as data that can be encoded; the structs of ``sync`` stay unchanged."""
         if isinstance(value, msgspec.Struct) and not isinstance(value, Value):
             return value
         return None if value is None else unstructure(value)

@@ -257,7 +257,7 @@ class _Cancel(msgspec.Struct):
 
 
 def refused(error: UserError, draft: str = "") -> RequestError:
-    """An error answer: one sentence, and the user's words.
+    """Return an error answer: one sentence, and the user's words.
 
     A text longer than ``GIVEN_BACK`` is not returned: nobody typed it, and its sender has it.
     """

@@ -56,7 +56,7 @@ def address_of(text: str) -> tuple[str, int]:
 
 
 def check_token(token: str) -> str:
-    """The token, after a check that it is long enough to be a secret.
+    """Return the token, after a check that it is long enough to be a secret.
 
     Raises:
         WrongAddress: The token is too short.
@@ -71,7 +71,7 @@ def check_token(token: str) -> str:
 
 @contextmanager
 def listening(host: str, port: int) -> Iterator[socket.socket]:
-    """A socket that listens at a loopback address.
+    """Yield a socket that listens at a loopback address.
 
     Raises:
         WrongAddress: The system refuses the port.

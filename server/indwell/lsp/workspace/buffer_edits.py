@@ -302,7 +302,7 @@ def _moved(path: Path) -> str:
 
 
 def _closed(path: Path, verdict: _Verdict) -> EditRefused:
-    """The error for a closed document; an unanswered edit may still be applied."""
+    """Return the error for a closed document; an unanswered edit may still be applied."""
     if verdict.is_silent:
         return EditMayCome(
             f"{path.name!r} was closed in the editor while it was edited, so nobody can say "
@@ -316,7 +316,7 @@ def _closed(path: Path, verdict: _Verdict) -> EditRefused:
 def clean_ones(
     document: Callable[[Path], Document | None], paths: Iterable[Path]
 ) -> tuple[Document, ...]:
-    """The open documents of these files that have no unsaved changes."""
+    """Return the open documents of these files that have no unsaved changes."""
     found = (document(path) for path in paths)
     return tuple(one for one in found if one is not None and one.dirt == "clean")
 

@@ -82,7 +82,7 @@ class Document:
         return TextStamp(digest=self._digest, version=self.version)
 
     async def stamped(self) -> tuple[str, TextStamp]:
-        """The present text and its stamp; a long text is digested in a thread."""
+        """Return the present text and its stamp; a long text is digested in a thread."""
         text, version, known = self.text, self.version, self._digest
         if known is None:
             known = await digested(text)
@@ -132,11 +132,11 @@ class Document:
         self._digest = None
 
     def offset(self, position: types.Position | Position, encoding: str) -> int:
-        """The offset in code points of a position; clamped to the document."""
+        """Return the offset in code points of a position; clamped to the document."""
         return self.body.offset(position.line, position.character, encoding)
 
     def place(self, offset: int, encoding: str) -> types.Position:
-        """The position of an offset in code points."""
+        """Return the position of an offset in code points."""
         line, character = self.body.position(offset, encoding)
         return types.Position(line=line, character=character)
 
@@ -174,11 +174,11 @@ class Documents:
         return iter(self._by_uri.values())
 
     def get(self, uri: str) -> Document | None:
-        """The open document with this URI."""
+        """Return the open document with this URI."""
         return self._by_uri.get(uri)
 
     def at(self, path: Path) -> Document | None:
-        """The open document of a file (resolved path); of several the newest."""
+        """Return the open document of a file (resolved path); of several the newest."""
         return self._by_path.get(path)
 
     def open(self, item: OpenedDocument) -> Document:
@@ -238,7 +238,7 @@ class Documents:
         await self._changed.wait()
 
     def newest_where(self, fits: Callable[[str], bool]) -> str | None:
-        """The newest document in which a user may work and whose URI fits."""
+        """Return the newest document in which a user may work and whose URI fits."""
         fitting = (uri for uri in reversed(self._by_uri) if self._is_looked_at(uri) and fits(uri))
         return next(fitting, None)
 
@@ -274,12 +274,12 @@ class Documents:
 
 
 def name_in(uri: str) -> str:
-    """The path in a URI of any scheme, as the URI has it, for rules about names."""
+    """Return the path in a URI of any scheme, as the URI has it, for rules about names."""
     return unquote(urlsplit(uri).path)
 
 
 def path_of(uri: str) -> Path | None:
-    """The resolved path of a ``file:`` URI, in the disk's spelling; None for other URIs."""
+    """Return the resolved path of a ``file:`` URI, in the disk's spelling; None for other URIs."""
     if not uri.startswith("file:"):
         return None
     try:
@@ -293,14 +293,14 @@ _CELL = "vscode-notebook-cell:"
 
 
 def notebook_of(uri: str) -> Path | None:
-    """The path of a notebook from the URI of a cell in VS Code; None for other URIs."""
+    """Return the path of a notebook from the URI of a cell in VS Code; None for other URIs."""
     if not uri.startswith(_CELL):
         return None
     return path_of(f"file:{uri.removeprefix(_CELL).partition('#')[0]}")
 
 
 def shown_name(document: Document, roots: tuple[Path, ...]) -> str:
-    """A document's name, relative to the first of ``roots`` that contains it."""
+    """Return a document's name, relative to the first of ``roots`` that contains it."""
     if document.path is not None:
         return display(document.path, roots)
     notebook = notebook_of(document.uri)

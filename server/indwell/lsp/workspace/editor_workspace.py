@@ -132,7 +132,7 @@ class EditorWorkspace:
             return await self._disk.splice(path, change, label=label)
 
     async def line_end(self, path: Path, text: str) -> LineEnd:
-        """The line end for a text; see ``Workspace``."""
+        """Return the line end for a text; see ``Workspace``."""
         return await self._disk.line_end(path, text)
 
     async def keep(self, snapshot: Snapshot) -> Path | None:
@@ -175,7 +175,7 @@ class EditorWorkspace:
         return await self._edits.late_edits()
 
     def unsaved(self) -> Mapping[Path, str]:
-        """The texts of buffers that differ from the disk."""
+        """Return the texts of buffers that differ from the disk."""
         notebooks = (
             (one.path, self._notebooks.text(one)) for one in self._notebooks if one.is_dirty
         )
@@ -283,7 +283,7 @@ class DiskAgreement:
         self._known: dict[str, _KnownDocument] = {}
 
     async def note(self, document: Document, path: Path) -> str:
-        """A note about the disk for a reader of the buffer; may be empty."""
+        """Return a note about the disk for a reader of the buffer; may be empty."""
         if path.suffix == SUFFIX:
             return ""  # the text read from disk has the cells, the buffer has the JSON
         state = await asyncio.to_thread(self._look, path)

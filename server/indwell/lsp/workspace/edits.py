@@ -64,7 +64,7 @@ def versioned_edit(
 
 
 def creation(uri: str, *, annotated: bool = False, label: str = LABEL) -> types.WorkspaceEdit:
-    """The creation of an empty file; an existing file stays as it is.
+    """Return the creation of an empty file; an existing file stays as it is.
 
     Without ``ignoreIfExists`` Neovim 0.7 to 0.11 would empty an existing file.
     """
@@ -79,7 +79,7 @@ def creation(uri: str, *, annotated: bool = False, label: str = LABEL) -> types.
 
 
 def deletion(uri: str, *, annotated: bool = False, label: str = LABEL) -> types.WorkspaceEdit:
-    """The deletion of a file; nothing happens if the file does not exist."""
+    """Return the deletion of a file; nothing happens if the file does not exist."""
     operation = types.DeleteFile(
         uri=uri,
         options=types.DeleteFileOptions(ignore_if_not_exists=True, recursive=False),
@@ -112,7 +112,7 @@ def joined(before: str, edits: Sequence[TextEdit], most: int = MOST_EDITS) -> tu
 
 
 def is_rewritten(old: str, new: str) -> bool:
-    """Whether two long texts are so different that comparing them is useless.
+    """Return whether two long texts are so different that comparing them is useless.
 
     The texts are too different if no line of a sample is in the other text. Short texts are always
     compared.
@@ -125,7 +125,7 @@ def is_rewritten(old: str, new: str) -> bool:
 
 
 def _annotations(label: str) -> dict[types.ChangeAnnotationIdentifier, types.ChangeAnnotation]:
-    """A change annotation without a confirmation, because the user was asked before."""
+    """Return a change annotation without a confirmation, because the user was asked before."""
     return {ANNOTATION: types.ChangeAnnotation(label=label, needs_confirmation=False)}
 
 
@@ -234,7 +234,7 @@ class Unanswered:
 
 
 async def was_taken(asked: SentEdit, now: str) -> bool:
-    """Whether a text in which the user also typed contains an edit that was sent.
+    """Return whether a text in which the user also typed contains an edit that was sent.
 
     The answer is yes if the text is closer to the expected text than to the text before. (Neovim
     drops an edit for an older version, and answers that it was applied.) If unsure, return False:
@@ -255,7 +255,7 @@ def _is_closer(before: str, expected: str, now: str) -> bool:
 
 
 def _difference(one: str, other: str) -> tuple[int, int]:
-    """The numbers of characters to delete and to insert."""
+    """Return the numbers of characters to delete and to insert."""
     edits = line_edits(one, other)
     return sum(edit.stop - edit.start for edit in edits), sum(len(edit.text) for edit in edits)
 
@@ -278,7 +278,7 @@ def seen(answer: asyncio.Future[types.ApplyWorkspaceEditResult | None]) -> None:
 async def refusal(
     client: Client, edit: types.WorkspaceEdit, label: str, timeout_s: float
 ) -> str | None:
-    """The editor's reason for a refusal, in parentheses, or empty; None without a refusal.
+    """Return the editor's reason for a refusal, in parentheses, or empty; None without a refusal.
 
     Without a refusal the caller checks the disk.
     """
@@ -339,7 +339,7 @@ class FileCreation:
         return made
 
     async def _is_for_the_editor(self, path: Path, text: str) -> bool:
-        """Whether the editor can create this file, and the disk can take the text."""
+        """Return whether the editor can create this file, and the disk can take the text."""
         if not self._client.features.create_files:
             return False
         try:

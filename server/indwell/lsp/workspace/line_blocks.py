@@ -70,7 +70,7 @@ class LineBlocks:
         return self._block_firsts()[-1] + self._ends[-1] + 1
 
     def line(self, number: int) -> str:
-        """A line with its end, by its number from 0."""
+        """Return a line with its end, by its number from 0."""
         index, start = self._line_start(number)
         last = self._line_end(number)
         between = self._blocks[index:last]
@@ -80,7 +80,7 @@ class LineBlocks:
         return "".join([between[0][start:], *between[1:], end[: _line_stop(end, 0)]])
 
     def offset(self, line: int, character: int, encoding: str) -> int:
-        """The offset in code points of a position; clamped to the document."""
+        """Return the offset in code points of a position; clamped to the document."""
         index, inside = self._place(line, character, encoding)
         return self._block_offsets()[index] + inside
 
@@ -152,7 +152,7 @@ class LineBlocks:
         return _belong_together(fresh[-1], following[0])
 
     def _place(self, line: int, character: int, encoding: str) -> tuple[int, int]:
-        """The block, and the offset in it, of a position."""
+        """Return the block, and the offset in it, of a position."""
         if line < 0:
             return 0, 0
         if line >= self.n_lines:
@@ -172,7 +172,7 @@ class LineBlocks:
         return index, start + index_in_line(block[start:stop], character, encoding)
 
     def _line_start(self, line: int) -> tuple[int, int]:
-        """The block, and the offset in it, where a line begins."""
+        """Return the block, and the offset in it, where a line begins."""
         if not line:
             return 0, 0
         found, index, start = self._found
@@ -238,7 +238,7 @@ def _belong_together(left: str, right: str) -> bool:
 
 
 def _n_ends(text: str) -> int:
-    """The number of lines that end in a text."""
+    """Return the number of lines that end in a text."""
     n_feeds = text.count("\n")
     if "\r" not in text:
         return n_feeds

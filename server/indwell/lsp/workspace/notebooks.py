@@ -64,7 +64,7 @@ class Notebooks:
         return iter(tuple(self._by_uri.values()))
 
     def at(self, path: Path) -> OpenNotebook | None:
-        """The open notebook of a file (resolved path)."""
+        """Return the open notebook of a file (resolved path)."""
         if path.suffix != SUFFIX:
             return None
         return next((one for one in self._by_uri.values() if one.path == path), None)
@@ -121,16 +121,16 @@ class Notebooks:
         self._tell(uri)
 
     def parts(self, notebook: OpenNotebook) -> tuple[tuple[NotebookCell, Document], ...]:
-        """The cells with their documents; those without a document are left out."""
+        """Return the cells with their documents; those without a document are left out."""
         found = ((one.kind, self._documents.get(one.document)) for one in notebook.cells)
         return tuple((_cell(kind, one), one) for kind, one in found if one is not None)
 
     def text(self, notebook: OpenNotebook) -> str | None:
-        """The text of all cells; None if they cannot be shown as one text."""
+        """Return the text of all cells; None if they cannot be shown as one text."""
         return cells_text([cell for cell, _ in self.parts(notebook)])
 
     def snapshot(self, notebook: OpenNotebook) -> Snapshot | None:
-        """The notebook as the model reads it; None if the file has to be read as it is."""
+        """Return the notebook as the model reads it; None if the file has to be read as it is."""
         text = self.text(notebook)
         if text is None:
             return None
@@ -213,7 +213,7 @@ def _end_of(text: str) -> str:
 
 
 def shown_text(document: Document) -> str:
-    """The text of a document as it is read and edited: a notebook's JSON as its cells."""
+    """Return the text of a document as it is read and edited: a notebook's JSON as its cells."""
     if document.path is None or document.path.suffix != SUFFIX:
         return document.text
     text = notebook_text(document.text)
@@ -221,7 +221,7 @@ def shown_text(document: Document) -> str:
 
 
 def edited_text(document: Document, text: str) -> str:
-    """The document's text for a new text that is read like ``shown_text``.
+    """Return the document's text for a new text that is read like ``shown_text``.
 
     Raises:
         ToolError: The text has no cells.

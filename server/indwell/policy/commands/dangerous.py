@@ -233,7 +233,7 @@ class _DangerReader:
         return self._redirects.get(node.id, [])
 
     def _is_fed_by_loader(self, node: Node, words: list[str]) -> bool:
-        """Whether a shell runs a downloader's output, by a substitution or by its input."""
+        """Return whether a shell runs a downloader's output, by a substitution or by its input."""
         is_text = words[0] in {"source", ".", "eval"} or any(map(_takes_text, words[1:]))
         return any(
             one.id in self._loads
@@ -279,12 +279,12 @@ def _beneath(node: Node, no_deeper: frozenset[str]) -> Iterator[Node]:
 
 
 def _takes_text(option: str) -> bool:
-    """Whether the word is a shell's option before a shell text: ``-c``, ``-lc``, ``-ec``."""
+    """Return whether the word is a shell's option before a shell text: ``-c``, ``-lc``, ``-ec``."""
     return bool(re.fullmatch(r"-[a-zA-Z]*c|--command", option))
 
 
 def _reads_script(words: list[str]) -> bool:
-    """Whether the command is a shell that runs its input."""
+    """Return whether the command is a shell that runs its input."""
     if not words or words[0] not in _SHELLS:
         return False
     if "-s" in words[1:] or not words[1:]:
@@ -295,7 +295,7 @@ def _reads_script(words: list[str]) -> bool:
 
 
 def _is_bomb(node: Node) -> bool:
-    """Whether a function starts only itself, more than once and in parallel."""
+    """Return whether a function starts only itself, more than once and in parallel."""
     name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
     if name is None or body is None:
         return False
@@ -328,7 +328,7 @@ _FILTERS_NOTHING = lazy_pattern(
 
 
 def is_device(path: str) -> bool:
-    """Whether the path is a disk or a partition."""
+    """Return whether the path is a disk or a partition."""
     return _DEVICE.match(path) is not None
 
 
@@ -373,7 +373,7 @@ def _sorted(words: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _has(options: list[str], letters: str, name: str) -> bool:
-    """Whether an option is given: by its letter, in a group, or by an abbreviated name."""
+    """Return whether an option is given: by its letter, in a group, or by an abbreviated name."""
     return any(
         name.startswith(one[2:]) and len(one) > 3  # noqa: PLR2004 - `--r` is a beginning
         if one.startswith("--")
@@ -422,7 +422,7 @@ def _opens(options: list[str], operands: list[str], cwd: str) -> str:
 
 
 def is_top(place: str) -> bool:
-    """Whether the path is a folder of the system, or a user's home folder."""
+    """Return whether the path is a folder of the system, or a user's home folder."""
     if HERE != "linux":  # the disk ignores case
         place = next((f"/{one}" for one in _TOP if place.lower() == f"/{one}".lower()), place)
     return UNKNOWN not in place and (place[1:] in _TOP or bool(_SECOND.fullmatch(place)))

@@ -66,7 +66,7 @@ def unwrapped(words: Sequence[Word]) -> tuple[Word, ...] | None:
 
 
 def sets_variables(words: Sequence[Word]) -> bool:
-    """Whether ``env`` sets variables for its command."""
+    """Return whether ``env`` sets variables for its command."""
     return base_name(words[0]) == "env" and any(_ASSIGNED.match(word.text) for word in words[1:])
 
 
@@ -324,7 +324,7 @@ def _spared(name: str, words: Words, texts: Sequence[str]) -> Use | None:
 
 
 def _is_to_change(name: str, texts: Sequence[str]) -> bool:
-    """Whether the program's purpose is to change the workspace."""
+    """Return whether the program's purpose is to change the workspace."""
     if any(_CHANGES.fullmatch(text) for text in texts):
         return True
     if name in {"perl", "ruby"}:

@@ -200,7 +200,7 @@ _HARD = ("--h", "--me", "--k")
 
 
 def takes_up(name: str, words: Sequence[Word]) -> bool:
-    """Whether a command checks out another state of the files.
+    """Return whether a command checks out another state of the files.
 
     Args:
         name: The command, such as ``switch``.
@@ -230,7 +230,7 @@ def takes_up(name: str, words: Sequence[Word]) -> bool:
 
 
 def _only_names(texts: Sequence[str], flags: Sequence[str], letters: str) -> bool:
-    """Whether the command creates a branch without switching to another commit."""
+    """Return whether the command creates a branch without switching to another commit."""
     return len(texts) == 2 and any(flags[:1] == [f"-{letter}"] for letter in letters)  # noqa: PLR2004 - `-b NAME`
 
 

@@ -111,7 +111,7 @@ def _unseen(
 
 
 def _is_any(found: list[tuple[CommandPart, PartFinding]]) -> bool:
-    """Whether a pattern of the user allows any part of the command."""
+    """Return whether a pattern of the user allows any part of the command."""
     return any(finding.by_user for _, finding in found)
 
 
@@ -139,7 +139,7 @@ def _expands(situation: Situation) -> Iterator[PartFinding]:
 
 
 def _two_agree(reading: ShellReading | PowerShellReading, situation: Situation) -> bool:
-    """Whether a second parser finds the same words; in a sandbox this does not matter.
+    """Return whether a second parser finds the same words; in a sandbox this does not matter.
 
     PowerShell has one parser, which refuses unsupported parts of the language.
     """
@@ -185,7 +185,7 @@ def _inner(
 
 
 def _has_lines(reading: ShellReading | PowerShellReading) -> bool:
-    """Whether the text has commands on several lines; the user may overlook the last one."""
+    """Return whether the text has commands on several lines; the user may overlook the last one."""
     own = [item for item in reading.items if isinstance(item, Simple) and not item.is_nested]
     return any(b"\n" in reading.data[one.end : other.start] for one, other in pairwise(own))
 

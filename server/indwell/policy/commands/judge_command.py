@@ -238,7 +238,7 @@ class Judging:
         return PartFinding("allow", WORKSPACE_WRITE)
 
     def _are_scratch(self, words: Sequence[Word], one: Simple) -> bool:
-        """Whether words name only files inside the sandbox, which are discarded later."""
+        """Return whether words name only files inside the sandbox, which are discarded later."""
         return (
             self._situation.writes_confined
             and bool(words)
@@ -317,12 +317,12 @@ def _knowledge(
 
 
 def _is_silent(of: Simple) -> bool:
-    """Whether a command prints nothing, so that its redirect empties a file."""
+    """Return whether a command prints nothing, so that its redirect empties a file."""
     return of.is_bare or (bool(of.words) and of.words[0].text in {":", "true", "false"})
 
 
 def _is_held(found: Sequence[PartFinding]) -> bool:
-    """Whether the sandbox confines the part of the command that does more than read."""
+    """Return whether the sandbox confines the part of the command that does more than read."""
     return any(one.is_held for one in found) and all(one.is_held or one.reads_only for one in found)
 
 
@@ -426,7 +426,7 @@ _HARMLESS_VALUE = lazy_pattern(r"[\w.@+-]*")
 
 
 def is_harmless(one: Assignment, of: Simple) -> bool:
-    """Whether the assignment sets language, time or colour for one command."""
+    """Return whether the assignment sets language, time or colour for one command."""
     if not (of.words and _HARMLESS_NAMES.fullmatch(one.name) and one.value):
         return False
     if not one.value.is_literal:

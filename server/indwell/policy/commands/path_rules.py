@@ -210,7 +210,7 @@ class Grounds(msgspec.Struct, frozen=True):
             yield joined(self.cwd, inner, self.system) or "."
 
     def is_inside(self, path: str) -> bool:
-        """Whether a path (in the form of ``paths``) is in the workspace."""
+        """Return whether a path (in the form of ``paths``) is in the workspace."""
         if HOME in path or UNKNOWN in path:
             return False
         if not is_absolute(path, self.system):
@@ -219,7 +219,7 @@ class Grounds(msgspec.Struct, frozen=True):
         return is_inside(path, roots, self.system)
 
     def is_open(self, path: str) -> bool:
-        """Whether commands may read this outside path without a question."""
+        """Return whether commands may read this outside path without a question."""
         return bool(_HARMLESS.fullmatch(path)) or (
             STAR not in path.partition("/")[0] and is_beneath(path, SYSTEM)
         )
@@ -235,7 +235,7 @@ class Grounds(msgspec.Struct, frozen=True):
         return "" if path in self.roots or path == self.cwd else path
 
     def is_secret(self, path: str, *, are_hidden: bool = False) -> bool:
-        """Whether a path names a secret file, or could name one by its wildcards.
+        """Return whether a path names a secret file, or could name one by its wildcards.
 
         Args:
             path: A path in the form of ``paths``.
@@ -258,7 +258,7 @@ class Grounds(msgspec.Struct, frozen=True):
         skips_hidden: bool,  # noqa: FBT001 - as the use of a program has it
         only: tuple[str, ...],
     ) -> bool:
-        """Whether a known secret file is at or beneath a path that a program reads.
+        """Return whether a known secret file is at or beneath a path that a program reads.
 
         Args:
             path: A path in the form of ``paths``.
@@ -273,7 +273,7 @@ class Grounds(msgspec.Struct, frozen=True):
         )
 
     def _is_unknown(self, path: str, plain: str) -> bool:
-        """Whether the path is beneath an unlisted dot name at the root of a repository."""
+        """Return whether the path is beneath an unlisted dot name at the root of a repository."""
         found = (relative(path, root, self.system) for root in self.repository_roots)
         beneath = (one for one in found if one not in {None, "."})
         ways = [one for one in (plain, *beneath) if one]
@@ -282,7 +282,7 @@ class Grounds(msgspec.Struct, frozen=True):
         return any(is_at_root_unknown(one, self.harmless) for one in ways)
 
     def is_protected(self, path: str) -> bool:
-        """Whether a change of the path affects trust or programs that run."""
+        """Return whether a change of the path affects trust or programs that run."""
         inner = self.inner(path)
         if could_be_beneath(path, self.obeyed) or self._is_one(path, self.obeyed):
             return True
@@ -337,7 +337,7 @@ class Situation(Grounds, frozen=True):
 
 @lru_cache(maxsize=4096)
 def secret_by_name(path: str, globs: tuple[str, ...]) -> bool:
-    """Whether a path matches the globs of secret files, or could match by its wildcards."""
+    """Return whether a path matches the globs of secret files, or could match by its wildcards."""
     plain = path.replace(HOME, "~")
     if not globs or not plain:
         return False
@@ -358,7 +358,7 @@ def _leads_to(path: str, file: str) -> bool:
 
 
 def wildly(pattern: str, path: str) -> bool:
-    """Whether a path matches a word with wildcards."""
+    """Return whether a path matches a word with wildcards."""
     wanted, found = pattern.split("/"), path.split("/")
     return len(wanted) == len(found) and all(
         matches(one, other, many=STAR + UNKNOWN, one="")
@@ -367,7 +367,7 @@ def wildly(pattern: str, path: str) -> bool:
 
 
 def _overlap(word: str, glob: str) -> bool:
-    """Whether a name can match both, apart from wildcards at their beginnings and ends."""
+    """Return whether a name can match both, apart from wildcards at their beginnings and ends."""
     mine = re.sub(f"[{STAR}{UNKNOWN}]+", "*", word)
     if mine.startswith("*") and glob.startswith("."):
         return False  # a leading wildcard matches no hidden file
@@ -389,7 +389,7 @@ def _meet(one: str, other: str) -> bool:
 
 
 def matches(pattern: str, text: str, *, many: str = "*", one: str = "?") -> bool:
-    """Whether a whole text matches a pattern.
+    """Return whether a whole text matches a pattern.
 
     Args:
         pattern: The pattern.
@@ -415,7 +415,7 @@ def matches(pattern: str, text: str, *, many: str = "*", one: str = "?") -> bool
 
 
 def covers(patterns: Sequence[str], words: Sequence[str]) -> bool:
-    """Whether patterns for words match all words; a ``*`` alone matches one word or more.
+    """Return whether patterns for words match all words; a ``*`` alone matches one word or more.
 
     A wildcard within a word does not extend into the next word.
     """

@@ -94,7 +94,7 @@ class UserPatterns:
         return tuple(word.text for word in texts[:_MOST_HINTS])
 
     def _could_speak_of(self, word: Word) -> bool:
-        """Whether a word (or one of its options) could contain a denied command."""
+        """Return whether a word (or one of its options) could contain a denied command."""
         return any(
             patterns.could_speak_of(text)
             for patterns in (self._deny, self._ask)
@@ -138,7 +138,7 @@ class Patterns(msgspec.Struct, frozen=True):
         return bool(self.named or self.others)
 
     def could_speak_of(self, text: str) -> bool:
-        """Whether a text could name one of the programs; this saves parsing most texts."""
+        """Return whether a text could name one of the programs; this saves parsing most texts."""
         lower = _QUOTES.sub("", text.lower())
         return bool(self.others) or any(name in lower for name in self.named)
 
@@ -280,7 +280,7 @@ def _lines(words: Sequence[Word]) -> list[str]:
 
 
 def _could_match(words: Sequence[Word], pattern: Pattern) -> bool:
-    """Whether unknown words, such as variables, could make a command match."""
+    """Return whether unknown words, such as variables, could make a command match."""
     for at, wanted in enumerate(pattern.words):
         if at >= len(words):
             return False

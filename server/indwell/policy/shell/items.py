@@ -177,7 +177,7 @@ class ParsedOptions(msgspec.Struct, frozen=True):
     operands: tuple[Word, ...]
 
     def has(self, *names: str) -> bool:
-        """Whether one of these options is given."""
+        """Return whether one of these options is given."""
         return any(name in names for name, _ in self.options)
 
     def values(self, *names: str) -> tuple[str, ...]:

@@ -301,7 +301,7 @@ class CommandReading(WordReading):
 
 
 def _stands_alone(redirect: Node) -> bool:
-    """Whether a redirect belongs to no command, group or loop."""
+    """Return whether a redirect belongs to no command, group or loop."""
     parent = redirect.parent
     return parent is None or (
         parent.type != "heredoc_redirect" and parent.child_by_field_name("body") is None
@@ -350,7 +350,7 @@ def changed_again(root: Node) -> frozenset[str]:
 
 
 def surely_runs(node: Node) -> bool:
-    """Whether an assignment always runs, and runs in the main shell."""
+    """Return whether an assignment always runs, and runs in the main shell."""
     behind = node.next_sibling
     if behind is not None and behind.type == "&":
         return False

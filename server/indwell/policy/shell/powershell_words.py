@@ -137,7 +137,7 @@ def variable(text: str, at: int) -> tuple[str, int]:
 
 
 def begins_variable(text: str, at: int) -> bool:
-    """Whether a variable begins here, and not only a dollar sign."""
+    """Return whether a variable begins here, and not only a dollar sign."""
     return _VARIABLE.match(text, at) is not None
 
 

@@ -93,7 +93,7 @@ class UnreadableWord(Exception):
 
 
 def has_marks(text: str) -> bool:
-    """Whether a text contains something that is known only at run time."""
+    """Return whether a text contains something that is known only at run time."""
     return UNKNOWN in text or STAR in text or HOME in text
 
 

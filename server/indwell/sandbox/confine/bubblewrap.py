@@ -142,7 +142,7 @@ def _split(hidden: Sequence[str], writable: Sequence[str]) -> tuple[list[str], l
 
 
 def is_in(path: str, folder: str) -> bool:
-    """Whether a path is a folder or is in it."""
+    """Return whether a path is a folder or is in it."""
     return folder in {"/", path} or path.startswith(f"{folder}/")
 
 

@@ -65,7 +65,7 @@ _INHERIT_ONLY = 0x8
 
 
 def is_open_to_containers(aces: Iterable[Ace] | None) -> bool:
-    """Whether every AppContainer may read and run files with this access list. Pure.
+    """Return whether every AppContainer may read and run files with this access list. Pure.
 
     An AppContainer ignores deny entries, and a missing list gives it no access.
     """

@@ -218,7 +218,7 @@ async def in_cage(bounds: Confinement, cage: Cage | None) -> AsyncIterator[Confi
 
 @contextlib.asynccontextmanager
 async def _scratch(bounds: Confinement) -> AsyncIterator[Path]:
-    """A folder for temporary files: the session's, or one for this command alone."""
+    """Yield a folder for temporary files: the session's, or one for this command alone."""
     if bounds.scratch:
         yield Path(bounds.scratch)
         return
@@ -234,7 +234,7 @@ async def _scratch(bounds: Confinement) -> AsyncIterator[Path]:
 
 @contextlib.contextmanager
 def _status() -> Iterator[tuple[int, int]]:
-    """A pipe for bubblewrap's status reports about the command."""
+    """Yield a pipe for bubblewrap's status reports about the command."""
     reading, writing = os.pipe()
     try:
         if sys.platform != "win32":  # always true, because bubblewrap runs only on Linux
@@ -246,7 +246,7 @@ def _status() -> Iterator[tuple[int, int]]:
 
 
 def _has_ended(reading: int) -> bool:
-    """Whether the command ended; bubblewrap reports this only if the command started."""
+    """Return whether the command ended; bubblewrap reports this only if the command started."""
     try:
         return b'"exit-code"' in os.read(reading, _STATUS_B)
     except BlockingIOError:

@@ -91,7 +91,7 @@ if sys.platform == "win32":
         return _tried("container", free, greeting)
 
     def are_open_to_containers(folders: Iterable[str]) -> bool:
-        """Whether every AppContainer may read these folders."""
+        """Return whether every AppContainer may read these folders."""
         try:
             return all(is_open_to_containers(_list_of(one)) for one in folders)
         except pywintypes.error:

@@ -104,7 +104,7 @@ def filter_program(
 
 
 def has_filter(machine: str) -> bool:
-    """Whether there is a filter for this machine."""
+    """Return whether there is a filter for this machine."""
     return machine in NUMBERS
 
 
@@ -222,7 +222,7 @@ NUMBERS = {one: _CALLS["all machines"] | _CALLS[one] for one in ("x86_64", "aarc
 
 @contextlib.contextmanager
 def filter_pipe(bounds: Confinement) -> Iterator[int]:
-    """A pipe with the filter for these bounds, to be read once; the filter (2 kB) fits."""
+    """Yield a pipe with the filter for these bounds, to be read once; the filter (2 kB) fits."""
     reading, writing = os.pipe()
     try:
         with os.fdopen(writing, "wb") as end:

@@ -162,7 +162,7 @@ def _own_places() -> tuple[str, ...]:
 
 
 def _knows_handles(bwrap: str) -> bool:
-    """Whether bubblewrap accepts descriptors: version 0.10 or later, or with a fix."""
+    """Return whether bubblewrap accepts descriptors: version 0.10 or later, or with a fix."""
     try:
         said = subprocess.run(  # noqa: S603 - found by us
             [bwrap, "--help"], check=False, capture_output=True, timeout=_TRY_S
@@ -177,7 +177,7 @@ def _covers() -> tuple[str, ...]:
 
 
 def _is_folder(path: str) -> bool:
-    """Whether the path is a folder and not a link, because a link cannot be mounted on."""
+    """Return whether the path is a folder and not a link, because a link cannot be mounted on."""
     return Path(path).is_dir() and not Path(path).is_symlink()
 
 

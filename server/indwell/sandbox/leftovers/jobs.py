@@ -180,7 +180,7 @@ if sys.platform == "win32":
         return 0
 
     def is_alive(pid: int) -> bool:
-        """Whether there is a process with this id, perhaps of another user."""
+        """Return whether there is a process with this id, perhaps of another user."""
         try:
             with _opened(pid, win32con.SYNCHRONIZE) as process:
                 return win32event.WaitForSingleObject(process, 0) == win32con.WAIT_TIMEOUT

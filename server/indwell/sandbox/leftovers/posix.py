@@ -61,7 +61,7 @@ def signal_group(pid: int, name: str) -> bool:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether there is a process with this id, perhaps of another user."""
+    """Return whether there is a process with this id, perhaps of another user."""
     try:
         os.kill(pid, 0)
     except (ProcessLookupError, OverflowError):
@@ -349,7 +349,7 @@ def ended(pid: int) -> None:
 
 
 def is_started(pid: int) -> bool:
-    """Whether the sandbox started this program and has not reaped it yet."""
+    """Return whether the sandbox started this program and has not reaped it yet."""
     return pid in _started
 
 

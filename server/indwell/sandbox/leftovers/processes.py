@@ -93,14 +93,14 @@ def mark_of(pid: int) -> bytes:
 
 
 def is_marked(pid: int, mark: str) -> bool:
-    """Whether a process has this mark, in a limit or in its environment."""
+    """Return whether a process has this mark, in a limit or in its environment."""
     return mark_of(pid) == mark.encode() or (
         f"{MARK}={mark}".encode() in _read(f"/proc/{pid}/environ").split(b"\0")
     )
 
 
 def has_words(pid: int) -> bool:
-    """Whether a process has arguments or has ended; a starting process has none yet."""
+    """Return whether a process has arguments or has ended; a starting process has none yet."""
     process = process_of(pid)
     return process is None or process.is_dead or bool(_read(f"/proc/{pid}/cmdline"))
 

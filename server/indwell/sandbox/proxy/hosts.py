@@ -97,7 +97,7 @@ class Allowed(msgspec.Struct, frozen=True):
     places: frozenset[HostPort] = frozenset()
 
     def lets(self, place: HostPort) -> bool:
-        """Whether a host may be requested; for a name's addresses see ``lets_address``."""
+        """Return whether a host may be requested; for a name's addresses see ``lets_address``."""
         is_usual = place.port in PORTS
         if self.any_name and literal(place.host) is None and place.host != LOCALHOST and is_usual:
             return True
@@ -108,7 +108,7 @@ class Allowed(msgspec.Struct, frozen=True):
         )
 
     def lets_address(self, host: str, address: Address) -> bool:
-        """Whether a host may be reached at this address.
+        """Return whether a host may be reached at this address.
 
         A name may lead only to the internet, so that its owner cannot direct it to this machine or
         network (DNS rebinding). An address in the list is allowed; ``localhost`` is this machine.

@@ -24,7 +24,7 @@ _ANY_PORT = 9
 
 
 def is_own(address: Address) -> bool:
-    """Whether a connection to this address would end on this machine (S-L6).
+    """Return whether a connection to this address would end on this machine (S-L6).
 
     A server with a public address may show this machine content that it shows nobody else. For a
     connection to its own address, the system chooses the same address as source. A UDP socket

@@ -58,7 +58,7 @@ def address_of(provider: str) -> str:
 
 
 def address_place(environment: Mapping[str, str]) -> str:
-    """The end of a sentence about where the user set the address; empty if nowhere."""
+    """Return the end of a sentence about where the user set the address; empty if nowhere."""
     if environment.get("OPENAI_BASE_URL", "").strip():
         return " (the address is OPENAI_BASE_URL's)"
     path = user_file()
@@ -86,12 +86,12 @@ def spellings(base_url: str) -> tuple[str, ...]:
 
 
 def _has_list(looked: EndpointAnswer) -> bool:
-    """Whether the API sent the answer; a refusal or an empty list counts, too."""
+    """Return whether the API sent the answer; a refusal or an empty list counts, too."""
     return not any(step.name == "models" and step.state == "warn" for step in looked.steps)
 
 
 def _is_host(match: re.Match[str]) -> bool:
-    """Whether the text is a host; a single word without a port is rather a mistyped name."""
+    """Return whether the text is a host; a single word without a port is rather a mistyped name."""
     return bool(match["port"]) or "." in match["host"] or match["host"].strip("[]") in LOOPBACK
 
 
@@ -465,7 +465,7 @@ _WINNING = ("OPENAI_BASE_URL", "INDWELL_MODEL", "INDWELL_PROVIDER")
 
 
 def _is_running_window(model: OfferedModel) -> bool:
-    """Whether the endpoint itself reports the model's context size.
+    """Return whether the endpoint itself reports the model's context size.
 
     Such a report is better than a guess.
     """

@@ -141,7 +141,7 @@ class Connecting:
         )
 
     async def lacking(self) -> str:
-        """The present reason why no model can be called; empty if a model can be called."""
+        """Return the present reason why no model can be called; empty if a model can be called."""
         if self._scripted:
             return ""
         return await asyncio.to_thread(self._lacking)
@@ -161,7 +161,7 @@ class Connecting:
         return await asyncio.to_thread(write_page, state_folder(self._environment))
 
     async def models(self) -> tuple[OfferedModel, ...]:
-        """The models of the endpoint in use; see ``offered_models``.
+        """Return the models of the endpoint in use; see ``offered_models``.
 
         Raises:
             UserError: The endpoint cannot be asked.
@@ -187,7 +187,7 @@ class Connecting:
         return (await asyncio.to_thread(facts_of, settings)).images
 
     async def efforts(self, settings: Settings) -> tuple[Effort, ...]:
-        """The efforts to choose from; empty if the model is not known to reason."""
+        """Return the efforts to choose from; empty if the model is not known to reason."""
         if settings.provider == "scripted" or not settings.model:
             return ()
         known = await asyncio.to_thread(facts_of, settings)
@@ -242,7 +242,7 @@ An editor that was started from the desktop does not see the variables that a sh
 
 
 def page(config: str) -> str:
-    """The page as Markdown.
+    """Return the page as Markdown.
 
     Args:
         config: The path of the user's settings, as shown to people.
@@ -251,7 +251,7 @@ def page(config: str) -> str:
 
 
 def provider_table() -> str:
-    """The provider catalogue as a Markdown table."""
+    """Return the provider catalogue as a Markdown table."""
     rows = ["| Name | Provider | Address | Key |", "|---|---|---|---|"]
     for row in CATALOGUE:
         key = row.key_page or ("only if the server wants one" if not row.needs_key else "")

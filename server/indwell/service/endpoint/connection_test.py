@@ -227,7 +227,7 @@ def _reach_mend(base_url: str, error: BaseException) -> str:
 
 
 def _is_plain_http(error: BaseException | None) -> bool:
-    """Whether the server does not speak TLS; OpenSSL has two names for this error."""
+    """Return whether the server does not speak TLS; OpenSSL has two names for this error."""
     while error is not None:
         if isinstance(error, ssl.SSLError) and not isinstance(error, ssl.SSLCertVerificationError):
             return error.reason in {"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE"}

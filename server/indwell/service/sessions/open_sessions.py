@@ -145,16 +145,16 @@ class OpenSessions:
         return self._current.session.id if self._current else None
 
     def __iter__(self) -> Iterator[Session]:
-        """All open sessions, the current one first."""
+        """Yield all open sessions, the current one first."""
         opened = (*filter(None, [self._current]), *self._beside.values())
         return iter([one.session for one in opened])
 
     def find(self, session: str | None) -> Session | None:
-        """An open session by its id; None if this process does not have it open."""
+        """Return an open session by its id; None if this process does not have it open."""
         return next((one for one in self if one.id == session), None)
 
     def settings_of(self, session: Session) -> SessionSettings | None:
-        """The settings of an open session."""
+        """Return the settings of an open session."""
         opened = (*filter(None, [self._current]), *self._beside.values())
         return next((one.settings for one in opened if one.session is session), None)
 
@@ -180,7 +180,7 @@ class OpenSessions:
         await self._mcp.stop()
 
     def id_of(self, wanted: str | None) -> str:
-        """The id of the named session, or of the current session if none is named.
+        """Return the id of the named session, or of the current session if none is named.
 
         Raises:
             UserError: No session is named, and there is no current session.
@@ -459,7 +459,7 @@ class OpenSessions:
         session.notice = "; ".join(filter(None, (session.notice, gone)))
 
     def _asking(self, opened: Sequence[Session]) -> AskingSession:
-        """The session that asks; the title is empty for the current session."""
+        """Return the session that asks; the title is empty for the current session."""
         if not opened:
             return AskingSession()
         is_current = (session := opened[0]) is self.current
@@ -480,7 +480,7 @@ class OpenSessions:
         return opened.session
 
     async def _with_model(self) -> Session:
-        """The current session, or a new one, with the model that is chosen now."""
+        """Return the current session, or a new one, with the model that is chosen now."""
         if self._current is None:
             opened = await self._made()
             try:
@@ -493,6 +493,6 @@ class OpenSessions:
 
 
 def _is_busy(session: Session) -> bool:
-    """Whether a background command of the session runs."""
+    """Return whether a background command of the session runs."""
     board = session.parts.features.find(BackgroundBoard)
     return board is not None and bool(board.running)

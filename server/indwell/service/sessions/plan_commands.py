@@ -79,7 +79,7 @@ class PlanCommands:
         self._configuration = configuration
 
     async def shown(self, wanted: str | None) -> Plan:
-        """The plan of the named session, or of the current session if none is named.
+        """Return the plan of the named session, or of the current session if none is named.
 
         Raises:
             UserError: There is no such session.
@@ -180,7 +180,7 @@ class PlanCommands:
         settings.leave_plan()
 
     async def _taken_up(self, wanted: str | None, happens: PlanInput) -> Session:
-        """The named session, open and idle, whose plan allows the change.
+        """Return the named session, open and idle, whose plan allows the change.
 
         The session becomes the current one, unless a turn of the current one runs.
 
@@ -232,7 +232,7 @@ class PlanCommands:
 
 
 def _is_same(plan: Plan, other: Plan) -> bool:
-    """Whether both are the same plan.
+    """Return whether both are the same plan.
 
     Each plan has a separate document, in which the user may write.
     """

@@ -121,7 +121,7 @@ def events_of(records: Sequence[Record]) -> tuple[RecordedTurn, ...]:
 
 
 def by_call(told: Iterable[Event]) -> Iterator[Event | RecordedCall]:
-    """The events of a recorded turn, with the events of each call in one ``RecordedCall``."""
+    """Yield the events of a recorded turn, with the events of each call in one ``RecordedCall``."""
     call: RecordedCall | None = None
     for event in told:
         of_call = call.inner[-1] if call is not None and call.inner and event.agent else call
@@ -146,7 +146,7 @@ def by_call(told: Iterable[Event]) -> Iterator[Event | RecordedCall]:
 
 
 def ending_words(turn: RecordedTurn) -> str:
-    """The end of the turn in words, for a heading."""
+    """Return the end of the turn in words, for a heading."""
     ending = turn.finished.ending if turn.finished else "not ended"
     return f"{ending}, left behind" if turn.left else ending
 
@@ -240,7 +240,7 @@ class _Turn:
                 pass
 
     def told(self) -> RecordedTurn:
-        """The turn, with all of its events."""
+        """Return the turn, with all of its events."""
         record = self._record
         title = record.title or record.words.lstrip().partition("\n")[0][:TITLE_CHARACTERS]
         began = self._as(events.TurnStarted, record, title=title, model=self._model)
@@ -425,6 +425,6 @@ def _edits(record: CallEnded, call: ToolStarted) -> Iterator[EditApplied]:
 
 
 def _name_in(lines: Sequence[str]) -> str:
-    """The file's name, from the headers of its diff."""
+    """Return the file's name, from the headers of its diff."""
     old, new = (line[4:].partition("\t")[0] for line in lines[:2])
     return (old if new == "/dev/null" else new).removeprefix("a/").removeprefix("b/")

@@ -280,7 +280,7 @@ class SessionCommands:
 
 
 def _listed(one: Overview) -> str:
-    """The line for a session in a list of choices."""
+    """Return the line for a session in a list of choices."""
     turns = "1 turn" if one.turns == 1 else f"{one.turns} turns"
     day = one.at[:16].replace("T", " ")
     return f"{(one.title or one.preview)[:LISTED_CHARACTERS] or 'no words'} ({turns}, {day})"
@@ -361,12 +361,12 @@ def _both(first: VerdictOutcome, then: VerdictOutcome) -> VerdictOutcome:
 
 
 def question(plans: Sequence[Rejection], roots: Sequence[Path]) -> str:
-    """The question whether to rewind these files, too."""
+    """Return the question whether to rewind these files, too."""
     return f"Restore the files too? ({_files([one.path for one in plans], roots)})"
 
 
 def conflict(done: VerdictOutcome, roots: Sequence[Path]) -> str:
-    """The question whether to undo changes that conflict with later work."""
+    """Return the question whether to undo changes that conflict with later work."""
     paths = dict.fromkeys(hunk.path for hunk, _ in done.kept)
     reasons = dict.fromkeys(why for _, why in done.kept)
     return (

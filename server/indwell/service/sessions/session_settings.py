@@ -153,7 +153,7 @@ async def held_with(
     model: str,
     offered_now: Callable[[Settings], Awaitable[tuple[OfferedModel, ...]]],
 ) -> HeldWith:
-    """The model of a session, and whether it is still available.
+    """Return the model of a session, and whether it is still available.
 
     Args:
         settings: The user's own settings.

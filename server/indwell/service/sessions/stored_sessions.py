@@ -71,7 +71,7 @@ def sweep_now(state: Path, settings: Settings, session: str) -> Gone | None:
 
 
 def gone_words(gone: Sequence[Gone]) -> str:
-    """A sentence for the user about the deleted sessions; empty without any. Pure."""
+    """Return a sentence for the user about the deleted sessions; empty without any. Pure."""
     n_room = sum(one.n_for_room for one in gone)
     n_old = sum(len(one.sessions) for one in gone) - n_room
     n_copies = sum(one.n_copies for one in gone)
@@ -88,14 +88,14 @@ def gone_words(gone: Sequence[Gone]) -> str:
 
 
 def size_words(held_b: int, settings: Settings) -> str:
-    """The disk space of all sessions, and the limit. Pure."""
+    """Return the disk space of all sessions, and the limit. Pure."""
     most = settings.keep_sessions_mb
     bound = f"at most {most:,} MB are kept" if most else "there is no limit"
     return f"sessions take {held_b / MB:,.1f} MB; {bound} (`keep_sessions_mb`)"
 
 
 def recent(gone: Sequence[Gone], now: datetime) -> tuple[Gone, ...]:
-    """The deletions of the last ``SHOWN_DAYS`` days. Pure."""
+    """Return the deletions of the last ``SHOWN_DAYS`` days. Pure."""
     return tuple(one for one in gone if (now - datetime.fromisoformat(one.at)).days < SHOWN_DAYS)
 
 
@@ -214,7 +214,7 @@ class StoredSessions:
             return await rewind_session(self.store, session, turn, now=datetime.now(UTC))
 
     async def model_of(self, session: str) -> str:
-        """The model that last answered in a session."""
+        """Return the model that last answered in a session."""
         return (await asyncio.to_thread(self.store.overview, session)).model
 
     async def keep_drafts(self, drafts: Sequence[str]) -> Path:

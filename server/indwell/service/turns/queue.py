@@ -74,7 +74,7 @@ class Queue(msgspec.Struct, frozen=True):
 
 
 def title_of(words: str) -> str:
-    """A short title for lists and progress."""
+    """Return a short title for lists and progress."""
     return " ".join(words.lstrip()[:_TITLE_READ].split())[:TITLE_CHARACTERS]
 
 
@@ -323,7 +323,7 @@ Afterwards = Callable[[Ticket], None]
 
 
 def never_started(prompt: Prompt) -> events.TurnFinished:
-    """The end of a turn that was stopped before its beginning; the end returns the words."""
+    """Return the end of a turn that was stopped before its beginning; the end returns the words."""
     return events.TurnFinished(
         turn=0,
         ending="cancelled",
@@ -338,7 +338,7 @@ def never_started(prompt: Prompt) -> events.TurnFinished:
 
 
 def proposed_in(ticket: Ticket) -> bool:
-    """Whether the turn ended with a plan that waits for the user's decision. Pure."""
+    """Return whether the turn ended with a plan that waits for the user's decision. Pure."""
     if ticket.session is None or ticket.finished is None or ticket.finished.ending != "done":
         return False
     board = ticket.session.parts.features.find(PlanBoard)
@@ -348,7 +348,7 @@ def proposed_in(ticket: Ticket) -> bool:
 
 
 def why_held(ticket: Ticket) -> str:
-    """The reason why the prompts after this turn are held; empty if they may begin. Pure."""
+    """Return the reason why the prompts after this turn are held; empty if they may begin. Pure."""
     if ticket.error is not None:
         return str(ticket.error)
     assert ticket.finished is not None

@@ -88,13 +88,13 @@ class Turns:
         return main is None or (main.session is not None and len(self._running) < MOST_AT_ONCE)
 
     def running_in(self, session: str) -> Ticket | None:
-        """The running turn of a session."""
+        """Return the running turn of a session."""
         return next(
             (one for one in self._running if one.session and one.session.id == session), None
         )
 
     def is_used(self, session: str) -> bool:
-        """Whether a turn of this session runs or is about to begin."""
+        """Return whether a turn of this session runs or is about to begin."""
         return any(_id_of(one) == session for one in self._running)
 
     def show(self, session: str) -> None:
@@ -121,7 +121,7 @@ class Turns:
         return None if running is None or running.finished is not None else running.number
 
     def number_in(self, session: str) -> int | None:
-        """The number of the turn that runs in a session, as ``running_number`` has it."""
+        """Return the number of the turn that runs in a session, as ``running_number`` has it."""
         running = self.running_in(session)
         return None if running is None or running.finished is not None else running.number
 
@@ -131,7 +131,7 @@ class Turns:
         return self._queue
 
     def home(self, current: str | None) -> str:
-        """The session to which a prompt without a named session belongs.
+        """Return the session to which a prompt without a named session belongs.
 
         The result is empty while the running turn's session is being opened, because the current
         session is then unknown.
@@ -265,7 +265,7 @@ class Turns:
             ticket.task.add_done_callback(partial(self._over, ticket))
 
     def _may_begin(self, one: WaitingPrompt) -> bool:
-        """Whether there is room for a turn of this prompt's session.
+        """Return whether there is room for a turn of this prompt's session.
 
         The first turn belongs to the current session, which is known when its session is open.
         Turns of prompts that name another session run at the same time.

@@ -317,7 +317,7 @@ def take_hunks(
 
 
 def is_same_change(was: str, of: str | None, now: str, of_now: str | None) -> bool:
-    """Whether a change equals the shown change, although the text was edited meanwhile.
+    """Return whether a change equals the shown change, although the text was edited meanwhile.
 
     Typing above the shown lines moves the change. The user allowed these lines and their context,
     not their position. Shown lines that occur more than once in the text are ambiguous.

@@ -234,14 +234,14 @@ def common_characters(old: str, new: str) -> tuple[int, int]:
 
 
 def is_line_start(text: str, offset: int) -> bool:
-    r"""Whether a line begins at ``offset``, which is never inside a CRLF."""
+    r"""Return whether a line begins at ``offset``, which is never inside a CRLF."""
     if offset == 0 or text[offset - 1] == "\n":
         return True
     return text[offset - 1] == "\r" and text[offset : offset + 1] != "\n"
 
 
 def _splits(text: str, offset: int) -> bool:
-    """Whether a cut at ``offset`` splits a CRLF or a surrogate pair."""
+    """Return whether a cut at ``offset`` splits a CRLF or a surrogate pair."""
     if not 0 < offset < len(text):
         return False
     left, right = text[offset - 1], text[offset]

@@ -63,7 +63,7 @@ def decode(
 
 
 def stray_words(n_stray: int, encoding: str) -> str:
-    """The note for the model about bytes that are invalid in ``encoding``.
+    """Return the note for the model about bytes that are invalid in ``encoding``.
 
     Such bytes become lone halves of UTF-16 pairs in the text.
     """
@@ -376,7 +376,7 @@ def is_wide(data: bytes) -> str | None:
 
 
 def _is_western(sample: bytes) -> bool:
-    """Whether the texts are western words: ASCII letters with accents, and no odd signs."""
+    """Return whether the texts are western words: ASCII letters with accents, and no odd signs."""
     try:
         text = sample.decode("cp1252")
     except UnicodeDecodeError:

@@ -154,7 +154,7 @@ def nested(root: Path) -> tuple[tuple[Path, ...], bool]:
 
 
 def is_bare(folder: Path) -> bool:
-    """Whether git would use the folder itself as a repository."""
+    """Return whether git would use the folder itself as a repository."""
     if not exists(folder / "HEAD"):
         return False
     return exists(folder / "commondir") or all(exists(folder / one) for one in ("objects", "refs"))

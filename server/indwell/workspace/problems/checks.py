@@ -43,7 +43,7 @@ class ProjectCheck(msgspec.Struct, frozen=True):
     suffixes: tuple[str, ...] = ()
 
     def is_about(self, path: str) -> bool:
-        """Whether the check covers this file."""
+        """Return whether the check covers this file."""
         return not self.suffixes or path.endswith(self.suffixes)
 
 
@@ -170,7 +170,7 @@ _PROGRAMS: Mapping[str, _Program] = {
 
 
 def _only_checks(scripts: Mapping[str, object], name: str, depth: int) -> bool:
-    """Whether a script, with the scripts that npm runs before and after it, only checks."""
+    """Return whether a script, with the scripts that npm runs before and after it, only checks."""
     if not depth or name not in scripts:
         return False
     around = [one for one in (f"pre{name}", name, f"post{name}") if one in scripts]

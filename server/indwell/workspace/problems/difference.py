@@ -162,7 +162,7 @@ def _problem(line: int, severity: str, message: str, source: str, code: str) -> 
 
 
 def _is_path(text: str) -> bool:
-    """Whether a text looks like a file, and not like a time or a host."""
+    """Return whether a text looks like a file, and not like a time or a host."""
     name = text.strip().replace("\\", "/").rpartition("/")[2]
     stem, dot, end = name.rpartition(".")
     has_end = bool(dot and end.isalnum() and not end.isdigit() and len(end) <= 10)  # noqa: PLR2004
@@ -211,7 +211,7 @@ class LineMap:
         return line + block.new + block.n_new - block.old - block.n_old, True
 
     def is_new(self, line: int) -> bool:
-        """Whether the edit created this line of the new text."""
+        """Return whether the edit created this line of the new text."""
         at = bisect_right(self._new, line) - 1
         return at >= 0 and line - self._new[at] < self.blocks[at].n_new
 
@@ -352,7 +352,7 @@ def _paired(
 
 
 def _may_be(line: int, now: int, edits: LineMap, *, stands: bool) -> bool:
-    """Whether a problem that was moved to ``line`` may be the problem on line ``now``."""
+    """Return whether a problem that was moved to ``line`` may be the problem on line ``now``."""
     if not edits.is_known:
         return True
     return abs(now - line) <= NEAR if stands else edits.is_new(now)

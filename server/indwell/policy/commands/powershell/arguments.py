@@ -175,7 +175,7 @@ class CmdletArguments(msgspec.Struct, frozen=True):
         return tuple(map(_at_home, (*self.words(literal), *map(globbed, self.words(others)))))
 
     def has(self, *names: str) -> bool:
-        """Whether one of these parameters is given."""
+        """Return whether one of these parameters is given."""
         return any(name in names for name, _ in self.given)
 
 

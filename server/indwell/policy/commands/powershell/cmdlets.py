@@ -142,14 +142,14 @@ def _split(upstream: Words) -> list[list[Word]]:
 
 
 def _may_hold_files(word: Word) -> bool:
-    """Whether a word could stand for files in a variable or a script block."""
+    """Return whether a word could stand for files in a variable or a script block."""
     if any(UNKNOWN in one for one in word.options):
         return _STRING.fullmatch(word.source) is None
     return any(map(drive_of, members_of(value_of(word))))
 
 
 def _passes_files_on(name: str, words: Words) -> bool:
-    """Whether a command only passes on the files that it lists or receives."""
+    """Return whether a command only passes on the files that it lists or receives."""
     if name in _KEEP_FILES:
         return True
     if name == "ForEach-Object":

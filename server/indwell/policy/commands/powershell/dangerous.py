@@ -83,7 +83,7 @@ def _judge_items(items: list[Simple], depth: int) -> str:
 
 
 def _is_loaded(one: Simple, items: list[Simple]) -> bool:
-    """Whether the command runs downloaded code, from the pipeline or from its own words."""
+    """Return whether the command runs downloaded code, from the pipeline or from its own words."""
     if _LOADERS.intersection(map(full_name, one.upstream)):
         return True
     return any(

@@ -85,7 +85,7 @@ def _unsure(use: Use, reason: str) -> Use:
 
 
 def _expands_itself(name: str, words: Words) -> bool:
-    """Whether a program could split a word again, like the programs of Git's bash."""
+    """Return whether a program could split a word again, like the programs of Git's bash."""
     if name == "jq":
         return any(re.search(r"[*?]", word.text) for word in words[2:])
     is_exact = name in tables().lists["exact programs"]
