@@ -21,6 +21,7 @@ import type {
   Question,
   SessionMark,
   Suggestion,
+  Turn,
 } from "./state.ts";
 
 export type Action =
@@ -44,6 +45,14 @@ export type Action =
     }
   /** The panel shows another session from now on, empty until its pages come. */
   | { readonly type: "opened"; readonly session: string | null; readonly left?: boolean } // left: the user chose it; else the new session has its id now
+  /** The conversation of before a reload, from disk. */
+  | {
+      readonly type: "remembered";
+      readonly session: string;
+      readonly title: string;
+      readonly turns: readonly Turn[];
+      readonly hasOlder: boolean;
+    }
   /** `replace`: the newest turns, as of the event `seq`; `before`: older ones, and `seq` is ignored. */
   | {
       readonly type: "page";

@@ -8,6 +8,8 @@ export const initialState: PanelState = {
   status: null,
   models: null,
   session: null,
+  title: "",
+  isRemembered: false,
   seq: 0,
   turns: [],
   outgoing: [],

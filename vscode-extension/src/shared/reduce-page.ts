@@ -34,14 +34,18 @@ function extended(state: PanelState, page: SessionResult): PanelState {
  * Sets the newest turns. Drops older fetched turns, because a rewind may have discarded any of them.
  * Turns that began while the page was read are kept after it.
  */
-function replaced(state: PanelState, page: SessionResult, seq: number): PanelState {
+function replaced(before: PanelState, page: SessionResult, seq: number): PanelState {
   const rows = sorted(page.turns);
+  // The server's turns replace those from disk.
+  const state = before.isRemembered ? { ...before, turns: [] } : before;
   const last = rows.at(-1)?.turn ?? 0;
   const shown = rows.map((row) => merged(state, page, row, seq > state.seq));
   const since = state.turns.filter((turn) => turn.number > last);
   return {
     ...state,
     seq: Math.max(state.seq, seq),
+    title: page.title,
+    isRemembered: false,
     turns: [...shown, ...since],
     older: page.more ? "some" : "none",
     todo: page.todo,

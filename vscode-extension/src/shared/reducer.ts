@@ -33,6 +33,15 @@ function changed(state: PanelState, action: Action): PanelState {
       return reduceMissed(state, action.session, action.events, action.at);
     case "opened":
       return opened(state, action.session, action.left ?? false);
+    case "remembered":
+      return {
+        ...state,
+        session: action.session,
+        title: action.title,
+        isRemembered: true,
+        turns: action.turns.map(abandoned),
+        older: action.hasOlder ? "some" : "none",
+      };
     case "page":
       return paged(state, action.page, action.where, action.seq);
     case "olderLoading":
@@ -127,6 +136,8 @@ function opened(state: PanelState, session: string | null, left: boolean): Panel
     ...state,
     outgoing,
     session,
+    title: "",
+    isRemembered: false,
     seq: 0,
     turns: [],
     older: "none",

@@ -269,6 +269,10 @@ export interface PanelState {
   readonly status: StatusResult | null;
   readonly models: readonly ModelRow[] | null;
   readonly session: string | null;
+  /** The title of `session` in its newest page; empty if it is not known. */
+  readonly title: string;
+  /** The turns are those of before a reload, from disk; the server has not sent its own yet. */
+  readonly isRemembered: boolean;
   /** The number of the newest reduced event of `session`. */
   readonly seq: number;
   /** Oldest first; only fetched ones. */

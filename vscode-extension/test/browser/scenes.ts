@@ -46,6 +46,8 @@ export function emptyState(more: Partial<PanelState> = {}): PanelState {
     suggestions: [],
     outgoing: [],
     marks: [],
+    title: "",
+    isRemembered: false,
     draft: { id: 0, text: "", mode: "replace" },
     history: [],
     banner: null,

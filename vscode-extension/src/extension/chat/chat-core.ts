@@ -16,6 +16,7 @@ import { findHandlers } from "./find/finding-handler.ts";
 import { McpOffers } from "./find/mcp-offers.ts";
 import { SkillList } from "./find/skill-list.ts";
 import { Keeping } from "./keeping.ts";
+import { LastShown } from "./last-shown.ts";
 import type { Ports } from "./ports.ts";
 import { attachHandlers } from "./prompt/attaching.ts";
 import { commandHandlers } from "./prompt/commands.ts";
@@ -65,6 +66,7 @@ export class ChatCore {
   readonly #room: Room;
   readonly #intake: Intake;
   readonly #keeping: Keeping;
+  readonly #lastShown: LastShown;
   readonly #sending: Sending;
   readonly #chosen: Chosen;
   readonly #log: (words: string) => void;
@@ -80,6 +82,7 @@ export class ChatCore {
     );
     this.#room = { store, backend, ports, clock, board: this.board };
     this.#keeping = new Keeping(ports.memory, clock);
+    this.#lastShown = new LastShown(ports.memory, clock);
     this.#chosen = new Chosen(this.#room);
     this.outbox = new Outbox(around.post, clock, () => ({
       state: store.state,
@@ -89,6 +92,7 @@ export class ChatCore {
     let lacked = false;
     this.#stopListening = store.listen((action, state) => {
       this.#keeping.heard(action, state);
+      this.#lastShown.heard(action, state);
       if (action.type === "status") {
         this.#chosen.heard(action.status);
         if (action.status.session !== null)
@@ -121,7 +125,9 @@ export class ChatCore {
         if (!isCancelled(error) && !isGone(error)) tell(this.#room, "error", sentenceOf(error));
       },
     });
-    for (const action of this.#keeping.restore()) store.dispatch(action);
+    const { session } = this.#keeping;
+    for (const action of [...this.#keeping.restore(), ...this.#lastShown.restore(session)])
+      store.dispatch(action);
   }
 
   /** The current state. */
@@ -184,6 +190,7 @@ export class ChatCore {
     this.questions.clear();
     this.refresh.dispose();
     this.#keeping.dispose();
+    this.#lastShown.dispose();
     this.outbox.hidden();
     this.#stopListening();
   }

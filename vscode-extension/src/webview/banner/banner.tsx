@@ -1,7 +1,11 @@
 /** Bars above the conversation: the server's state, restricted mode, and one sentence about what went wrong. */
+import { useEffect, useState } from "preact/hooks";
 import { Icon } from "../icon.tsx";
 import { Coded } from "../questions/sentence.tsx";
 import type { ViewProps } from "../view-props.ts";
+
+/** Milliseconds of a usual start of the server. */
+const LATE_MS = 4_000;
 
 export function Banner({ state, post }: ViewProps) {
   return (
@@ -17,6 +21,9 @@ type Props = Pick<ViewProps, "state" | "post">;
 
 function ServerBar({ state, post }: Props) {
   const { connection } = state;
+  const isLate = useIsLate(connection.kind === "starting" && state.isRemembered);
+  // The conversation from disk is there at once; only a slow start is worth a word.
+  if (connection.kind === "starting" && state.isRemembered && !isLate) return null;
   if (connection.kind === "ready") {
     if (connection.waiting === undefined) return null;
     return (
@@ -39,6 +46,7 @@ function ServerBar({ state, post }: Props) {
           : isDown
             ? "The server has stopped."
             : "The server is starting…"}
+        {state.isRemembered && " The conversation is shown as it was before."}
       </p>
       {isDown && (
         <div class="banner-actions">
@@ -60,6 +68,18 @@ function ServerBar({ state, post }: Props) {
       )}
     </div>
   );
+}
+
+/** Whether something has lasted for longer than a usual start. */
+function useIsLate(isLasting: boolean): boolean {
+  const [isLate, setIsLate] = useState(false);
+  useEffect(() => {
+    setIsLate(false);
+    if (!isLasting) return;
+    const timer = setTimeout(() => setIsLate(true), LATE_MS);
+    return () => clearTimeout(timer);
+  }, [isLasting]);
+  return isLate;
 }
 
 function TrustBar({ state, post }: Props) {

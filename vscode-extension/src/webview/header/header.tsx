@@ -42,5 +42,6 @@ export function Header({ state, post }: ViewProps) {
 function titleOf(state: PanelState): string {
   const said = state.status?.session === state.session ? (state.status?.title ?? "") : "";
   const first = state.turns[0];
+  if (said === "" && state.title !== "") return state.title;
   return said !== "" ? said : (first?.title || first?.words.split("\n")[0] || "").slice(0, 120);
 }

@@ -21,9 +21,9 @@ export class Pages {
   /** Fetches the turns before the shown ones. */
   async older(): Promise<void> {
     const { store } = this.#room;
-    const { session, older, turns } = store.state;
+    const { session, older, turns, isRemembered } = store.state;
     const first = turns[0];
-    if (session === null || older !== "some" || first === undefined) return;
+    if (session === null || isRemembered || older !== "some" || first === undefined) return;
     store.dispatch({ type: "olderLoading" });
     try {
       const page = await this.#fetch(session, first.number, PAGE);
