@@ -297,6 +297,24 @@ async def test_llm_43_after_any_fault_the_next_request_is_valid(
         await world.records()
 
 
+REMEDIES = {
+    "401": "key",
+    "no credit": "key",
+    "400": "model",
+    "error event": "",
+}
+
+
+@pytest.mark.parametrize("fault", REMEDIES)
+async def test_a_failure_names_what_the_user_can_change(tmp_path: Path, fault: str) -> None:
+    def script(_seen: Seen) -> Answer:
+        return {**FAULTS, "400": refuse(400, "no such model")}[fault]
+
+    async with facing(tmp_path, script) as (world, _):
+        finished = await world.turn("one")
+        assert (finished.ending, finished.remedy) == ("failed", REMEDIES[fault])
+
+
 def is_text(event: object) -> bool:
     return isinstance(event, TextAdded)
 

@@ -1516,6 +1516,8 @@ export interface TurnFinished {
   readonly retryable: boolean;
   /** Whether no request can hold the conversation; a new session continues the task. */
   readonly outgrown: boolean;
+  /** What the user can change so that the same words succeed: the key, or the model; empty if neither helps. */
+  readonly remedy: "" | "key" | "model";
   /** Numbers about the turn, under the names of `context.request.cache_health` (OpenTelemetry). */
   readonly figures: Readonly<Record<string, unknown>>;
   /** Number of changes that await review now, of all turns and sessions. */

@@ -102,7 +102,8 @@ export type ToHost =
         | "explainRequest"
         | "trust"
         | "connect"
-        | "useEditorModels";
+        | "useEditorModels"
+        | "chooseModel";
     }
   | {
       readonly type: "verdict";

@@ -5,7 +5,14 @@ import { isOwnQuestion } from "./selectors.ts";
 import type { PanelState, Turn } from "./state.ts";
 import { begun, counted, finished, withPicture } from "./turn-ends.ts";
 import { onTurn } from "./turn-list.ts";
-import { forgetRound, readingWords, withLine, withoutReading, withText } from "./turn-text.ts";
+import {
+  forgetRound,
+  readingWords,
+  withLine,
+  withNotice,
+  withoutReading,
+  withText,
+} from "./turn-text.ts";
 import {
   withEdit,
   withinAgent,
@@ -92,7 +99,7 @@ export function happened(state: PanelState, event: Event, key: string, at: numbe
       // Before the first turn it can only be shown in the banner.
       return event.turn < 1
         ? { ...state, banner: { level: event.level, text: event.message, retry: false } }
-        : turn((one) => withLine(one, event.level, noticeWords(event.message), key));
+        : turn((one) => withNotice(one, event.level, noticeWords(event.message), key, at));
     case "turnFinished":
       return isMain ? finished(state, event, key) : state;
     case "hunksChanged":

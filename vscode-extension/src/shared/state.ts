@@ -97,8 +97,18 @@ export interface EditShown {
 export interface LinePart {
   readonly kind: "line";
   readonly key: string;
-  readonly what: "compacted" | "info" | "warning" | "error" | "steered" | "checking" | "reading";
+  readonly what:
+    | "compacted"
+    | "info"
+    | "warning"
+    | "error"
+    | "steered"
+    | "checking"
+    | "reading"
+    | "retrying";
   readonly text: string;
+  /** Of `retrying`: when the next attempt begins, in milliseconds since the epoch. */
+  readonly until?: number;
 }
 
 export type Part = TextPart | ToolPart | LinePart;

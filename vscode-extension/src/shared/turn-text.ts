@@ -35,6 +35,33 @@ export function withLine(turn: Turn, what: LinePart["what"], text: string, key: 
   return { ...turn, parts: [...closed(turn.parts), { kind: "line", key, what, text }] };
 }
 
+/** The server's words before another attempt: the reason, and the seconds until then. */
+const RETRY = /^(.*); trying again in (\d+) s$/s;
+
+/** Adds the line of a notice; attempts of one call share a line, which counts down. */
+export function withNotice(
+  turn: Turn,
+  level: "info" | "warning" | "error",
+  text: string,
+  key: string,
+  at: number,
+): Turn {
+  const [, reason, seconds] = RETRY.exec(text) ?? [];
+  if (reason === undefined) return withLine(turn, level, text, key);
+  const parts = closed(turn.parts);
+  const last = parts.at(-1);
+  const isAgain = last?.kind === "line" && last.what === "retrying";
+  const until = at + 1000 * Number(seconds);
+  const line: LinePart = {
+    kind: "line",
+    key: isAgain ? last.key : key,
+    what: "retrying",
+    text: reason,
+    until,
+  };
+  return { ...turn, parts: isAgain ? parts.with(-1, line) : [...parts, line] };
+}
+
 /** The parts without the progress of reading the prompt, because another event came. */
 export function withoutReading(parts: readonly Part[]): readonly Part[] {
   const last = parts.at(-1);

@@ -182,6 +182,61 @@ test("a failed turn offers a retry and details", async () => {
   ]);
 });
 
+test("a failed turn offers what helps: another key, another model", async () => {
+  const panel = await pages.open();
+  const failed = (remedy: "key" | "model") =>
+    emptyState({ turns: [turn(1, { ending: "failed", message: "it was refused", remedy })] });
+  await panel.show(failed("key"));
+  await panel.page.getByRole("button", { name: "Change key" }).click();
+  await panel.show(failed("model"));
+  assert.equal(await panel.page.getByRole("button", { name: "Change key" }).count(), 0);
+  await panel.page.getByRole("button", { name: "Choose model" }).click();
+  assert.deepEqual(await asked(panel), [
+    { type: "command", command: "connect" },
+    { type: "command", command: "chooseModel" },
+  ]);
+});
+
+test("a turn that was cut off goes on by a word of the user", async () => {
+  const panel = await pages.open();
+  const parts = [text("a", "Half of it")];
+  await panel.show(emptyState({ turns: [turn(1, { ending: "limit", message: "", parts })] }));
+  await panel.page.getByRole("button", { name: "Continue" }).click();
+  assert.deepEqual(await asked(panel), [{ type: "send", text: "Continue.", how: "alone" }]);
+});
+
+test("the prompt of a code action is its title, and its words on demand", async () => {
+  const panel = await pages.open();
+  const words = "Fix the problems in filesize.py:74-79. Keep the rest as it is.";
+  await panel.show(
+    emptyState({ turns: [turn(1, { title: "Fix this: filesize.py:74-79", words })] }),
+  );
+  const prompt = panel.page.locator(".prompt-words");
+  assert.match(
+    (await prompt.textContent()) ?? "",
+    /^Fix this · filesize\.py:74-79 Show the prompt$/,
+  );
+  await panel.page.getByRole("button", { name: "Show the prompt" }).click();
+  assert.ok(((await prompt.textContent()) ?? "").includes(words));
+});
+
+test("attempts of one call are one line that counts down", async () => {
+  const panel = await pages.open();
+  const line = (until: number) => ({
+    kind: "line" as const,
+    key: "r",
+    what: "retrying" as const,
+    text: "The endpoint is busy",
+    until,
+  });
+  const state = (until: number) =>
+    emptyState({ turns: [turn(1, { ending: "running", parts: [line(until)] })] });
+  await panel.show(state(Date.now() + 60_000));
+  await panel.page.getByText(/The endpoint is busy; trying again in \d+ s/).waitFor();
+  await panel.show(state(Date.now() - 1));
+  await panel.page.getByText("The endpoint is busy; tried again").waitFor();
+});
+
 test("a double click sends a turn again once", async () => {
   const panel = await pages.open();
   await panel.show(emptyState({ turns: [turn(1, { parts: [text("a", "Yes.")] })] }));

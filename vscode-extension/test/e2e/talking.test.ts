@@ -75,7 +75,7 @@ describe("talking with the model", () => {
     const model = await theModel();
     await model.goAway();
     await chat.send("say It is there again.");
-    const retry = chat.panel.getByRole("button", { name: "Retry", exact: true });
+    const retry = chat.panel.getByRole("button", { name: "Retry now", exact: true });
     await retry.waitFor({ timeout: 90_000 });
     await model.comeBack();
     await retry.click();

@@ -323,6 +323,9 @@ class CommandsChanged(OfAgent, frozen=True):
     commands: tuple[BackgroundCommand, ...]
 
 
+Remedy: TypeAlias = Literal["", "key", "model"]
+
+
 class TurnFinished(OfAgent, frozen=True):
     """How the turn ended.
 
@@ -338,6 +341,8 @@ class TurnFinished(OfAgent, frozen=True):
         retryable: Whether the endpoint could not be reached, so that the same words may succeed
             later.
         outgrown: Whether no request can hold the conversation; a new session continues the task.
+        remedy: What the user can change so that the same words succeed: the key, or the model;
+            empty if neither helps.
         figures: Numbers about the turn, under the names of ``context.request.cache_health``
         (OpenTelemetry).
         verified: How the changes are verified, that no check verified the changes, or how many new
@@ -357,6 +362,7 @@ class TurnFinished(OfAgent, frozen=True):
     changes: tuple[FileChanged, ...] = ()
     retryable: bool = False
     outgrown: bool = False
+    remedy: Remedy = ""
     figures: Mapping[str, Any] = {}
     to_review: int = 0
     verified: str = ""

@@ -41,7 +41,16 @@ from indwell.context import conversation as talk
 from indwell.context.conversation import counted
 from indwell.context.pairing import tool_uses
 from indwell.context.request.cache_health import named, of_turn
-from indwell.errors import ConversationTooLarge, Unreachable, UserError, WindowTooSmall
+from indwell.errors import (
+    ConversationTooLarge,
+    NotAuthorised,
+    OutOfCredit,
+    RequestRejected,
+    ToolsUnsupported,
+    Unreachable,
+    UserError,
+    WindowTooSmall,
+)
 from indwell.installation import installation
 from indwell.sessions.overview import preview_of
 from indwell.sessions.records import ENDED, Ending, FileLines, TurnEndRecord, TurnStartRecord
@@ -69,6 +78,7 @@ async def run_turn(session: Session, prompt: Prompt, emit: Listener) -> events.T
     ending: Ending = "failed"
     message = ""
     retryable = False
+    remedy: events.Remedy = ""
     try:
         await _begin(session, prompt, turn, emit)
         ending, message = await _worked(session, prompt, turn, emit)
@@ -82,6 +92,7 @@ async def run_turn(session: Session, prompt: Prompt, emit: Listener) -> events.T
         ending, message = "budget", str(error)
     except UserError as error:
         message, retryable = str(error), isinstance(error, Unreachable)
+        remedy = _remedy(error)
         if isinstance(error, ConversationTooLarge) and not isinstance(error, WindowTooSmall):
             session.endings.is_outgrown = True
             message += unshortened(session.parts.compaction.preset)
@@ -95,6 +106,7 @@ async def run_turn(session: Session, prompt: Prompt, emit: Listener) -> events.T
         finished = msgspec.structs.replace(
             _finish(session, turn, ending, message, started),
             retryable=retryable,
+            remedy=remedy,
             outgrown=session.endings.is_outgrown,
         )
         # Emitted after the record, so that the log is complete even if ``emit`` fails.
@@ -103,6 +115,17 @@ async def run_turn(session: Session, prompt: Prompt, emit: Listener) -> events.T
         emit(finished)
     await _settle_log(session, turn, emit)
     return finished
+
+
+def _remedy(error: UserError) -> events.Remedy:
+    """What the user can change after this failure."""
+    match error:
+        case NotAuthorised() | OutOfCredit():
+            return "key"
+        case ToolsUnsupported() | RequestRejected() | WindowTooSmall():
+            return "model"
+        case _:
+            return ""
 
 
 async def _worked(

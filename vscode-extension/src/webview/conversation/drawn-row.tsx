@@ -9,7 +9,6 @@ import type { Post } from "../view-props.ts";
 import { EndRow } from "./end-row.tsx";
 import { LineRow } from "./line-row.tsx";
 import type { OpenCards } from "./open-cards.ts";
-import { OutcomeRow } from "./outcome-row.tsx";
 import { PromptRow } from "./prompt-row.tsx";
 import type { Row } from "./rows.ts";
 import { Thinking } from "./thinking.tsx";
@@ -32,8 +31,6 @@ export function DrawnRow({ row, pending, isLast, plan, toggle, cards, post, chan
   switch (row.kind) {
     case "prompt":
       return <PromptRow turn={row.turn} post={post} kept={channel.kept} />;
-    case "outcome":
-      return <OutcomeRow turn={row.turn} toggle={toggle} />;
     case "end":
       return (
         <EndRow

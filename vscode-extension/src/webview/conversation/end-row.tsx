@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import type { PlanResult } from "../../protocol.ts";
 import { costFigure, durationFigure, LEAST_TIME, tokenFigure } from "../../shared/figures.ts";
+import type { ToHost } from "../../shared/messages.ts";
 import { plainSentence } from "../../shared/plain-sentence.ts";
 import type { Turn } from "../../shared/state.ts";
 import { endingWords } from "../../shared/words.ts";
@@ -129,9 +130,9 @@ function Ending({ turn, isLast, post }: Omit<Props, "channel" | "plan">) {
               <button
                 type="button"
                 class="button"
-                title="Continues the interrupted turn; nothing runs again by itself"
+                title="Goes on from there; nothing runs again by itself"
                 aria-disabled={once.pressed}
-                onClick={() => once.press(() => post({ type: "command", command: "continue" }))}
+                onClick={() => once.press(() => post(continueMessage(turn)))}
               >
                 Continue
               </button>
@@ -143,9 +144,27 @@ function Ending({ turn, isLast, post }: Omit<Props, "channel" | "plan">) {
                 aria-disabled={once.pressed}
                 onClick={() => once.press(() => post({ type: "retry" }))}
               >
-                Retry
+                Retry now
               </button>
             ) : null}
+            {turn.remedy === "key" && (
+              <button
+                type="button"
+                class="button secondary"
+                onClick={() => post({ type: "command", command: "connect" })}
+              >
+                Change key
+              </button>
+            )}
+            {isFailed && (turn.remedy === "key" || turn.remedy === "model") && (
+              <button
+                type="button"
+                class="button secondary"
+                onClick={() => post({ type: "command", command: "chooseModel" })}
+              >
+                Choose model
+              </button>
+            )}
             {isFailed && (
               <button
                 type="button"
@@ -171,7 +190,14 @@ function hasOwnWords(turn: Turn): boolean {
 
 /** Words that never reached the model came back as a draft: there is nothing to go on with. */
 function canContinue(turn: Turn): boolean {
-  return turn.ending === "interrupted" && turn.parts.some(({ kind }) => kind !== "line");
+  return turn.ending !== "done" && turn.parts.some(({ kind }) => kind !== "line");
+}
+
+/** After Indwell's own end the server tells the model what happened; else a word of the user is enough. */
+function continueMessage(turn: Turn): ToHost {
+  return turn.ending === "interrupted"
+    ? { type: "command", command: "continue" }
+    : { type: "send", text: "Continue.", how: "alone" };
 }
 
 function Details({ turn, post }: { readonly turn: Turn; readonly post: Post }) {

@@ -1,5 +1,5 @@
 /** A thin line between the parts of a turn. */
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { LinePart } from "../../shared/state.ts";
 import { Icon } from "../icon.tsx";
 import { memo } from "../memo.tsx";
@@ -21,6 +21,8 @@ export const LineRow = memo(({ part }: { readonly part: LinePart }) => {
       return <Notice icon="info" level="info" text={part.text} />;
     case "reading":
       return <Notice icon="loading" level="info" text={part.text} />;
+    case "retrying":
+      return <Retrying reason={part.text} until={part.until ?? 0} />;
     case "checking":
       return <Notice icon="checklist" level="info" text={part.text} />;
     case "warning":
@@ -49,6 +51,25 @@ function Compacted({ text }: { readonly text: string }) {
       {isOpen && <p class="thin-line-words">{text}</p>}
     </>
   );
+}
+
+/** Counts down to the next attempt; afterwards it says that there was one. */
+function Retrying({ reason, until }: { readonly reason: string; readonly until: number }) {
+  const left = useSecondsTo(until);
+  const when = left > 0 ? `trying again in ${left} s` : "tried again";
+  return <Notice icon="warning" level="warning" text={`${reason}; ${when}`} />;
+}
+
+/** Whole seconds until a moment; drawn again each second until then. */
+function useSecondsTo(until: number): number {
+  const [now, setNow] = useState(Date.now());
+  const left = Math.max(0, Math.ceil((until - now) / 1000));
+  useEffect(() => {
+    if (left === 0) return;
+    const timer = setTimeout(() => setNow(Date.now()), 250);
+    return () => clearTimeout(timer);
+  }, [left, until, now]);
+  return left;
 }
 
 function Notice({

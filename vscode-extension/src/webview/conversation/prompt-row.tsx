@@ -8,6 +8,7 @@ import type { KeptWords } from "../kept-words.ts";
 import { fileReference } from "../markdown/file-reference.ts";
 import { memo } from "../memo.tsx";
 import type { Post } from "../view-props.ts";
+import { isTask } from "./prompt-title.ts";
 import { turnKey } from "./rows.ts";
 
 interface Props {
@@ -65,7 +66,11 @@ const Prompt = memo((props: Props) => {
   return (
     <div class="prompt">
       <h2 class="sr-only">You</h2>
-      <Words text={words === "" ? title : words} />
+      {isTask(words, title) ? (
+        <Task title={title} words={words} />
+      ) : (
+        <Words text={words === "" ? title : words} />
+      )}
       <Along chips={chips} images={images} post={post} />
       <div class="turn-tools" role="toolbar" aria-label={`Prompt of turn ${number}`}>
         {canEdit && (
@@ -92,6 +97,25 @@ const Prompt = memo((props: Props) => {
     </div>
   );
 });
+
+/** A prompt of a code action: its title, and the words behind it on demand. */
+function Task({ title, words }: Pick<Props, "title" | "words">) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <div class="prompt-words">
+      {title.replace(": ", " · ")}{" "}
+      <button
+        type="button"
+        class="link-button prompt-more"
+        aria-expanded={isOpen}
+        onClick={() => setOpen(!isOpen)}
+      >
+        {isOpen ? "Hide the prompt" : "Show the prompt"}
+      </button>
+      {isOpen && <div class="prompt-behind">{words}</div>}
+    </div>
+  );
+}
 
 /** Words beyond these many are behind "Show all". */
 const MOST = 1500;

@@ -5,7 +5,6 @@ import type { Part, Turn } from "../../shared/state.ts";
 export type Row =
   | { readonly kind: "prompt"; readonly key: string; readonly turn: Turn }
   | { readonly kind: "part"; readonly key: string; readonly turn: Turn; readonly part: Part }
-  | { readonly kind: "outcome"; readonly key: string; readonly turn: Turn }
   | { readonly kind: "end"; readonly key: string; readonly turn: Turn }
   | {
       readonly kind: "left";
@@ -18,36 +17,20 @@ export function turnKey(turn: Turn): string {
   return `${turn.session}/${turn.number}`;
 }
 
-/** Rows of one turn that is shown whole, or folded to its prompt and outcome. */
-export function rowsOfTurn(turn: Turn, folded: boolean): readonly Row[] {
+/** Rows of one turn. */
+export function rowsOfTurn(turn: Turn): readonly Row[] {
   const key = turnKey(turn);
   const rows: Row[] =
     turn.words === "" && turn.title === "" ? [] : [{ kind: "prompt", key: `${key}/prompt`, turn }];
-  if (folded) {
-    rows.push({ kind: "outcome", key: `${key}/outcome`, turn });
-    return rows;
-  }
   for (const part of turn.parts) rows.push({ kind: "part", key: `${key}/${part.key}`, turn, part });
   if (turn.ending !== "running") rows.push({ kind: "end", key: `${key}/end`, turn });
   return rows;
 }
 
-/** How much of the conversation is shown. */
-export interface Folding {
-  /** Turns with a lower number are folded, but for those in `toggled`. */
-  readonly before: number;
-  readonly toggled: ReadonlySet<string>;
-}
-
-export function isFolded(turn: Turn, folding: Folding): boolean {
-  if (turn.ending === "running") return false;
-  return turn.number < folding.before !== folding.toggled.has(turnKey(turn));
-}
-
 /** All rows, rebuilt only from the first changed turn on. */
 export class RowList {
   #turns: readonly Turn[] = [];
-  #folding: Folding | null = null;
+  #opened: ReadonlySet<string> | null = null;
   #rows: Row[] = [];
   #starts: number[] = [];
 
@@ -55,28 +38,28 @@ export class RowList {
     return this.#rows;
   }
 
-  /** Returns the index of the first row that may have changed. */
-  update(turns: readonly Turn[], folding: Folding): number {
-    const same = folding === this.#folding ? firstDifference(this.#turns, turns) : 0;
+  /** Returns the index of the first row that may have changed; `opened`: lines of discarded turns that are open. */
+  update(turns: readonly Turn[], opened: ReadonlySet<string>): number {
+    const same = opened === this.#opened ? firstDifference(this.#turns, turns) : 0;
     // Turns that a rewind discarded share one row, which an adjacent one may join.
     let from = same;
     while (from > 0 && turns[from - 1]?.left === true) from -= 1;
     const row = from < this.#starts.length ? (this.#starts[from] ?? 0) : this.#rows.length;
     this.#rows.length = row;
     this.#starts.length = from;
-    for (let at = from; at < turns.length; at += 1) at = this.#push(turns, at, folding);
+    for (let at = from; at < turns.length; at += 1) at = this.#push(turns, at, opened);
     this.#turns = turns;
-    this.#folding = folding;
+    this.#opened = opened;
     return row;
   }
 
   /** Push the rows of a turn, or of several discarded turns; returns the index of the last of them. */
-  #push(turns: readonly Turn[], at: number, folding: Folding): number {
+  #push(turns: readonly Turn[], at: number, opened: ReadonlySet<string>): number {
     const turn = turns[at];
     if (turn === undefined) return at;
     this.#starts[at] = this.#rows.length;
     if (!turn.left) {
-      this.#rows.push(...rowsOfTurn(turn, isFolded(turn, folding)));
+      this.#rows.push(...rowsOfTurn(turn));
       return at;
     }
     let end = at;
@@ -87,7 +70,7 @@ export class RowList {
     const run = turns.slice(at, end + 1);
     const key = `${turnKey(turn)}/left`;
     this.#rows.push({ kind: "left", key, turn, turns: run });
-    if (folding.toggled.has(key)) this.#rows.push(...run.flatMap((one) => rowsOfTurn(one, false)));
+    if (opened.has(key)) this.#rows.push(...run.flatMap(rowsOfTurn));
     return end;
   }
 }
@@ -103,8 +86,6 @@ export function estimate(row: Row): number {
   switch (row.kind) {
     case "prompt":
       return 40 + 20 * Math.min(10, Math.ceil(row.turn.words.length / 60));
-    case "outcome":
-      return 28;
     case "end":
       return 32;
     case "left":

@@ -15,7 +15,6 @@ interface Props {
   readonly draw: (row: Row) => ComponentChild;
   /** What is above the first row is wanted. */
   readonly onTop: () => void;
-  readonly onFollow: (following: boolean) => void;
   /** Number of the newest turn: when it grows, the user has sent something and wants to see it. */
   readonly sent: number;
   readonly busy: boolean;
@@ -25,7 +24,7 @@ interface Props {
 
 /** A list that stays where the user reads. */
 export function ScrollList(props: Props) {
-  const { rows, changedFrom, newest, draw, onTop, onFollow, sent, busy, tail } = props;
+  const { rows, changedFrom, newest, draw, onTop, sent, busy, tail } = props;
   const [, again] = useReducer((count: number) => count + 1, 0);
   const element = useRef<HTMLDivElement>(null);
   const above = useRef<HTMLDivElement>(null);
@@ -51,7 +50,6 @@ export function ScrollList(props: Props) {
     if (sent > sentBefore.current) keeper.toEnd();
     sentBefore.current = sent;
   }, [keeper, sent]);
-  useEffect(() => onFollow(keeper.following), [keeper.following, onFollow]);
 
   return (
     <div class="conversation">

@@ -12,6 +12,7 @@ import {
   sessionCost,
 } from "../../../src/shared/selectors.ts";
 import type { PanelState, ToolPart, Turn } from "../../../src/shared/state.ts";
+import { emptyTurn, withTurn } from "../../../src/shared/turn-list.ts";
 import { OUTPUT_KEPT } from "../../../src/shared/turn-tools.ts";
 import { type Told, told } from "./told.ts";
 
@@ -381,4 +382,25 @@ test("a selection's chip leaves with its prompt, and returns with another sessio
   assert.deepEqual(ids(elsewhere), ["selection-1", "opened-1"]);
   const refused = reduce(reduce(before, sent), { type: "answered", id: 1, attachments: [] });
   assert.deepEqual(ids(refused), ["selection-1", "opened-1"]);
+});
+
+test("attempts of one call share a line, which says when the next one begins", () => {
+  const notice = (seq: number, message: string): Action => ({
+    type: "event",
+    session: "s",
+    seq,
+    at: 1_000 * seq,
+    event: { type: "notice", turn: 1, level: "warning", message, agent: "" },
+  });
+  const begin = withTurn([], emptyTurn("s", 1));
+  const before = { ...initialState, session: "s", turns: begin };
+  const after = [
+    notice(1, "the endpoint is busy; trying again in 2 s"),
+    notice(2, "the endpoint is busy; trying again in 4 s"),
+    notice(3, "something else"),
+  ].reduce(reduce, before);
+  assert.deepEqual(after.turns[0]?.parts, [
+    { kind: "line", key: "e1", what: "retrying", text: "The endpoint is busy", until: 6_000 },
+    { kind: "line", key: "e3", what: "warning", text: "Something else" },
+  ]);
 });

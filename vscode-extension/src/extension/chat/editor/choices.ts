@@ -73,6 +73,9 @@ export function choiceHandlers(
         await ports.shell.run("indwell.trust");
         refresh.soon("status");
         return;
+      case "chooseModel":
+        await ports.shell.run("indwell.model");
+        return;
       case "connect":
         return elsewhere.connect();
       case "useEditorModels":

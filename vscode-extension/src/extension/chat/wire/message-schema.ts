@@ -35,6 +35,7 @@ const COMMANDS = [
   "trust",
   "connect",
   "useEditorModels",
+  "chooseModel",
 ] as const;
 
 const SCHEMA = v.variant("type", [

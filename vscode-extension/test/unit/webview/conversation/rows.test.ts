@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { RowLayout } from "../../../../src/webview/conversation/row-layout.ts";
-import { RowList, turnKey } from "../../../../src/webview/conversation/rows.ts";
+import { RowList } from "../../../../src/webview/conversation/rows.ts";
 import { text, turn } from "../../../browser/scenes.ts";
 
 const NONE: ReadonlySet<string> = new Set();
-const WHOLE = { before: 0, toggled: NONE };
 
 function keys(list: RowList): readonly string[] {
   return list.rows.map((row) => row.key);
@@ -13,16 +12,16 @@ function keys(list: RowList): readonly string[] {
 
 test("a turn is its prompt, its parts and its end", () => {
   const list = new RowList();
-  list.update([turn(1, { parts: [text("a", "Yes.")] })], WHOLE);
+  list.update([turn(1, { parts: [text("a", "Yes.")] })], NONE);
   assert.deepEqual(keys(list), ["s1/1/prompt", "s1/1/a", "s1/1/end"]);
 });
 
 test("only the rows from the changed turn on are made anew", () => {
   const list = new RowList();
   const turns = [1, 2, 3].map((number) => turn(number));
-  list.update(turns, WHOLE);
+  list.update(turns, NONE);
   const [first] = list.rows;
-  const from = list.update([...turns.slice(0, 2), turn(3, { parts: [text("a", "x")] })], WHOLE);
+  const from = list.update([...turns.slice(0, 2), turn(3, { parts: [text("a", "x")] })], NONE);
   assert.equal(from, 4);
   assert.equal(list.rows[0], first);
   assert.equal(list.rows.length, 7);
@@ -31,28 +30,15 @@ test("only the rows from the changed turn on are made anew", () => {
 test("turns that a rewind left behind are one line, which opens", () => {
   const list = new RowList();
   const turns = [turn(1), turn(2, { left: true }), turn(3, { left: true }), turn(4)];
-  list.update(turns, WHOLE);
+  list.update(turns, NONE);
   assert.deepEqual(keys(list), ["s1/1/prompt", "s1/1/end", "s1/2/left", "s1/4/prompt", "s1/4/end"]);
-  list.update(turns, { before: 0, toggled: new Set(["s1/2/left"]) });
+  list.update(turns, new Set(["s1/2/left"]));
   assert.equal(list.rows.length, 9);
-});
-
-test("older turns are folded, but the one that runs", () => {
-  const list = new RowList();
-  const turns = [turn(1), turn(2), turn(3, { ending: "running" })];
-  list.update(turns, { before: 9, toggled: new Set([turnKey(turn(2))]) });
-  assert.deepEqual(keys(list), [
-    "s1/1/prompt",
-    "s1/1/outcome",
-    "s1/2/prompt",
-    "s1/2/end",
-    "s1/3/prompt",
-  ]);
 });
 
 test("measured heights move what is below, and nothing above", () => {
   const list = new RowList();
-  list.update([turn(1), turn(2), turn(3)], WHOLE);
+  list.update([turn(1), turn(2), turn(3)], NONE);
   const layout = new RowLayout();
   layout.setRows(list.rows, 0);
   const before = [layout.top(1), layout.top(3)];
@@ -67,11 +53,11 @@ test("measured heights move what is below, and nothing above", () => {
 test("heights stay with their rows when earlier turns come in above", () => {
   const list = new RowList();
   const turns = [turn(5), turn(6)];
-  list.update(turns, WHOLE);
+  list.update(turns, NONE);
   const layout = new RowLayout();
   layout.setRows(list.rows, 0);
   layout.measure(0, 333);
-  const from = list.update([turn(4), ...turns], WHOLE);
+  const from = list.update([turn(4), ...turns], NONE);
   layout.setRows(list.rows, from);
   const moved = layout.indexOf("s1/5/prompt", 0);
   assert.equal(moved, 2);
