@@ -245,3 +245,35 @@ test("Alt+Up and Alt+Down go from prompt to prompt, End to the end", async () =>
   await panel.tell({ type: "found", id: 0, rows: [] });
   assert.ok((await fromEnd(panel.page)) < 2);
 });
+
+test("Ctrl+F finds words in turns that are not drawn, goes to them and marks them", async () => {
+  const panel = await pages.open({ width: 400, height: 500 });
+  const turns = Array.from({ length: 60 }, (_, index) =>
+    turn(index + 1, {
+      words: `Prompt ${index + 1}`,
+      parts: [
+        text(
+          "a",
+          index % 20 === 4 ? "Here is a needle in the hay." : `Answer\n\n${"More.\n\n".repeat(6)}`,
+        ),
+      ],
+    }),
+  );
+  await panel.show(emptyState({ turns, older: "some" }));
+  const { page } = panel;
+  assert.equal(await page.getByText("needle").count(), 0);
+  await page.keyboard.press("Control+f");
+  const field = page.getByRole("textbox", { name: "Find in the conversation" });
+  await field.fill("NEEDLE");
+  await page.getByText("3 of 3 in the turns shown").waitFor();
+  await page.getByText("needle").waitFor();
+  await field.press("Enter");
+  await page.getByText("2 of 3 in the turns shown").waitFor();
+  await page.locator("[aria-label='Turn 25']").getByText("needle").waitFor();
+  await page.waitForFunction(() => (CSS.highlights.get("indwell-find-current")?.size ?? 0) === 1);
+  await page.getByRole("button", { name: "Load earlier turns" }).click();
+  assert.ok((await panel.posted()).some((one) => one.type === "older"));
+  await field.press("Escape");
+  assert.equal(await field.count(), 0);
+  assert.equal(await page.evaluate(() => CSS.highlights.size), 0);
+});

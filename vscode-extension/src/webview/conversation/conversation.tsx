@@ -1,6 +1,7 @@
 /** All that was said and done in this session. */
-import { useCallback, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { sending } from "../../shared/selectors.ts";
+import { FindBar } from "../find/find-bar.tsx";
 import type { ViewProps } from "../view-props.ts";
 import { DrawnRow } from "./drawn-row.tsx";
 import { OpenCards } from "./open-cards.ts";
@@ -29,6 +30,19 @@ export function Conversation(props: ViewProps) {
     });
   }, []);
   const askOlder = useRef<string>("");
+  const [isFinding, setFinding] = useState(false);
+  const [target, setTarget] = useState<{ readonly key: string } | null>(null);
+  useEffect(() => {
+    const keys = (event: KeyboardEvent) => {
+      if (event.key !== "f" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey)
+        return;
+      event.preventDefault();
+      setFinding(true);
+      document.querySelector<HTMLInputElement>(".find-bar input")?.select();
+    };
+    document.addEventListener("keydown", keys);
+    return () => document.removeEventListener("keydown", keys);
+  }, []);
   const onTop = () => {
     const oldest = state.turns[0];
     const key = oldest === undefined ? "" : turnKey(oldest);
@@ -51,6 +65,19 @@ export function Conversation(props: ViewProps) {
   );
   return (
     <>
+      {isFinding && (
+        <FindBar
+          rows={list.current.rows}
+          hasOlder={state.older !== "none"}
+          isLoading={state.older === "loading"}
+          older={() => post({ type: "older" })}
+          goTo={(key) => setTarget({ key })}
+          close={() => {
+            setFinding(false);
+            channel.focus("composer");
+          }}
+        />
+      )}
       {state.older === "loading" && <div class="older-loading">Loading earlier turns …</div>}
       <ScrollList
         rows={list.current.rows}
@@ -58,6 +85,7 @@ export function Conversation(props: ViewProps) {
         newest={output.current}
         draw={draw}
         onTop={onTop}
+        target={target}
         sent={newest}
         tail={<SendingRows sending={sending(state)} />}
         busy={last?.ending === "running"}

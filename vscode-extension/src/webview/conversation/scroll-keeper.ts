@@ -83,12 +83,12 @@ export class ScrollKeeper {
     this.#restore();
   }
 
-  /** Scroll a row to the top. */
-  toRow(index: number): void {
+  /** Scroll a row to the top, or so many pixels below it. */
+  toRow(index: number, below = 0): void {
     const row = this.layout.row(index);
     if (row === undefined) return;
     this.#follow(false);
-    this.#anchor = { key: row.key, index, offset: 0 };
+    this.#anchor = { key: row.key, index, offset: -below };
     this.#changed();
     this.#restore();
   }

@@ -15,6 +15,8 @@ interface Props {
   readonly draw: (row: Row) => ComponentChild;
   /** What is above the first row is wanted. */
   readonly onTop: () => void;
+  /** A row to scroll to, once for each object. */
+  readonly target: { readonly key: string } | null;
   /** Number of the newest turn: when it grows, the user has sent something and wants to see it. */
   readonly sent: number;
   readonly busy: boolean;
@@ -22,9 +24,12 @@ interface Props {
   readonly tail: ComponentChild;
 }
 
+/** Pixels between the top and a row that was looked for. */
+const FOUND_BELOW = 60;
+
 /** A list that stays where the user reads. */
 export function ScrollList(props: Props) {
-  const { rows, changedFrom, newest, draw, onTop, sent, busy, tail } = props;
+  const { rows, changedFrom, newest, draw, onTop, target, sent, busy, tail } = props;
   const [, again] = useReducer((count: number) => count + 1, 0);
   const element = useRef<HTMLDivElement>(null);
   const above = useRef<HTMLDivElement>(null);
@@ -45,6 +50,11 @@ export function ScrollList(props: Props) {
       keeper.drawn(shown, above.current, below.current);
     if (shown.first < 3) onTop();
   });
+  useLayoutEffect(() => {
+    if (target === null) return;
+    const at = keeper.layout.indexOf(target.key, 0);
+    if (at >= 0) keeper.toRow(at, FOUND_BELOW);
+  }, [keeper, target]);
   const sentBefore = useRef(sent);
   useLayoutEffect(() => {
     if (sent > sentBefore.current) keeper.toEnd();

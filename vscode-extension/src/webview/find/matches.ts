@@ -1,0 +1,39 @@
+/** Finds rows of the conversation by their text, also those that are not drawn now. Pure. */
+import type { Row } from "../conversation/rows.ts";
+
+/** The keys of all rows whose text contains the words; none for no words. Upper and lower case are the same. */
+export function matchingRows(rows: readonly Row[], words: string): readonly string[] {
+  const wanted = words.toLowerCase();
+  if (wanted === "") return [];
+  return rows.flatMap((row) => (textOf(row).toLowerCase().includes(wanted) ? [row.key] : []));
+}
+
+/** The place that is next to `current` (-1: none yet), around the end. */
+export function stepped(current: number, count: number, by: 1 | -1): number {
+  if (count === 0) return -1;
+  if (current < 0) return by === 1 ? 0 : count - 1;
+  return (current + by + count) % count;
+}
+
+/** `2 of 5`, and whether more may be in turns that were not fetched. */
+export function countWords(current: number, count: number, hasOlder: boolean): string {
+  const where = hasOlder ? " in the turns shown" : "";
+  if (count === 0) return `No results${where}`;
+  return `${current + 1} of ${count}${where}`;
+}
+
+/** The text that a user sees in the row. */
+function textOf(row: Row): string {
+  switch (row.kind) {
+    case "prompt":
+      return row.turn.words === "" ? row.turn.title : row.turn.words;
+    case "end":
+      return `${row.turn.message}\n${row.turn.verified}`;
+    case "left":
+      return "";
+    case "part":
+      return row.part.kind === "tool" ? `${row.part.target}\n${row.part.message}` : row.part.text;
+    default:
+      return row satisfies never;
+  }
+}
