@@ -31,15 +31,25 @@ export async function startWith(
   intake.reset();
   chosen.gone();
   store.dispatch({ type: "connection", connection: { kind: "ready" } });
+  // The user may begin or open another session before the server has answered: that choice counts.
+  let hasChosen = false;
+  const off = store.listen((action) => {
+    hasChosen ||= action.type === "opened";
+  });
   // `allSettled`, because a server that ends now must not leave an unhandled rejection.
   const others = Promise.allSettled([refresh.now("changes"), refresh.now("queue")]);
-  await refresh.now("status");
-  await chosen.restore(refresh);
+  try {
+    await refresh.now("status");
+    await chosen.restore(refresh);
+    await others;
+  } finally {
+    off();
+  }
   const settled = await others;
   unsent();
   const { status } = store.state;
-  if (status?.session) await intake.open(status.session, true);
-  else if (kept !== null) await goOnWith(room, intake, kept);
+  if (!hasChosen && status?.session) await intake.open(status.session, true);
+  else if (!hasChosen && kept !== null) await goOnWith(room, intake, kept);
   for (const one of settled) if (one.status === "rejected") throw one.reason;
   refresh.soon("status", "context", "models");
 }

@@ -471,3 +471,17 @@ test("a prompt that is still on its way when the user begins a new session is no
   assert.equal(one.core.state.session, null);
   assert.deepEqual(one.core.state.outgoing, []);
 });
+
+test("a new session that is begun while the server starts is not replaced by the earlier one", async () => {
+  const first = house();
+  await first.core.started();
+  for (const event of first.server.turn()) first.core.event(event);
+  first.core.dispose();
+  const second = house(first.memory);
+  second.backend.obey("indwell.newSession", () => null);
+  const started = second.core.started();
+  await second.core.bridge.perform({ type: "command", command: "new" });
+  await started;
+  assert.deepEqual([second.core.state.session, second.core.state.turns.length], [null, 0]);
+  assert.deepEqual(second.backend.calls("indwell.resume"), []);
+});
