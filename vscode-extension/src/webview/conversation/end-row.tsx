@@ -140,7 +140,7 @@ function Ending({ turn, isLast, post }: Omit<Props, "channel" | "plan">) {
             {turn.ending === "failed" || turn.retryable ? (
               <button
                 type="button"
-                class="button"
+                class={canContinue(turn) ? "button secondary" : "button"}
                 aria-disabled={once.pressed}
                 onClick={() => once.press(() => post({ type: "retry" }))}
               >
