@@ -41,6 +41,7 @@ function ended(how: Partial<TurnFinished>): TurnFinished {
     changes: [],
     retryable: false,
     outgrown: false,
+    remedy: "",
     figures: {},
     toReview: 0,
     verified: "",
