@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     def lazy_pattern(source: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
         """Return a pattern that is compiled when a method or an attribute is first used.
 
-        The result has all methods and attributes of a pattern. It is not a ``re.Pattern``, so
-        functions of ``re`` do not accept it: write ``WORD.sub(...)``, not ``re.sub(WORD, ...)``.
+        The result has all methods and attributes of a pattern. The lazy pattern is not a
+        ``re.Pattern``, and functions of ``re`` do not accept it: write ``WORD.sub(...)``, not
+        ``re.sub(WORD, ...)``.
         """
         raise NotImplementedError
 

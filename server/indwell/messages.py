@@ -1,10 +1,11 @@
 """The values that a model sees or returns: blocks, messages, tool specs, requests, replies, usage.
 
-All values are frozen. They are ``msgspec`` structs, so that the session log can write and read them
+All values are frozen ``msgspec`` structs. The session log can therefore write and read the values
 without a second description (``docs/decisions/0002-msgspec.md``).
 
-Their references form no cycles, so the garbage collector need not visit them (``gc=False``).
-Otherwise, a conversation of 36,000 messages would block the process for 15 ms each time.
+The values' references form no cycles, and the garbage collector need not visit the values
+(``gc=False``). Otherwise, a conversation of 36,000 messages would block the process for 15 ms each
+time.
 """
 
 from __future__ import annotations

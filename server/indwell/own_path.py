@@ -1,10 +1,11 @@
 """Keeps this process from finding programs and modules in the workspace (S-H6).
 
 An activated environment of the project puts a folder of the workspace first on PATH. Libraries
-start programs by a bare name (``uname``, ``ldconfig``, ``gcc``). They would start a program that a
-command or the repository's author put there, outside the sandbox, even in a restricted folder. PATH
-and ``sys.path`` of this process (from which ``keyring`` loads plugins) therefore have no folder of
-the workspace and no relative folder. Commands of the agent get the original PATH.
+start programs by a bare name (``uname``, ``ldconfig``, ``gcc``). Libraries would then start a
+program that a command or the repository's author put there, outside the sandbox, even in a
+restricted folder. PATH and ``sys.path`` of this process (from which ``keyring`` loads plugins)
+therefore have no folder of the workspace and no relative folder. Commands of the agent get the
+original PATH.
 
 This module imports nothing heavy, because the process runs it first.
 """

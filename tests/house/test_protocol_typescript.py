@@ -57,7 +57,7 @@ def test_the_union_of_events_holds_each_with_its_tag() -> None:
     assert tags == {kind.cls.__name__: [kind.tag] for kind in kinds}
 
 
-def test_the_tables_hold_every_method_and_command() -> None:
+def test_the_typescript_tables_contain_every_method_and_command() -> None:
     listed = dict(re.findall(r'"(indwell/\w+)": \{ to: "(\w+)"', block("export const METHODS = {")))
     told = {"in": "server", "out": "editor"}
     assert listed == {name: told[row.direction] for name, row in protocol.METHODS.items()}

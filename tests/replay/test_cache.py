@@ -103,7 +103,7 @@ def test_an_older_mark_serves_the_unchanged_prefix_after_a_compaction() -> None:
     assert served(rules, one, all_cut)[1].read == 1_000
 
 
-def test_a_mark_too_far_back_is_not_found() -> None:
+def test_a_cache_mark_beyond_the_search_distance_has_no_effect() -> None:
     rules = CacheRules(minimum=0, anchors=True)
     far = request(*FIRST, *((f"{at}", 10) for at in range(30)), marks=(28,))
     near = request(*FIRST, *((f"{at}", 10) for at in range(30)), marks=(21,))

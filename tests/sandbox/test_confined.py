@@ -360,7 +360,7 @@ def test_sbx_22_a_command_that_cannot_be_confined_does_not_run(tmp_path: Path) -
 
 
 @needs_bubblewrap
-async def test_sbx_26_a_sandbox_costs_milliseconds(tmp_path: Path) -> None:
+async def test_sbx_26_the_sandbox_delays_a_command_by_milliseconds_only(tmp_path: Path) -> None:
     """The quickest of some, as a busy machine leaves it; ``benchmarks/sandbox.py`` has the rest."""
     quickest = {"plain": math.inf, "confined": math.inf}
     for number in range(100):  # a slower sandbox never reaches the limit, however often it is tried

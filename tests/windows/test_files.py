@@ -82,7 +82,7 @@ def test_a_log_that_another_process_writes_is_refused_and_can_be_read(tmp_path) 
     assert path.read_bytes() == b"line\nmore\n"
 
 
-def test_an_open_log_is_removed_and_written_again(tmp_path) -> None:
+def test_an_open_log_can_be_removed_and_replaced_by_a_new_log(tmp_path) -> None:
     log = AppendLog(tmp_path / "log.jsonl")
     log.append(b"line\n")
     assert log.stands

@@ -137,8 +137,8 @@ class Bounds:
     def _may_be_written(self, root: Path) -> bool:
         """Return whether commands may write in this folder.
 
-        They may not write in a home folder or above, because it contains programs that start by
-        themselves.
+        Commands may not write in a home folder or above, because a home folder contains programs
+        that start by themselves.
         """
         return not self._home.is_relative_to(root) and str(root) not in _NOT_WRITABLE
 

@@ -107,8 +107,7 @@ NO_FOLDERS = ReadableFolders()
 class Rules:
     """The rules at one moment. A decision, and the call that it allows, use one snapshot.
 
-    The functions use the settings and the trust of that moment. They read the disk when they are
-    called.
+    The functions use the settings and the trust of that moment. Each call reads the disk.
 
     Attributes:
         policy: The mode, the user's rules and the folders.

@@ -237,8 +237,8 @@ class LoginOptions(msgspec.Struct, frozen=True):
     """The options.
 
     ``provider`` is a name from the catalogue, the name of an endpoint in the settings, an address,
-    or None to choose. ``name`` is the name of the endpoint's table in the settings. It is empty for
-    the endpoint outside of the tables, and None if not given.
+    or None to choose. ``name`` is the name of the endpoint's table in the settings. ``name`` is
+    empty for the endpoint outside of the tables, and None if not given.
     """
 
     provider: str | None = None

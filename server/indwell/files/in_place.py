@@ -6,10 +6,10 @@ end mark, the undo file is incomplete, and nothing was overwritten yet. If a wri
 bytes are restored from the undo file. If the process is killed, the next Indwell process that reads
 or writes the file restores them.
 
-The undo file is in a private folder of the user's state, never in a project. Its name is a digest
-of the resolved path. The writer holds a lock on the undo file, so an unlocked undo file belongs to
-a dead process. An undo file is used only for its own path and inode, and only while the file is a
-mixture of old and new bytes. Files inside a project are never trusted for this.
+The undo file is in a private folder of the user's state, never in a project. The name of the undo
+file is a digest of the resolved path. The writer holds a lock on the undo file, so an unlocked undo
+file belongs to a dead process. An undo file is used only for its own path and inode, and only while
+the file is a mixture of old and new bytes. Files inside a project are never trusted for this.
 """
 
 from __future__ import annotations

@@ -171,8 +171,8 @@ class Newest:
 def same_named(name: str, folder: Path, most: int) -> tuple[Path, ...]:
     """Find up to ``most`` files or folders called ``name`` in any case, the nearest first.
 
-    The search ends after ``MOST_LOOKED_AT`` names or 20 ms. It follows no link, and skips names
-    that begin with a dot and the folders in ``PASSED_BY``.
+    The search ends after ``MOST_LOOKED_AT`` names or 20 ms. The search follows no link, and skips
+    names that begin with a dot and the folders in ``PASSED_BY``.
     """
     found: list[Path] = []
     wanted, left, todo = name.casefold(), MOST_LOOKED_AT, deque([folder])

@@ -205,8 +205,8 @@ MODE = 0o444  # read-only, so that an editor shows the file as read-only
 def write_shown(path: Path, data: bytes, *, n_kept: int) -> Path:
     """Write ``data`` to ``path`` as a read-only file; return ``path``.
 
-    The file is complete at every moment. Its folder contains only such files, and is created if
-    missing (0700). The newest ``n_kept`` files are kept.
+    The file is complete at every moment. The file's folder contains only such files, and is created
+    if missing (0700). The newest ``n_kept`` files are kept.
 
     Raises:
         OSError: The system refuses.

@@ -105,13 +105,13 @@ def put_back(
     expected: bytes | None = None,
     private: Path | None = None,
 ) -> Path:
-    """Restore the content of ``path``; returns its resolved path.
+    """Restore the content of ``path``; return the resolved path.
 
     Args:
         path: The file to restore.
-        data: Its content.
+        data: The content to write.
         roots: Folders that must contain the file.
-        mode: Its former permissions; ``ANY_MODE`` for those of a new file.
+        mode: The file's former permissions; ``ANY_MODE`` for those of a new file.
         expected: The present content; None if the file does not exist.
         private: See ``write_atomic``.
 

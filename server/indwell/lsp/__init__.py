@@ -1,1 +1,1 @@
-"""The protocol layer: the only package that knows pygls and lsprotocol. It translates."""
+"""The protocol layer, which translates messages; only this package uses pygls and lsprotocol."""

@@ -1,8 +1,8 @@
 """Permission questions to the user, and the answers: once, always, no, or given in advance.
 
 ``run --allow-commands`` is an answer in advance. An approval covers commands, and the access that a
-yes gives to a command. It never covers other changes of files, secrets, protected files, commands
-outside the sandbox, or actions with an ask rule. The user must see these.
+yes gives to a command. The approval never covers other changes of files, secrets, protected files,
+commands outside the sandbox, or actions with an ask rule. The user must see these.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ class ShownHunk(msgspec.Struct, frozen=True):
     """A part of a diff that can be answered separately.
 
     Attributes:
-        id: Its name in the question.
-        header: Its place, such as ``@@ -1,4 +1,5 @@``.
-        text: Its lines, escaped and complete.
+        id: The hunk's name in the question.
+        header: The hunk's place, such as ``@@ -1,4 +1,5 @@``.
+        text: The hunk's lines, escaped and complete.
     """
 
     id: str

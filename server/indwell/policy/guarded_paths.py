@@ -98,8 +98,8 @@ def kind_of(
 def ordinary_of(deny: tuple[str, ...], edits: tuple[str, ...] = ()) -> Callable[[str], bool]:
     """Return a test for names that no rule mentions; a path of such names has no kind.
 
-    The test may also return False for such a name. It is fast enough for the million names in a
-    scan of a large workspace.
+    The test may also return False for such a name. The test is fast enough for the million names in
+    a scan of a large workspace.
 
     Args:
         deny: As in ``kind_of``.

@@ -1,11 +1,12 @@
 """Finds the PATH of the login shell for a server that the desktop started with a short PATH.
 
 A program that starts from the Dock, or from the menu of a Linux desktop, gets only the system's
-folders, without Homebrew's and other installed tools. The user's own shell is therefore asked once,
-in a thread, for two seconds at most. It runs in the home folder, with the variables of a command.
-The shell is not asked if the workspace contains the shell, the home folder or one of the shell's
-files, because then the author of a repository, or a command, could decide what runs. Folders of the
-workspace in the answer are left out. Without an answer, a few folders that exist are added.
+folders, without Homebrew's and other installed tools. The server therefore asks the user's own
+shell once, in a thread, for two seconds at most. The shell runs in the home folder, with the
+variables of a command. The shell is not asked if the workspace contains the shell, the home folder
+or one of the shell's files, because then the author of a repository, or a command, could decide
+what runs. Folders of the workspace in the answer are left out. Without an answer, a few folders
+that exist are added.
 """
 
 from __future__ import annotations

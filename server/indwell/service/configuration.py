@@ -149,13 +149,7 @@ class Configuration:
             self._asked.clear()
 
     async def ask(self) -> tuple[str, ...]:
-        """Ask the front door for its section, and examine the folders.
-
-        If there is no usable answer in time, the earlier section stays (LSP-24).
-
-        Returns:
-            Notices that are new.
-        """
+        """Read the front door's settings, and examine the trust in the folders."""
         try:
             answer = await self._door.section() if self._door.has_section else None
             if isinstance(answer, Mapping):
@@ -191,7 +185,7 @@ class Configuration:
             return tuple(one for one in self._read.notices if one not in before.notices)
 
     async def known(self) -> None:
-        """Wait for the front door's section, for at most ``patience_s``."""
+        """Wait for the front door's settings, for at most ``patience_s``."""
         with suppress(TimeoutError):
             async with asyncio.timeout(self._patience_s):
                 await self._asked.wait()

@@ -17,8 +17,8 @@ class AskingSession(NamedTuple):
     """The session whose turn asks the user.
 
     Attributes:
-        id: Its id; empty if no session asks.
-        title: Its title; empty if the user looks at it, because it is the current session.
+        id: The session's id; empty if no session asks.
+        title: The session's title; empty for the current session, at which the user looks.
     """
 
     id: str = ""

@@ -109,7 +109,7 @@ class GitEntries:
 
     @contextlib.asynccontextmanager
     async def around(self) -> AsyncIterator[None]:
-        """Run a check or hook; its entries are reported before the next command."""
+        """Run a check or hook; the next command first reports the new entries."""
         await self.begin()
         yield
         await self.settle()

@@ -1,8 +1,8 @@
 """The editor of ``indwell demo``: an LSP client over stdio with open documents and no screen.
 
-The client declares only the capabilities that the demo needs. It counts positions in code points
-(``utf-32``) and sends the whole text of a changed document. It refuses an edit for another version
-of a document.
+The client declares only the capabilities that the demo needs. The client counts positions in code
+points (``utf-32``) and sends the whole text of a changed document. The client refuses an edit for
+another version of a document.
 """
 
 from __future__ import annotations

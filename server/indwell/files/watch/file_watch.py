@@ -1,8 +1,8 @@
 """Watches single files for changes, through system notifications (watchdog).
 
 macOS (FSEvents) names a file by the real path of its folder, in the disk's spelling. FSEvents
-reports a change at least 10 ms later, and may drop events silently, so files are also checked on
-request there. Windows names a file in the disk's spelling, too.
+reports a change at least 10 ms later, and may drop events silently. On macOS the watch therefore
+also checks files on request. Windows names a file in the disk's spelling, too.
 """
 
 from __future__ import annotations

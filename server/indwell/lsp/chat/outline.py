@@ -191,7 +191,7 @@ class ChatState(NamedTuple):
 
     Attributes:
         uri: The document.
-        session: Its session; empty if none.
+        session: The document's session; empty if none.
         running: Whether a turn of this document's session runs.
         busy: Whether a turn of another session runs.
         pending: Turns of the session with changes to accept or reject.

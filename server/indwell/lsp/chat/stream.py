@@ -91,7 +91,7 @@ class Writing:
         """Plan the next text of the document.
 
         Args:
-            text: Its present text.
+            text: The present text of the document.
             whole: The whole turn so far, from its heading on.
             is_last: Whether no more text follows.
             back: Words that return to the draft.

@@ -50,8 +50,8 @@ class TurnProgress:
     async def begin(self, title: str) -> None:
         """Begin the progress; after a refusal by the editor, nothing is sent.
 
-        A short turn may end before a busy editor answers. Its begin and end are then sent together,
-        and the user can still read how it ended.
+        A short turn may end before a busy editor answers. The server then sends begin and end
+        together, and the user can still read how the turn ended.
         """
         is_taken = await self._client.create_progress(self.token)
         if not is_taken or (self._is_over and not self._ending):

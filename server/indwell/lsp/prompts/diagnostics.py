@@ -181,8 +181,8 @@ class EditorProblems:
     def _silent(self, path: Path) -> tuple[str, ...]:
         """Return the checkers that should report on a file that has no reports yet.
 
-        They are the checkers that have reported on files with the same suffix. If there are none,
-        they are the checkers that the editor started for such files.
+        The function returns the checkers that have reported on files with the same suffix. If there
+        are none, the function returns the checkers that the editor started for such files.
         """
         alike = (push.said for other, push in self._pushed.items() if other.suffix == path.suffix)
         started = (name for said in alike for name in said if name != BY)

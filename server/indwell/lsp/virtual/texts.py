@@ -282,11 +282,7 @@ class Changes:
         return tuple(hunk for hunk in self._ledger.hunks(path) if is_of(hunk, span))
 
     async def _now(self, path: Path) -> str | None:
-        """Read a file and give the ledger its text; None if the file does not exist.
-
-        Raises:
-            UserError: The file cannot be read, or is not a text.
-        """
+        """Read a file, and pass the file's text to the ledger; None if the file does not exist."""
         text: str | None = None
         try:
             text = (await self._workspace.read(path)).text

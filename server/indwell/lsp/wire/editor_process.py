@@ -1,6 +1,6 @@
 """Signals from the system: the editor's process has ended, or the server must end.
 
-A server in a container cannot see the editor's process. It ends at the end of stdin instead.
+A server in a container cannot see the editor's process. The server then ends at the end of stdin.
 """
 
 from __future__ import annotations

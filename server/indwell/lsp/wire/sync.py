@@ -50,7 +50,7 @@ class Identifier(msgspec.Struct, frozen=True):
 
 
 class DidOpen(msgspec.Struct, frozen=True, rename="camel"):
-    """``textDocument/didOpen``."""
+    """The params of ``textDocument/didOpen``."""
 
     text_document: OpenedDocument
 
@@ -70,7 +70,7 @@ class DidSave(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class DidClose(msgspec.Struct, frozen=True, rename="camel"):
-    """``textDocument/didClose``."""
+    """The params of ``textDocument/didClose``."""
 
     text_document: Identifier
 
@@ -91,7 +91,7 @@ class OpenedNotebook(msgspec.Struct, frozen=True):
 
 
 class DidOpenNotebook(msgspec.Struct, frozen=True, rename="camel"):
-    """``notebookDocument/didOpen``."""
+    """The params of ``notebookDocument/didOpen``."""
 
     notebook_document: OpenedNotebook
     cell_text_documents: tuple[OpenedDocument, ...] = ()
@@ -135,20 +135,20 @@ class NotebookChange(msgspec.Struct, frozen=True):
 
 
 class DidChangeNotebook(msgspec.Struct, frozen=True, rename="camel"):
-    """``notebookDocument/didChange``."""
+    """The params of ``notebookDocument/didChange``."""
 
     notebook_document: Identifier
     change: NotebookChange
 
 
 class DidSaveNotebook(msgspec.Struct, frozen=True, rename="camel"):
-    """``notebookDocument/didSave``."""
+    """The params of ``notebookDocument/didSave``."""
 
     notebook_document: Identifier
 
 
 class DidCloseNotebook(msgspec.Struct, frozen=True, rename="camel"):
-    """``notebookDocument/didClose``."""
+    """The params of ``notebookDocument/didClose``."""
 
     notebook_document: Identifier
     cell_text_documents: tuple[Identifier, ...] = ()
@@ -161,7 +161,7 @@ class FileEvent(msgspec.Struct, frozen=True):
 
 
 class DidChangeWatchedFiles(msgspec.Struct, frozen=True):
-    """``workspace/didChangeWatchedFiles``."""
+    """The params of ``workspace/didChangeWatchedFiles``."""
 
     changes: tuple[FileEvent, ...]
 
@@ -180,7 +180,7 @@ class ActionContext(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class CodeAction(msgspec.Struct, frozen=True, rename="camel"):
-    """``textDocument/codeAction``."""
+    """The params of ``textDocument/codeAction``."""
 
     text_document: Identifier
     range: Range
@@ -188,7 +188,7 @@ class CodeAction(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class CodeLens(msgspec.Struct, frozen=True, rename="camel"):
-    """``textDocument/codeLens``."""
+    """The params of ``textDocument/codeLens``."""
 
     text_document: Identifier
 

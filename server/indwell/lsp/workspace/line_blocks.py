@@ -152,7 +152,7 @@ class LineBlocks:
         return _belong_together(fresh[-1], following[0])
 
     def _place(self, line: int, character: int, encoding: str) -> tuple[int, int]:
-        """Return the block, and the offset in it, of a position."""
+        """Return the block of a position, and the offset within the block."""
         if line < 0:
             return 0, 0
         if line >= self.n_lines:
@@ -172,7 +172,7 @@ class LineBlocks:
         return index, start + index_in_line(block[start:stop], character, encoding)
 
     def _line_start(self, line: int) -> tuple[int, int]:
-        """Return the block, and the offset in it, where a line begins."""
+        """Return the block in which a line begins, and the line's offset within the block."""
         if not line:
             return 0, 0
         found, index, start = self._found

@@ -38,8 +38,8 @@ class OpenNotebook:
         uri: The editor's URI.
         path: The resolved path.
         version: The editor's version number.
-        cells: Its cells: LSP's kind, and the URI of the document.
-        is_dirty: Whether it has unsaved changes.
+        cells: The notebook's cells: LSP's kind, and the URI of the document.
+        is_dirty: Whether the notebook has unsaved changes.
     """
 
     uri: str

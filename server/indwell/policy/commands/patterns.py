@@ -112,9 +112,9 @@ class Pattern(msgspec.Struct, frozen=True, gc=False):
 
     Attributes:
         text: The pattern as the user wrote it.
-        words: Its words in lower case.
-        allows: Its words unchanged, for allowing.
-        prefix: Its words for denying or asking.
+        words: The pattern's words in lower case.
+        allows: The pattern's words unchanged, for allowing.
+        prefix: The pattern's words for denying or asking.
     """
 
     text: str

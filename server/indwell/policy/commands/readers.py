@@ -175,8 +175,8 @@ def reading(name: str, words: Words) -> Use | None:
     """Return the effect of a program in the tables; None for other programs.
 
     Args:
-        name: Its name.
-        words: The words after it.
+        name: The program's name.
+        words: The words after the name.
     """
     if len(words) == 1 and name in _VERSIONED and words[0].source in {"--version", "-V"}:
         return Use("reads")

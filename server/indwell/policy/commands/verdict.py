@@ -19,9 +19,9 @@ class CommandPart(msgspec.Struct, frozen=True):
     """One simple command, redirect, assignment or construct of a shell text.
 
     Attributes:
-        text: Its source.
-        start: Its beginning in the source, in characters from 0.
-        end: Its end, exclusive.
+        text: The part's text in the source.
+        start: The part's beginning in the source, in characters from 0.
+        end: The part's end, exclusive.
         words: The words as bash would expand them; ``words.UNKNOWN`` replaces unknown text.
         decision: The decision on this part alone.
         rule: The deciding rule: ``read-only``, ``workspace-write``, ``allow: git *``, …

@@ -54,7 +54,7 @@ class Word(msgspec.Struct, frozen=True, gc=False):
     """A word.
 
     Attributes:
-        source: Its source.
+        source: The word as the command contains it.
         options: The possible expansions; each may contain ``UNKNOWN``, ``HOME`` and ``STAR``.
         splits: Whether the word may expand to no word or to several words.
     """

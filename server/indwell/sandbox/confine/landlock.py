@@ -1,8 +1,8 @@
 """Landlock: bounds that Linux enforces for a thread and all that it starts.
 
-Landlock is used on machines without bubblewrap. It restricts files (see ``Rule``), TCP, signals and
-abstract sockets; the system-call filter handles other sockets. The bounds are permanent and apply
-only to the calling thread, so call ``enter`` in a separate thread.
+Landlock is used on machines without bubblewrap. Landlock restricts files (see ``Rule``), TCP,
+signals and abstract sockets; the system-call filter handles other sockets. The bounds are permanent
+and apply only to the calling thread, so call ``enter`` in a separate thread.
 
 Landlock can only allow: a rule covers a folder with all its content, and no other rule excludes a
 part. A hidden place is excluded by allowing everything beside it and beside each folder above it.
@@ -222,8 +222,8 @@ def rules_of(
     """Build the rules for a command.
 
     Args:
-        confinement: Its bounds.
-        scratch: Its own folder for temporary files; absolute and resolved.
+        confinement: The command's bounds.
+        scratch: The command's folder for temporary files; absolute and resolved.
         children: Lists a folder; raises ``OSError`` if that fails.
     """
     hidden = frozenset(confinement.hidden)

@@ -181,13 +181,13 @@ if sys.platform == "win32":
         token: Any = None,  # noqa: ANN401 - a handle
         container: bytes | None = None,
     ) -> CagedProcess:
-        """Start a program suspended; it inherits these handles and no others.
+        """Start a program suspended; the program inherits these handles and no others.
 
         Args:
-            program: Its path.
-            line: Its command line.
-            cwd: Its working directory.
-            block: Its environment.
+            program: The program's path.
+            line: The program's command line.
+            cwd: The program's working directory.
+            block: The program's environment.
             handles: Its input, output and errors.
             token: Its token; None for ours.
             container: The SID of the AppContainer in which it runs, without any capability.

@@ -1,7 +1,7 @@
 """Decides which hosts may be reached; every host has a single spelling. Pure.
 
-Only ``host_of`` parses hosts. It refuses doubtful spellings and never corrects them (SBX-19), so
-the resolver and the rule always see the same name.
+Only ``host_of`` parses hosts. The module refuses doubtful spellings and never corrects them
+(SBX-19). The resolver and the rule therefore always see the same name.
 """
 
 from __future__ import annotations

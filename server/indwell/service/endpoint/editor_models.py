@@ -1,7 +1,7 @@
 """The editor's own language models: their list, and the connection to them.
 
-The front door has the connection. Its data is untrusted and limited, like an endpoint's reply.
-There is no address and no key.
+The front door has the connection. The front door's data is untrusted and limited, like an
+endpoint's reply. There is no address and no key.
 """
 
 from __future__ import annotations

@@ -51,8 +51,8 @@ def found_checks(contents: Mapping[str, str]) -> tuple[ProjectCheck, ...]:
     """Return the checks of a project, in the order in which they run.
 
     Args:
-        contents: The texts of the existing ``FILES``, by name. They come from the project, so only
-            fixed words become part of a command.
+        contents: The texts of the existing ``FILES``, by name. The texts come from the project, and
+            therefore only fixed words become part of a command.
     """
     found = [*_python(contents.get("pyproject.toml", ""))]
     found += _scripts(contents.get("package.json", ""), has_types="tsconfig.json" in contents)

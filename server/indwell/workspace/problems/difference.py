@@ -1,7 +1,7 @@
 """Parses problems that checkers print, and compares them before and after an edit. Pure.
 
 The parser reads the output of ruff, mypy, pyright, tsc, eslint, cargo, go vet, gcc and similar
-programs. It skips unknown lines and never fails. The time is proportional to the text.
+programs. The reader skips unknown lines and never fails. The time is proportional to the text.
 """
 
 from __future__ import annotations

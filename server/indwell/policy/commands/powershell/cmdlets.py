@@ -30,9 +30,9 @@ def use_of_cmdlet(name: str, known: Cmdlet, words: Words, one: Simple) -> Use:
     """Return the effect of a cmdlet.
 
     Args:
-        name: Its full name.
-        known: Its parameters.
-        words: Its arguments.
+        name: The cmdlet's full name.
+        known: The cmdlet's parameters.
+        words: The cmdlet's arguments.
         one: The simple command.
     """
     match known.kind:

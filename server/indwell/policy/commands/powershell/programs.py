@@ -29,7 +29,7 @@ def use_in_powershell(words: tuple[Word, ...], one: Simple, grounds: Grounds) ->
     """Return the effect of a PowerShell command.
 
     Args:
-        words: Its words, the first one under its full name.
+        words: The command's words; the first word is the full name.
         one: The simple command.
         grounds: The folders that paths are relative to.
     """
