@@ -90,6 +90,8 @@ describe("a change, from the prompt to the verdict", () => {
     const waiting = chat.panel.getByRole("button", { name: /^Accept the change/ });
     await waiting.first().click();
     await until("one verdict left", async () => (await waiting.count()) === 1);
+    // The bars follow a moment later: "two bars" must not be those of before.
+    await until("one bar", async () => (await bar(/Accept Ctrl\+K Y/).count()) === 1);
     await chat.panel.getByRole("button", { name: "Undo the last verdict" }).click();
     await until("two verdicts again", async () => (await waiting.count()) === 2);
     assert.match(await textInEditor(), /return round\(amount/);
