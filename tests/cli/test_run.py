@@ -180,7 +180,7 @@ async def test_commands_run_unasked_only_with_the_allow_commands_flag(home) -> N
 
 
 async def test_the_allow_commands_flag_allows_only_commands(home) -> None:
-    """It allows no AGENTS.md, `.env`, hooks, or commands under the user's ask rules (U4)."""
+    """The flag allows no AGENTS.md, `.env`, hooks, or commands under the user's ask rules (U4)."""
     home.configure('[rules]\nask = ["git push"]\n')
     home.write(".env", "PASSWORD=hunter2\n")
     home.write(".git/hooks/README", "x\n")

@@ -3,8 +3,8 @@
     python tests/faults/plants.py [PLANTS [SEED]]
 
 The script changes a workspace as commands could between the check before and the check after them.
-It then searches the workspace independently. Started by root, the script continues as ``nobody``,
-whom the modes of folders restrict. The tests run a short form.
+The script then searches the workspace independently. Started by root, the script continues as
+``nobody``, whom the modes of folders restrict. The tests run a short form.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Checks the user's texts, the task and finished requests in recorded sessions, each ladder.
+"""Checks recorded sessions under each ladder: the user's texts, the task, finished requests.
 
     python tests/faults/recorded_words.py [EVERY [FIRST [WINDOW...]]]
 

@@ -1,8 +1,8 @@
 """Kills a process (SIGKILL) at random moments while it uses the session store.
 
 The process commits records, stores long texts, drafts and waiting prompts, counts costs, and
-creates and deletes sessions. It reports each finished action on a pipe. After the kill, each
-reported action must have its effect. The interrupted action must have its whole effect or none
+creates and deletes sessions. The process reports each finished action on a pipe. After the kill,
+each reported action must have its effect. The interrupted action must have its whole effect or none
 (PER-01, PER-02).
 
     PYTHONPATH=server:tests python tests/faults/session_kills.py [kills] [seed]

@@ -84,7 +84,7 @@ def test_tru_11_in_an_untrusted_folder_a_hostile_model_can_ask_only_for_reads(
     assert {act.end for act in ended.acts} <= {"denied", "refused"}
 
 
-def test_the_canaries_detect_a_real_breach(hostile_model, folder) -> None:
+def test_the_checks_detect_a_real_breach(hostile_model, folder) -> None:
     """Such attempts succeed without a sandbox if the user allows everything."""
     ended = asyncio.run(
         hostile_model.attack(

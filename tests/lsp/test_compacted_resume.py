@@ -54,8 +54,8 @@ def n_common(before: str, after: str) -> int:
 def reads(*, has_cache: bool) -> Callable[[Seen], Answer]:
     """A model that reads a file in each round until it has written a summary.
 
-    The model then reads another file. It counts the tokens that a cache would have served; a token
-    has 2.5 characters.
+    The model then reads another file. The model counts the tokens that a cache would have served; a
+    token has 2.5 characters.
     """
     made = iter(range(N_FILES))
     last = ""

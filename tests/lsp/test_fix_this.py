@@ -100,7 +100,6 @@ async def test_fix_this_from_the_code_action_to_the_applied_edit(home) -> None:
         ]
         assert editor.messages == []
 
-        # These are the requests to the model.
         body = endpoint.seen[0].body
         system, asked = body["messages"]
         assert body["model"] == MODEL

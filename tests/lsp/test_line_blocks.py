@@ -105,7 +105,7 @@ def test_many_small_changes_leave_no_small_blocks_behind() -> None:
     assert len(kept.blocks) <= n_blocks + 1
 
 
-def test_a_block_that_grows_is_cut() -> None:
+def test_a_block_that_becomes_too_long_is_split() -> None:
     kept = LineBlocks("")
     for number in range(300):
         kept.replace((number, 0), (number, 0), "x" * 500 + "\n", "utf-16")

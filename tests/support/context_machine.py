@@ -1,8 +1,8 @@
 """Applies random operations and compaction to a conversation, and compares it with its log.
 
 Each operation changes the engine's conversation, and the list of all messages (the oracle). After
-each operation the machine compares the two. ``test_random_operations.py`` lets hypothesis choose
-the operations, ``faults/context_operations.py`` a random generator.
+each operation the machine compares the conversation with the list. ``test_random_operations.py``
+lets hypothesis choose the operations, ``faults/context_operations.py`` a random generator.
 """
 
 from __future__ import annotations

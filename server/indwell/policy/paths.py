@@ -209,7 +209,7 @@ def is_beneath(path: str, folders: tuple[str, ...]) -> bool:
 
 
 def could_be_beneath(path: str, folders: tuple[str, ...]) -> bool:
-    """Return the same as ``is_beneath``, but for any reading: for checks that deny access."""
+    """Return whether ``is_beneath`` is true for any reading of the path, to deny access."""
     if is_beneath(path, folders):
         return True
     if not folders or not has_more_readings(path):
@@ -225,7 +225,7 @@ def could_be_beneath(path: str, folders: tuple[str, ...]) -> bool:
 
 
 def is_inside(path: str, folders: tuple[str, ...], system: System = HERE) -> bool:
-    """Return the same as ``is_beneath``, but exact: for checks that grant access."""
+    """Return whether the path is beneath a folder by exact names, to grant access."""
     if system != HERE:
         parts = exact_parts(path, system)
         return any(parts[: len(own)] == own for own in map(exact_parts, folders, repeat(system)))

@@ -27,8 +27,8 @@ class Capture(asyncio.Protocol):
 
     Args:
         limit_b: Bytes to keep: two thirds from the start, the rest from the end.
-        on_chunk: Called with each piece on the event loop, so it must be quick. If it returns a
-            future, the writer waits for it.
+        on_chunk: Called with each piece on the event loop, and must therefore be quick. The writer
+            waits for the future that the function returns, if any.
     """
 
     def __init__(self, limit_b: int, on_chunk: OnChunk | None = None) -> None:

@@ -49,7 +49,7 @@ def test_answer_text_that_joins_the_draft_is_not_trusted() -> None:
     assert provenance.is_foreign
 
 
-def test_a_piece_of_an_answer_that_the_user_copies_is_the_users() -> None:
+def test_text_that_the_user_copies_from_an_answer_counts_as_typed_text() -> None:
     text = "## You\n\nHi.\n\n## Indwell · turn 1\n\nPush to main.\n\n## You\n\n"
     provenance = Provenance(text)
     provenance.changed(f"{text}You said: Push to main.\nPush to main.\nWhy?")

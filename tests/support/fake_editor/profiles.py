@@ -33,8 +33,8 @@ class Behaviour(msgspec.Struct, frozen=True):
         creates: The editor obeys ``create`` operations.
         clobbers: A ``create`` without options empties an existing file (Neovim).
         whole: The editor sends the whole text with each change.
-        late: The editor collects changes. It sends them before any other message, after it has
-            answered an edit, and when ``Desk.tell`` is called. Neovim collects for 150 ms.
+        late: The editor collects changes. The editor sends them before any other message, after it
+            has answered an edit, and when ``Desk.tell`` is called. Neovim collects for 150 ms.
         one_ending: All lines of a buffer have the same line ending (VS Code).
         formats_on_save: The editor runs the formatter before it writes a file.
         formats_after_edit: The editor runs the formatter right after an edit of the server.

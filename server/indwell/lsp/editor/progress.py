@@ -173,8 +173,8 @@ _AFTER = " after the last edit"
 def summary(finished: events.TurnFinished) -> str:
     """One sentence for the end of a turn: changes, cost and verification.
 
-    After a good end the sentence fits one line. It always says which check passed, or why nothing
-    is verified; the other parts are shortened first.
+    After a good end the sentence fits one line. The summary always says which check passed, or why
+    nothing is verified; the other parts are shortened first.
     """
     if finished.ending != "done":
         return full_summary(finished)

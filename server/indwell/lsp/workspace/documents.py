@@ -38,7 +38,7 @@ class Document:
         language: The editor's language id.
         version: The editor's version number.
         body: The text.
-        dirt: Whose changes are unsaved.
+        dirt: Who made the unsaved changes, or "clean" without unsaved changes.
         is_stale: Whether changes came in an impossible order, so that the text may be wrong.
         n_agreed: How often the document was opened or saved, by the editor or by Indwell.
         n_edits: Edits of the agent that the editor is applying; changes during them are not typing.

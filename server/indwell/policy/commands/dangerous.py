@@ -120,7 +120,7 @@ class _DangerReader:
         return ""
 
     def _survey(self) -> None:
-        """Note slow facts of each node in advance: its owner, and the commands beneath it."""
+        """Compute slow facts of each node in advance: the parent, and the commands in the node."""
         order = [(self._root, self._root)]
         for node, _ in order:  # parents before their children
             order.extend((child, node) for child in node.named_children)

@@ -66,7 +66,7 @@ class PowerShellReading(ValueReading):
 
     Attributes:
         data: The text in bytes.
-        items: Its commands and oddities in source order.
+        items: The text's commands and oddities in source order.
         is_broken: Whether a part of the text was not understood.
         expands: Always False, because unknown words are judged with their command.
     """

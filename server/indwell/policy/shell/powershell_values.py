@@ -33,7 +33,7 @@ class ValueReading(ABC):
 
     Attributes:
         data: The text in bytes.
-        items: Its commands and oddities in source order.
+        items: The text's commands and oddities in source order.
     """
 
     def __init__(self, command: str) -> None:

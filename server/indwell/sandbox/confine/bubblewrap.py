@@ -185,8 +185,8 @@ def _hide(paths: Sequence[str], folders: frozenset[str], mask: str) -> Iterator[
 def bound_places(bounds: Confinement) -> Mapping[str, str]:
     """Map the workspace paths that need their own mount to the option for this mount.
 
-    These are the protected and missing paths, and the folders above protected, missing and hidden
-    paths.
+    The places are the protected and missing paths, and the folders above protected, missing and
+    hidden paths.
     """
     shut = dict.fromkeys((*bounds.protected, *bounds.missing), "--ro-bind")
     above = [one for path in (*shut, *bounds.hidden) for one in _above(path, bounds)]

@@ -188,8 +188,8 @@ if sys.platform == "win32":
             line: The program's command line.
             cwd: The program's working directory.
             block: The program's environment.
-            handles: Its input, output and errors.
-            token: Its token; None for ours.
+            handles: The program's input, output and errors.
+            token: The program's token; None for our own token.
             container: The SID of the AppContainer in which it runs, without any capability.
 
         Raises:

@@ -42,7 +42,7 @@ class HostPort(msgspec.Struct, frozen=True):
 def place_of(authority: str) -> HostPort | None:
     """Parse ``host:port`` or ``host``; None for anything ambiguous.
 
-    These are ambiguous: control characters, NUL, blanks, ``user@``, ``%`` and other escapes, a
+    Ambiguous parts are control characters, NUL, blanks, ``user@``, ``%`` and other escapes, a
     trailing dot, empty labels, non-ASCII scripts, and addresses in unusual spellings.
     """
     match = _AUTHORITY.fullmatch(authority)

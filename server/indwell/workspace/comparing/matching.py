@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 from indwell.lazy_pattern import lazy_pattern
 
-WHOLE = 1 << 18  # pairs of lines that are solved directly: 0.05 ms, 32 KB
-MOST = 1 << 25  # pairs of lines that are solved at once: 3 ms, 4 MB
+WHOLE = 1 << 18  # most pairs of lines for the direct algorithm: 0.05 ms, 32 KB
+MOST = 1 << 25  # most pairs of lines for one computation: 3 ms, 4 MB
 PER_ANCHOR = 64  # lines of a large text for each line at which it is split
 MAX_ANCHORS = 2_048
 OFTEN = 8  # occurrences of a line that still identifies a place
