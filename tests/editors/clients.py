@@ -86,7 +86,7 @@ def _emacs(setup: str, feature: str) -> Start:
         scripts = [HERE / f"{feature}_user.el", HERE / "emacs_shared.el"]
         loads = [word for path in (init, *scripts) for word in ("-l", str(path))]
         return run(
-            [program, "--batch", "-q", "-f", "package-initialize", *loads],
+            [program, "--batch", "-q", *emacs.UNCOMPILED, "-f", "package-initialize", *loads],
             folder,
             folder / "report.json",
             variables,

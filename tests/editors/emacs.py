@@ -14,6 +14,8 @@ from indwell.cli.demo.project import Project
 
 SCRIPT = Path(__file__).resolve().parent / "emacs_scenarios.el"
 PAGE = PAGES / "emacs.md"
+# In a new home, Emacs would compile every package that it loads, for as long as it runs.
+UNCOMPILED = ("--eval", "(setq native-comp-deferred-compilation nil)")  # of Emacs 28
 DOCUMENTED_COMMAND = '("indwell" "serve" "--stdio")'
 
 
@@ -63,7 +65,10 @@ def play(
         "INDWELL_REPORT": str(report),
     }
     said = run(
-        [program, "--batch", "-q", "-l", str(init), "-l", str(SCRIPT)], folder, report, variables
+        [program, "--batch", "-q", *UNCOMPILED, "-l", str(init), "-l", str(SCRIPT)],
+        folder,
+        report,
+        variables,
     )
     assert "failed" not in said, said["failed"]
     return Played(said, "\n".join(said["said"]), sessions(folder))

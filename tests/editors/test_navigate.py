@@ -87,7 +87,7 @@ def test_a_server_of_eglot_answers_about_files_of_its_own_mode(tmp_path: Path) -
             "INDWELL_MODEL": "loopback-model",
         }
         script = str(SCRIPT.parent / "emacs_navigate.el")
-        options = ("--batch", "-q", "-l", str(init), "-l", script)
+        options = ("--batch", "-q", *emacs.UNCOMPILED, "-l", str(init), "-l", script)
         seen = run([emacs.emacs(), *options], folder, folder / "report.json", variables)
     assert seen == {"ending": "done"}
     (hover,) = model.results()

@@ -97,7 +97,7 @@ def argv(editor: Editor, folder: Path) -> Sequence[str]:
     feature = "eglot" if editor.setup == "emacs" else "lsp-mode"
     init = folder / "init.el"
     init.write_text(text, "utf-8")
-    options = ("-nw", "-q", "-f", "package-initialize", "-l", str(init))
+    options = ("-nw", "-q", *emacs.UNCOMPILED, "-f", "package-initialize", "-l", str(init))
     return (emacs.emacs(feature), *options, "-l", str(HERE / "typing_user.el"))
 
 
