@@ -93,8 +93,8 @@ export class InlinePrompt implements vscode.Disposable {
     const field = this.#fieldOf(comment);
     const words = textOf(comment).trim();
     if (field === null || field.standing !== "asking" || words === "") return;
+    // The comment stays: VS Code draws no later label of a thread without comments.
     this.#show(field, "working", "Starting");
-    field.thread.comments = [];
     try {
       const { document, selection, version } = field;
       const started = await this.#server.execute<StartedResult | null>(COMMAND, {
