@@ -16,9 +16,9 @@ from indwell.lazy_pattern import lazy_pattern
 PRIVATE_KEY = "private key"
 PASSWORD = "password in an address"  # noqa: S105 - the name of a kind
 _BEGIN = lazy_pattern(r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----")
-_MOST_KEY = 20_000  # characters of a private key, including line prefixes
+_MOST_KEY = 20_000  # most characters of a private key, including line prefixes
 _MOST_HEADERS = 160  # characters between a key's first line and the key, such as `Proc-Type: 4,…`
-_MOST_BETWEEN = 40  # characters between two lines, such as a line number
+_MOST_BETWEEN = 40  # most characters between two lines, such as a line number
 _LAST_LINE = 64  # characters of a key's last line, which may be short
 _LEAST_CUT = 100  # characters of a key without its end; a single line could be anything
 _KEY_LINE = lazy_pattern(r"[A-Za-z0-9+/=]{40,}")

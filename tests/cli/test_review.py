@@ -250,7 +250,8 @@ def test_a_file_with_unsaved_edits_is_left_to_the_editor(home, agent) -> None:
     agent.edit({"a.txt": (BEFORE, AFTER)}, on_disk=False)
     agent.edit({"b.txt": ("1\n", "2\n")})
     sessions = home.state / "sessions" / folder_name(home.workspace)
-    log = AppendLog(sessions / SESSION / "log.jsonl")  # like an editor that has the session open
+    # opens the log, like an editor that has the session open
+    log = AppendLog(sessions / SESSION / "log.jsonl")
     try:
         code, out, _ = review(home)
         assert code == 0

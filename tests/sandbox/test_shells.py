@@ -118,7 +118,7 @@ BASH = CommandShell("bash", Path("/bin/bash"), "")
 PLAIN = CommandShell("none", None, "no bash and no PowerShell was found")
 
 
-def test_bash_gets_its_text_in_one_word() -> None:
+def test_bash_receives_the_whole_command_as_one_argument() -> None:
     options = [str(BASH.path), "--norc", "--noprofile", "-c"]
     assert BASH.argv("ls 'a b'") == [*options, "ls 'a b'"]
     words = BASH.argv("ls", before="ulimit -c 0; ", at_end="pwd >&5")

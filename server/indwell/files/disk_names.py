@@ -19,8 +19,8 @@ from pathlib import Path
 from indwell.files.spelling import HERE, folded, long_form, slashed
 from indwell.lazy_pattern import lazy_pattern
 
-_MOST_ASKED = 64  # entries of a folder that are tried until a name has a letter
-_MOST_LINKS = 63  # links on one path (ntifs.h)
+_MOST_ASKED = 64  # most entries of a folder that are tried until a name has a letter
+_MOST_LINKS = 63  # most links on one path (ntifs.h)
 _VOLUME = lazy_pattern(r"//\?/(?:volume\{[0-9a-f-]+\}|[a-z]:)(?:/|\Z)", re.IGNORECASE)
 
 

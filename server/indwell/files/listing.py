@@ -198,7 +198,7 @@ PASSED_BY = frozenset({"node_modules", "target", "__pycache__", "venv", "dist", 
 OF_EDITORS = (".swp", ".swo", "~", ".DS_Store")
 """Endings of files that editors create and remove while someone types."""
 
-MOST_FILES = 20_000  # files, for about 60 ms
+MOST_FILES = 20_000  # most files, for about 60 ms
 COARSE_NS = 20_000_000  # the kernel's clock for files lags by a tick or two
 
 

@@ -183,8 +183,8 @@ def locked(path: Path, *, timeout_s: float) -> Iterator[None]:
     On a file system without locks, only threads of this process are excluded.
 
     Args:
-        path: The lock file, created empty (0600) if missing and never written. The lock file's
-            folder must exist.
+        path: The lock file, which is created empty (0600) if missing, and stays empty. The lock
+            file's folder must exist.
         timeout_s: Seconds to wait for others.
 
     Raises:

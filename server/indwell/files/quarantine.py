@@ -27,7 +27,7 @@ from indwell.files.system import calls
 from indwell.files.system.copying import copy_all
 from indwell.lazy_pattern import lazy_pattern
 
-MOST_B = 1 << 30  # bytes of a file or folder that is copied to another file system
+MOST_B = 1 << 30  # most bytes of a file or folder that is copied to another file system
 MOST_ENTRIES = 10_000
 MOST_DEPTH = 100
 NOTE = "from.txt"
@@ -35,8 +35,8 @@ NOTE = "from.txt"
 
 _RANDOM_B = 16
 _SAFE = lazy_pattern(r"quarantined-[0-9a-f]{32}\.txt")
-_MOST_SHOWN = 400  # characters of a path in a message
-_MOST_NAME = 60  # characters of the old name in the new name
+_MOST_SHOWN = 400  # most characters of a path in a message
+_MOST_NAME = 60  # most characters of the old name in the new name
 _NOT_FOLLOWED = calls.NOFOLLOW | calls.CLOEXEC
 _PATH = calls.PATH | _NOT_FOLLOWED
 _FOLDER = _PATH | calls.DIRECTORY

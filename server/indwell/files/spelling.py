@@ -204,7 +204,7 @@ def _share(one: str | frozenset[str], other: str | frozenset[str]) -> bool:
 
 # Paths, for where they lead --------------------------------------------------------------------
 
-_MOST_QUOTED = 200  # characters of a path that a model may have made up
+_MOST_QUOTED = 200  # most characters of a path that a model may have made up
 _DRIVE = lazy_pattern(r"([A-Za-z]):")
 _UNIX_DRIVE = lazy_pattern(r"/(?:(?:mnt|cygdrive)/)?([A-Za-z])(?=/|\Z)")
 """``/c/…`` of Git Bash, ``/mnt/c/…`` of WSL, ``/cygdrive/c/…`` of Cygwin."""

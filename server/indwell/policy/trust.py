@@ -25,11 +25,11 @@ State: TypeAlias = Literal["trusted", "restricted", "open"]
 STAY = "Stay restricted"
 TRUST = "Trust this folder"
 
-MOST_NAMES = 12  # files of each kind in a list; for more, the list names their folders
-MOST_SHOWN = 150  # entries of each kind; more than all well-known names
+MOST_NAMES = 12  # most files of each kind in a list; for more, the list names their folders
+MOST_SHOWN = 150  # most entries of each kind; more than all well-known names
 MANY = 3  # files; for more, a long list names their folder instead
-MOST_COMPARED = 200  # lines; a longer text is not compared, and only its new lines are listed
-MOST_LINES = 30  # lines of a diff in a question; about as many as fit in a dialog
+MOST_COMPARED = 200  # most lines; a longer text is not compared, and only its new lines are listed
+MOST_LINES = 30  # most lines of a diff in a question; about as many as fit in a dialog
 LINE_CHARACTERS = 160
 
 _KINDS: Mapping[Kind, str] = {

@@ -21,7 +21,7 @@ from indwell.sandbox.proxy.hosts import (
     place_of,
 )
 
-MOST_CHARACTERS = 2_000  # characters of an address; a longer address could carry a file away
+MOST_CHARACTERS = 2_000  # most characters of an address; a longer address could carry a file away
 _PORTS = {"https": 443, "http": 80}
 _SAFE = "%/:=&?~#+!$,;'@()*[]"  # characters that a path or a query may contain unescaped
 

@@ -238,7 +238,7 @@ async def pipe_from(source: bytes | Feed) -> AsyncIterator[End]:
 
 
 _BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_MOST_HELD_B = 3  # bytes of a UTF-8 character that has not arrived completely
+_MOST_HELD_B = 3  # most bytes of a UTF-8 character that has not arrived completely
 
 
 class ConsoleDecoder(codecs.IncrementalDecoder):

@@ -56,7 +56,7 @@ for place do
   [ -k "$place" ] && [ ! -L "$place" ] && flock -n "$place" rmdir -- "$place"
 done
 """
-_MOST_LINE_B = 4_000  # bytes that one write to a pipe writes atomically
+_MOST_LINE_B = 4_000  # most bytes that one write to a pipe writes atomically
 
 
 class Guard:

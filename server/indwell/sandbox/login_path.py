@@ -32,7 +32,7 @@ if sys.platform != "win32":
     import pwd
 
 BOUND_S = 2.0
-_MOST_B = 1 << 18  # bytes of a shell's output; longer output counts as no answer
+_MOST_B = 1 << 18  # most bytes of a shell's output; longer output counts as no answer
 _MOST_FOLDERS = 200
 _SHELLS = frozenset({"ash", "bash", "dash", "fish", "ksh", "mksh", "sh", "zsh"})
 """Shells that take ``-l -i -c``; others (csh, Nushell) are not asked."""

@@ -54,7 +54,7 @@ def check_pictures(pictures: Sequence[NamedPicture]) -> None:
     """Check the number and the size of all pictures of a prompt.
 
     Raises:
-        UserError: There are too many, or they are too large together.
+        UserError: There are too many pictures, or the pictures are too large together.
     """
     if len(pictures) > MOST_PICTURES:
         raise UserError(f"a prompt takes {MOST_PICTURES} pictures, not {len(pictures)}")

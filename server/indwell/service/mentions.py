@@ -23,7 +23,7 @@ from indwell.workspace.base import Workspace
 from indwell.workspace.paths import display
 from indwell.workspace.text import document_lines
 
-MOST = 20  # files attached to one prompt; the model can read more files itself
+MOST = 20  # most files attached to one prompt; the model can read more files itself
 _MENTION = lazy_pattern(
     r"(?<![\w@/.`])@(?:\"(?P<quoted>[^\"\n]{1,400})\"|(?P<bare>[^\s@\"'`<>()\[\]{},;#]{1,400}))"
     r"(?:#L(?P<first>\d{1,7})(?:-L?(?P<last>\d{1,7}))?)?"
@@ -146,7 +146,7 @@ async def files_below(place: str, root: Path, roots: Sequence[Path], *, enough: 
     return found
 
 
-MOST_NAMED = 300  # files; about 3,000 tokens
+MOST_NAMED = 300  # most files; about 3,000 tokens
 MOST_LOOKED_AT = 20_000
 
 

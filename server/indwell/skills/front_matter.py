@@ -16,7 +16,7 @@ import msgspec
 from indwell.errors import UserError
 from indwell.lazy_pattern import lazy_pattern
 
-MOST_CHARACTERS = 8_192  # characters of the YAML: a line or two for each of a dozen keys
+MOST_CHARACTERS = 8_192  # most characters of the YAML: a line or two for each of a dozen keys
 
 _MARK = lazy_pattern(r"---[ \t]*(?:\r?\n|\Z)")
 _END = lazy_pattern(r"^---[ \t]*(?:\r?\n|\Z)", re.MULTILINE)

@@ -163,7 +163,7 @@ def _first_words(body: str) -> str:
 
 
 LINE_TOKENS = 40  # tokens of a skill in the catalogue, with its name (H53)
-MOST_LISTED = 50  # skills in one catalogue; further skills can still be loaded
+MOST_LISTED = 50  # most skills in one catalogue; further skills can still be loaded
 HEADING = "# Skills"
 
 _OPENING = "If one of these fits the task, load it with load_skill before you begin:"

@@ -28,8 +28,8 @@ from indwell.wiring.model import Model, budgets_of
 from indwell.workspace.base import Workspace
 from indwell.workspace.paths import display
 
-MOST_CHARACTERS = 4_000  # characters of a message
-MOST_OUTPUT = 4_000  # tokens, enough for a reasoning model
+MOST_CHARACTERS = 4_000  # most characters of a message
+MOST_OUTPUT = 4_000  # most tokens, enough for a reasoning model
 CHARS = 3  # least characters per token
 
 

@@ -55,7 +55,7 @@ def hooks_of(
     return HookBook(look)
 
 
-MOST_B = 1_000_000  # bytes of a file that names checks
+MOST_B = 1_000_000  # most bytes of a file that names checks
 
 
 def checks_of(

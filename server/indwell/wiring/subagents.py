@@ -39,7 +39,7 @@ from indwell.tools.commands.bash import Shell, make_bash
 
 USER_FOLDER = "agents"  # a folder beside the user's settings file
 WORKSPACE_FOLDERS = (".indwell/agents", ".claude/agents")
-MOST_FILES = 50  # files of one folder
+MOST_FILES = 50  # most files of one folder
 MOST_FILE_B = 65_536
 SUFFIX = ".md"
 

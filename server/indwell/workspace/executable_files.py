@@ -32,7 +32,7 @@ from indwell.workspace.git.repository import (
     repository_of,
 )
 
-MOST_FILES = 1_000  # files of one such folder; collections of skills have some hundred
+MOST_FILES = 1_000  # most files of one such folder; collections of skills have some hundred
 MOST_DEEP = 8
 FOLDER_B = 4 << 20  # bytes of all files in a folder, whose digests take 20 ms
 _NOWHERE = frozenset({".git", "node_modules", ".venv", "venv", "target", "dist", "__pycache__"})
@@ -41,8 +41,8 @@ _CHAT = lazy_pattern(
     r"|#.*\.chat\.md#"  # Emacs's auto-save files, …
     r"|\..*\.chat\.md\.(sw[a-p]|kate-swp)"  # … and those of Vim and Kate
 )
-MOST_NESTED = 300  # files of nested folders in one answer, whose digests take some 30 ms
-MOST_SEEN = 20_000  # entries that a search for instructions visits
+MOST_NESTED = 300  # most files of nested folders in one answer, whose digests take some 30 ms
+MOST_SEEN = 20_000  # most entries that a search for instructions visits
 
 
 def executables(root: Path) -> tuple[Executable, ...]:

@@ -24,8 +24,8 @@ from indwell.workspace.text import LineEnd
 
 Attribute: TypeAlias = Literal["lf", "crlf", "as is", ""]
 
-MOST_READ = 8  # files of one folder
-MOST_FOLDERS = 6  # folders: the file's own folder and those above it
+MOST_READ = 8  # most files of one folder
+MOST_FOLDERS = 6  # most folders: the file's own folder and those above it
 _HEAD_B = 4_096  # bytes that are read from each file
 _ENDS: dict[str | None, LineEnd] = {"lf": "\n", "crlf": "\r\n"}
 _OF_AUTOCRLF: dict[str | None, LineEnd] = {"input": "\n", "true": "\r\n", "yes": "\r\n"}

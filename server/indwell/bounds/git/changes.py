@@ -17,8 +17,8 @@ from indwell.bounds.git.store import UnreadableStore
 from indwell.errors import UserError
 from indwell.workspace.git.repository import around
 
-MOST_FILES = 200  # files whose changes are shown
-MOST_UNTRACKED = 50  # names of new files that git does not know
+MOST_FILES = 200  # most files whose changes are shown
+MOST_UNTRACKED = 50  # most names of new files that git does not know
 PATCH_B = 8 << 20  # bytes of one diff by git
 PATCH_CHARACTERS = 40_000  # characters of all changes; about 12,000 tokens
 FILE_CHARACTERS = 8_000  # characters of one file's changes, if there are several files

@@ -27,7 +27,7 @@ from indwell.sandbox.leftovers import here as leftovers
 
 log = logging.getLogger(__name__)
 
-MOST_B = 32 << 20  # bytes of the note; 100,000 loose objects take 15 MB
+MOST_B = 32 << 20  # most bytes of the note; 100,000 loose objects take 15 MB
 _SEEN, _DAMAGED, _OPEN = "seen.json", "damaged.json", "open-"
 _notes: weakref.WeakValueDictionary[str, GitNote] = weakref.WeakValueDictionary()
 

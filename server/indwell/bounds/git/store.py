@@ -28,7 +28,7 @@ from indwell.files.system import calls
 from indwell.lazy_pattern import lazy_pattern
 from indwell.workspace.git.repository import repository_of
 
-MOST_FILES = 100_000  # files of one repository's stores; git packs loose objects from 6,700 on
+MOST_FILES = 100_000  # most files of one repository's stores; git packs loose objects from 6,700 on
 MOST_REFS = 20_000
 REFS_B = 4 << 20  # bytes of one file with refs
 MOST_STORES = 20  # stores that name each other

@@ -71,7 +71,7 @@ _SHORTEST_SECRET = 6
 LOOK_S = 6.0  # seconds for one request; listing models takes up to three
 TALK_S = 11.0  # seconds; a model that answers later is reported as slow, not as broken
 _PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
-MOST = 2_200  # tokens of the system prompt and the tools, without the user's instructions
+MOST = 2_200  # most tokens of the system prompt and the tools, without the user's instructions
 MOST_LEAN = 1_100  # the same limit for the short prompt of a small model
 
 

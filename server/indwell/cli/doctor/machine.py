@@ -196,7 +196,7 @@ def _is_utf8(name: str) -> bool:
     return name.lower().replace("-", "").replace("_", "") == "utf8"
 
 
-MOST_FILES = 300  # files of one editor's configuration; a large one of Neovim has a hundred
+MOST_FILES = 300  # most files of one editor's configuration; a large one of Neovim has a hundred
 LIMIT_B = 1 << 20
 NEWER_NEOVIM = (0, 11)  # the first version with `vim.lsp.config`
 _NEOVIM = lazy_pattern(r"NVIM v(\d+)\.(\d+)")

@@ -102,7 +102,7 @@ def stdin_pieces() -> Iterator[bytes]:
         yield piece
 
 
-MOST_B = 2 << 30  # bytes of an unpacked file; known recordings have up to 30 MB
+MOST_B = 2 << 30  # most bytes of an unpacked file; known recordings have up to 30 MB
 MOST_REASONS = 3  # omissions that the error about a file without a conversation lists
 
 

@@ -42,7 +42,7 @@ from indwell.sessions.storage.retention import Stored, delete, session_ids, stor
 from indwell.sessions.storage.store import SessionStore, folder_name
 from indwell.settings.paths import state_folder
 
-_MOST_WIDTH = 18  # characters of a cell other than the id and the last cell
+_MOST_WIDTH = 18  # most characters of a cell other than the id and the last cell
 
 
 def list_sessions(*, all_folders: bool, as_json: bool, limit: int | None) -> int:

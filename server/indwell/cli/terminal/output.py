@@ -84,7 +84,7 @@ class Shortenings:
         return msgspec.structs.replace(event, message=words)
 
 
-MOST_OUTPUT = 20  # lines of a command's output that are shown
+MOST_OUTPUT = 20  # most lines of a command's output that are shown
 NAME_LIMIT = 60  # characters of a tool's name
 TARGET_LIMIT = 1_000  # characters of a tool's target
 FAILURE_LIMIT = 4_000  # characters of an error

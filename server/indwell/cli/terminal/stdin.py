@@ -17,7 +17,7 @@ import msgspec
 from indwell.cli import STOPPED
 from indwell.errors import UserError
 
-MOST_B = 16 << 20  # bytes of a text or line; no model takes a prompt of this size
+MOST_B = 16 << 20  # most bytes of a text or line; no model takes a prompt of this size
 _PIECE_B = 64 << 10
 
 

@@ -221,7 +221,7 @@ def check_new_name(name: str) -> None:
     """Refuse a name that Windows' own programs could not open, or would interpret differently.
 
     Raises:
-        OSError: EINVAL.
+        OSError: The name is forbidden (EINVAL).
     """
     stem = name.split(".", maxsplit=1)[0].rstrip(" ").upper()
     if name != name.rstrip(". ") or _FORBIDDEN & set(name) or stem in _DEVICES:

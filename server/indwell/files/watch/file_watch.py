@@ -28,11 +28,11 @@ if TYPE_CHECKING:  # imported late: this takes 0.1 s, and most processes never n
 _log = logging.getLogger(__name__)
 
 MOST_FOLDERS = 500  # folders; Linux grants a user 8,192 watches by default, shared with the editor
-MOST_POLLED = 500  # files that are checked on request, 2 µs each
+MOST_POLLED = 500  # most files that are checked on request, 2 µs each
 BUSY_EVENTS = 1_000  # events in one folder within BUSY_S; a person causes fewer
 BUSY_S = 1.0
 
-MOST_ENTRIES = 1_000  # entries of whole watched folders that are checked on request
+MOST_ENTRIES = 1_000  # most entries of whole watched folders that are checked on request
 
 _Mark: TypeAlias = tuple[tuple[int, int, int, int], ...] | None
 

@@ -18,7 +18,7 @@ import msgspec
 
 from indwell.files.system import calls
 
-MOST_WATCHED = 25_000  # folders; the kernel needs about a kilobyte for each
+MOST_WATCHED = 25_000  # most folders; the kernel needs about a kilobyte for each
 POLL_S = 0.25  # seconds between two full scans if no notifications arrive
 GATHER_S = 0.001  # seconds for which events without a name are collected before one wake-up
 # pause after a scan, as a multiple of its duration: limits the load under a flood of names

@@ -27,7 +27,7 @@ from indwell.files.watch.installed_repositories import FRESH_NS, GONE, is_too_de
 # folders: 150 ms without changes; the first scan takes little more than `os.walk`
 MOST_FOLDERS = 20_000
 _SHORT = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
-MOST_ENTRIES = 1_000_000  # entries, each of which needs eight bytes
+MOST_ENTRIES = 1_000_000  # most entries, each of which needs eight bytes
 
 
 class FileStamp(msgspec.Struct, frozen=True):

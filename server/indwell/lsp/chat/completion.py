@@ -268,7 +268,7 @@ def command_of(words: str, skills: Collection[str] = ()) -> ChatCommand | None:
 
 
 KEPT_S = 20.0  # seconds for which a list of names is used
-MOST = 50_000  # names in a list
+MOST = 50_000  # most names in a list
 
 Begin = Callable[[Coroutine[Any, Any, None]], None]
 

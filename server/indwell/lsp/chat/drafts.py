@@ -329,7 +329,7 @@ def _digest(text: str) -> str:
 
 
 SEND = "Send them"
-MOST_ASKED = 4_000  # characters of a question in a message
+MOST_ASKED = 4_000  # most characters of a question in a message
 QUESTION_S = 60.0  # seconds for the user to answer; some editors never answer
 
 

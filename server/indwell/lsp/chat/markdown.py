@@ -103,7 +103,7 @@ def _target(text: str, at: int, *, is_whole: bool) -> tuple[str, int] | None:
     return f"]\\{text[at + 1]}", 2
 
 
-_MOST = 1_000  # characters to hold at the start of a line until the kind of the line is known
+_MOST = 1_000  # most characters to hold at the start of a line until the kind of the line is known
 _OURS_HELD = 60  # the same limit for a line in a fence that may be a heading of the chat
 
 _OURS = lazy_pattern(r"^(?=##[ \t]+(?:You|Indwell)\b)", re.MULTILINE)

@@ -65,8 +65,8 @@ def question_words(question: str, options: Sequence[str]) -> str:
 Link = Callable[[str, int], str]
 """Returns a link to a line of a file; empty if there can be none."""
 
-MOST_KEPT = 40_000  # characters to keep of one output or of the reasoning
-MOST_LINKS = 12  # links to hunks of one edit
+MOST_KEPT = 40_000  # most characters to keep of one output or of the reasoning
+MOST_LINKS = 12  # most links to hunks of one edit
 _REASON = 300  # characters of the reason why a turn ended
 # start of a hunk in the new text, and the lines before its first changed line
 _HUNK = lazy_pattern(r"^@@ -\d+(?:,\d+)? \+(\d+)[^\n]*\n((?: [^\n]*\n)*)", re.MULTILINE)
@@ -268,7 +268,7 @@ def _receipt(done: events.TurnFinished) -> str:
     return " · ".join(parts)
 
 
-MOST_CHARACTERS = 200_000  # characters restored into a document; the transcript has the rest
+MOST_CHARACTERS = 200_000  # most characters restored into a document; the transcript has the rest
 _RESULT = 4_000  # characters of a tool's result
 
 

@@ -25,7 +25,7 @@ MUTE_S = 60.0
 FIRST_S = 0.5  # seconds for a document without any report, if other documents have reports
 QUIET_S = 0.1  # seconds without another report; a checker may report one version in several steps
 LEAST_S = 0.1  # seconds for a document whose reports were missing several times
-MOST_PROBLEMS = 5_000  # problems of one document
+MOST_PROBLEMS = 5_000  # most problems of one document
 MOST_SOURCES = 20  # checkers of one document
 _NAME = 40  # characters of a checker's name
 

@@ -44,7 +44,7 @@ from indwell.workspace.base import Workspace
 from indwell.workspace.paths import display
 
 MOST = 40  # attachments of one prompt
-MOST_FILES = 200  # files with problems whose names are checked
+MOST_FILES = 200  # most files with problems whose names are checked
 
 
 Known: TypeAlias = "Mapping[str, tuple[types.Diagnostic, ...]]"

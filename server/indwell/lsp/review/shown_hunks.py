@@ -155,7 +155,7 @@ def _verdict(
 
 
 CODE = "change"
-MOST = 500  # hunks of one file; showing one takes 10 us on the event loop
+MOST = 500  # most hunks of one file; showing one takes 10 us on the event loop
 _HINT = 4  # the value of LSP's DiagnosticSeverity
 
 

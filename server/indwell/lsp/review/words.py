@@ -168,7 +168,7 @@ def _newest(hunks: Iterable[Hunk]) -> list[Actor]:
     return sorted(found, key=lambda one: one.turn, reverse=True)[:MOST_TURNS]
 
 
-MOST_NAMED = 5  # files in a question, or reasons in a sentence
+MOST_NAMED = 5  # most files in a question, or reasons in a sentence
 
 Kept = tuple[Hunk, str]
 

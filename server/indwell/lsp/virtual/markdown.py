@@ -62,8 +62,8 @@ def bounded(text: str, most: int) -> str:
 
 
 BLOCK_CHARACTERS = 20_000  # characters of one block; the session has the whole text
-MOST_CHARACTERS = 2_000_000  # characters of all blocks
-MOST_ROWS = 5_000  # rows of the table, one for each block
+MOST_CHARACTERS = 2_000_000  # most characters of all blocks
+MOST_ROWS = 5_000  # most rows of the table, one for each block
 
 _STATES = {"sent": "yes", "new": "no, new", "waiting": "no, goes with your words"}
 _TIERS = {"0": "0 system", "1": "1 user", "2": "2 workspace", "3": "3 tools"}

@@ -197,7 +197,7 @@ class Shared(Generic[Key, Made]):
             done.exception()  # the callers have received the error already
 
 
-MOST_CHARACTERS = 4_000_000  # characters of a diff of many files
+MOST_CHARACTERS = 4_000_000  # most characters of a diff of many files
 
 
 class Changes:

@@ -17,7 +17,7 @@ import msgspec
 
 from indwell.lazy_pattern import lazy_pattern
 
-MAX_HEADER_B = 8_192  # bytes (LSP-06); a real header has 30 to 90 bytes
+MAX_HEADER_B = 8_192  # most bytes (LSP-06); a real header has 30 to 90 bytes
 MAX_BODY_B = 256 * 1024 * 1024  # bytes; a document of 100 MB still fits when it is escaped (ENC-13)
 
 NO_HEADER = "the bytes before a message are not a header"

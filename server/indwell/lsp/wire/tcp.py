@@ -21,7 +21,7 @@ from indwell.errors import UserError
 from indwell.lsp.wire.stdio import READ_B, OpenLine, StdioTransport, open_line
 
 OPENING_S = 10.0  # seconds for a connection to send `initialize` with the token
-MOST_OPENING = 16  # connections without a token at a time
+MOST_OPENING = 16  # most connections without a token at a time
 ACCEPT_S = 0.05  # seconds between two checks whether an editor has connected
 OPENING_B = 1024 * 1024  # byte limit of one message before the token is known
 MIN_TOKEN = 16  # characters of a token; a shorter one can be guessed

@@ -31,7 +31,7 @@ from indwell.policy.shell.words import STAR, UNKNOWN, Word
 
 _DEEPEST = 6  # wrappers within wrappers
 _OPAQUE = frozenset(["unknown", "privileged", "network"])
-_MOST_WORDS = 500  # words of a command that another command runs
+_MOST_WORDS = 500  # most words of a command that another command runs
 
 
 class Judging:

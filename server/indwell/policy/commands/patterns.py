@@ -24,7 +24,7 @@ from indwell.policy.rules import PatternRules
 from indwell.policy.shell.items import names
 from indwell.policy.shell.words import HOME, STAR, UNKNOWN, Word
 
-_MOST_WORDS = 500  # words of a text that are searched for denied commands
+_MOST_WORDS = 500  # most words of a text that are searched for denied commands
 _MOST_HINTS = 8
 
 
@@ -302,7 +302,7 @@ _VALUED: Mapping[str, frozenset[str]] = {
 }
 """Programs whose options with a value are known; any option of another program may have one."""
 
-_MOST = 200  # words before a subcommand that are examined
+_MOST = 200  # most words before a subcommand that are examined
 
 
 def without_options(words: Sequence[str]) -> list[list[str]]:

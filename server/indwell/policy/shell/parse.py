@@ -211,7 +211,7 @@ def bash_parser() -> Parser:
 
 # characters of a command without its here-documents that a user can be expected to read
 LIMIT = 8_000
-MOST = 100_000  # characters of the whole command
+MOST = 100_000  # most characters of the whole command
 
 _START = lazy_pattern(r"<<(-?)[ \t]*(?:'([^'\n]+)'|\"([^\"\n$`\\]+)\"|([A-Za-z_]\w*))")
 _FILLED_IN = lazy_pattern(r"[$`\\]")

@@ -25,7 +25,7 @@ Held: TypeAlias = Literal["writes", "network", "secrets", "processes"]
 ALL_HELD: tuple[Held, ...] = ("writes", "network", "secrets", "processes")
 
 STARTED, _REACHED = "trial-started", "trial-reached"
-_MOST_SAID = 200  # characters of a program's last output
+_MOST_SAID = 200  # most characters of a program's last output
 _WAIT_S = 1  # seconds for a connection
 # rights: end it, start threads in it, change and read its memory
 _RIGHTS = (0x1, 0x2, 0x8, 0x10, 0x20)

@@ -20,7 +20,7 @@ LOCALHOST = "localhost"
 
 Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 
-_MOST_CHARS = 253  # characters of a name (RFC 1035)
+_MOST_CHARS = 253  # most characters of a name (RFC 1035)
 _LABEL = lazy_pattern(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
 # last labels by which resolvers read a name as an address
 _NUMBER = lazy_pattern(r"[0-9]+|0x[0-9a-f]*")

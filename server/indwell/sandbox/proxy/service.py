@@ -39,10 +39,10 @@ def is_own(address: Address) -> bool:
 
 REQUEST_S = 30.0  # seconds until a request has arrived with all its headers
 REACH_S = 15.0  # seconds until an address answers; there may be a second address
-MOST_CONNECTIONS = 128  # connections at once; package managers open some tens
+MOST_CONNECTIONS = 128  # most connections at once; package managers open some tens
 _PIECE_B = 65_536
 _MOST_ADDRESSES = 4  # addresses of a name that are tried
-_MOST_REFUSED = 20  # refusals that are reported
+_MOST_REFUSED = 20  # most refusals that are reported
 
 Stream: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 Resolve: TypeAlias = Callable[[HostPort], Awaitable[Sequence[Address]]]

@@ -95,7 +95,7 @@ def _is_host(match: re.Match[str]) -> bool:
     return bool(match["port"]) or "." in match["host"] or match["host"].strip("[]") in LOOPBACK
 
 
-MOST_NAMED = 8  # models that a sentence lists
+MOST_NAMED = 8  # most models that a sentence lists
 
 Pick = Callable[[tuple[OfferedModel, ...]], Awaitable[str | None]]
 """Lets the user choose a model; None if they chose none."""

@@ -30,7 +30,7 @@ from indwell.providers.offered_models import MAX_MODELS, OfferedModel
 from indwell.providers.wires.dialect import Dialect
 
 TALK_S = 60.0  # seconds; a local model may have to be loaded first
-MAX_OUTPUT = 1_024  # tokens; a reasoning model needs some before it calls a tool
+MAX_OUTPUT = 1_024  # most tokens; a reasoning model needs some before it calls a tool
 WORD = "ready"
 NAME_ONE = "name one"
 """What to do if no model was chosen; the command line adds its option."""

@@ -16,9 +16,9 @@ from indwell.providers.base import EditorModel, ModelConnection
 from indwell.providers.offered_models import OfferedModel
 from indwell.settings.endpoints import split_name
 
-MOST_MODELS = 500  # models; nobody reads a longer list
-MOST_NAME = 200  # characters of a name
-MOST_WINDOW = 10_000_000  # tokens; the largest context windows of models
+MOST_MODELS = 500  # most models; nobody reads a longer list
+MOST_NAME = 200  # most characters of a name
+MOST_WINDOW = 10_000_000  # most tokens; the largest context windows of models
 
 WHOSE = "VS Code"
 

@@ -20,7 +20,7 @@ LOGIN_COMMAND = "indwell login"
 ANSWER_S = 600.0  # seconds, enough to fetch a key from a web page and come back
 MOST_SERVERS = 3  # buttons; editors show only a few
 MOST_MODELS = 6
-MOST_NAMED = 20  # models in the hint of an input box
+MOST_NAMED = 20  # most models in the hint of an input box
 
 IN_TERMINAL = "OpenAI or another provider"
 TYPE_ADDRESS = "Type an address"

@@ -22,7 +22,7 @@ from indwell.providers.wires.dialect import WireName
 
 _FILE = "wires.json"
 _MOST_B = 1 << 20
-_MOST_MODELS = 200  # models of all endpoints; the oldest are forgotten
+_MOST_MODELS = 200  # most models of all endpoints; the oldest are forgotten
 
 _log = logging.getLogger(__name__)
 

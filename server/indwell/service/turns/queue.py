@@ -27,7 +27,7 @@ from indwell.messages import Usage
 from indwell.settings.model import Mode
 
 TITLE_CHARACTERS = 60
-MOST_PICTURES_B = 100_000_000  # bytes of all waiting prompts' pictures, as base64 in memory
+MOST_PICTURES_B = 100_000_000  # most bytes of all waiting prompts' pictures, as base64 in memory
 _TITLE_READ = 1_000  # characters of a prompt from which its title is made
 
 

@@ -37,7 +37,7 @@ from indwell.service.turns.queue import (
 
 _log = logging.getLogger(__name__)
 
-MOST_AT_ONCE = 4  # turns; each turn streams from a model and holds a conversation in memory
+MOST_AT_ONCE = 4  # most turns; each turn streams from a model and holds a conversation in memory
 
 
 class Turns:

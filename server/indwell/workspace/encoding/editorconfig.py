@@ -89,7 +89,7 @@ def _reached(pattern: str, path: str) -> int:
     name = every & ~marks.get("/", 0)
     digits = _any_of(marks, "0123456789")
     braces = pattern.count("{") == pattern.count("}")
-    # for each open brace: the places before it, and after its parts so far
+    # for each open brace: the states before the brace, and after each alternative so far
     at, opened = 1, list[tuple[int, int]]()
     for part in _PART.finditer(pattern):
         kind, word = part.lastgroup, part.group()

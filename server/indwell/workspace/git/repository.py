@@ -23,8 +23,8 @@ GIT = ".git"
 READ_B = 256 << 10  # bytes of one file
 MOST_DEEP = 10  # depth of includes, which is git's own limit
 MOST_CONFIGURATIONS = 50  # configuration files of one repository
-MOST_REPOSITORIES = 1_000  # repositories beneath one folder
-MOST_PATH = 4_096  # characters; Linux opens no longer path
+MOST_REPOSITORIES = 1_000  # most repositories beneath one folder
+MOST_PATH = 4_096  # most characters; Linux opens no longer path
 
 OBEYED = (
     *("config", "config.worktree", "commondir", "hooks", "info/attributes", "HEAD"),

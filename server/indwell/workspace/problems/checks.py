@@ -111,7 +111,7 @@ def _table(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-MOST_DEEP = 3  # levels of scripts that run scripts
+MOST_DEEP = 3  # most levels of scripts that run scripts
 MOST_CHARACTERS = 2_000
 _SHELL = lazy_pattern(
     r"[;|<>`$()&\\\n\r#!]"

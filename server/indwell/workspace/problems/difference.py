@@ -19,8 +19,8 @@ from indwell.lazy_pattern import lazy_pattern
 from indwell.workspace.comparing.diff import compare
 from indwell.workspace.text import line_at
 
-MOST_READ = 5_000  # problems that are kept
-MOST_CHARACTERS = 2_000_000  # characters of an output that are read
+MOST_READ = 5_000  # most problems that are kept
+MOST_CHARACTERS = 2_000_000  # most characters of an output that are read
 # characters of a line that are read, because path and message are at its beginning
 LINE_LIMIT = 2_000
 _MOST_LINE = 10_000_000  # a larger number is not a line's number
@@ -241,7 +241,7 @@ def line_map(before: str | None, after: str | None) -> LineMap:
     return LineMap(tuple(blocks))
 
 
-MOST = 2_000  # problems of one file that are compared
+MOST = 2_000  # most problems of one file that are compared
 
 
 NEAR = 3  # lines by which a checker's position may differ for an unchanged line

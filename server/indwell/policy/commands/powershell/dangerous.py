@@ -17,7 +17,7 @@ from indwell.policy.shell.powershell import PowerShellReading
 from indwell.policy.shell.words import HOME, STAR, UNKNOWN, Word
 
 _NESTED = 4  # texts within texts
-_MOST_PIECES = 50  # pieces of a text that is not understood as a whole
+_MOST_PIECES = 50  # most pieces of a text that is not understood as a whole
 _HINT = lazy_pattern(
     r"(?<![\w.-])(?:remove-item|ri|rm|rmdir|rd|del|erase|format(?:-volume)?|clear-disk|bash|sh|wsl"
     r"|initialize-disk|remove-partition|iex|invoke-expression|cmd|powershell|pwsh|dd|mkfs)(?![\w-])"
