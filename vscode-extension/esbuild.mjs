@@ -1,7 +1,7 @@
 // Builds what ships (dist/) and what tests run (out/). Flags: --minify (for a package: no source maps),
 // --out=FOLDER (in place of dist), --watch, --tests (unit tests), --host-tests (those that run inside
 // VS Code).
-import { existsSync, globSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, globSync, rmSync, writeFileSync } from "node:fs";
 import * as esbuild from "esbuild";
 import { thirdPartyNotices } from "./build/third-party.mjs";
 
@@ -42,6 +42,7 @@ const extension = {
   entryPoints: {
     extension: "src/extension/extension.ts",
     client: "src/extension/server/language-client.ts",
+    colours: "src/extension/colours/thread.ts",
   },
   plugins: [clientApart],
   supported: { "dynamic-import": false }, // a plain `require`, as VS Code expects of extensions
@@ -103,4 +104,5 @@ if (flags.has("--tests")) {
   const built = await Promise.all([extension, webview].map((options) => esbuild.build(options)));
   const notices = thirdPartyNotices(built.flatMap((one) => Object.keys(one.metafile.inputs)));
   writeFileSync(`${out}/THIRD-PARTY.txt`, notices);
+  copyFileSync("node_modules/vscode-oniguruma/release/onig.wasm", `${out}/onig.wasm`);
 }

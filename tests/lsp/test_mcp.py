@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,7 @@ from indwell.mcp.server_book import LEAVE, START
 from support.chatting import chat, is_over, send, write
 from support.editing import USAGE, Editor, Home, editing
 from support.fake_editor.buffer import Buffer
-from support.login_server import login_server
+from support.login_server import browse, login_server
 from support.loopback_endpoint import LoopbackEndpoint, Seen, say
 
 DEFINED = '{"mcpServers": {"a": {"command": "no-such-program", "args": ["x"]}}}'
@@ -108,12 +110,43 @@ async def test_servers_can_be_added_approved_and_removed_by_requests(home):
         assert await standings(editor) == {"docs": "usable", "a": "usable"}
 
 
+async def test_a_form_adds_variables_hosts_and_a_header_by_name_only(home):
+    async with editing(home) as editor:
+        await mcp(editor, "add", name="b", command=("x",), variables=("TOKEN",), hosts=("h.org",))
+        named = {"header": "Authorization", "header_variable": "DOCS_TOKEN"}
+        await mcp(editor, "add", name="c", url="https://host/mcp", **named)
+        rows = {one.name: one for one in (await mcp(editor)).servers}
+        assert (rows["b"].remote, rows["c"].remote) == (False, True)
+    file = home.config / "indwell" / "config.toml"
+    written = tomllib.loads(file.read_text(encoding="utf-8"))["mcp"]
+    assert written == {
+        "b": {"command": "x", "variables": ["TOKEN"], "hosts": ["h.org"]},
+        "c": {"url": "https://host/mcp", "headers": {"Authorization": "Bearer ${DOCS_TOKEN}"}},
+    }
+
+
 @pytest.mark.parametrize(
     ("named", "why"),
     [
         ({"action": "add"}, "needs the `name` of a server"),
         ({"action": "add", "name": "b"}, "either a `command` or a `url`"),
         ({"action": "add", "name": "B c", "url": "https://h"}, "its name cannot be the beginning"),
+        (
+            {"action": "add", "name": "b", "command": ("x", "--key", "sk-0123456789abcdef")},
+            "put it into a variable of yours",
+        ),
+        (
+            {"action": "add", "name": "b", "url": "https://me:hunter22@h/mcp"},
+            "put it into a variable of yours",
+        ),
+        (
+            {"action": "add", "name": "b", "command": ("x",), "variables": ("TOKEN=abc",)},
+            "is not the name of a variable",
+        ),
+        (
+            {"action": "add", "name": "b", "url": "https://h", "header": "X-Team"},
+            "needs its name and the variable with its value",
+        ),
         ({"action": "remove", "name": "a"}, "is defined in .mcp.json of the project"),
         ({"action": "approve", "name": "z"}, "there is no MCP server 'z' here"),
     ],
@@ -167,13 +200,19 @@ async def labels(editor: Editor, buffer: Buffer) -> list[str]:
 
 
 async def test_a_running_server_shows_its_state_and_what_it_offers(paper):
+    file = paper.config / "indwell" / "config.toml"
+    paper.configure(f'[rules]\ndeny = ["tool: paper__a*"]\n{file.read_text(encoding="utf-8")}')
     async with n_words(1) as endpoint, editing(paper, endpoint.base_url) as editor:
         assert (await mcp(editor)).servers[0].state == "idle"
         await editor.ask("hello /paper and @paper:note://today")
         (row,) = (await mcp(editor)).servers
         assert (row.name, row.state, row.problem) == ("paper", "ready", "")
-        assert row.tools is not None
-        assert row.tools > 5
+        assert row.tools == len(row.offers) > 5
+        permissions = {one.name: (one.permission, one.rule) for one in row.offers}
+        assert permissions["add"] == ("deny", "tool: paper__a*")
+        assert {one for name, one in permissions.items() if not name.startswith("a")} == {
+            ("ask", "")
+        }
         assert [one.text for one in row.prompts] == ["/paper:letter"]
         assert [one.text for one in row.resources] == ["@paper:note://today"]
         assert '<attached-item server="paper" uri="note://today">\nbuy paper\n' in users(
@@ -243,3 +282,26 @@ async def test_a_server_that_needs_a_login_is_reported_and_the_turn_continues(tm
             assert "run `indwell mcp login vault`" in row.problem
             told = [one["message"] for one in editor.events if one["type"] == "notice"]
             assert any("run `indwell mcp login vault`" in one for one in told)
+
+
+async def test_a_login_is_confirmed_with_its_address_and_the_server_starts_again(tmp_path):
+    home = Home(tmp_path)
+    async with login_server() as server, n_words(2) as endpoint:
+        home.configure(f"[mcp.vault]\nurl = {json.dumps(server.url)}\n")
+        async with editing(home, endpoint.base_url) as editor:
+            await editor.ask("hello")
+            editor.answers.choose = lambda _message, titles: "Close" if "Open" in titles else None
+            with pytest.raises(JsonRpcException, match="the login was not begun"):
+                await mcp(editor, "login", name="vault")
+            editor.answers.choose = lambda _message, titles: "Open" if "Open" in titles else None
+            login = asyncio.ensure_future(mcp(editor, "login", name="vault"))
+            await editor.wait_until(lambda: bool(editor.shown))
+            await browse(editor.shown[-1])
+            (row,) = (await login).servers
+            assert row.remote
+            (asked, *_) = [one for one in editor.messages if "wants a login. Open this" in one]
+            assert f"{server.base}/authorize?" in asked
+            await editor.ask("hello")
+            async with asyncio.timeout(30):
+                while (await mcp(editor)).servers[0].state != "ready":
+                    pass

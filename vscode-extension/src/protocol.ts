@@ -649,10 +649,14 @@ export interface LoginResult {
 
 /** The argument of `indwell.mcp`: as of `indwell/mcp`; `wait` as with other commands. */
 export interface McpArguments {
-  readonly action?: "list" | "add" | "remove" | "approve" | "restart";
+  readonly action?: "list" | "add" | "remove" | "approve" | "restart" | "login";
   readonly name?: string;
   readonly command?: readonly string[];
   readonly url?: string;
+  readonly variables?: readonly string[];
+  readonly hosts?: readonly string[];
+  readonly header?: string;
+  readonly header_variable?: string;
   readonly wait?: boolean;
 }
 
@@ -666,15 +670,24 @@ export interface McpOffer {
 export interface McpParams {
   /**
    * `add` puts a server into the user's settings; `approve` asks the user about one of the project; `restart`
-   * ends a server, which starts again when it is needed.
+   * ends a server, which starts again when it is needed; `login` leads the user to a login in the browser, and
+   * waits for its end.
    */
-  readonly action?: "list" | "add" | "remove" | "approve" | "restart";
+  readonly action?: "list" | "add" | "remove" | "approve" | "restart" | "login";
   /** The server. */
   readonly name?: string;
   /** For `add`: the program and its arguments. */
   readonly command?: readonly string[];
   /** For `add`: the address, if the server is not a program. */
   readonly url?: string;
+  /** For `add`: names of variables of the user's that the program gets. */
+  readonly variables?: readonly string[];
+  /** For `add`: hosts that the program may reach from its sandbox. */
+  readonly hosts?: readonly string[];
+  /** For `add`: a header for the address; its value comes from `header_variable`. */
+  readonly header?: string;
+  /** The name of a variable of the user's. */
+  readonly header_variable?: string;
 }
 
 /** The MCP servers of the workspace, and a sentence for each definition that is wrong. */
@@ -707,6 +720,24 @@ export interface McpRow {
   readonly prompts: readonly McpOffer[];
   /** Its resources, such as `@server:uri`. */
   readonly resources: readonly McpOffer[];
+  /** Whether it is at an address, and may want a login. */
+  readonly remote: boolean;
+  /** Its tools, at most 200; empty before it runs. */
+  readonly offers: readonly McpTool[];
+}
+
+/** A tool of a server. */
+export interface McpTool {
+  /** Its name, as the server spells it. */
+  readonly name: string;
+  /** The first words of the server's description. */
+  readonly description: string;
+  /** The server's claims about the tool, such as `read-only`; they decide nothing. */
+  readonly claims: readonly string[];
+  /** What the user's rules say of the tool; `ask` also if no rule names it. */
+  readonly permission: "ask" | "allow" | "deny";
+  /** The rule that decides; empty if none does. */
+  readonly rule: string;
 }
 
 /** The argument of `indwell.memory`; all fields are optional. */

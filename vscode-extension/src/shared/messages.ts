@@ -1,5 +1,6 @@
 /** The messages between the extension host and the webview. Tagged, plain JSON; the host validates all of `ToHost`. */
 import type { Action } from "./action.ts";
+import type { Coloured } from "./coloured.ts";
 import type { PanelState } from "./state.ts";
 
 /** The most characters of a prompt, as in the server; a longer message is dropped. */
@@ -18,6 +19,8 @@ export type ToPanel =
   | { readonly type: "actions"; readonly actions: readonly Action[]; readonly revision: number }
   /** Answers to `find`. */
   | { readonly type: "found"; readonly id: number; readonly rows: readonly FoundRow[] }
+  /** Answers to `colour`; null: the code stays plain. */
+  | { readonly type: "coloured"; readonly id: string; readonly coloured: Coloured | null }
   | { readonly type: "focus"; readonly where: "composer" | "question" };
 
 /** One row of a completion list; `insert` replaces what was typed, `attach` puts a chip instead. */
@@ -115,6 +118,13 @@ export type ToHost =
   | { readonly type: "openLink"; readonly href: string } // https only; the host asks with the real target shown
   | { readonly type: "openTool"; readonly id: string; readonly turn: number } // fetch result and arguments of a card
   | { readonly type: "copy"; readonly text: string }
+  | {
+      readonly type: "colour";
+      readonly id: string;
+      readonly code: string;
+      readonly language: string;
+      readonly theme: string; // id of the editor's theme
+    }
   | { readonly type: "insertCode"; readonly text: string } // at the cursor of the active editor
   | { readonly type: "applyCode"; readonly text: string; readonly target: string | null } // as an edit with a diff first
   | {

@@ -5,6 +5,7 @@ import type { FoundRow, ToHost, ToPanel } from "../shared/messages.ts";
 import { reduce } from "../shared/reducer.ts";
 import type { PanelState } from "../shared/state.ts";
 import { KeptWords, noSlot, type Slot } from "./kept-words.ts";
+import { coloursCame } from "./markdown/highlight.ts";
 
 /** Events for parts of the panel besides the state. Each method returns a function that unsubscribes. */
 export interface Channel {
@@ -95,6 +96,9 @@ export class HostChannel implements Channel {
       case "found":
         for (const tell of this.#found) tell(message.id, message.rows);
         return false;
+      case "coloured":
+        coloursCame(message.id, message.coloured);
+        return false;
       case "focus":
         this.focus(message.where);
         return false;
@@ -140,7 +144,7 @@ function subscribe<T>(listeners: Set<T>, listener: T): () => void {
   return () => listeners.delete(listener);
 }
 
-const TAGS: ReadonlySet<unknown> = new Set(["snapshot", "actions", "found", "focus"]);
+const TAGS: ReadonlySet<unknown> = new Set(["snapshot", "actions", "found", "coloured", "focus"]);
 
 function isToPanel(message: unknown): message is ToPanel {
   return (

@@ -6,6 +6,7 @@ import type { PanelState } from "../shared/state.ts";
 import { App } from "./app.tsx";
 import { HostChannel } from "./channel.ts";
 import type { Slot } from "./kept-words.ts";
+import { watchTheme } from "./markdown/highlight.ts";
 import { openVisibleDoor } from "./visible-door.ts";
 
 declare function acquireVsCodeApi(): Slot & { postMessage(message: ToHost): void };
@@ -49,4 +50,5 @@ function draw(now: number): void {
 }
 
 openVisibleDoor();
+watchTheme();
 channel.begin();

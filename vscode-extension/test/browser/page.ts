@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach } from "node:test";
 import type { Browser, BrowserContext, CDPSession, Page } from "playwright-core";
+import { kindsOf } from "../../src/extension/colours/kinds.ts";
 import type { Action } from "../../src/shared/action.ts";
 import type { ToHost, ToPanel } from "../../src/shared/messages.ts";
 import type { PanelState } from "../../src/shared/state.ts";
@@ -105,6 +106,9 @@ async function openPanel(browser: Browser, files: Files, opening: Opening): Prom
       await route.abort();
     }
   });
+  await page.exposeFunction("__colour", ({ code, language }: Extract<ToHost, { type: "colour" }>) =>
+    kindsOf(code, language),
+  );
   await page.addInitScript(fakeHost);
   await page.goto(`${ORIGIN}/`);
   await applyTheme(page, opening.theme ?? "dark");
@@ -146,7 +150,16 @@ function fakeHost(): void {
   const posted: unknown[] = [];
   Reflect.set(window, "__posted", posted);
   Reflect.set(window, "acquireVsCodeApi", () => ({
-    postMessage: (message: unknown) => posted.push(message),
+    postMessage: (message: { readonly type: string; readonly id?: string }) => {
+      if (message.type !== "colour") posted.push(message);
+      else
+        Reflect.get(
+          window,
+          "__colour",
+        )(message).then((coloured: unknown) =>
+          window.postMessage({ type: "coloured", id: message.id, coloured }, "*"),
+        );
+    },
     getState: () => undefined,
     setState: () => undefined,
   }));

@@ -1,10 +1,23 @@
 /** Every state of the panel in themes and widths: a picture, nothing wider than the panel, and nothing that axe calls serious. */
 import { after, before, describe, test } from "node:test";
+import type { Locator } from "playwright-core";
 import type { Chat } from "../editor/chat.ts";
 import { lookAt } from "../editor/look-at.ts";
-import { keepPictures, openChat } from "../editor/shared.ts";
-import { SHOP } from "../editor/shop-files.ts";
+import { inOrder, say } from "../editor/model-script.ts";
+import { keepPictures, openChat, theModel } from "../editor/shared.ts";
+import { INVOICE, SHOP } from "../editor/shop-files.ts";
 import { STATES } from "../editor/states.ts";
+import { until } from "../editor/waiting.ts";
+
+const LOOKED_AT = ["light", "contrast", "contrast-light", "dark"] as const;
+
+function exactly(word: string): RegExp {
+  return new RegExp(`^${word.replaceAll(".", "\\.")}$`);
+}
+
+function colour(place: Locator): Promise<string> {
+  return place.evaluate((element) => getComputedStyle(element).color);
+}
 
 describe("the looks of the panel", () => {
   let chat: Chat;
@@ -13,6 +26,27 @@ describe("the looks of the panel", () => {
     chat = await openChat({ name: "looks", files: SHOP, open: ["shop/invoice.py"] });
   });
   after(() => chat.close());
+
+  test("code has the colours of the editor, in each theme", async () => {
+    await chat.fresh();
+    (await theModel()).on("paint", inOrder([say(`\`\`\`python\n${INVOICE}\`\`\``)]));
+    await chat.ask("paint it");
+    await chat.panel.locator(".code span[style]").first().waitFor();
+    for (const theme of LOOKED_AT) {
+      await chat.setTheme(theme);
+      for (const word of ["for", "return", "class", "round", "0.0"]) {
+        const inEditor = chat.page.locator(".monaco-editor .view-line span > span", {
+          hasText: exactly(word),
+        });
+        await inEditor.first().waitFor();
+        await until(`${word} to have one colour in ${theme}`, async () => {
+          const inPanel = chat.panel.locator(".code span", { hasText: exactly(word) });
+          const colours = [await colour(inEditor.first()), await colour(inPanel.first())];
+          return colours[0] === colours[1];
+        });
+      }
+    }
+  });
 
   for (const [name, state] of Object.entries(STATES)) {
     if (!state.model) continue;

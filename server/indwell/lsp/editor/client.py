@@ -231,11 +231,13 @@ class Client:
         answer = self._server.send_request_async("client/registerCapability", params)
         await _bounded(answer, REGISTER_TIMEOUT_S)
 
-    async def show_document(self, uri: str) -> bool:
-        """Open a document without taking the focus; False if the editor did not."""
+    async def show_document(self, uri: str, *, in_browser: bool = False) -> bool:
+        """Open a document without taking the focus, or an address; False if the editor did not."""
         if not self.features.show_document:
             return False
-        params = types.ShowDocumentParams(uri=uri, take_focus=False)
+        params = types.ShowDocumentParams(
+            uri=uri, external=True if in_browser else None, take_focus=False
+        )
         shown = self._server.send_request_async("window/showDocument", params)
         answer = await _bounded(shown, SHOW_TIMEOUT_S)
         return answer is not None and answer.success

@@ -360,6 +360,10 @@ class McpArguments(CommandArguments, frozen=True):
     name: str = ""
     command: tuple[str, ...] = ()
     url: str = ""
+    variables: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+    header: str = ""
+    header_variable: str = ""
     wait: bool = False
 
 

@@ -149,7 +149,7 @@ class FirstRunResult(Value, frozen=True):
     ok: bool
 
 
-McpAction: TypeAlias = Literal["list", "add", "remove", "approve", "restart"]
+McpAction: TypeAlias = Literal["list", "add", "remove", "approve", "restart", "login"]
 
 
 class McpParams(Value, frozen=True):
@@ -157,16 +157,25 @@ class McpParams(Value, frozen=True):
 
     Attributes:
         action: ``add`` puts a server into the user's settings; ``approve`` asks the user about one
-            of the project; ``restart`` ends a server, which starts again when it is needed.
+            of the project; ``restart`` ends a server, which starts again when it is needed;
+            ``login`` leads the user to a login in the browser, and waits for its end.
         name: The server.
         command: For ``add``: the program and its arguments.
         url: For ``add``: the address, if the server is not a program.
+        variables: For ``add``: names of variables of the user's that the program gets.
+        hosts: For ``add``: hosts that the program may reach from its sandbox.
+        header: For ``add``: a header for the address; its value comes from ``header_variable``.
+        header_variable: The name of a variable of the user's.
     """
 
     action: McpAction = "list"
     name: str = ""
     command: tuple[str, ...] = ()
     url: str = ""
+    variables: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+    header: str = ""
+    header_variable: str = ""
 
 
 class McpOffer(Value, frozen=True):
@@ -174,6 +183,24 @@ class McpOffer(Value, frozen=True):
 
     text: str
     description: str
+
+
+class McpTool(Value, frozen=True):
+    """A tool of a server.
+
+    Attributes:
+        name: Its name, as the server spells it.
+        description: The first words of the server's description.
+        claims: The server's claims about the tool, such as ``read-only``; they decide nothing.
+        permission: What the user's rules say of the tool; ``ask`` also if no rule names it.
+        rule: The rule that decides; empty if none does.
+    """
+
+    name: str
+    description: str
+    claims: tuple[str, ...]
+    permission: Literal["ask", "allow", "deny"]
+    rule: str
 
 
 class McpRow(Value, frozen=True):
@@ -191,6 +218,8 @@ class McpRow(Value, frozen=True):
         tools: How many tools it offers; null if that is not known yet.
         prompts: Its prompts, such as ``/server:prompt``; empty before it runs.
         resources: Its resources, such as ``@server:uri``.
+        remote: Whether it is at an address, and may want a login.
+        offers: Its tools, at most 200; empty before it runs.
     """
 
     name: str
@@ -203,6 +232,8 @@ class McpRow(Value, frozen=True):
     tools: int | None
     prompts: tuple[McpOffer, ...]
     resources: tuple[McpOffer, ...]
+    remote: bool = False
+    offers: tuple[McpTool, ...] = ()
 
 
 class McpResult(Value, frozen=True):

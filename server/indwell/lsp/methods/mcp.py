@@ -3,29 +3,44 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
+from indwell.agent.features.mcp.catalogue import named_tools
 from indwell.agent.features.mcp.feature import ServerTools
 from indwell.agent.features.mcp.named_offers import ServerOffers
 from indwell.context.untrusted_text import one_line, short_line
 from indwell.errors import UserError
+from indwell.lazy_pattern import lazy_pattern
 from indwell.lsp.chat.views import mcp_offers
 from indwell.lsp.host import Host
 from indwell.lsp.messages import methods as protocol
 from indwell.lsp.messages import status
 from indwell.lsp.messages.lsprotocol_types import types
-from indwell.lsp.messages.status import McpOffer, McpParams, McpResult, McpRow
+from indwell.lsp.messages.status import McpOffer, McpParams, McpResult, McpRow, McpTool
 from indwell.lsp.wire.language_server import Server
-from indwell.mcp.server_book import KnownServer
-from indwell.service.mcp_servers import add_server, remove_server
+from indwell.mcp.definition import HttpServer
+from indwell.mcp.offers import McpError, OfferedTool
+from indwell.mcp.server_book import KnownServer, server_named
+from indwell.policy.rules import PatternRules, tool_rule
+from indwell.service.mcp_servers import (
+    add_server,
+    remove_server,
+    unanswered_words,
+    why_unasked,
+)
+from indwell.service.stored_keys import key_store
 from indwell.settings.credentials import redacted
 
 if TYPE_CHECKING:
     from indwell.mcp.connection import Connection
 
-CLOSE = "Close"
+CLOSE, OPEN = "Close", "Open"
 _WORDS = 200  # characters of a server's description in a row
+_MOST_TOOLS = 200  # tools of a server in its row
+_VARIABLE = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*")
+_NAME_CHARACTERS = 20  # characters of a wrong name in a message: the name may be a secret
 _RUNS_CHARACTERS = 120  # characters of a command line in a message
 _STANDINGS = {
     "usable": "used",
@@ -68,6 +83,8 @@ async def done(host: Host, params: McpParams) -> McpResult:
             await mcp.approve(params.name, host.settings.answer_timeout_s)
         case "restart":
             await _restarted(host, params.name)
+        case "login":
+            await _logged_in(host, params.name)
         case "list":
             pass
     return await _listed(host)
@@ -77,23 +94,58 @@ def _table(params: McpParams) -> Mapping[str, object]:
     """Return the settings of a server to add."""
     if bool(params.command) == bool(params.url):
         raise UserError("'add' needs either a `command` or a `url`; send one of them along")
+    _check_secrets(params)
     if params.url:
-        return {"url": params.url}
+        return {"url": params.url, **_headers(params)}
     program, *arguments = params.command
-    return {"command": program, **({"args": arguments} if arguments else {})}
+    table: dict[str, object] = {"command": program}
+    table |= {"args": arguments} if arguments else {}
+    table |= {"variables": [*params.variables]} if params.variables else {}
+    return table | ({"hosts": [*params.hosts]} if params.hosts else {})
+
+
+def _check_secrets(params: McpParams) -> None:
+    """Refuse a value that belongs into a variable of the user's, not into a file."""
+    for word in (*params.command, params.url):
+        if redacted(word) != word:
+            raise UserError(
+                "the command or address contains a key or a password; put it into a variable of "
+                "yours, and write '${NAME}' in its place"
+            )
+    for name in (*params.variables, *filter(None, [params.header_variable])):
+        if not _VARIABLE.fullmatch(name):
+            raise UserError(
+                f"{short_line(name, _NAME_CHARACTERS)!r} is not the name of a variable; write its "
+                "name, such as 'TOKEN', not its value"
+            )
+
+
+def _headers(params: McpParams) -> Mapping[str, object]:
+    """Return the table's headers, whose value is a variable of the user's."""
+    if not params.header and not params.header_variable:
+        return {}
+    if not params.header or not params.header_variable:
+        raise UserError("a header needs its name and the variable with its value; give both")
+    value = f"${{{params.header_variable}}}"
+    is_bearer = params.header.casefold() == "authorization"
+    return {"headers": {params.header: f"Bearer {value}" if is_bearer else value}}
 
 
 async def _listed(host: Host) -> McpResult:
     found, offers = await asyncio.gather(host.service.mcp.look(), mcp_offers(host))
     connections = {one.definition.name: one for one in _connections(host)}
+    settings = host.settings
+    rules = PatternRules(settings.rules_allow, settings.rules_ask, settings.rules_deny)
     rows = (
-        _row(one, connections.get(one.name), offers.get(one.name, ServerOffers()))
+        _row(one, connections.get(one.name), offers.get(one.name, ServerOffers()), rules)
         for one in found.servers
     )
     return McpResult(tuple(rows), found.problems)
 
 
-def _row(server: KnownServer, connection: Connection | None, offers: ServerOffers) -> McpRow:
+def _row(
+    server: KnownServer, connection: Connection | None, offers: ServerOffers, rules: PatternRules
+) -> McpRow:
     is_up = connection is not None and connection.state == "ready"
     return McpRow(
         name=server.name,
@@ -106,6 +158,31 @@ def _row(server: KnownServer, connection: Connection | None, offers: ServerOffer
         tools=len(connection.known_tools) if connection is not None and is_up else None,
         prompts=_prompt_offers(server.name, offers),
         resources=_resource_offers(server.name, offers),
+        remote=isinstance(server.definition.transport, HttpServer),
+        offers=_tools(connection, rules) if connection is not None and is_up else (),
+    )
+
+
+def _tools(connection: Connection, rules: PatternRules) -> tuple[McpTool, ...]:
+    named = named_tools([(connection.definition.name, connection.known_tools)])
+    return tuple(_tool(one.name, one.tool, rules) for one in named[:_MOST_TOOLS])
+
+
+def _tool(name: str, tool: OfferedTool, rules: PatternRules) -> McpTool:
+    """Return a tool with the rule that names it; a denial wins over a question, that over a yes."""
+    decided: tuple[tuple[Literal["deny", "ask", "allow"], tuple[str, ...]], ...] = (
+        ("deny", rules.deny),
+        ("ask", rules.ask),
+        ("allow", rules.allow),
+    )
+    found = ((permission, tool_rule(name, patterns)) for permission, patterns in decided)
+    permission, rule = next((one for one in found if one[1]), ("ask", ""))
+    return McpTool(
+        name=one_line(tool.name),
+        description=short_line(tool.description, _WORDS),
+        claims=tool.claims,
+        permission=permission,
+        rule=one_line(rule),
     )
 
 
@@ -136,6 +213,40 @@ async def _restarted(host: Host, name: str) -> None:
         await connection.restart()
 
 
+async def _logged_in(host: Host, name: str) -> None:
+    """Log in to a server in the user's browser, and start it again.
+
+    Raises:
+        UserError: There is nothing to log in to, or the login failed.
+    """
+    server = server_named(await host.service.mcp.look(), name)
+    if server.standing != "usable":
+        is_undecided = server.standing in {"open", "declined"}
+        raise UserError(unanswered_words(server) if is_undecided else why_unasked(server))
+    if not isinstance(server.definition.transport, HttpServer):
+        raise UserError(f"the MCP server {name!r} is a program, and takes no login")
+    from indwell.mcp.login import log_in  # noqa: PLC0415 - its SDK takes long to import
+
+    async def lead(address: str) -> None:
+        words = f"The MCP server {name!r} wants a login. Open this address in your browser?"
+        asked = f"Indwell: {words}\n{one_line(address)}"
+        chosen = await host.client.choose(asked, (CLOSE, OPEN), host.settings.answer_timeout_s)
+        if chosen != OPEN:
+            raise UserError("the login was not begun; nothing has changed")
+        if not await host.client.show_document(address, in_browser=True):
+            raise UserError(
+                f"this editor opens no browser; run `indwell mcp login {name}` in a terminal"
+            )
+
+    try:
+        await log_in(server.definition.expanded(os.environ), key_store(), lead)
+    except McpError as error:
+        raise UserError(f"{error}; the MCP server {name!r} is not logged in") from error
+    for connection in _connections(host):
+        if connection.definition.name == name:
+            await connection.restart()
+
+
 def _connections(host: Host) -> tuple[Connection, ...]:
     """Return the connections of all open sessions."""
     leases = (one.parts.features.door(ServerTools).leases for one in host.sessions)
@@ -145,7 +256,16 @@ def _connections(host: Host) -> tuple[Connection, ...]:
 async def _commanded(host: Host, arguments: protocol.McpArguments) -> McpResult | None:
     """Carry out the command; without an action, let the user choose one."""
     if arguments.action != "list":
-        params = McpParams(arguments.action, arguments.name, arguments.command, arguments.url)
+        params = McpParams(
+            action=arguments.action,
+            name=arguments.name,
+            command=arguments.command,
+            url=arguments.url,
+            variables=arguments.variables,
+            hosts=arguments.hosts,
+            header=arguments.header,
+            header_variable=arguments.header_variable,
+        )
         return await done(host, params)
     found = await _listed(host)
     undecided = [one for one in found.servers if one.standing in {"open", "declined"}]

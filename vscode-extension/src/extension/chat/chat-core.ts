@@ -210,6 +210,10 @@ export class ChatCore {
       ...findHandlers(room.ports.finding, new SkillList(room), new McpOffers(room), (message) =>
         this.outbox.send(message),
       ),
+      colour: async ({ id, code, language, theme }) => {
+        const coloured = await room.ports.colouring.colour(code, language, theme);
+        this.outbox.send({ type: "coloured", id, coloured });
+      },
       ...sessions.handlers(),
       ...branches.handlers(),
       ...codeHandlers(room, (words) => sending.alone(words)),

@@ -1,4 +1,5 @@
 /** The editor's interfaces for the chat: a test passes its own, `vscode-ports.ts` has the real ones. */
+import type { Coloured } from "../../shared/coloured.ts";
 import type { FoundRow } from "../../shared/messages.ts";
 import type { Selected } from "../editor/attach/selection.ts";
 
@@ -108,7 +109,14 @@ export interface Memory {
   set(key: string, value: unknown): PromiseLike<unknown> | undefined;
 }
 
+/** Colours code as the editor does. */
+export interface Colouring {
+  /** The colours in the theme of this id; null for a language that is unknown. Never rejects. */
+  colour(code: string, language: string, theme: string): Promise<Coloured | null>;
+}
+
 export interface Ports {
+  readonly colouring: Colouring;
   readonly dialogs: Dialogs;
   readonly documents: Documents;
   readonly finding: Finding;

@@ -55,13 +55,14 @@ export function registerChat(
       else if (server.state.kind === "running") core.refresh.soon("context");
     },
   });
+  const log = (words: string): void => server.log.info(`Chat: ${words}`);
   const core: ChatCore = new ChatCore({
     backend,
-    ports: vscodePorts(context, subscriptions, terminals),
+    ports: vscodePorts(context, subscriptions, terminals, log),
     clock: realClock,
     post: view.post,
     nonce: freshNonce,
-    log: (words) => server.log.info(`Chat: ${words}`),
+    log,
     reveal: () => {
       if (!view.visible) void view.show(false);
     },

@@ -1,5 +1,6 @@
 /** The chat's ports on the real editor. */
 import * as vscode from "vscode";
+import { Colours } from "../colours/colours.ts";
 import { runLabel, runText } from "../editor/attach/command-run.ts";
 import type { LastCommands } from "../editor/attach/last-command.ts";
 import { selected } from "../editor/attach/selection.ts";
@@ -45,12 +46,16 @@ export function vscodePorts(
   context: vscode.ExtensionContext,
   subscriptions: vscode.Disposable[],
   commands: LastCommands,
+  log: (words: string) => void,
 ): Ports {
+  const colouring = new Colours(context.extensionUri, log);
+  subscriptions.push(colouring);
   const lastCommand: Finding["lastCommand"] = () => {
     const { last } = commands;
     return last === null ? null : { label: runLabel(last), text: runText(last) };
   };
   return {
+    colouring,
     dialogs,
     shell,
     documents: new VsCodeDocuments(subscriptions),

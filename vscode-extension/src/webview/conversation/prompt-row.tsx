@@ -117,15 +117,22 @@ function Task({ title, words }: Pick<Props, "title" | "words">) {
   );
 }
 
-/** Words beyond these many are behind "Show all". */
+/** Words beyond these many characters or lines are behind "Show all". */
 const MOST = 1500;
+const MOST_LINES = 12;
+
+function beginning(text: string): string {
+  return text.slice(0, MOST).split("\n").slice(0, MOST_LINES).join("\n");
+}
 
 function Words({ text }: { readonly text: string }) {
   const [isWhole, setWhole] = useState(false);
-  const isLong = text.length > MOST;
+  const begun = beginning(text);
+  // A few more characters or lines take no more room than the button.
+  const isLong = text.length > begun.length + 200 || text.split("\n").length > MOST_LINES + 2;
   return (
     <div class="prompt-words">
-      {isLong && !isWhole ? `${text.slice(0, MOST)} …` : text}
+      {isLong && !isWhole ? `${begun} …` : text}
       {isLong && (
         <button
           type="button"

@@ -41,7 +41,7 @@ export class BlocksView {
   #put(at: number, wanted: StreamBlock | undefined): void {
     if (wanted === undefined) return;
     const there = this.#drawn[at];
-    if (there !== undefined && redraw(there, wanted)) return;
+    if (there !== undefined && redraw(there, wanted, this.#post)) return;
     const made = this.#make(wanted);
     if (there === undefined) this.#root.append(made.root);
     else this.#root.replaceChild(made.root, there.root);
@@ -58,7 +58,7 @@ export class BlocksView {
     const root = document.createElement("div");
     root.className = "md-block";
     root.append(sanitised(block.html));
-    if (done) finish(root);
+    if (done) finish(root, this.#post);
     return { block, done, root, code: null };
   }
 
@@ -68,7 +68,7 @@ export class BlocksView {
 }
 
 /** Can the drawn nodes be turned into the wanted ones? */
-function redraw(drawn: Drawn, { block, done }: StreamBlock): boolean {
+function redraw(drawn: Drawn, { block, done }: StreamBlock, post: Post): boolean {
   if (block.kind === "code") {
     if (drawn.code === null || drawn.block.kind !== "code" || drawn.block.info !== block.info)
       return false;
@@ -76,7 +76,7 @@ function redraw(drawn: Drawn, { block, done }: StreamBlock): boolean {
   } else {
     if (drawn.block.kind !== "prose") return false;
     if (drawn.block.html !== block.html) morphChildren(drawn.root, sanitised(block.html));
-    if (done && !drawn.done) finish(drawn.root);
+    if (done && !drawn.done) finish(drawn.root, post);
   }
   drawn.block = block;
   drawn.done = done;
@@ -84,7 +84,7 @@ function redraw(drawn: Drawn, { block, done }: StreamBlock): boolean {
 }
 
 /** Colour the code inside lists and quotes; what may be wider than the panel scrolls by keyboard too. */
-function finish(root: HTMLElement): void {
+function finish(root: HTMLElement, post: Post): void {
   for (const table of root.querySelectorAll<HTMLElement>(".md-table")) {
     table.tabIndex = 0;
     table.setAttribute("role", "region");
@@ -93,7 +93,7 @@ function finish(root: HTMLElement): void {
   for (const pre of root.querySelectorAll<HTMLElement>("pre[data-language]")) {
     const code = pre.firstElementChild;
     if (code instanceof HTMLElement)
-      highlightSoon(code, code.textContent, pre.dataset["language"] ?? "");
+      highlightSoon(code, code.textContent, pre.dataset["language"] ?? "", post);
     pre.tabIndex = 0;
   }
 }

@@ -16,12 +16,14 @@ export class CodeView {
   readonly #text = document.createTextNode("");
   readonly #more = document.createElement("button");
   readonly #fence: Fence;
+  readonly #post: Post;
   #whole = "";
   #done = false;
   #open = false;
 
   constructor(info: string, post: Post) {
     this.#fence = readFence(info);
+    this.#post = post;
     this.root.className = "code";
     this.root.dataset["language"] = this.#fence.language;
     this.#pre.tabIndex = 0;
@@ -32,7 +34,7 @@ export class CodeView {
     this.#more.className = "code-more";
     this.#more.hidden = true;
     this.#more.addEventListener("click", () => this.#toggle());
-    this.root.append(this.#bar(post), this.#pre, this.#more);
+    this.root.append(this.#bar(), this.#pre, this.#more);
   }
 
   /** The code so far. `done`: no more will come. */
@@ -45,7 +47,7 @@ export class CodeView {
     if (grew) this.#fold();
     if (!done) return;
     if (hides(text)) this.#code.replaceChildren(...codeNodes(text));
-    highlightSoon(this.#code, text, this.#fence.language);
+    highlightSoon(this.#code, text, this.#fence.language, this.#post);
     this.#pre.scrollTop = 0;
   }
 
@@ -67,7 +69,8 @@ export class CodeView {
     if (!this.#open) this.root.scrollIntoView({ block: "nearest" });
   }
 
-  #bar(post: Post): HTMLElement {
+  #bar(): HTMLElement {
+    const post = this.#post;
     const bar = document.createElement("div");
     bar.className = "code-bar";
     bar.setAttribute("role", "toolbar");

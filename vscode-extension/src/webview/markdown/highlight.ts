@@ -1,22 +1,90 @@
-/** Colours finished code when the browser is idle. */
+/** Colours finished code as the editor does: the extension host knows its grammars and its theme. */
+import { type CodeStyle, type Coloured, LONGEST_COLOURED } from "../../shared/coloured.ts";
+import type { Post } from "../view-props.ts";
 import { runs } from "./invisible.ts";
-import { marked } from "./languages.ts";
 
-/** Longer code stays plain: colouring it would take longer than a frame. In UTF-16 units. */
-const LONGEST = 20_000;
+interface Wanted {
+  readonly element: HTMLElement;
+  readonly code: string;
+  readonly language: string;
+  readonly post: Post;
+}
+
+/** Code that waits for its colours, by the id of the wish. */
+const waiting = new Map<string, Wanted>();
+/** Code on the page, to be coloured again in another theme. */
+const coloured = new Map<HTMLElement, Wanted>();
+/** With more of them, those that left the page are forgotten. */
+const MOST_KNOWN = 200;
+/** Ids of another page of this panel begin otherwise. */
+const page = Math.random().toString(36).slice(2);
+let last = 0;
 
 /** Colour the code inside an element soon; its text stays the same. */
-export function highlightSoon(element: HTMLElement, code: string, language: string): void {
-  if (language === "" || code.length > LONGEST) return;
+export function highlightSoon(
+  element: HTMLElement,
+  code: string,
+  language: string,
+  post: Post,
+): void {
+  if (language === "" || code === "" || code.length > LONGEST_COLOURED) return;
   requestIdleCallback(() => {
-    if (!element.isConnected) return;
-    if (isSelected(element)) {
-      setTimeout(() => highlightSoon(element, code, language), 1000);
-      return;
-    }
-    const html = marked(code, language);
-    if (html !== null) element.replaceChildren(...elements(html));
+    if (element.isConnected) ask({ element, code, language, post });
   });
+}
+
+function ask(wanted: Wanted): void {
+  last += 1;
+  const id = `${page}-${last}`;
+  const { code, language, post } = wanted;
+  if (coloured.size > MOST_KNOWN)
+    for (const element of coloured.keys()) if (!element.isConnected) coloured.delete(element);
+  coloured.set(wanted.element, wanted);
+  waiting.set(id, wanted);
+  post({ type: "colour", id, code, language, theme: themeName() });
+}
+
+/** The host's answer. */
+export function coloursCame(id: string, found: Coloured | null): void {
+  const wanted = waiting.get(id);
+  waiting.delete(id);
+  if (wanted !== undefined && found !== null) draw(wanted, found);
+}
+
+function draw(wanted: Wanted, found: Coloured): void {
+  const { element, code } = wanted;
+  if (!element.isConnected || coloured.get(element) !== wanted) return;
+  if (isSelected(element)) {
+    setTimeout(() => draw(wanted, found), 1000);
+    return;
+  }
+  let at = 0;
+  const nodes: Node[] = [];
+  for (let index = 0; index < found.runs.length; index += 2) {
+    const end = at + (found.runs[index] ?? 0);
+    const style = found.styles[found.runs[index + 1] ?? 0];
+    nodes.push(...pieces(code.slice(at, end), style));
+    at = end;
+  }
+  element.replaceChildren(...nodes, ...codeNodes(code.slice(at)));
+}
+
+function pieces(text: string, style: CodeStyle | undefined): readonly Node[] {
+  const nodes = codeNodes(text);
+  if (style === undefined || isPlain(style)) return nodes;
+  const span = document.createElement("span");
+  if (style.kind !== "") span.className = style.kind;
+  // Set by property: the page's policy forbids styles that are written into HTML.
+  if (style.colour !== "") span.style.color = style.colour;
+  if (style.italic) span.style.fontStyle = "italic";
+  if (style.bold) span.style.fontWeight = "bold";
+  if (style.underline) span.style.textDecoration = "underline";
+  span.append(...nodes);
+  return [span];
+}
+
+function isPlain({ colour, kind, italic, bold, underline }: CodeStyle): boolean {
+  return colour === "" && kind === "" && !italic && !bold && !underline;
 }
 
 /** Colouring creates new nodes, which would remove a selection. */
@@ -25,24 +93,22 @@ function isSelected(element: HTMLElement): boolean {
   return selection !== null && !selection.isCollapsed && selection.containsNode(element, true);
 }
 
-/** Nodes of marked code: it is only text, entities and spans, so no HTML parser is needed and none is used. */
-function elements(html: string): readonly Node[] {
-  const top = document.createElement("span");
-  const open: HTMLElement[] = [top];
-  for (const [part] of html.matchAll(/<span class="[^"]*">|<\/span>|[^<]+/g)) {
-    const inner = open.at(-1) ?? top;
-    if (part === "</span>") {
-      if (open.length > 1) open.pop();
-    } else if (part.startsWith("<")) {
-      const span = document.createElement("span");
-      span.className = part.slice(13, -2).replace(/[^\w\s-]/g, "");
-      inner.append(span);
-      open.push(span);
-    } else {
-      inner.append(...codeNodes(unescaped(part)));
-    }
-  }
-  return [...top.childNodes];
+/** VS Code names the theme on the body of each webview. */
+function themeName(): string {
+  return document.body.dataset["vscodeThemeId"] ?? "";
+}
+
+/** Colours all code again when the user takes another theme. */
+export function watchTheme(): void {
+  let shown = themeName();
+  new MutationObserver(() => {
+    if (themeName() === shown) return;
+    shown = themeName();
+    waiting.clear();
+    const all = [...coloured.values()];
+    coloured.clear();
+    for (const wanted of all) if (wanted.element.isConnected) ask(wanted);
+  }).observe(document.body, { attributeFilter: ["data-vscode-theme-id"] });
 }
 
 /** Text of code with hidden characters made visible. */
@@ -55,16 +121,4 @@ export function codeNodes(text: string): readonly Node[] {
     span.textContent = run.text;
     return span;
   });
-}
-
-const ENTITIES: ReadonlyMap<string, string> = new Map([
-  ["&amp;", "&"],
-  ["&lt;", "<"],
-  ["&gt;", ">"],
-  ["&quot;", '"'],
-  ["&#x27;", "'"],
-]);
-
-function unescaped(text: string): string {
-  return text.replace(/&(?:amp|lt|gt|quot|#x27);/g, (entity) => ENTITIES.get(entity) ?? entity);
 }

@@ -1,5 +1,6 @@
 /** The schema of the webview's messages, with limits for each field: other messages are dropped. */
 import * as v from "valibot";
+import { LONGEST_COLOURED } from "../../../shared/coloured.ts";
 import { MOST_WORDS, type ToHost } from "../../../shared/messages.ts";
 
 /** The most characters of a pasted text. */
@@ -72,6 +73,12 @@ const SCHEMA = v.variant("type", [
   tagged("openLink", { href: path }),
   tagged("openTool", { id, turn: count }),
   tagged("copy", { text: words }),
+  tagged("colour", {
+    id,
+    code: text(LONGEST_COLOURED),
+    language: text(100),
+    theme: text(400),
+  }),
   tagged("insertCode", { text: words }),
   tagged("applyCode", { text: words, target: v.nullable(path) }),
   tagged("queue", {

@@ -147,6 +147,7 @@ export function fakePorts(
       apply: async (text, place, mayChange) =>
         ports.applied ?? put(`apply ${text} to ${place?.path ?? null}`, mayChange),
     },
+    colouring: { colour: async () => null },
     finding: {
       find: async () => [],
       mentions: async () => [],
