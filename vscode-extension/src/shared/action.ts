@@ -1,4 +1,5 @@
 /** All actions on a `PanelState`, a closed union. Each is plain JSON, so host and webview reduce equally. */
+
 import type {
   BackgroundCommand,
   ChangesResult,
@@ -11,6 +12,7 @@ import type {
   SessionsResult,
   StatusResult,
 } from "../protocol.ts";
+import type { McpPage } from "./mcp-page.ts";
 import type {
   Attachment,
   Connection,
@@ -103,6 +105,7 @@ export type Action =
       readonly where: "replace" | "after" | "close";
     }
   | { readonly type: "marks"; readonly marks: readonly SessionMark[] }
+  | { readonly type: "mcp"; readonly page: McpPage | null }
   | { readonly type: "suggestions"; readonly suggestions: readonly Suggestion[] }
   | { readonly type: "banner"; readonly banner: PanelState["banner"] }
   | { readonly type: "looks"; readonly looks: Looks };

@@ -25,6 +25,7 @@ export const initialState: PanelState = {
   sentSelections: [],
   firstRun: null,
   list: null,
+  mcp: null,
   marks: [],
   suggestions: [],
   draft: { id: 0, text: "", mode: "append" },

@@ -1,6 +1,7 @@
 /** The messages between the extension host and the webview. Tagged, plain JSON; the host validates all of `ToHost`. */
 import type { Action } from "./action.ts";
 import type { Coloured } from "./coloured.ts";
+import type { McpForm } from "./mcp-page.ts";
 import type { PanelState } from "./state.ts";
 
 /** The most characters of a prompt, as in the server; a longer message is dropped. */
@@ -154,6 +155,13 @@ export type ToHost =
   | { readonly type: "renameSession"; readonly session: string; readonly title: string }
   | { readonly type: "deleteSession"; readonly session: string }
   | { readonly type: "exportSession"; readonly session: string }
+  | { readonly type: "mcp"; readonly action: "open" | "close" | "cancel" }
+  | {
+      readonly type: "mcpServer";
+      readonly action: "approve" | "restart" | "remove" | "login";
+      readonly name: string;
+    }
+  | { readonly type: "mcpAdd"; readonly form: McpForm }
   | { readonly type: "firstRun"; readonly step: "refresh" | "cancel" }
   | {
       readonly type: "login";

@@ -60,6 +60,8 @@ function changed(state: PanelState, action: Action): PanelState {
       return { ...state, questions: without(state, action.nonce) };
     case "queue":
       return { ...state, queue: queueAnswered(state.queue, action.queue) };
+    case "mcp":
+      return { ...state, mcp: action.page };
     case "changes": {
       const { changes: rows, files, added, removed, pending: total, undo = "" } = action.changes;
       return { ...state, pending: { total, files, added, removed, rows, undo } };

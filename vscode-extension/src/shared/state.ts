@@ -2,6 +2,7 @@
  * The state of the chat panel, as one frozen value. The extension host owns it; the webview has a copy that
  * the same reducer keeps up to date. Independent of VS Code, the DOM and clocks.
  */
+
 import type {
   BackgroundCommand,
   ChangeRow,
@@ -18,6 +19,7 @@ import type {
   ToolFinished,
   TurnFinished,
 } from "../protocol.ts";
+import type { McpPage } from "./mcp-page.ts";
 
 /** The state of the language server; `reason` and `waiting` (why prompts wait) are sentences for the user. */
 export type Connection =
@@ -317,6 +319,7 @@ export interface PanelState {
   readonly sentSelections: readonly string[];
   readonly firstRun: FirstRunState | null;
   readonly list: SessionListState | null;
+  readonly mcp: McpPage | null;
   /** All sessions with work in this window, the shown one included. */
   readonly marks: readonly SessionMark[];
   readonly suggestions: readonly Suggestion[];

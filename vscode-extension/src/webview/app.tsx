@@ -8,6 +8,7 @@ import { Conversation } from "./conversation/conversation.tsx";
 import { Empty } from "./empty/empty.tsx";
 import { FirstRun } from "./first-run/first-run.tsx";
 import { Header } from "./header/header.tsx";
+import { McpPageView } from "./mcp/mcp-page.tsx";
 import { PendingBar } from "./pending/pending-bar.tsx";
 import { PlanLine } from "./plan/plan-line.tsx";
 import { Questions } from "./questions/questions.tsx";
@@ -19,6 +20,7 @@ import type { ViewProps } from "./view-props.ts";
 /** The whole panel for one state. */
 export function App(props: ViewProps) {
   const { state } = props;
+  const isPage = state.list !== null || state.mcp !== null;
   return (
     <div class={state.looks.reducedMotion ? "panel still" : "panel"}>
       <Header {...props} />
@@ -28,7 +30,7 @@ export function App(props: ViewProps) {
         <Middle {...props} />
       </main>
       <footer class="panel-foot">
-        {state.list === null && (
+        {!isPage && (
           <>
             <CommandsLine {...props} />
             <PlanLine {...props} />
@@ -38,7 +40,7 @@ export function App(props: ViewProps) {
         )}
         {/* A question is never out of sight, whatever else is shown, and next to where words are typed. */}
         <Questions {...props} />
-        {state.list === null && state.firstRun === null && (
+        {!isPage && state.firstRun === null && (
           <div class="panel-input">
             <Composer {...props} />
           </div>
@@ -52,6 +54,7 @@ export function App(props: ViewProps) {
 function Middle(props: ViewProps) {
   const { state } = props;
   if (state.list !== null) return <SessionList {...props} />;
+  if (state.mcp !== null) return <McpPageView {...props} />;
   if (state.firstRun !== null) return <FirstRun {...props} />;
   const isEmpty = state.turns.length === 0 && state.older === "none";
   if (isEmpty && sending(state).length === 0) return <Empty {...props} />;

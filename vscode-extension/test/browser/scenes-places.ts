@@ -1,5 +1,6 @@
 /** Lists, bars and the first run: states worth looking at. */
-import type { ChangeRow, ProvidersResult, SessionRow } from "../../src/protocol.ts";
+import type { ChangeRow, McpRow, ProvidersResult, SessionRow } from "../../src/protocol.ts";
+import type { McpPage } from "../../src/shared/mcp-page.ts";
 import type { FirstRunState, PanelState } from "../../src/shared/state.ts";
 import { permission } from "./scenes-questions.ts";
 
@@ -150,6 +151,73 @@ export const CHOICE = {
 } as const;
 
 /** By name; `base` makes a state of a running server. */
+const SERVER: McpRow = {
+  name: "files",
+  standing: "usable",
+  state: "ready",
+  problem: "",
+  source: "your settings",
+  own: true,
+  runs: "npx -y @modelcontextprotocol/server-filesystem /home/ann/shop/with/a/long/path",
+  tools: 3,
+  prompts: [{ text: "/files:tidy", description: "Tidies a folder" }],
+  resources: [],
+  remote: false,
+  offers: [
+    {
+      name: "read_file",
+      description: "Reads a file of the folders that it may read",
+      claims: ["read-only"],
+      permission: "allow",
+      rule: "tool: files__read_*",
+    },
+    { name: "write_file", description: "Writes a file", claims: [], permission: "ask", rule: "" },
+    {
+      name: `delete_${"everything_".repeat(20)}\u202egnp`,
+      description: "Removes \u200ball of it",
+      claims: ["destructive"],
+      permission: "deny",
+      rule: "tool: files__delete_*",
+    },
+  ],
+};
+
+function bare(name: string, more: Partial<McpRow>): McpRow {
+  return { ...SERVER, name, tools: null, prompts: [], offers: [], ...more };
+}
+
+export const MCP: McpPage = {
+  servers: [
+    SERVER,
+    bare("tracker", {
+      standing: "open",
+      state: "idle",
+      source: ".mcp.json",
+      own: false,
+      runs: "uvx tracker-mcp",
+    }),
+    bare("docs", {
+      state: "needs login",
+      problem: "it wants a login: run `indwell mcp login docs`",
+      runs: "https://docs.example/mcp",
+      remote: true,
+    }),
+    bare(`odd-${"name-".repeat(30)}`, {
+      state: "failed",
+      problem: "it ended before it answered: \u202eno such file",
+      runs: `python \u202e${"x".repeat(300)}`,
+    }),
+  ],
+  problems: [
+    ".vscode/mcp.json: the server 'db' takes variables from an 'envFile'; write them in 'env'",
+  ],
+  busy: "",
+  error: "",
+  added: 0,
+};
+
+const REFUSED = "No MCP server 'docs' is here; `indwell mcp list` lists them.";
+
 export function placeScenes(base: State): Readonly<Record<string, () => PanelState>> {
   const none = { session: null, status: null };
   const status = base().status;
@@ -173,6 +241,8 @@ export function placeScenes(base: State): Readonly<Record<string, () => PanelSta
         session: null,
         status: status === null ? null : { ...status, model: "", lacking: "no model is set; x" },
       }),
+    mcp: () => base({ mcp: MCP }),
+    "mcp-none": () => base({ mcp: { ...MCP, servers: [], problems: [], error: REFUSED } }),
     "first-run": () => base({ ...none, firstRun: flow() }),
     "first-run-failed": () => base({ ...none, firstRun: flow({ outcome: FAILED }) }),
     "first-run-choice": () => base({ ...none, firstRun: flow({ outcome: CHOICE }) }),

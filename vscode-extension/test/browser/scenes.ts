@@ -43,6 +43,7 @@ export function emptyState(more: Partial<PanelState> = {}): PanelState {
     sentSelections: [],
     firstRun: null,
     list: null,
+    mcp: null,
     suggestions: [],
     outgoing: [],
     marks: [],

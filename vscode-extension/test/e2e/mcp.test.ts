@@ -33,7 +33,6 @@ describe("an MCP server of the project", () => {
   after(() => chat.close());
 
   const dialog = () => chat.page.locator(".monaco-dialog-box");
-  const list = () => chat.page.locator(".quick-input-widget");
 
   test("is approved in a dialog that shows its command, and each call in the panel", async () => {
     await chat.send("sum two and three");
@@ -57,22 +56,25 @@ describe("an MCP server of the project", () => {
     await chat.composer.fill("");
   });
 
-  test("is listed with its state, and one of the user's own is added and removed", async () => {
-    void chat.command("indwell.mcp").catch(() => undefined); // lasts until the list is closed
+  test("is listed on a page with its state and tools, and one of the user's own is added and removed", async () => {
+    await chat.command("indwell.mcp");
     const config = join(dirname(dirname(chat.folder)), "config/mcp/indwell/config.toml");
-    const row = (name: string) => list().locator(".monaco-list-row", { hasText: name });
-    await row("paper").getByText("ready", { exact: false }).first().waitFor();
-    await row("Add a server").click();
-    await list().locator("input[type=text]").fill("npx -y files .");
-    await chat.page.keyboard.press("Enter");
-    await list().getByText("Its name").first().waitFor();
-    await list().locator("input[type=text]").fill("files");
-    await chat.page.keyboard.press("Enter");
-    await row("npx -y files .").waitFor();
-    await row("npx -y files .").hover();
-    await row("npx -y files .").getByLabel("Remove from Your Settings").click();
+    const server = (name: string) => chat.panel.locator(".mcp-server", { hasText: name });
+    await server("paper").getByText("Running").waitFor();
+    await server("paper")
+      .getByRole("button", { name: /tools$/ })
+      .click();
+    await server("paper").locator(".mcp-permission", { hasText: "asks" }).first().waitFor();
+    await chat.panel.getByRole("button", { name: "Add a server…" }).click();
+    await chat.panel.getByLabel("Name", { exact: true }).fill("files");
+    await chat.panel.getByLabel("Command line").fill("npx -y files .");
+    await chat.panel.getByRole("button", { name: "Add", exact: true }).click();
+    await server("npx -y files .").waitFor();
+    await chat.panel.getByRole("button", { name: "Remove files" }).click();
     await dialog().getByText("Remove", { exact: true }).click();
     await until("the removal", () => !readFileSync(config, "utf8").includes("mcp.files"));
-    await chat.page.keyboard.press("Escape");
+    await server("npx -y files .").waitFor({ state: "detached" });
+    await chat.panel.getByRole("button", { name: "Back to the conversation" }).click();
+    await chat.composer.waitFor();
   });
 });

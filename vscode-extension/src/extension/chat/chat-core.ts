@@ -17,6 +17,7 @@ import { McpOffers } from "./find/mcp-offers.ts";
 import { SkillList } from "./find/skill-list.ts";
 import { Keeping } from "./keeping.ts";
 import { LastShown } from "./last-shown.ts";
+import { mcpHandlers } from "./mcp/page.ts";
 import type { Ports } from "./ports.ts";
 import { attachHandlers } from "./prompt/attaching.ts";
 import { commandHandlers } from "./prompt/commands.ts";
@@ -207,6 +208,7 @@ export class ChatCore {
       ...attachHandlers(room),
       ...planHandlers(room),
       ...commandHandlers(room),
+      ...mcpHandlers(room),
       ...findHandlers(room.ports.finding, new SkillList(room), new McpOffers(room), (message) =>
         this.outbox.send(message),
       ),

@@ -40,7 +40,7 @@ export function registerEditor(
     ...sessionCommands(server, chat),
     ...attachCommands(chat),
     ...backgroundCommands(chat),
-    ...mcpCommands(server),
+    ...mcpCommands(server, chat),
     ...commitCommands(server),
     ...fixCommands(chat, terminals),
     "indwell.openWalkthrough": () =>

@@ -9,7 +9,13 @@ export function Header({ state, post }: ViewProps) {
   const button = useRef<HTMLButtonElement>(null);
   const { session } = state;
   const title = titleOf(state);
-  if (session === null || title === "" || state.list !== null || state.firstRun !== null)
+  if (
+    session === null ||
+    title === "" ||
+    state.list !== null ||
+    state.mcp !== null ||
+    state.firstRun !== null
+  )
     return null;
   const done = (typed: string | null) => {
     setRenaming(false);

@@ -105,6 +105,23 @@ const SCHEMA = v.variant("type", [
   tagged("renameSession", { session: id, title: text(1000) }),
   tagged("deleteSession", { session: id }),
   tagged("exportSession", { session: id }),
+  tagged("mcp", { action: v.picklist(["open", "close", "cancel"]) }),
+  tagged("mcpServer", {
+    action: v.picklist(["approve", "restart", "remove", "login"]),
+    name: text(400),
+  }),
+  tagged("mcpAdd", {
+    form: v.strictObject({
+      name: text(400),
+      kind: v.picklist(["program", "address"]),
+      line: text(10_000),
+      url: path,
+      variables: text(10_000),
+      hosts: text(10_000),
+      header: text(400),
+      headerVariable: text(400),
+    }),
+  }),
   tagged("firstRun", { step: v.picklist(["refresh", "cancel"]) }),
   tagged("login", {
     provider: text(400),

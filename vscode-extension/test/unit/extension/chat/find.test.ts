@@ -153,6 +153,8 @@ test("prompts and resources of MCP servers join the lists, and neither is needed
         { text: "@docs:x://one", description: "One" },
         { text: "@docs:y://two", description: "Two" },
       ],
+      remote: false,
+      offers: [],
     },
   ];
   room.backend.answer("indwell/mcp", () => ({ servers, problems: [] }));

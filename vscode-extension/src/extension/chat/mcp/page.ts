@@ -1,0 +1,90 @@
+/** The page of MCP servers: lists them, and carries out what the user chooses there. */
+import type { McpParams } from "../../../protocol.ts";
+import { type McpPage, namesOf, wordsOf } from "../../../shared/mcp-page.ts";
+import { isCancelled, isGone, sentenceOf } from "../backend.ts";
+import { Cancel } from "../cancel.ts";
+import type { Room } from "../room.ts";
+import type { HandlersOf } from "../wire/bridge.ts";
+
+/** Milliseconds until a server that starts is looked at again. */
+const AGAIN_MS = 1500;
+
+const NOTHING: McpPage = { servers: [], problems: [], busy: "", error: "", added: 0 };
+
+/** The handlers of the page; every action goes through the server's `indwell/mcp`. */
+export function mcpHandlers(room: Room): HandlersOf<"mcp" | "mcpServer" | "mcpAdd"> {
+  const { store, backend, clock, ports } = room;
+  let running: Cancel | null = null;
+  let stopWaiting = (): void => undefined;
+  const show = (more: Partial<McpPage>): void => {
+    const page = store.state.mcp;
+    if (page !== null) store.dispatch({ type: "mcp", page: { ...page, ...more } });
+  };
+  const ask = async (params: McpParams, busy: string): Promise<boolean> => {
+    running?.cancel();
+    stopWaiting();
+    const cancel = new Cancel();
+    running = cancel;
+    show({ busy, error: "" });
+    try {
+      const { servers, problems } = await backend.request("indwell/mcp", params, cancel);
+      if (cancel.isCancellationRequested) return false;
+      show({ servers, problems, busy: "" });
+      const isStarting = servers.some(({ state }) => state === "starting" || state === "waiting");
+      if (isStarting && store.state.mcp !== null) stopWaiting = clock.after(AGAIN_MS, look);
+      return true;
+    } catch (error) {
+      if (running === cancel) show({ busy: "", error: words(error) });
+      return false;
+    } finally {
+      if (running === cancel) running = null;
+    }
+  };
+  const look = (): void => {
+    if (running === null && store.state.mcp !== null) void ask({ action: "list" }, "");
+  };
+  return {
+    mcp: async ({ action }) => {
+      if (action === "cancel") {
+        running?.cancel();
+        running = null;
+        show({ busy: "" });
+      } else if (action === "close") {
+        running?.cancel();
+        stopWaiting();
+        store.dispatch({ type: "mcp", page: null });
+      } else {
+        if (store.state.mcp === null) store.dispatch({ type: "mcp", page: NOTHING });
+        await ask({ action: "list" }, "Looking for servers…");
+      }
+    },
+    mcpServer: async ({ action, name }) => {
+      if (action === "remove") {
+        const sure = `Remove the MCP server ${name} from your settings?`;
+        if ((await ports.dialogs.confirm(sure, "", ["Remove"])) !== "Remove") return;
+      }
+      await ask({ action, name }, BUSY[action]);
+    },
+    mcpAdd: async ({ form }) => {
+      const { name, kind, line, url, variables, hosts, header, headerVariable } = form;
+      const own: Partial<McpParams> =
+        kind === "program"
+          ? { command: wordsOf(line), variables: namesOf(variables), hosts: namesOf(hosts) }
+          : { url, header, header_variable: headerVariable };
+      if (await ask({ action: "add", name, ...own }, "Adding…"))
+        show({ added: (store.state.mcp?.added ?? 0) + 1 });
+    },
+  };
+}
+
+const BUSY = {
+  approve: "The question is open in the editor…",
+  restart: "Starting again…",
+  remove: "Removing…",
+  login: "Log in in your browser; this page waits for it…",
+} as const;
+
+function words(error: unknown): string {
+  if (isCancelled(error)) return "";
+  return isGone(error) ? "The server has stopped." : sentenceOf(error);
+}

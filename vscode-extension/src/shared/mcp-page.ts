@@ -1,0 +1,126 @@
+/** The page of MCP servers: its state, and the words and checks of its form. Pure. */
+import type { McpRow } from "../protocol.ts";
+
+/** The page in place of the conversation. */
+export interface McpPage {
+  readonly servers: readonly McpRow[];
+  /** A sentence for each definition that is wrong. */
+  readonly problems: readonly string[];
+  /** What is being done, in words; empty if nothing is. */
+  readonly busy: string;
+  /** Why the last action failed; empty if it did not. */
+  readonly error: string;
+  /** Counts the servers that the form added: the form closes. */
+  readonly added: number;
+}
+
+/** The form of a new server, as it was typed. */
+export interface McpForm {
+  readonly name: string;
+  readonly kind: "program" | "address";
+  /** The program with its arguments. */
+  readonly line: string;
+  readonly url: string;
+  /** Names of the user's variables that the program gets. */
+  readonly variables: string;
+  /** Hosts that the program may reach. */
+  readonly hosts: string;
+  readonly header: string;
+  /** The name of the user's variable with the header's value. */
+  readonly headerVariable: string;
+}
+
+export const EMPTY_FORM: McpForm = {
+  name: "",
+  kind: "program",
+  line: "",
+  url: "",
+  variables: "",
+  hosts: "",
+  header: "",
+  headerVariable: "",
+};
+
+/** Why fields cannot be used, by field. The server checks again. */
+export function formProblems(form: McpForm): Partial<Record<keyof McpForm, string>> {
+  const { name, kind, line, url, header, headerVariable } = form;
+  const problems: Partial<Record<keyof McpForm, string>> = {};
+  if (!/^[a-z0-9][a-z0-9-]*$/.test(name))
+    problems.name = "Small letters, digits and “-”; the names of its tools begin with it.";
+  const mine = kind === "program" ? line : url;
+  const field = kind === "program" ? "line" : "url";
+  if (kind === "program" && wordsOf(line).length === 0)
+    problems.line = "The program to start, with its arguments.";
+  if (kind === "address" && !isAddress(url))
+    problems.url = "An address that begins with https:// (or http:// on this machine).";
+  if (looksSecret(mine))
+    problems[field] = "This has a key or a password in it. Put it into a variable of yours.";
+  if (kind === "program") {
+    if (!namesOf(form.variables).every(isVariable))
+      problems.variables = "Names of variables, such as TOKEN, not their values.";
+    if (!namesOf(form.hosts).every(isHost)) problems.hosts = "Hosts, such as api.github.com.";
+  } else {
+    if (header !== "" && !/^[\w-]+$/.test(header))
+      problems.header = "A name, such as Authorization.";
+    if (header !== "" && !isVariable(headerVariable))
+      problems.headerVariable = "The name of the variable with its value, not the value.";
+    if (header === "" && headerVariable !== "") problems.header = "The header’s name.";
+  }
+  return problems;
+}
+
+/** Words of a field that lists names. */
+export function namesOf(field: string): readonly string[] {
+  return field.split(/[\s,]+/).filter((word) => word !== "");
+}
+
+/** The words of a line; quotes preserve blanks, and a backslash is an ordinary character, as in paths. */
+export function wordsOf(line: string): readonly string[] {
+  const found = line.matchAll(/(?:"[^"]*"|'[^']*'|[^\s"'])+/g);
+  return [...found].map(([word]) => word.replace(/"([^"]*)"|'([^']*)'/g, "$1$2"));
+}
+
+/** The state of a server in a few words. */
+export function stateWords(server: McpRow): string {
+  if (server.standing !== "usable") return STANDINGS[server.standing];
+  return STATES[server.state] ?? server.state;
+}
+
+const STANDINGS: Readonly<Record<Exclude<McpRow["standing"], "usable">, string>> = {
+  open: "Waits for your decision",
+  declined: "You decided not to use it",
+  restricted: "This folder is not trusted",
+  off: "Turned off",
+};
+const STATES: Readonly<Record<string, string>> = {
+  idle: "Starts with your next prompt",
+  starting: "Starting…",
+  ready: "Running",
+  waiting: "Connection lost; trying again",
+  "needs login": "Wants a login",
+  failed: "Failed",
+  closed: "Ended",
+};
+
+function isAddress(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, hostname } = new URL(text);
+  return (
+    protocol === "https:" || (protocol === "http:" && /^(localhost|127\.|\[::1\])/.test(hostname))
+  );
+}
+
+function isVariable(name: string): boolean {
+  return /^[A-Za-z_]\w*$/.test(name);
+}
+
+function isHost(name: string): boolean {
+  return /^[\w*.-]+(?::\d+)?$/.test(name);
+}
+
+/** As the server's own check: keys by their beginnings, a token of a header, a password in an address. */
+function looksSecret(text: string): boolean {
+  return /\bbearer\s+[\w.~+/=-]{8,}|(?<![A-Za-z0-9])(?:sk|rk|pk|xai|gsk|ghp|gho|glpat|hf)[-_][\w-]{8,}|\bAIza[\w-]{20,}|:\/\/[^/\s:@]+:[^/\s@]+@/i.test(
+    text,
+  );
+}

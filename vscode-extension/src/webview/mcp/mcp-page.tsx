@@ -1,0 +1,114 @@
+/** MCP servers in place of the conversation: their state, tools and permissions, and a form for a new one. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import { Icon } from "../icon.tsx";
+import { Coded } from "../questions/sentence.tsx";
+import type { ViewProps } from "../view-props.ts";
+import { McpAdd } from "./mcp-add.tsx";
+import { McpServer } from "./mcp-server.tsx";
+
+export function McpPageView({ state, post }: ViewProps) {
+  const page = state.mcp;
+  const [isAdding, setAdding] = useState(false);
+  const title = useRef<HTMLHeadingElement>(null);
+  const added = page?.added ?? 0;
+  useEffect(() => title.current?.focus(), []);
+  useEffect(() => {
+    setAdding(false);
+    if (added > 0) title.current?.focus();
+  }, [added]);
+  if (page === null) return null;
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: Escape counts wherever the focus is in it
+    <div
+      class="mcp"
+      onKeyDown={(event) => {
+        if (event.key !== "Escape" || event.isComposing) return;
+        event.preventDefault();
+        if (isAdding) setAdding(false);
+        else post({ type: "mcp", action: "close" });
+      }}
+    >
+      <div class="row mcp-head">
+        <h1 ref={title} tabIndex={-1}>
+          MCP servers
+        </h1>
+        <button
+          type="button"
+          class="icon-button"
+          title="Look again"
+          aria-label="Look again"
+          onClick={() => post({ type: "mcp", action: "open" })}
+        >
+          <Icon name="refresh" />
+        </button>
+        <button
+          type="button"
+          class="icon-button"
+          title="Back to the conversation (Escape)"
+          aria-label="Back to the conversation"
+          onClick={() => post({ type: "mcp", action: "close" })}
+        >
+          <Icon name="close" />
+        </button>
+      </div>
+      <p class="muted">
+        Programs and services that give the model more tools. Indwell asks before each call, unless
+        a rule or an earlier answer of yours allows it.
+      </p>
+      {page.busy !== "" && (
+        <p class="row mcp-busy" role="status">
+          <Icon name="loading" spin />
+          <span>{page.busy}</span>
+          <button
+            type="button"
+            class="link-button"
+            onClick={() => post({ type: "mcp", action: "cancel" })}
+          >
+            Cancel
+          </button>
+        </p>
+      )}
+      {page.error !== "" && (
+        <p class="mcp-problem" role="alert">
+          <Icon name="error" />
+          <span>
+            <Coded text={page.error} />
+          </span>
+        </p>
+      )}
+      {page.problems.map((problem) => (
+        <p key={problem} class="mcp-problem warning">
+          <Icon name="warning" />
+          <span>
+            <Coded text={problem} />
+          </span>
+        </p>
+      ))}
+      {page.servers.length > 0 ? (
+        <ul class="mcp-servers" aria-label="Servers">
+          {page.servers.map((server) => (
+            <McpServer key={`${server.source} ${server.name}`} server={server} post={post} />
+          ))}
+        </ul>
+      ) : (
+        page.busy === "" && <p>No server is set up in this folder or in your settings.</p>
+      )}
+      {isAdding ? (
+        <McpAdd post={post} isBusy={page.busy !== ""} close={() => setAdding(false)} />
+      ) : (
+        <div class="button-row">
+          <button type="button" class="button" onClick={() => setAdding(true)}>
+            Add a server…
+          </button>
+          <button
+            type="button"
+            class="link-button"
+            onClick={() => post({ type: "command", command: "showLog" })}
+          >
+            Show the log
+          </button>
+        </div>
+      )}
+    </div>
+  );
+}

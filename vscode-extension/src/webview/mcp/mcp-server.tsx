@@ -1,0 +1,147 @@
+/** One MCP server: its state, what can be done with it, and its tools once it runs. */
+import { useState } from "preact/hooks";
+import type { McpRow } from "../../protocol.ts";
+import { countFigure } from "../../shared/figures.ts";
+import { stateWords } from "../../shared/mcp-page.ts";
+import { visible } from "../../shared/visible.ts";
+import { Icon } from "../icon.tsx";
+import { Coded, sentenceCase } from "../questions/sentence.tsx";
+import type { Post } from "../view-props.ts";
+
+interface Props {
+  readonly server: McpRow;
+  readonly post: Post;
+}
+
+export function McpServer({ server, post }: Props) {
+  const [isOpen, setOpen] = useState(false);
+  const name = visible(server.name);
+  const offers = server.offers.length + server.prompts.length + server.resources.length;
+  return (
+    <li class="mcp-server card">
+      <div class="row">
+        <Icon name={signOf(server)} />
+        <h2 title={name}>{name}</h2>
+        <span class={isBad(server) ? "mcp-state bad" : "mcp-state muted"}>
+          {stateWords(server)}
+        </span>
+      </div>
+      <code class="mcp-runs" title={visible(server.runs)}>
+        {visible(server.runs.replace(/\s+/g, " "))}
+      </code>
+      <p class="muted mcp-source">{visible(server.source)}</p>
+      {server.problem !== "" && server.state !== "needs login" && (
+        <p class="mcp-problem warning">
+          <Icon name="warning" />
+          <span>
+            <Coded text={sentenceCase(server.problem)} />
+          </span>
+        </p>
+      )}
+      <div class="button-row">
+        {offers > 0 && (
+          <button
+            type="button"
+            class="link-button mcp-more"
+            aria-expanded={isOpen}
+            onClick={() => setOpen(!isOpen)}
+          >
+            <Icon name={isOpen ? "chevron-down" : "chevron-right"} />
+            {countFigure(server.tools ?? server.offers.length, "tool")}
+          </button>
+        )}
+        <Actions server={server} post={post} />
+      </div>
+      {isOpen && <Offers server={server} />}
+    </li>
+  );
+}
+
+function Actions({ server, post }: Props) {
+  const { name, standing, state } = server;
+  const act = (action: "approve" | "restart" | "remove" | "login") => () =>
+    post({ type: "mcpServer", action, name });
+  const isUndecided = standing === "open" || standing === "declined";
+  return (
+    <>
+      {isUndecided && (
+        <button type="button" class="button" onClick={act("approve")}>
+          Decide…
+        </button>
+      )}
+      {standing === "usable" && server.remote && state !== "ready" && (
+        <button
+          type="button"
+          class={state === "needs login" ? "button" : "button secondary"}
+          onClick={act("login")}
+        >
+          Sign in…
+        </button>
+      )}
+      {standing === "usable" && state !== "idle" && (
+        <button type="button" class="button secondary" onClick={act("restart")}>
+          Start again
+        </button>
+      )}
+      {server.own && (
+        <button
+          type="button"
+          class="button secondary"
+          aria-label={`Remove ${visible(name)}`}
+          onClick={act("remove")}
+        >
+          Remove…
+        </button>
+      )}
+    </>
+  );
+}
+
+function Offers({ server }: { readonly server: McpRow }) {
+  const hidden = (server.tools ?? 0) - server.offers.length;
+  return (
+    <>
+      <ul class="mcp-tools" aria-label="Tools">
+        {server.offers.map((tool) => (
+          <li key={tool.name}>
+            <div class="row">
+              <code title={visible(tool.name)}>{visible(tool.name)}</code>
+              <span class={`mcp-permission ${tool.permission}`} title={tool.rule}>
+                {PERMISSIONS[tool.permission]}
+              </span>
+            </div>
+            {tool.description !== "" && <p class="muted">{visible(tool.description)}</p>}
+            {tool.claims.length > 0 && (
+              <p class="muted">The server says: {visible(tool.claims.join(", "))}</p>
+            )}
+          </li>
+        ))}
+      </ul>
+      {hidden > 0 && <p class="muted">{countFigure(hidden, "more tool")}</p>}
+      {[...server.prompts, ...server.resources].length > 0 && (
+        <ul class="mcp-tools" aria-label="Prompts and resources">
+          {[...server.prompts, ...server.resources].map((offer) => (
+            <li key={offer.text}>
+              <code title={visible(offer.text)}>{visible(offer.text)}</code>
+              {offer.description !== "" && <p class="muted">{visible(offer.description)}</p>}
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
+
+const PERMISSIONS = { ask: "asks", allow: "allowed by a rule", deny: "denied by a rule" } as const;
+
+function isBad({ standing, state }: McpRow): boolean {
+  return standing === "usable" && (state === "failed" || state === "closed");
+}
+
+function signOf(server: McpRow): string {
+  if (server.standing === "open") return "question";
+  if (server.standing !== "usable") return "circle-slash";
+  if (isBad(server)) return "error";
+  if (server.state === "ready") return "pass";
+  return server.state === "needs login" ? "key" : "circle-large-outline";
+}
