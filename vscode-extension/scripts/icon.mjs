@@ -9,26 +9,21 @@ const SAMPLES = 4;
 const SCALE = 4;
 const GROUND = [31, 58, 75];
 const LINE = [240, 244, 247];
-/** Lines of the drawing: a house, and a prompt in it. */
+/** Lines of the drawing: a house. */
 const STROKES = [
   [
-    [4, 10.5],
-    [12, 4],
-    [20, 10.5],
-    [20, 20],
-    [4, 20],
-    [4, 10.5],
-  ],
-  [
-    [9.5, 12],
-    [12, 14],
-    [9.5, 16],
-  ],
-  [
-    [13, 16.5],
-    [15.5, 16.5],
+    [3.5, 10.75],
+    [12, 3.5],
+    [20.5, 10.75],
+    [20.5, 20.5],
+    [3.5, 20.5],
+    [3.5, 10.75],
   ],
 ];
+/** A star with four points in the house: its middle, and the length of a point. */
+const STAR = { x: 12, y: 13, size: 4.25 };
+/** How much the sides of the star bend inwards; 1 are straight ones. */
+const BENT = 0.58;
 const HALF_WIDTH = 0.8;
 const CORNER = 28;
 
@@ -67,6 +62,8 @@ function isInside(x, y) {
 }
 
 function isOnLine(x, y) {
+  const [dx, dy] = [Math.abs(x - STAR.x) / STAR.size, Math.abs(y - STAR.y) / STAR.size];
+  if (dx ** BENT + dy ** BENT <= 1) return true;
   return STROKES.some((points) =>
     points.slice(1).some((to, index) => distance(x, y, points[index], to) <= HALF_WIDTH),
   );
