@@ -43,7 +43,8 @@ function faults(most: number): readonly string[] {
     if (part.scrollWidth > part.clientWidth + 1) found.push(`it scrolls sideways: ${name(part)}`);
   // A list of lines that scrolls to the side may hold buttons beyond its edge.
   const mayScroll = (element: Element) =>
-    element.closest(".diff-lines, .code, .md-table, .sr-only, .turn-tools, .queue-actions") !== null;
+    element.closest(".diff-lines, .code, .md-table, .sr-only, .turn-tools, .queue-actions") !==
+    null;
   for (const button of document.querySelectorAll("button, input, textarea, select")) {
     const box = button.getBoundingClientRect();
     if (box.width === 0 || mayScroll(button)) continue;
