@@ -1,7 +1,7 @@
 """Tries to escape from the sandbox: ``python sandbox_escapes.py [USER] [--free] [--json]``.
 
-Makes a world (a workspace with repositories and secrets, files and keys outside of it, listeners, a
-process), runs ``tests/sandbox/escape_attempts.py`` in it as a confined command, and checks from
+Makes a workspace with repositories and secrets, files and keys outside of it, listeners and a
+process. The script then runs ``tests/sandbox/escape_attempts.py`` in the sandbox, and checks from
 outside what changed. Root becomes the user with the number ``USER`` first. ``--free`` runs the
 harmless attempts without a sandbox, which shows that the attempts work. The exit code is 1 if an
 attempt succeeded.

@@ -87,7 +87,7 @@ def test_prc_08_fork_bombs_of_an_ordinary_user_are_stopped_and_our_variables_sta
     assert (ended.stdout, ended.returncode) == (said, 0), ended.stderr
 
 
-def test_no_limit_is_looser_than_the_servers_own(tmp_path: Path) -> None:
+def test_no_limit_of_a_command_exceeds_the_limit_of_the_server(tmp_path: Path) -> None:
     import resource  # noqa: PLC0415 - there is none on Windows
 
     text = shell_prefix(CommandLimits(n_files=10**9), "1", tmp_path, 10)

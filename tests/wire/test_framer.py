@@ -135,7 +135,7 @@ def test_a_large_body_in_small_pieces_takes_time_in_proportion() -> None:
     assert [len(body) for body in done] == [4096 * 4096]
 
 
-def test_ten_thousand_small_frames_in_one_piece_take_time_in_proportion() -> None:
+def test_ten_thousand_small_frames_take_time_in_proportion_to_their_number() -> None:
     """2 MB at once; removing each frame from the front would be 10 GB of copies."""
     body = b"y" * 200
     assert Framer().feed(framed(body) * 10_000) == [body] * 10_000
