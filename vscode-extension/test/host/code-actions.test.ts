@@ -40,10 +40,10 @@ describe("the lightbulb", () => {
       return found.length > 3 ? found : null;
     });
     const rows = Object.fromEntries(actions.map(({ title, kind }) => [title, kind?.value]));
-    assert.equal(rows["Explain this (Indwell)"], "source.indwell");
+    assert.equal(rows["Explain this (Indwell)"], "refactor.indwell");
     assert.equal(rows["Document this (Indwell)"], "refactor.indwell");
-    assert.equal(rows["Write tests for this (Indwell)"], "source.indwell");
+    assert.equal(rows["Write tests for this (Indwell)"], "refactor.indwell");
     assert.equal(rows["Refactor this… (Indwell)"], "refactor.indwell");
-    assert.equal(rows["Ask about this… (Indwell)"], "source.indwell");
+    assert.equal(rows["Ask about this… (Indwell)"], "refactor.indwell");
   });
 });
