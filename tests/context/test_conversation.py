@@ -69,7 +69,7 @@ def test_without_words_only_results_and_injections_are_sent() -> None:
     )
 
 
-def test_waiting_blocks_leave_the_queue_only_in_the_sent_value() -> None:
+def test_sending_waiting_blocks_leaves_the_original_conversation_unchanged() -> None:
     waiting = talk.queue(EMPTY, (reminder(),))
     sending = talk.with_input(waiting, words="go", turn=1)
     assert (waiting.pending, sending.pending) == ((reminder(),), ())

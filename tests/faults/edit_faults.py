@@ -139,7 +139,7 @@ class Bench:
             raise Bad(f"{kind} was {ended}, and left {_litter(path)}")
         if self._undo_files():  # removing a file failed: the next read removes it
             ended += ", tidied later"
-            for _ in range(3):  # a read can fail too, and leaves the removal to the next read
+            for _ in range(3):  # a read can fail too; then the next read removes the file
                 if self._undo_files():
                     _until_done(lambda: self._read(path))
         if self._undo_files():

@@ -21,7 +21,7 @@ from support.loopback_endpoint import LoopbackEndpoint, say
 
 
 class Sections:
-    """A front door with these settings, one after the other."""
+    """An editor that answers each request for its settings with the next of some answers."""
 
     def __init__(self, *answers: object) -> None:
         self.has_section = bool(answers)
@@ -150,7 +150,7 @@ async def test_an_editor_that_sends_no_settings_does_not_block_a_turn() -> None:
     assert configuration.settings == Settings()
 
 
-def test_the_mode_of_one_turn_and_the_settings_that_change_the_model() -> None:
+def test_a_turns_mode_replaces_the_mode_in_settings_and_keeps_the_models_identity() -> None:
     settings = Settings(model="a")
     assert in_mode(settings, "plan") == Settings(model="a", mode="plan")
     assert in_mode(settings, None) == settings

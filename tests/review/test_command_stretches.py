@@ -1,4 +1,4 @@
-"""Recording stretches of a command end before steps of others, and begin again after them."""
+"""The recording of a command's changes stops before another step, and begins again after it."""
 
 from __future__ import annotations
 

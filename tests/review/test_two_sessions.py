@@ -173,7 +173,7 @@ async def test_closing_a_session_lets_waiting_sessions_continue(tmp_path: Path) 
 def test_only_one_session_at_a_time_holds_the_folder_and_every_session_gets_a_turn(
     steps: list[tuple[str, bool]],
 ) -> None:
-    """Each step names the session that asks next, and says whether the oldest right ends first."""
+    """Each step names the next session that asks, and says if the oldest hold is released first."""
 
     async def run() -> None:
         order = CommandOrder()

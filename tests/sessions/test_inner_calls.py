@@ -107,6 +107,6 @@ def test_the_audit_trail_counts_each_call_once() -> None:
     assert acts(with_ends) == acts([one for one in with_ends if not isinstance(one, CallEnded)])
 
 
-def test_the_log_keeps_the_beginning_of_a_failure_and_never_an_empty_text() -> None:
+def test_a_long_error_message_is_cut_in_the_log_and_an_empty_one_becomes_failed() -> None:
     assert kept_failure(" \n") == "failed"
     assert kept_failure("x" * 9_999) == "x" * FAILURE_CHARACTERS

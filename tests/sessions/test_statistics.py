@@ -101,7 +101,7 @@ def test_sessions_are_merged_newest_first_and_counted_once() -> None:
         assert sum(table.values(), UsageFigures()) == shown.total
     assert (shown.total.requests, shown.total.usage.input) == (4, 1_200)
     assert (shown.total.cost, shown.total.known_cost, shown.total.unpriced) == (None, 1.5, 1)
-    # One unknown price only affects the sums with this call.
+    # A call of unknown cost affects only the sums that include it.
     assert shown.days["2026-11-20"].cost == 0.5
     assert shown.models["n"].cost == 0.5
 

@@ -15,7 +15,7 @@ from indwell.context.compaction.step import (
     full_tokens,
 )
 from indwell.context.compaction.summarising.fallback import extract
-from indwell.context.compaction.summarising.summary import apply_summary, is_usable
+from indwell.context.compaction.summarising.summary import apply_summary, why_unusable
 from indwell.context.conversation import Conversation, prompt_tokens
 
 Summarise = Callable[[SummarySpan], str]
@@ -68,6 +68,6 @@ def _step(conversation: Conversation, action: Action, summarise: Summarise) -> C
     if isinstance(action, CompactionStep):
         return action
     text = summarise(action)
-    if is_usable(action, text):
+    if why_unusable(action, text):
         text = extract(action)
     return apply_summary(conversation, action, text)

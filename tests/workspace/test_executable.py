@@ -141,7 +141,7 @@ def test_inj_08_a_link_out_of_the_folder_is_never_read(folder, tmp_path) -> None
 
 
 @posix_only("symlinks")
-def test_files_of_a_linked_folder_count_for_trust(folder) -> None:
+def test_the_trust_question_covers_files_of_a_linked_folder(folder) -> None:
     folder.write("other/x")
     (folder.root / ".indwell").mkdir()
     (folder.root / ".indwell" / "skills").symlink_to(folder.root / "other")

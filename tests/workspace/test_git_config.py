@@ -78,7 +78,7 @@ def test_a_continued_line_in_a_git_config_hides_no_executing_setting() -> None:
     assert any("fsmonitor" in line for line in lines)
 
 
-def test_hooks_paths_and_included_files_are_named() -> None:
+def test_hooks_paths_and_included_files_of_a_git_config_are_found() -> None:
     text = "[core]\n\thooksPath = .githooks\n[include]\n\tpath = ../evil\n"
     text += '[includeIf "gitdir:x"]\n\tpath = "other"\n'
     found = executing(text)

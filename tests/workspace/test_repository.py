@@ -188,7 +188,7 @@ def test_h6_an_invalid_path_in_a_git_file_is_harmless_and_digested_as_text(
 
 
 @posix_only("git")
-def test_a_submodule_s_place_is_not_asked_about(work) -> None:
+def test_trust_covers_a_submodule_config_only_if_its_worktree_is_another_folder(work) -> None:
     work.repository()
     (work.root / ".git/modules").mkdir()
     work.repository("sub", "--separate-git-dir", str(work.root / ".git/modules/sub"))

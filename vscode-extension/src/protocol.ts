@@ -647,7 +647,7 @@ export interface LoginResult {
   readonly origin: string;
 }
 
-/** The argument of `indwell.mcp`: as of `indwell/mcp`; `wait` as with other commands. */
+/** The argument of `indwell.mcp`: the fields of `indwell/mcp`, and `wait` as elsewhere. */
 export interface McpArguments {
   readonly action?: "list" | "add" | "remove" | "approve" | "restart" | "login";
   readonly name?: string;
@@ -887,7 +887,7 @@ export interface OpenArguments {
   readonly what: "diff" | "base" | "request" | "transcript";
   /** The file of a diff or base; a diff without it covers all files. */
   readonly uri?: string | null;
-  /** Only the changes of this turn, or the file before it; a turn of the current session if none is named. */
+  /** A turn of `session`: a `diff` shows its changes, a `base` the file before it. */
   readonly turn?: number | null;
   /** The session of the changes or of the transcript (by default the current one). */
   readonly session?: string | null;

@@ -30,7 +30,7 @@ MOST_OUTLINES = 128  # files whose outlines are kept
 # Bytes that the parser reads in one step; other threads can run between two steps.
 _PIECE_B = 1 << 14
 _WORD = lazy_pattern(r"\w")
-# Parts of the types of leaves that are not names.
+# A leaf whose type contains one of these words is not a name.
 _NO_NAME = ("comment", "string", "content", "text", "template")
 
 

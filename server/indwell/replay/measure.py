@@ -192,7 +192,7 @@ class RequestSums(msgspec.Struct, frozen=True):
         }
 
     def shown(self) -> dict[str, float]:
-        """Return the sums as ``--json`` prints them; a share of zero is 1."""
+        """Return the sums as ``--json`` prints them; a share of nothing is 1."""
         lost = self.pairs - self.kept + self.lines - self.lines_kept
         return {
             "requests": self.requests,

@@ -46,7 +46,7 @@ from indwell.sessions.log_lines import LogReading
 from indwell.settings.model import Mode, Settings
 from indwell.workspace.base import Workspace
 
-# seconds to wait for a turn that is about to begin; a session opens in a quarter of these
+# seconds to wait for a turn that is about to begin; a session opens in about 0.25 s
 OPENING_S = 1.0
 
 

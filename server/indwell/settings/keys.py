@@ -52,7 +52,7 @@ class Ring(Protocol):
 
 
 class StoredKey(msgspec.Struct, frozen=True):
-    """Where an origin's key is stored, with a note for the user; ``key`` is None for ``none``."""
+    """Where an origin's key is stored, with a note for the user; no key if it needs none."""
 
     where: Where
     key: Secret | None

@@ -196,7 +196,8 @@ def _is_lean(past: Past) -> bool | None:
 def _has_our_tools(past: Past, table: ToolTable) -> bool:
     """Whether the session's requests had the present fixed tools, so that the session can continue.
 
-    Late tools may differ, because the next request reports new and missing tools to the model.
+    Tools that come and go during a session (late tools) may differ, because the next request
+    reports new and missing tools to the model.
     """
     if past.prefix is None:
         return False

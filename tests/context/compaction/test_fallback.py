@@ -10,7 +10,7 @@ from indwell.context.compaction.summarising.fallback import (
     extract,
     simulated,
 )
-from indwell.context.compaction.summarising.summary import is_usable
+from indwell.context.compaction.summarising.summary import why_unusable
 from indwell.context.conversation import Conversation
 from indwell.context.history import tokens_of
 from indwell.context.pairing import tool_uses
@@ -43,7 +43,7 @@ def test_extraction_has_at_most_five_errors_each_cut_to_its_length() -> None:
 def test_extraction_is_a_usable_summary_within_its_target() -> None:
     plan = plan_of(turned(empty(), 1, [code(300)] * 8))
     text = extract(plan)
-    assert is_usable(plan, text) == ""
+    assert why_unusable(plan, text) == ""
     assert estimate_tokens(text) <= plan.target * 1.1
     assert "- I look at 1.3." in text
 

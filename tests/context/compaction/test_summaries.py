@@ -18,7 +18,7 @@ from indwell.context.compaction.presets import (
     Summarise,
 )
 from indwell.context.compaction.step import CompactionFacts, CompactionStep, SummarySpan
-from indwell.context.compaction.summarising.summary import apply_summary, is_usable
+from indwell.context.compaction.summarising.summary import apply_summary, why_unusable
 from indwell.context.compaction.transcripts import pieces, source_text
 from indwell.context.conversation import Conversation, estimated_tokens
 from indwell.context.injections import inject
@@ -216,7 +216,7 @@ def test_the_oldest_exchanges_are_dropped_with_a_note_if_no_summary_fits() -> No
 )
 def test_a_text_that_is_not_a_summary_is_recognised(text: str, why: str) -> None:
     now = turned(empty(), 1, [LONG] * 5)
-    assert is_usable(plan_of(Collapse(), now), text) == why
+    assert why_unusable(plan_of(Collapse(), now), text) == why
 
 
 def test_text_in_a_summary_source_cannot_close_the_transcript_tag() -> None:

@@ -273,7 +273,7 @@ def test_pol_13_options_before_a_subcommand_avoid_no_rule(command: str) -> None:
     assert confined(command, ask=rules, allow=("*",)).rule.startswith("ask: ")
 
 
-def test_pol_13_a_word_that_is_not_a_subcommand_has_no_effect() -> None:
+def test_pol_13_a_rule_for_a_subcommand_does_not_match_an_argument_of_that_name() -> None:
     for command in (
         "git -c a=b log --grep commit",
         "git --no-pager log commit",

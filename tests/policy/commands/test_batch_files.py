@@ -1,4 +1,4 @@
-"""Batch files of Windows, whose words ``cmd.exe`` parses again."""
+"""Batch files of Windows, whose arguments ``cmd.exe`` parses a second time."""
 
 from __future__ import annotations
 

@@ -31,9 +31,9 @@ from indwell.context.compaction.summarising.summary import (
     Reader,
     SummarySizes,
     apply_summary,
-    is_usable,
     output_limit,
     readers,
+    why_unusable,
     without_stale,
 )
 from indwell.context.compaction.summarising.task_card import least_card, task_card
@@ -231,7 +231,7 @@ async def _summary(
             0
         ]  # without the error's advice, because the turn continues anyway
     else:
-        trouble = f"the reply is not a summary: {why}" if (why := is_usable(span, text)) else ""
+        trouble = f"the reply is not a summary: {why}" if (why := why_unusable(span, text)) else ""
         if not trouble:
             return text, ""
     return await asyncio.to_thread(extract, span), trouble
@@ -257,7 +257,7 @@ async def _by_model(
         if not reader:
             raise BadReply("it is too long for any model here")
         text = await _ask(session, turn, part, reader, emit)
-        if why := is_usable(part, text):
+        if why := why_unusable(part, text):
             raise BadReply(f"the reply is not a summary: {why}")
         texts.append(text.strip())
     return "\n\n".join(texts)

@@ -200,7 +200,7 @@ async def faults(new: Iterable[str], run_git: RunGit) -> list[Fault]:
 
 
 def _check_of(path: str) -> tuple[str, ...]:
-    """Return the git command that verifies such a file; empty if git does not trust the file."""
+    """Return the git command that verifies a pack, an index or a commit graph; else nothing."""
     if _PACK.search(path):
         pack = Path(path).with_suffix(".pack")
         is_whole = pack.exists() and pack.with_suffix(".idx").exists()

@@ -172,7 +172,7 @@ def edited(text: str, splices: Sequence[TextSplice]) -> str:
 
 
 def in_breaks(text: str, end: str) -> str:
-    """Return a text with another line break."""
+    """Return a text in which every line break is ``end``."""
     return text.replace("\r\n", "\n").replace("\n", end)
 
 

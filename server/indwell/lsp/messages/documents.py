@@ -55,8 +55,7 @@ class OpenArguments(CommandArguments, frozen=True):
         what: The kind of document. ``diff``: pending changes; ``base``: a file without them, or
             before a turn; ``request``: what the model would get next; ``transcript``: a session.
         uri: The file of a diff or base; a diff without it covers all files.
-        turn: Only the changes of this turn, or the file before it; a turn of the current session if
-            none is named.
+        turn: A turn of ``session``: a ``diff`` shows its changes, a ``base`` the file before it.
         session: The session of the changes or of the transcript (by default the current one).
     """
 

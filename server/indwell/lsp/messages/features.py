@@ -42,9 +42,9 @@ class ClientFeatures(msgspec.Struct, frozen=True):
         dynamic: Those of ``CHAT_FEATURES`` that can be registered for some documents.
         says_encoding: Whether it names its position encodings, so that its positions can be relied
             on.
-        is_restricted: Whether the editor itself does not trust the workspace. Of its statements
-            about trust only this one counts, because the folder can influence them (TRU-11,
-            TRU-12).
+        is_restricted: Whether the editor itself does not trust the workspace. A statement that the
+            editor does trust the workspace is ignored, because the folder can influence that
+            statement (TRU-11, TRU-12).
         numbers: Whether its questions are answered by a digit and Enter that may be meant for a
             file (Neovim, without the lines of ours that ask for a word).
         experimental: Names of ``capabilities.experimental.indwell`` that are on.

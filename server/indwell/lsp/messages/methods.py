@@ -354,7 +354,7 @@ class TrustArguments(CommandArguments, frozen=True):
 
 
 class McpArguments(CommandArguments, frozen=True):
-    """The argument of ``indwell.mcp``: as of ``indwell/mcp``; ``wait`` as with other commands."""
+    """The argument of ``indwell.mcp``: the fields of ``indwell/mcp``, and ``wait`` as elsewhere."""
 
     action: status.McpAction = "list"
     name: str = ""

@@ -1,4 +1,4 @@
-"""Anthropic's messages: writes requests, and reads the stream into a reply. Pure.
+"""Anthropic's Messages API: writes requests, and reads the stream into a reply. Pure.
 
 The format follows Anthropic's documentation of November 2026 (Messages API 2023-06-01, streaming,
 extended and adaptive thinking, prompt caching). Thinking is sent back unchanged with its signature.

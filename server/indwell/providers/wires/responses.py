@@ -1,4 +1,4 @@
-"""OpenAI's responses: writes requests, and reads the stream into a reply. Pure.
+"""OpenAI's Responses API: writes requests, and reads the stream into a reply. Pure.
 
 Nothing is stored at the endpoint (``store`` is false): reasoning arrives encrypted, and is sent
 back unchanged before the output that followed it. The format follows the official SDK's types

@@ -103,7 +103,7 @@ def _layers(outer: Sequence[str], seen: Sequence[str]) -> Iterator[str]:
         *((one, f"(allow file-read* (regex {_pattern(one)}))") for one in within),
     ]
     yield from (rule for _, rule in sorted(rules, key=lambda one: one[0].split("/")))
-    for way in _ways_to(within):  # needed to reach the folder
+    for way in _ways_to(within):  # a folder is reached by its parents' metadata
         yield f"(allow file-read-metadata (regex {_pattern(way, 'alone')}))"
 
 

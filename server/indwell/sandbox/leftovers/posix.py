@@ -55,7 +55,7 @@ def signal_group(pid: int, name: str) -> bool:
         os.killpg(pid, getattr(signal, name))
     except ProcessLookupError:
         return False
-    except PermissionError:  # on macOS, a group of zombies
+    except PermissionError:  # macOS raises this for a group that has only zombies
         return False
     return True
 

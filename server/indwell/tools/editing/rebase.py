@@ -32,7 +32,7 @@ from indwell.workspace.paths import display
 from indwell.workspace.text import shown, split_lines
 
 OTHERS_LIMIT = 1_500  # characters of others' changes that the model is shown
-MAX_CONFLICTS = 5  # conflicts that the model is shown at once
+MAX_CONFLICTS = 5  # most conflicts in one message to the model
 CONFLICT_LINES = 40  # lines of each side of one conflict that the model is shown
 LINE_CHARS = 1_000  # characters of each such line
 SIDE_CHARS = 4_000  # characters of all such lines

@@ -289,5 +289,5 @@ async def branch_of(workspace: Workspace) -> str:
     line = head.text.split("\n", 1)[0].strip()
     if line.startswith(_REF):
         return line.removeprefix(_REF)
-    # only a commit's digits, because the file may be a link to another file
+    # a commit's digits and nothing else: .git/HEAD may be a link to a file with other text
     return line[:10] if _COMMIT.fullmatch(line) else ""

@@ -77,7 +77,7 @@ def foreign_tool(named: NamedTool, foreign: ForeignTool, folder: str, run: Run) 
 
 
 def described(named: NamedTool) -> str:
-    """Return the description for the model: the server's name and its neutralised text."""
+    """Return a tool's description for the model: the server's name, and the text without tags."""
     words = _plain(named.tool.description.strip()[:DESCRIPTION_CHARS])
     return f"[tool of the MCP server {named.server}] {words}".rstrip()
 

@@ -74,7 +74,7 @@ def audited(
 
     Args:
         span: The span whose source is summarised.
-        text: The summary, which ``is_usable`` has accepted.
+        text: The summary, which ``why_unusable`` has accepted.
         card: The task card that accompanies it.
         live: The messages that stay unchanged; the user's newest words are taken from these
         messages.

@@ -43,7 +43,7 @@ _DROPPED = "Dropped to make room; there was none for a summary."
 _CHARACTERS_A_TOKEN = 2  # low, so that a cut text surely fits
 
 
-def is_usable(span: SummarySpan, text: str) -> str:
+def why_unusable(span: SummarySpan, text: str) -> str:
     """Say briefly why ``text`` cannot be used as the summary; empty if it can."""
     if not text.strip():
         return "it is empty"
