@@ -29,7 +29,7 @@ describe("code of an answer that is applied", () => {
     chat = await openChat({ name: "apply", files, open: ["shop/rates.py"] });
     const code = (text: string, info = "python") =>
       inOrder([say(`Like this:\n\n\`\`\`${info}\n${text}\`\`\`\n`)]);
-    (await theModel()).on("diff", code(DIFF, "diff"));
+    (await theModel()).on("patch", code(DIFF, "diff"));
     (await theModel()).on("fresh", code(FRESH, "python shop/holidays.py"));
     (await theModel()).on("snippet", code(SNIPPET));
     (await theModel()).on("unplaced", code("rate = holiday_rate()\nprint(rate)\n"));
@@ -106,7 +106,7 @@ describe("code of an answer that is applied", () => {
   });
 
   test("a diff is applied, and a file that is not there is created after a look at it", async () => {
-    await apply("diff How?");
+    await apply("patch How?");
     await until("the new function", async () => (await text()) === LONG.replace(OLD, NEW));
     await reject();
     await until("the old text", async () => (await text()) === LONG);

@@ -24,7 +24,11 @@ function isBinding(value: unknown): value is Binding {
 }
 
 /** Conditions that cannot hold while an editor has the focus, as ours demand. */
-const ELSEWHERE = /notebookCellListFocused|inQuickInput|listFocus|terminalFocus/;
+const ELSEWHERE = /notebookCellListFocused|inQuickInput|listFocus|terminalFocus|!inputFocus/;
+/** The condition of keys in a field of ours, where no other key has a meaning. */
+const IN_OUR_FIELD = /commentController == indwell\.inline/;
+/** Editors use this key for an edit at the selection; docs/editors/vscode.md says how to give it back. */
+const TAKEN_ON_PURPOSE = "ctrl+i";
 
 describe("keys", () => {
   it("take none of VS Code's own away in an editor", async () => {
@@ -32,12 +36,14 @@ describe("keys", () => {
       vscode.extensions.getExtension("indwell.indwell")?.packageJSON.contributes.keybindings;
     const others = await defaults();
     assert.ok(others.length > 300, `${others.length} default keys`);
-    const taken = own.flatMap(({ key, command }) =>
-      others
-        .filter((one) => one.key === key || one.key.startsWith(`${key} `))
-        .filter((one) => !ELSEWHERE.test(one.when ?? ""))
-        .map((one) => `${key}: ${command} and ${one.command} when ${one.when ?? "always"}`),
-    );
+    const taken = own
+      .filter(({ key, when }) => key !== TAKEN_ON_PURPOSE && !IN_OUR_FIELD.test(when ?? ""))
+      .flatMap(({ key, command }) =>
+        others
+          .filter((one) => one.key === key || one.key.startsWith(`${key} `))
+          .filter((one) => !ELSEWHERE.test(one.when ?? ""))
+          .map((one) => `${key}: ${command} and ${one.command} when ${one.when ?? "always"}`),
+      );
     assert.deepEqual(taken, []);
   });
 });
