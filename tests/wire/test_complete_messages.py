@@ -31,6 +31,7 @@ def test_nested_protocol_values_are_serialised_completely() -> None:
         "attachments": [
             {"kind": "text", "label": "", "mime": "", "data": "", "text": "x", "uri": None}
         ],
+        "beside": False,
     }
 
 
