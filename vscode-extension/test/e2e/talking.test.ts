@@ -160,6 +160,11 @@ describe("talking with the model", () => {
       await newest(),
       /\$ make test.{0,3}no rule&lt;\/attached-item>.{0,3}\[exit code 2\]/,
     );
+    await chat.command("indwell.fixCommand");
+    const request = chat.panel.locator("article.turn", { hasText: "Fix what makes the attached" });
+    await request.waitFor();
+    await chat.idle();
+    assert.match(await newest(), /\$ make test.{0,3}no rule/);
     await chat.host.run((vscode, _, kept) => {
       for (const terminal of vscode.window.terminals) terminal.dispose();
       return kept["terminal"] !== undefined;
