@@ -13,7 +13,8 @@ import pytest
 from acp.exceptions import RequestError
 
 from acp import schema, text_block
-from support.acp_client import EditorClient, allow, connected, refuse
+from indwell.acp.updates import changes_in
+from support.acp_client import INDWELL, EditorClient, allow, connected, refuse
 from support.editing import EDIT, MENDED, READ, SOURCE, Home, bash, texts_of
 from support.loopback_endpoint import LoopbackEndpoint, say
 from support.loopback_endpoint import refuse as refusing
@@ -47,8 +48,10 @@ async def test_a_prompt_streams_its_answer_its_calls_and_their_diffs(home: Home)
     assert ended.stop_reason == "end_turn"
     assert home.shop.read_text() == MENDED
     assert "It is mended." in client.said(session)
-    assert "> Changes: not verified" in client.said(session)
-    read, edit = client.of(schema.ToolCallStart)
+    assert "Indwell: changes: not verified" in [
+        one.title for one in client.of(schema.ToolCallStart)
+    ]
+    read, edit = (one for one in client.of(schema.ToolCallStart) if one.kind != "other")
     assert (read.kind, edit.kind) == ("read", "edit")
     assert read.locations[0].path == str(home.shop)
     diffs = [
@@ -319,4 +322,116 @@ async def test_the_text_of_a_denied_file_is_not_sent(home: Home) -> None:
         session = await begun(connection, home)
         await connection.prompt(session_id=session, prompt=[text_block("Read "), secret])
     assert "hunter2" not in str(endpoint.seen[0].body)
-    assert "`deny`" in client.said(session)
+    assert any("`deny`" in one.title for one in client.of(schema.ToolCallStart))
+
+
+@pytest.mark.parametrize("kind", ["symlink", "hard link", "dots"])
+async def test_another_name_of_a_denied_file_is_denied_too(home: Home, kind: str) -> None:
+    secret = home.write(".env", "TOKEN=hunter2hunter2")
+    other = home.workspace / "notes.txt"
+    if kind == "symlink":
+        other.symlink_to(secret)
+    elif kind == "hard link":
+        other.hardlink_to(secret)
+    else:
+        other = home.workspace / "x" / ".." / ".env"
+    part = schema.EmbeddedResourceContentBlock(
+        type="resource",
+        resource=schema.TextResourceContents(uri=f"file://{other}", text="TOKEN=hunter2hunter2"),
+    )
+    async with (
+        LoopbackEndpoint([say("No.")]) as endpoint,
+        connected(EditorClient(), home, endpoint.base_url) as connection,
+    ):
+        session = await begun(connection, home)
+        await connection.prompt(session_id=session, prompt=[text_block("Read "), part])
+    assert "hunter2" not in str(endpoint.seen[0].body)
+
+
+async def test_a_cancel_before_the_turn_begins_is_heard_and_a_second_prompt_refused(
+    home: Home,
+) -> None:
+    home.trusted = ()
+    client = EditorClient()
+    asked, answered = asyncio.Event(), asyncio.Event()
+
+    async def slow(session_id: str, tool_call: Any, options: list[Any], **_meta: Any) -> Any:
+        asked.set()
+        await answered.wait()
+        outcome = schema.DeniedOutcome(outcome="cancelled")
+        return schema.RequestPermissionResponse(outcome=outcome)
+
+    client.request_permission = slow  # type: ignore[method-assign]
+    async with (
+        LoopbackEndpoint([say("Here I am.")]) as endpoint,
+        connected(client, home, endpoint.base_url) as connection,
+    ):
+        session = await begun(connection, home)
+        first = asyncio.create_task(
+            connection.prompt(session_id=session, prompt=[text_block("Mend it")])
+        )
+        await asked.wait()
+        with pytest.raises(RequestError, match="a turn is running in this session"):
+            await connection.prompt(session_id=session, prompt=[text_block("And this")])
+        await connection.cancel(session_id=session)
+        answered.set()
+        assert (await first).stop_reason == "cancelled"
+        assert endpoint.seen == []
+        ended = await connection.prompt(session_id=session, prompt=[text_block("Still there?")])
+    assert ended.stop_reason == "end_turn"
+
+
+async def test_unsaved_text_in_a_linked_folder_is_found_under_the_clients_name(home: Home) -> None:
+    link = home.folder / "link"
+    link.symlink_to(home.workspace)
+    client = EditorClient(allow)
+    client.buffers[link / "shop.py"] = f"# typed just now\n{SOURCE}"
+    script = [say(calls=[READ]), say(calls=[EDIT]), say("Done.")]
+    async with (
+        LoopbackEndpoint(script) as endpoint,
+        connected(client, home, endpoint.base_url) as connection,
+    ):
+        new = await connection.new_session(cwd=str(link), mcp_servers=[])
+        await connection.prompt(session_id=new.session_id, prompt=[text_block("Mend it")])
+    assert client.written == [link / "shop.py"]
+    assert home.shop.read_text() == f"# typed just now\n{MENDED}"
+
+
+async def test_a_stored_session_that_is_not_open_can_be_deleted(home: Home) -> None:
+    async with LoopbackEndpoint([say("Yes.")]) as endpoint:
+        async with connected(EditorClient(), home, endpoint.base_url) as connection:
+            session = await begun(connection, home)
+            await connection.prompt(session_id=session, prompt=[text_block("Hello")])
+        async with connected(EditorClient(), home, endpoint.base_url) as connection:
+            await connection._conn.send_request("session/delete", {"sessionId": session})
+            listed = await connection.list_sessions(cwd=str(home.workspace))
+            assert listed.sessions == []
+
+
+async def test_a_line_that_is_no_message_gets_an_error_and_the_connection_goes_on(
+    home: Home,
+) -> None:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        *("-c", INDWELL, "acp", "--scripted"),
+        env=home.environment(),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    hello = {"id": 1, "method": "initialize", "params": {"protocolVersion": 1}, "jsonrpc": "2.0"}
+    lines = [b"[]", b"5", b"{", json.dumps(hello).encode()]
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(b"\n".join(lines) + b"\n")
+    answers = [json.loads(await process.stdout.readline()) for _ in lines]
+    process.stdin.close()
+    codes = [one["error"]["code"] for one in answers if "error" in one]
+    assert codes == [-32600, -32600, -32700]
+    assert [one["result"]["agentInfo"]["name"] for one in answers if "result" in one] == ["indwell"]
+    assert await process.wait() == 0
+
+
+def test_only_a_line_feed_ends_a_line_of_a_shown_diff() -> None:
+    hidden = "OK = 1;\x0cimport os\u2028print(os)\n"
+    parts, lines = changes_in(f"--- a\n+++ b\n@@ -1 +1 @@\n-OK = 1\n+{hidden}", is_new=False)
+    assert (list(parts), list(lines)) == ([("OK = 1\n", hidden)], [1])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +15,14 @@ from acp import schema
 from indwell.acp.client import AcpClient
 from indwell.acp.prompts import Block
 from indwell.acp.sessions import AcpSession, SessionMaker
-from indwell.errors import SettingsError, UserError
+from indwell.errors import SessionError, SettingsError, UserError
 from indwell.own_path import own_path
-from indwell.service.sessions.session_commands import SessionCommands
 from indwell.service.sessions.stored_sessions import StoredSessions
 
 AUTH_REQUIRED = -32000
 NOT_FOUND = -32002
 FAILED = -32603
+WRONG = -32602
 PAGE = 50  # sessions in one answer
 LOGIN = "login"
 
@@ -38,6 +39,8 @@ class AcpAgent:
         self._client = client
         self._new_maker = new_maker
         self._sessions: dict[str, AcpSession] = {}
+        self._folders = {Path.cwd()}
+        self._opening_again = asyncio.Lock()
 
     async def initialize(
         self,
@@ -82,7 +85,7 @@ class AcpAgent:
     async def authenticate(self, method_id: str, **meta: object) -> schema.AuthenticateResponse:
         """Check that a model is connected now; `indwell login` itself runs in a terminal."""
         del method_id, meta
-        session = self._new((Path.cwd(),), ())
+        session = self._new({Path.cwd(): str(Path.cwd())}, ())
         try:
             await session.service.settle()
             if not session.service.settings.model:
@@ -175,7 +178,7 @@ class AcpAgent:
         """List the stored sessions of a folder, newest first, a page at a time."""
         del meta
         root = _folder(cwd) if cwd else Path.cwd()
-        stored = StoredSessions(self._new_maker().environment, lambda: (root,), is_resident=False)
+        stored = self._stored(root)
         try:
             found, more = await stored.sessions(limit=PAGE, before=cursor)
         except UserError as error:
@@ -195,16 +198,35 @@ class AcpAgent:
         )
 
     async def delete_session(self, session_id: str, **meta: object) -> None:
-        """Delete a session."""
+        """Delete a session, which need not be open; a running turn of it is stopped."""
         del meta
-        session = self._known(session_id)
-        commands: SessionCommands = session.service.commands
         try:
-            await commands.delete(session_id)
+            await self._delete(session_id)
         except UserError as error:
             raise RequestError(FAILED, str(error)) from error
-        del self._sessions[session_id]
-        await session.close()
+
+    async def _delete(self, session_id: str) -> None:
+        session = self._sessions.get(session_id)
+        if session is not None:
+            session.cancel()
+            await session.service.commands.delete(session_id)
+            del self._sessions[session_id]
+            await session.close()
+            return
+        for root in tuple(self._folders):
+            stored = self._stored(root)
+            try:
+                await stored.check_session(session_id)
+            except SessionError:
+                continue
+            await stored.delete_session(session_id)
+            return
+        raise RequestError(NOT_FOUND, f"no session {session_id!r} is stored in a known folder")
+
+    def _stored(self, root: Path) -> StoredSessions:
+        self._folders.add(root)
+        environment = self._new_maker().environment
+        return StoredSessions(environment, lambda: (root,), is_resident=False)
 
     async def close_session(self, session_id: str, **meta: object) -> schema.CloseSessionResponse:
         """Close a session; it can be loaded again."""
@@ -274,8 +296,8 @@ class AcpAgent:
             await session.close()
         self._sessions.clear()
 
-    def _new(self, roots: tuple[Path, ...], servers: Sequence[Any]) -> AcpSession:
-        own_path.keep_out(roots)
+    def _new(self, roots: Mapping[Path, str], servers: Sequence[Any]) -> AcpSession:
+        own_path.keep_out(tuple(roots))
         return AcpSession(self._client, self._new_maker(), roots, servers)
 
     async def _taken_up(
@@ -285,12 +307,14 @@ class AcpAgent:
         additional: list[str] | None,
         servers: Sequence[Any] | None,
     ) -> AcpSession:
-        before = self._sessions.pop(session_id, None)
-        if before is not None:
-            await before.close()
-        session = self._new(_folders(cwd, additional), servers or ())
-        await self._opening(session, session.resume(session_id))
-        return session
+        folders = _folders(cwd, additional)
+        async with self._opening_again:
+            before = self._sessions.pop(session_id, None)
+            if before is not None:
+                await before.close()
+            session = self._new(folders, servers or ())
+            await self._opening(session, session.resume(session_id))
+            return session
 
     async def _opening(self, session: AcpSession, work: Awaitable[None]) -> None:
         """Open a session; a failure closes its service and becomes the request's error."""
@@ -304,6 +328,7 @@ class AcpAgent:
                 raise RequestError(FAILED, str(error)) from error
             raise
         self._sessions[session.id] = session
+        self._folders.add(session.roots[0])
 
     def _show_soon(self, session: AcpSession) -> None:
         """Show the session after the answer that names it."""
@@ -323,9 +348,12 @@ async def _later(session: AcpSession) -> None:
 def _folder(path: str) -> Path:
     folder = Path(path)
     if not folder.is_absolute() or not folder.is_dir():
-        raise RequestError(-32602, f"{path!r} is not an absolute path of a folder")
+        raise RequestError(WRONG, f"{path!r} is not an absolute path of a folder")
+    if folder.resolve() == Path(folder.anchor):
+        raise RequestError(WRONG, "a session cannot work in the whole disk; open a folder")
     return folder.resolve()
 
 
-def _folders(cwd: str, additional: Sequence[str] | None) -> tuple[Path, ...]:
-    return tuple(dict.fromkeys((_folder(cwd), *map(_folder, additional or ()))))
+def _folders(cwd: str, additional: Sequence[str] | None) -> Mapping[Path, str]:
+    """The folders of a session, resolved, each with the client's spelling."""
+    return {_folder(one): one for one in (cwd, *(additional or ()))}

@@ -29,6 +29,10 @@ _TEXTS = (schema.AgentMessageChunk, schema.AgentThoughtChunk)
 Answered = TypeVar("Answered", bound="BaseModel")
 
 
+class Silent(Exception):
+    """The client did not answer in time, so what it has is unknown."""
+
+
 class AcpClient:
     """The client at the other end of the connection.
 
@@ -115,9 +119,13 @@ class AcpClient:
         return given if isinstance(given, str) else None
 
     async def read_file(self, session: str, path: str) -> str | None:
-        """Return the client's text of a file; None if the client does not have it."""
+        """Return the client's text of a file; None if the client does not have it.
+
+        Raises:
+            Silent: The client did not answer.
+        """
         request = schema.ReadTextFileRequest(session_id=session, path=path)
-        answer = await self._in_time(
+        answer = await self._answer(
             "fs_read_text_file", request, schema.ReadTextFileResponse, FILE_S
         )
         return answer.content if answer is not None else None
@@ -134,15 +142,30 @@ class AcpClient:
         self, method: str, request: BaseModel, answer: type[Answered], timeout_s: float
     ) -> Answered | None:
         """Send a request after all updates; None for an error, or without an answer in time."""
+        try:
+            return await self._answer(method, request, answer, timeout_s)
+        except Silent:
+            return None
+
+    async def _answer(
+        self, method: str, request: BaseModel, answer: type[Answered], timeout_s: float
+    ) -> Answered | None:
+        """Send a request after all updates; None for an error.
+
+        Raises:
+            Silent: No answer came in time.
+        """
         assert self._connection is not None, "the client has connected"
-        await self.flush()
         params = request.model_dump(mode="json", by_alias=True, exclude_none=True)
         try:
             async with asyncio.timeout(timeout_s):
+                await self.flush()
                 given = await self._connection.send_request(CLIENT_METHODS[method], params)
             return answer.model_validate(given or {})
-        except (TimeoutError, RequestError, ValueError, ConnectionError) as error:
-            _log.info("the client did not answer %s: %s", method, error)
+        except TimeoutError:
+            raise Silent from None
+        except (RequestError, ValueError, ConnectionError) as error:
+            _log.info("the client answered %s by an error: %s", method, error)
             return None
 
     async def _send(self) -> None:

@@ -6,12 +6,17 @@ the client for its text, and compares: a text that differs from the disk is an u
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from indwell.acp.client import AcpClient
+import msgspec
+
+from indwell.acp.client import AcpClient, Silent
 from indwell.errors import EditRefused, TextMoved, ToolError
+from indwell.files.listing import exists
 from indwell.workspace.base import (
     AppliedChange,
     Noted,
@@ -40,9 +45,18 @@ class ClientFiles:
         client: The client.
         session: Returns the id of the session; empty while the client does not know it.
         disk: The files on disk.
+        named: Returns a path as the client knows it, which may lead through links.
     """
 
-    def __init__(self, client: AcpClient, session: Callable[[], str], disk: Workspace) -> None:
+    def __init__(
+        self,
+        client: AcpClient,
+        session: Callable[[], str],
+        disk: Workspace,
+        named: Callable[[Path], str] = str,
+    ) -> None:
+        self._named = named
+        self._late: dict[Path, str] = {}
         self._client = client
         self._session = session
         self._disk = disk
@@ -53,7 +67,11 @@ class ClientFiles:
     async def read(self, path: Path) -> Snapshot:
         """Read the client's unsaved text, else the disk."""
         on_disk = await self._disk.read(path)
-        text = await self._buffer(path, on_disk)
+        try:
+            text = await self._buffer(path, on_disk)
+        except Silent:
+            note = "the client did not answer; the text on disk is shown, not a buffer's"
+            return msgspec.structs.replace(on_disk, notes=(*on_disk.notes, note))
         if text is None:
             return on_disk
         stamp = TextStamp(digest(text))
@@ -65,9 +83,10 @@ class ClientFiles:
         """Change an unsaved buffer by the client, and any other file on disk."""
         async with self._locks.hold(path):
             if base is None:
+                await self._check_new(path)
                 return await self._disk.write(path, base, text, label=label)
             on_disk = await self._disk.read(path)
-            now = await self._buffer(path, on_disk)
+            now = await self._known_buffer(path, on_disk)
             if now is None:
                 if base.origin == "buffer" and base.text != on_disk.text:
                     raise _moved(path)
@@ -83,8 +102,12 @@ class ClientFiles:
                 f"{path.name!r} has unsaved text in the client, which cannot be edited from here; "
                 "ask the user to save the file"
             )
-        if not await self._client.write_file(self._session(), str(path), text):
-            raise EditRefused(f"the client did not write {path.name!r}; nothing was edited")
+        if not await self._client.write_file(self._session(), self._named(path), text):
+            self._late[path] = text  # it may write later; ``late_edits`` looks
+            raise EditRefused(
+                f"the client has not said that it wrote {path.name!r}; read_file it again before "
+                "the next edit"
+            )
         after = await self.read(path)
         is_same = _unbroken(after.text) == _unbroken(text)
         note = "" if is_same else "the client changed the text while it saved the file"
@@ -111,7 +134,7 @@ class ClientFiles:
     async def remove(self, path: Path, base: Snapshot, *, label: str) -> Path | None:
         """Delete a file on disk, unless the client has unsaved text of it."""
         async with self._locks.hold(path):
-            if await self._buffer(path, await self._disk.read(path)) is not None:
+            if await self._known_buffer(path, await self._disk.read(path)) is not None:
                 raise EditRefused(
                     f"{path.name!r} has unsaved text in the client; it was not deleted"
                 )
@@ -128,19 +151,47 @@ class ClientFiles:
     async def settle(self) -> Settlement:
         """Report the files that are not saved yet; the user's text is never saved from here."""
         for path in tuple(self._unsaved):
+            text = self._unsaved[path]
             try:
-                await self.read(path)
+                snapshot = await self.read(path)
             except ToolError:
-                self._unsaved.pop(path, None)
+                continue  # deleted
+            if snapshot.notes and snapshot.origin == "disk":
+                self._unsaved[path] = text  # the client did not answer
         return Settlement(stale=tuple(self._unsaved))
 
     async def late_edits(self) -> tuple[Path, ...]:
-        """Return nothing: an edit is compared before its call ends."""
-        return ()
+        """Files that the client wrote after it was given up; each is returned once."""
+        late = []
+        for path, text in tuple(self._late.items()):
+            with suppress(ToolError):
+                if _unbroken((await self.read(path)).text) == _unbroken(text):
+                    late.append(path)
+                    del self._late[path]
+        return tuple(late)
 
     async def changed_under_buffers(self) -> tuple[Path, ...]:
         """Return nothing: the protocol does not say which files are open."""
         return ()
+
+    async def _check_new(self, path: Path) -> None:
+        """Refuse to create a file of which the client has unsaved text."""
+        session = self._session()
+        if not session or not self._client.reads_files or await asyncio.to_thread(exists, path):
+            return
+        try:
+            text = await self._client.read_file(session, self._named(path))
+        except Silent:
+            raise _unknown(path) from None
+        if text and text.strip():
+            raise EditRefused(f"{path.name!r} is an unsaved new file in the client")
+
+    async def _known_buffer(self, path: Path, on_disk: Snapshot) -> str | None:
+        """Like ``_buffer``; a client that does not answer may have anything, so nothing is done."""
+        try:
+            return await self._buffer(path, on_disk)
+        except Silent:
+            raise _unknown(path) from None
 
     async def _buffer(self, path: Path, on_disk: Snapshot) -> str | None:
         """The client's text, in the line ends of the disk, if it differs from the disk."""
@@ -149,7 +200,7 @@ class ClientFiles:
         is_file_of_git = ".git" in path.parts
         if not session or not self._client.reads_files or path.suffix == SUFFIX or is_file_of_git:
             return None
-        text = await self._client.read_file(session, str(path))
+        text = await self._client.read_file(session, self._named(path))
         if text is None or _unbroken(text) == _unbroken(on_disk.text):
             return None
         if "\r" not in text and "\r\n" in on_disk.text:
@@ -160,6 +211,12 @@ class ClientFiles:
 
 def _unbroken(text: str) -> str:
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _unknown(path: Path) -> EditRefused:
+    return EditRefused(
+        f"the client did not say what text it has of {path.name!r}; nothing was changed"
+    )
 
 
 def _moved(path: Path) -> TextMoved:

@@ -9,7 +9,7 @@ from typing import Any
 
 from acp import schema
 from indwell.acp.client import AcpClient
-from indwell.acp.updates import EventTranslation, remark, text_content
+from indwell.acp.updates import EventTranslation, ended, text_content
 from indwell.agent.core import events
 from indwell.agent.features.questions import CLOSED, UserQuestion, answer_of
 from indwell.agent.features.questions import Answer as UserAnswer
@@ -21,6 +21,8 @@ NO, YES, ONCE, REMEMBER = "No", "Yes", "Once", "Remember it"
 SESSION, ALWAYS, BY_HUNK = "This session", "Always: ", "Hunk by hunk…"
 OTHER_WORDS = "Answer in other words"
 NO_ANSWER = "No answer: the model decides"
+RULE_CHARACTERS = 100  # of a rule on a button; a longer one is in the text
+ASKED = "The model asks (an answer permits nothing; never give it a password or a key)"
 _ANSWERS: Mapping[str, Answer] = {
     "no": "no",
     "once": "once",
@@ -51,16 +53,18 @@ class AcpPerson:
         """Show exactly the requested command or edit; a dialog that was closed means no."""
         once = REMEMBER if question.keeps else ONCE
         options = [_option("no", NO, "reject_once"), _option("once", once, "allow_once")]
-        if question.rule:
-            always = f"{ALWAYS}{question.rule}"
+        rule = question.rule
+        if rule:
+            is_long = len(rule) > RULE_CHARACTERS or "\n" in rule
+            always = f"{ALWAYS}{'the rule below' if is_long else rule}"
             options += [
                 _option("session", SESSION, "allow_always"),
                 _option("always", always, "allow_always"),
             ]
         if question.hunks:
             options.append(_option("hunks", BY_HUNK, "allow_once"))
-        notes = "\n".join(f"{note}  " for note in question.notes)
-        words = f"{question.reason}\n\n{_shown(question.detail)}\n\n{notes}"
+        notes = (question.reason, *question.notes, *((f"Rule: {rule}",) if rule else ()))
+        words = f"{_shown(question.detail)}\n\n{_shown(chr(10).join(notes))}"
         chosen = await self._door.permission(
             question.title, words, options, self._timeout_s, _KINDS[question.kind], question.id
         )
@@ -97,9 +101,8 @@ class AcpPerson:
             if self._door.client.has_forms:
                 options.append(_option("words", OTHER_WORDS, "allow_once"))
             options.append(_option("none", NO_ANSWER, "reject_once"))
-            title = "The model asks (an answer permits nothing)"
             chosen = await self._door.permission(
-                title, _shown(question.text), options, DAY_S, "think", question.id
+                ASKED, _shown(question.text), options, DAY_S, "think", question.id
             )
             if chosen is not None and chosen.isdecimal():
                 return UserAnswer(chosen=int(chosen))
@@ -111,7 +114,7 @@ class AcpPerson:
                 "turn and write your answer, or let the model decide."
             )
             return CLOSED
-        typed = await self._door.type_line(question.text, "", DAY_S)
+        typed = await self._door.type_line(f"{ASKED}:\n{_shown(question.text)}", "", DAY_S)
         return CLOSED if typed is None else answer_of(question.options, typed)
 
 
@@ -160,7 +163,7 @@ class AcpDoor:
         """Show the remarks that waited until the client knew the session."""
         waiting, self._remarks = self._remarks, []
         for words in dict.fromkeys(waiting):
-            self.client.update(self.session, remark(words))
+            self.client.update(self.session, self.translation.remark(words))
 
     def tell(self, words: str) -> None:
         """Show a sentence."""
@@ -240,6 +243,8 @@ class AcpDoor:
             tool_call_id=call, title=title, kind=kind, status="pending", content=content
         )
         chosen = await self.client.permission(self.session, asked, options, timeout_s)
+        if call.startswith("question-"):
+            self.client.update(self.session, ended(call))
         known = {one.option_id for one in options}
         return chosen if chosen in known else None
 

@@ -6,6 +6,8 @@ that cannot give orders.
 
 from __future__ import annotations
 
+import asyncio
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -20,8 +22,8 @@ from indwell.errors import ToolError
 from indwell.files.spelling import plain_path
 from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.paths import matches_any
-from indwell.service.attached import check_pictures, checked_picture, checked_text
-from indwell.service.mentions import Mention, attachments, quoted_path
+from indwell.service.attached import check_pictures, check_texts, checked_picture, checked_text
+from indwell.service.mentions import Mention, attachments, is_chat, quoted_path
 from indwell.service.turns.queue import title_of
 from indwell.settings.model import Settings
 from indwell.workspace.base import Workspace
@@ -94,14 +96,18 @@ class PromptReader:
                     words.append(text)
                 case schema.ImageContentBlock(data=data, mime_type=mime):
                     label = _label(block.uri or "")
-                    pictures.append(checked_picture(label, mime, data, len(pictures) + 1))
+                    number = len(pictures) + 1
+                    pictures.append(
+                        await asyncio.to_thread(checked_picture, label, mime, data, number)
+                    )
                 case schema.ResourceContentBlock(uri=uri, name=name):
                     words.append(self._mentioned(uri, name, mentions, problems))
                 case schema.EmbeddedResourceContentBlock(resource=resource):
-                    words.append(self._embedded(resource, settings, marked, texts, problems))
+                    words.append(await self._embedded(resource, settings, marked, texts, problems))
                 case _:
                     problems.append("a sound is not sent: Indwell reads text and pictures")
         check_pictures(pictures)
+        check_texts(texts)
         found = await attachments(self._workspace, settings, mentions, self._names)
         said = taken_words("".join(words))
         return (
@@ -129,7 +135,7 @@ class PromptReader:
         mentions.append(mention)
         return f"@{quoted_path(mention.written)}"
 
-    def _embedded(
+    async def _embedded(
         self,
         resource: schema.TextResourceContents | schema.BlobResourceContents,
         settings: Settings,
@@ -147,7 +153,7 @@ class PromptReader:
             texts.append(checked_text(label, resource.text))
             return label
         shown = self._shown(place.path)
-        if any(matches_any(one, settings.deny) for one in (shown, place.path)):
+        if await self._is_denied(place.path, settings):
             problems.append(f"@{shown} is not attached: a rule of your settings (`deny`) keeps it")
             return label
         n_lines = max(resource.text.count("\n") + (not resource.text.endswith("\n")), 1)
@@ -155,6 +161,20 @@ class PromptReader:
         marked.append(Selection(shown, first, first + n_lines - 1, resource.text))
         lines = f"#L{first}-{first + n_lines - 1}" if place.first else ""
         return f"@{quoted_path(shown)}{lines}"
+
+    async def _is_denied(self, written: str, settings: Settings) -> bool:
+        """Whether a rule denies any name of the file: as written, as resolved, a hard link's."""
+        names = [written, os.path.normpath(written), self._shown(written)]  # noqa: ASYNC240 - pure
+        try:
+            path = await asyncio.to_thread(self._workspace.resolve, written)
+        except ToolError:  # outside of the workspace
+            path = await asyncio.to_thread(Path(written).resolve)
+        else:
+            if await self._names.kept_by(path, settings):
+                return True
+        names += [path.as_posix(), display(path, self._workspace.roots)]
+        is_of_chat = is_chat(path.as_uri())
+        return is_of_chat or any(matches_any(one, settings.deny) for one in names)
 
     def _shown(self, path: str) -> str:
         return display(Path(path), self._workspace.roots)

@@ -1,16 +1,20 @@
-"""``indwell acp``: serves an ACP client on stdin and stdout."""
+"""``indwell acp``: serves an ACP client on two file descriptors, a line of JSON a message."""
 
 from __future__ import annotations
 
-import io
-import sys
+import asyncio
+import json
+import os
+import queue
+import threading
 from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
 
 from acp.agent.router import build_agent_router
 from acp.connection import Connection
 from acp.interfaces import Agent
 from acp.meta import AGENT_METHODS
-from acp.stdio import stdio_streams
 
 from acp import schema
 from indwell.acp.agent import AcpAgent
@@ -18,15 +22,18 @@ from indwell.acp.client import AcpClient
 from indwell.acp.sessions import SessionMaker
 
 LINE_B = 50_000_000  # bytes of one message: a prompt with pictures
+READ_B = 256 * 1024  # bytes per read
+LEAVE_S = 2.0  # seconds for the last messages to a client that has closed its side
 
 
-async def serve_client(new_maker: Callable[[], SessionMaker]) -> int:
-    """Serve one client until it closes stdin; returns the exit code. A cancellation ends in order.
+async def serve_client(new_maker: Callable[[], SessionMaker], read_fd: int, write_fd: int) -> int:
+    """Serve one client until it closes its side; return the exit code. A cancellation is orderly.
 
     Args:
         new_maker: Returns a new composition root for each session.
+        read_fd: Where the client's messages arrive.
+        write_fd: Where messages to the client go.
     """
-    reader, writer = await stdio_streams(limit=LINE_B)
     client = AcpClient()
     agent = AcpAgent(client, new_maker)
     # The router calls methods by name, and answers that a missing one does not exist.
@@ -35,12 +42,109 @@ async def serve_client(new_maker: Callable[[], SessionMaker]) -> int:
     router.route_request(
         AGENT_METHODS["session_delete"], schema.DeleteSessionRequest, agent, "delete_session"
     )
-    connection = Connection(router, writer, reader, listening=False)
+    connection = Connection(router, LineTransport(read_fd, write_fd), listening=False)
     client.connect(connection)
     try:
         await connection.main_loop()
     finally:
         await agent.close()
-        await connection.close()  # and stdout with it
-        sys.stdout = io.StringIO()
+        with suppress(TimeoutError, ConnectionError):
+            async with asyncio.timeout(LEAVE_S):
+                await connection.close()
     return 0
+
+
+class LineTransport:
+    """Messages as lines of JSON; implements the SDK's ``Transport``.
+
+    Two threads read and write, because pipes of Windows have no other way that does not block. A
+    message that is no JSON object gets an error, and the connection goes on.
+
+    Args:
+        read_fd: Where the client's messages arrive.
+        write_fd: Where messages to the client go.
+    """
+
+    def __init__(self, read_fd: int, write_fd: int) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._reader = asyncio.StreamReader(limit=LINE_B)
+        self._unsent: queue.SimpleQueue[tuple[bytes, asyncio.Future[None]]] = queue.SimpleQueue()
+        for work, fd in ((self._read, read_fd), (self._write, write_fd)):
+            threading.Thread(target=work, args=(fd,), daemon=True).start()
+
+    async def send(self, message: dict[str, Any]) -> None:
+        """Write a message, and wait until the client's pipe has it.
+
+        Raises:
+            ConnectionError: The client has gone.
+        """
+        written: asyncio.Future[None] = self._loop.create_future()
+        data = json.dumps(message, separators=(",", ":")).encode() + b"\n"
+        self._unsent.put((data, written))
+        await written
+
+    async def receive(self) -> dict[str, Any] | None:
+        """Return the next message; None when the client has closed its side."""
+        while True:
+            try:
+                line = await self._reader.readline()
+            except ValueError:  # longer than the limit
+                return None
+            if not line:
+                return None
+            try:
+                message = json.loads(line)
+            except (ValueError, RecursionError):
+                await self._refuse(-32700, "the message is not JSON")
+                continue
+            if isinstance(message, dict):
+                return message
+            await self._refuse(-32600, "the message is not an object")
+
+    async def close(self) -> None:
+        """Read no more."""
+        self._reader.feed_eof()
+
+    async def _refuse(self, code: int, words: str) -> None:
+        await self.send({"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": words}})
+
+    def _read(self, fd: int) -> None:
+        with suppress(RuntimeError):  # the event loop has ended
+            while data := _read_some(fd):
+                self._loop.call_soon_threadsafe(self._reader.feed_data, data)
+            self._loop.call_soon_threadsafe(self._reader.feed_eof)
+
+    def _write(self, fd: int) -> None:
+        with suppress(RuntimeError):  # the event loop has ended
+            while True:
+                data, written = self._unsent.get()
+                error = _write_all(fd, data)
+                self._loop.call_soon_threadsafe(_settle, written, error)
+                if error is not None:  # a client that reads no more gets no more
+                    self._loop.call_soon_threadsafe(self._reader.feed_eof)
+
+
+def _read_some(fd: int) -> bytes:
+    try:
+        return os.read(fd, READ_B)
+    except OSError:
+        return b""
+
+
+def _write_all(fd: int, data: bytes) -> ConnectionError | None:
+    view = memoryview(data)
+    try:
+        while view:
+            view = view[os.write(fd, view) :]
+    except OSError as error:
+        return ConnectionError(f"the client has gone ({error.strerror})")
+    return None
+
+
+def _settle(written: asyncio.Future[None], error: ConnectionError | None) -> None:
+    if written.done():
+        return
+    if error is None:
+        written.set_result(None)
+    else:
+        written.set_exception(error)

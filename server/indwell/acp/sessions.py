@@ -1,4 +1,4 @@
-"""The sessions of an ACP client: each with a service of its own, as if it were alone.
+"""The sessions of an ACP client: each has its own service, so it sees no other session's questions.
 
 Sessions of one folder share its review ledger and its log files as separate processes do.
 """
@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -17,9 +18,10 @@ from indwell.acp.client import AcpClient
 from indwell.acp.client_files import ClientFiles
 from indwell.acp.front_door import AcpDoor
 from indwell.acp.prompts import Block, PromptReader
-from indwell.acp.updates import EventTranslation, Update
+from indwell.acp.updates import Update
 from indwell.agent.compaction.fit import COMPACT
 from indwell.agent.core import events
+from indwell.agent.core.prompt import Prompt
 from indwell.agent.core.session import Session
 from indwell.bounds.secrets import OtherNames
 from indwell.context.untrusted_text import short_line
@@ -28,6 +30,7 @@ from indwell.messages import EFFORTS, Effort
 from indwell.service.front_door import FrontDoor
 from indwell.service.service import Service
 from indwell.service.sessions.recorded_turns import events_of
+from indwell.service.turns.queue import Ticket, never_started
 from indwell.settings.model import Mode, Settings
 from indwell.skills.skill import Ranked
 from indwell.workspace.base import Workspace
@@ -41,6 +44,7 @@ MODES: Mapping[Mode, str] = {
 _STOPS: Mapping[str, schema.StopReason] = {
     "done": "end_turn",
     "cancelled": "cancelled",
+    "interrupted": "cancelled",
     "limit": "max_turn_requests",
     "repeated": "max_turn_requests",
     "budget": "max_tokens",
@@ -77,7 +81,8 @@ class AcpSession:
     Args:
         client: The client.
         maker: Creates the service and the files.
-        roots: The folders of the session; commands start in the first.
+        roots: The folders of the session, resolved and as the client writes each; commands start
+            in the first.
         servers: MCP servers that the client hands over.
 
     Attributes:
@@ -88,21 +93,28 @@ class AcpSession:
         self,
         client: AcpClient,
         maker: SessionMaker,
-        roots: tuple[Path, ...],
+        roots: Mapping[Path, str],
         servers: Sequence[Any] = (),
     ) -> None:
         tables, self._problems = server_tables(servers)
         self._client = client
         self._maker = maker
-        self.roots = roots
-        self._door = AcpDoor(client, roots[0])
+        self.roots = tuple(roots)
+        self._door = AcpDoor(client, Path(next(iter(roots.values()))))
         self.service = maker.service(self._door, is_resident=False)
-        self.service.start(roots, {})
+        self.service.start(self.roots, {})
         self.service.configuration.override(mcp=tables)
-        files = ClientFiles(client, lambda: self._door.session, maker.disk(roots))
+        files = ClientFiles(
+            client,
+            lambda: self._door.session,
+            maker.disk(self.roots),
+            partial(named_by_client, roots),
+        )
         self.service.sessions.workspace = files
         self._reader = PromptReader(files, OtherNames(lambda: self.service.roots))
         self._was_asked = False
+        self._preparing: asyncio.Task[Ticket] | None = None
+        self._ticket: Ticket | None = None
         self._mode: Mode | None = None
         self._models: tuple[str, ...] = ()
 
@@ -153,7 +165,7 @@ class AcpSession:
         """Send the turns of the stored session, oldest first."""
         self._door.open(self.id)
         reading = await self.service.reading(self.id)
-        stored = EventTranslation(self.roots[0], is_stored=True)
+        stored = self._door.translation.of_log()
         for turn in events_of(reading.records):
             if turn.left:
                 continue
@@ -166,35 +178,61 @@ class AcpSession:
     async def prompt(
         self, blocks: Sequence[Block]
     ) -> tuple[schema.StopReason, events.TurnFinished]:
-        """Run a turn; returns why it stopped, and its last event.
+        """Run a turn; return why it stopped, and its last event.
 
         Raises:
             UserError: The turn cannot begin, or failed; the message is in plain words.
         """
+        if self._preparing is not None or self._ticket is not None:
+            raise UserError("a turn is running in this session; wait for its end, or cancel it")
+        self._preparing = asyncio.create_task(self._begun(blocks))
+        try:
+            self._ticket = await self._preparing
+        except asyncio.CancelledError:
+            own = asyncio.current_task()
+            if own is not None and own.cancelling():
+                self._preparing.cancel()
+                raise
+            return "cancelled", never_started(Prompt(""))
+        finally:
+            self._preparing = None
+        try:
+            finished = await self._ticket.wait()
+        except asyncio.CancelledError:
+            self.service.turns.abandon(self._ticket)
+            raise
+        finally:
+            self._ticket = None
+        return await self._shown_end(finished)
+
+    async def _begun(self, blocks: Sequence[Block]) -> Ticket:
+        """Read the prompt, and submit it."""
         await self._ask_about_trust()
         prompt, problems = await self._reader.prompt(blocks, self.service.settings)
         for words in problems:
             self._door.warn(words)
         await self.service.check_prompt(prompt.words, None)
-        ticket = await self.service.prompt(prompt, None, None, _nothing)
-        try:
-            finished = await ticket.wait()
-        except asyncio.CancelledError:
-            self.service.turns.abandon(ticket)
-            raise
-        await self._client.flush()
+        return await self.service.prompt(prompt, None, None, _nothing)
+
+    async def _shown_end(
+        self, finished: events.TurnFinished
+    ) -> tuple[schema.StopReason, events.TurnFinished]:
         if finished.ending == "failed":
+            await self._client.flush()
             raise UserError(finished.message)
-        if finished.message and finished.ending != "cancelled":
+        if finished.message and finished.ending not in {"cancelled", "interrupted"}:
             self._door.warn(finished.message)
         if finished.verified:
-            self._door.tell(f"Changes: {finished.verified}")
+            self._door.tell(f"changes: {finished.verified}")
         await self._client.flush()
-        return _STOPS.get(finished.ending, "end_turn"), finished
+        return _STOPS[finished.ending], finished
 
     def cancel(self) -> None:
-        """Stop the running turn."""
-        self.service.turns.cancel(session=self.id)
+        """Stop the turn, whether it runs or is about to begin."""
+        if self._preparing is not None:
+            self._preparing.cancel()
+        elif self._ticket is not None:
+            self.service.turns.abandon(self._ticket)
 
     async def close(self) -> None:
         """Stop the turn, and close the session."""
@@ -273,6 +311,7 @@ class AcpSession:
         if self._was_asked:
             return
         self._was_asked = True
+        self.service.mcp.ask_anew()
         standings = await self.service.trust.look(self.roots)
         if any(one.state != "trusted" for one in standings):
             await self.service.sessions.ask_about_trust()
@@ -310,6 +349,14 @@ class AcpSession:
         self._client.update(self.id, update)
 
 
+def named_by_client(roots: Mapping[Path, str], path: Path) -> str:
+    """Return a path as the client writes it: its folder may be a link."""
+    for root, written in roots.items():
+        if path.is_relative_to(root):
+            return str(Path(written) / path.relative_to(root))
+    return str(path)
+
+
 def server_tables(
     servers: Sequence[Any],
 ) -> tuple[Mapping[str, Mapping[str, Any]], tuple[str, ...]]:
@@ -318,6 +365,9 @@ def server_tables(
     problems: list[str] = []
     for one in servers:
         name = _NOT_IN_NAME.sub("-", one.name.lower()).strip("-") or "server"
+        if name in tables:
+            problems.append(f"the MCP server {one.name!r} is not used: {name!r} is another one")
+            continue
         match one:
             case schema.McpServerStdio(command=command, args=args, env=env):
                 values = {variable.name: variable.value for variable in env}

@@ -7,6 +7,7 @@ client shows them.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -57,6 +58,8 @@ _STATUSES: Mapping[TodoState, schema.PlanEntryStatus] = {
     "doing": "in_progress",
     "done": "completed",
 }
+_LINE = lazy_pattern(r"[^\n]*\n|[^\n]+")
+_PLACE = lazy_pattern(r"(?P<path>.*?)(?: (?P<line>\d{1,7})(?:[-–]\d{1,7})?)?", re.DOTALL)
 _HUNK = lazy_pattern(r"^@@ -\d+(?:,\d+)? \+(?P<line>\d+)(?:,\d+)? @@")
 
 
@@ -75,10 +78,24 @@ def said(text: str) -> schema.AgentMessageChunk:
     return schema.AgentMessageChunk(session_update="agent_message_chunk", content=text_block(text))
 
 
-def remark(words: str) -> schema.AgentMessageChunk:
-    """A remark of Indwell itself: a paragraph of its own, marked as a quotation."""
-    quoted = "\n".join(f"> {line}" for line in visible(words).split("\n"))
-    return said(f"\n\n{quoted}\n\n")
+def remark(words: str, call: str) -> schema.ToolCallStart:
+    """A remark of Indwell itself, as a card: text of a model cannot look like one.
+
+    Args:
+        words: The remark.
+        call: The id of the card.
+    """
+    words = visible(words)
+    title = short_line(f"Indwell: {words}", TITLE_CHARACTERS)
+    is_whole = title == f"Indwell: {words}"
+    return schema.ToolCallStart(
+        session_update="tool_call",
+        tool_call_id=call,
+        title=title,
+        kind="other",
+        status="completed",
+        content=None if is_whole else [text_content(_fenced(words))],
+    )
 
 
 def thought(text: str) -> schema.AgentThoughtChunk:
@@ -110,7 +127,18 @@ class EventTranslation:
         self._output: dict[str, str] = {}
         self._unsent: dict[str, int] = {}
         self._diffs: dict[str, list[Any]] = {}
+        self._n_remarks = 0
         self.window = 0  # tokens of the model's window; 0 if unknown
+
+    def of_log(self) -> EventTranslation:
+        """Return a translation for the stored events of the same session."""
+        return EventTranslation(self._root, is_stored=True)
+
+    def remark(self, words: str) -> Update:
+        """Return a remark of Indwell itself."""
+        self._n_remarks += 1
+        source = "stored" if self._is_stored else "live"
+        return remark(words, f"indwell-{source}-{self._n_remarks}")
 
     def updates(  # noqa: C901, PLR0912 - one flat table of events
         self, event: events.Event
@@ -134,12 +162,12 @@ class EventTranslation:
             case events.TodoChanged(items=items):
                 yield _plan_of(items)
             case events.PlanChanged(text=text, state=state) if text:
-                yield remark(f"Plan ({state}):")
+                yield self.remark(f"plan ({state})")
                 yield said(f"{text}\n\n")
             case events.UsageReported() if not event.agent and self.window:
                 yield self._usage(event)
             case events.Notice(level=level, message=message) if level != "info":
-                yield remark(message)
+                yield self.remark(message)
             case events.Compacted(before=before, after=after, note=note):
                 yield thought(f"\n{compaction_words(before, after, note)}\n")
             case events.Steered(text=text, delivered=True) if self._is_stored:
@@ -170,10 +198,10 @@ class EventTranslation:
     def _locations(self, event: events.ToolStarted) -> list[schema.ToolCallLocation] | None:
         if kind_of(event.name) not in {"read", "edit"} or not event.target:
             return None
-        path, _, lines = event.target.partition(" ")
-        first = lines.split("-")[0].split("–")[0]
-        line = int(first) if first.isdecimal() else None
-        return [schema.ToolCallLocation(path=self._absolute(path), line=line)]
+        place = _PLACE.fullmatch(event.target)
+        assert place is not None, "anything matches"
+        line = int(place["line"]) if place["line"] else None
+        return [schema.ToolCallLocation(path=self._absolute(place["path"]), line=line)]
 
     def _absolute(self, shown: str) -> str:
         return str(self._root / shown)
@@ -246,7 +274,7 @@ def changes_in(
         old.clear()
         new.clear()
 
-    for line in diff.splitlines(keepends=True):
+    for line in _LINE.findall(diff):  # only ``\n`` ends a line of a diff
         begin = _HUNK.match(line)
         if begin is not None:
             end()
@@ -265,13 +293,18 @@ def _progress(call: str, **fields: Any) -> schema.ToolCallProgress:  # noqa: ANN
     return schema.ToolCallProgress(session_update="tool_call_update", tool_call_id=call, **fields)
 
 
+def ended(call: str) -> schema.ToolCallProgress:
+    """The end of a call that only was a question."""
+    return _progress(call, status="completed")
+
+
 def _users(words: str) -> schema.UserMessageChunk:
     return schema.UserMessageChunk(session_update="user_message_chunk", content=text_block(words))
 
 
 def _plan_of(items: Sequence[TodoItem]) -> schema.AgentPlanUpdate:
     entries = [
-        schema.PlanEntry(content=one.text, priority="medium", status=_STATUSES[one.state])
+        schema.PlanEntry(content=visible(one.text), priority="medium", status=_STATUSES[one.state])
         for one in items
     ]
     return schema.AgentPlanUpdate(session_update="plan", entries=entries)

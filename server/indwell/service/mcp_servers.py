@@ -71,6 +71,11 @@ class McpServers:
                 self._open.add_done_callback(self._closed)
         await asyncio.shield(self._open)
 
+    def ask_anew(self) -> None:
+        """Let the next ``settle`` ask again, because no user could see the questions so far."""
+        self._asked.clear()
+        self._told.clear()
+
     async def stop(self) -> None:
         """Close the question, because the server ends."""
         if self._open is not None:

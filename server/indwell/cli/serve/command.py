@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from functools import partial
 
 from indwell.lsp.wire.stdio import NoLine, OpenLine, claim_stdio, open_line
 
@@ -75,7 +76,12 @@ def serve_acp(*, scripted: bool) -> int:
     environment = own_environment()
     log_to_stderr(environment)
     try:
-        return wait_for(serve_client(lambda: Composition(environment, scripted=scripted)))
+        read_fd, write_fd = claim_stdio()
+        new_maker = partial(Composition, environment, scripted=scripted)
+        return wait_for(serve_client(new_maker, read_fd, write_fd))
+    except NoLine as error:
+        sys.stderr.write(f"indwell: {error}\n")
+        return 1
     except KeyboardInterrupt as stop:
         return code_of_stop(stop)
 
