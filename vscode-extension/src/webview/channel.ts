@@ -85,7 +85,7 @@ export class HostChannel implements Channel {
     for (const tell of this.#focus) tell(where);
   }
 
-  /** Returns whether the state changed. */
+  /** Returns whether the panel has to draw. */
   #take(message: ToPanel): boolean {
     switch (message.type) {
       case "snapshot":
@@ -98,7 +98,7 @@ export class HostChannel implements Channel {
         return false;
       case "coloured":
         coloursCame(message.id, message.coloured);
-        return false;
+        return true; // drawn with the rest
       case "focus":
         this.focus(message.where);
         return false;

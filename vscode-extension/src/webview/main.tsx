@@ -6,7 +6,7 @@ import type { PanelState } from "../shared/state.ts";
 import { App } from "./app.tsx";
 import { HostChannel } from "./channel.ts";
 import type { Slot } from "./kept-words.ts";
-import { watchTheme } from "./markdown/highlight.ts";
+import { drawColours, watchTheme } from "./markdown/highlight.ts";
 import { openVisibleDoor } from "./visible-door.ts";
 
 declare function acquireVsCodeApi(): Slot & { postMessage(message: ToHost): void };
@@ -46,6 +46,7 @@ function draw(now: number): void {
   const root = document.getElementById("root");
   if (shown === null || root === null) return;
   render(<App state={shown} post={channel.post} channel={channel} />, root);
+  drawColours();
   pause = Math.max(PACE, (performance.now() - now) / SHARE);
 }
 

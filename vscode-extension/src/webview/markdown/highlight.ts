@@ -12,6 +12,8 @@ interface Wanted {
 
 /** Code that waits for its colours, by the id of the wish. */
 const waiting = new Map<string, Wanted>();
+/** Colours that have come, and wait for the next drawing. */
+const undrawn: [Wanted, Coloured][] = [];
 /** Code on the page, to be coloured again in another theme. */
 const coloured = new Map<HTMLElement, Wanted>();
 /** With more of them, those that left the page are forgotten. */
@@ -44,11 +46,16 @@ function ask(wanted: Wanted): void {
   post({ type: "colour", id, code, language, theme: themeName() });
 }
 
-/** The host's answer. */
+/** The host's answer; the panel's next drawing shows it, so that colours add no drawing of their own. */
 export function coloursCame(id: string, found: Coloured | null): void {
   const wanted = waiting.get(id);
   waiting.delete(id);
-  if (wanted !== undefined && found !== null) draw(wanted, found);
+  if (wanted !== undefined && found !== null) undrawn.push([wanted, found]);
+}
+
+/** Draws the colours that have come since the last drawing. */
+export function drawColours(): void {
+  for (const [wanted, found] of undrawn.splice(0)) draw(wanted, found);
 }
 
 function draw(wanted: Wanted, found: Coloured): void {
