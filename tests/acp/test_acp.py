@@ -435,3 +435,29 @@ def test_only_a_line_feed_ends_a_line_of_a_shown_diff() -> None:
     hidden = "OK = 1;\x0cimport os\u2028print(os)\n"
     parts, lines = changes_in(f"--- a\n+++ b\n@@ -1 +1 @@\n-OK = 1\n+{hidden}", is_new=False)
     assert (list(parts), list(lines)) == ([("OK = 1\n", hidden)], [1])
+
+
+@pytest.mark.parametrize("is_saved", [True, False])
+async def test_a_large_file_is_edited_only_if_the_client_has_no_other_text_of_it(
+    home: Home, *, is_saved: bool
+) -> None:
+    text = "first = 1\n" + "other = 2\n" * 900_000
+    path = home.write("large.py", text)
+    client = EditorClient(allow)
+    if not is_saved:
+        client.buffers[path] = f"# typed just now\n{text}"
+    edit = {"path": "large.py", "old_string": "first = 1", "new_string": "first = 3"}
+    script = [
+        say(calls=[("read_file", json.dumps({"path": "large.py", "limit": 3}))]),
+        say(calls=[("edit_file", json.dumps(edit))]),
+        say("Done."),
+    ]
+    async with (
+        LoopbackEndpoint(script) as endpoint,
+        connected(client, home, endpoint.base_url) as connection,
+    ):
+        session = await begun(connection, home)
+        await connection.prompt(session_id=session, prompt=[text_block("Mend it")])
+    result = endpoint.seen[2].body["messages"][-1]["content"]
+    assert path.read_text().startswith("first = 3" if is_saved else "first = 1"), result
+    assert is_saved or "unsaved text in the client" in result

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -120,8 +121,10 @@ class ClientFiles:
     async def splice(
         self, path: Path, change: Callable[[Large], tuple[Large, R]], *, label: str
     ) -> tuple[TextStamp, R]:
-        """Change a large file on disk; see ``Workspace``."""
-        return await self._disk.splice(path, change, label=label)
+        """Change a large file on disk, unless the client has unsaved text of it."""
+        async with self._locks.hold(path):
+            await self._check_saved(path)
+            return await self._disk.splice(path, change, label=label)
 
     async def line_end(self, path: Path, text: str) -> LineEnd:
         """Like the disk's version of this method."""
@@ -186,6 +189,20 @@ class ClientFiles:
         if text and text.strip():
             raise EditRefused(f"{path.name!r} is an unsaved new file in the client")
 
+    async def _check_saved(self, path: Path) -> None:
+        """Refuse to change a large file if the client's text is another one, or unknown."""
+        session = self._session()
+        if not session or not self._client.reads_files:
+            return
+        try:
+            text = await self._client.read_file(session, self._named(path))
+        except Silent:
+            raise _unknown(path) from None
+        if text is not None and not await self._disk.within(path, partial(_is_text_of, text)):
+            raise EditRefused(
+                f"{path.name!r} has unsaved text in the client; ask the user to save the file"
+            )
+
     async def _known_buffer(self, path: Path, on_disk: Snapshot) -> str | None:
         """Like ``_buffer``; a client that does not answer may have anything, so nothing is done."""
         try:
@@ -207,6 +224,11 @@ class ClientFiles:
             text = text.replace("\n", "\r\n")
         self._unsaved[path] = text
         return text
+
+
+def _is_text_of(text: str, large: Large) -> bool:
+    """Whether a file has this text, whatever ends its lines; blocks."""
+    return _unbroken(large.read(0, large.size_b).decode("utf-8", "replace")) == _unbroken(text)
 
 
 def _unbroken(text: str) -> str:

@@ -229,10 +229,14 @@ class AcpSession:
 
     def cancel(self) -> None:
         """Stop the turn, whether it runs or is about to begin."""
-        if self._preparing is not None:
-            self._preparing.cancel()
-        elif self._ticket is not None:
-            self.service.turns.abandon(self._ticket)
+        if self._preparing is not None and self._preparing.cancel():
+            return
+        ticket = self._ticket
+        done = self._preparing
+        if done is not None and not done.cancelled() and done.exception() is None:
+            ticket = done.result()  # submitted, and its prompt has not heard of it yet
+        if ticket is not None:
+            self.service.turns.abandon(ticket)
 
     async def close(self) -> None:
         """Stop the turn, and close the session."""
@@ -310,11 +314,11 @@ class AcpSession:
         """Ask once whether the folders are trusted, when the client can show the question."""
         if self._was_asked:
             return
-        self._was_asked = True
         self.service.mcp.ask_anew()
         standings = await self.service.trust.look(self.roots)
         if any(one.state != "trusted" for one in standings):
             await self.service.sessions.ask_about_trust()
+        self._was_asked = True  # a cancelled question is asked again
 
     async def _tell_commands(self) -> None:
         ranked = await self._maker.skills(self.roots, self.service.settings)
