@@ -221,6 +221,23 @@ async def test_a_prompt_that_never_reached_the_model_returns_above_newly_typed_t
 
 
 @in_no_time
+async def test_the_receipt_and_the_returned_prompt_come_in_one_edit(tmp_path) -> None:
+    desk = PaperDesk(tmp_path)
+    stream = desk.stream()
+    going = asyncio.ensure_future(stream.run())
+    stream.take(started())
+    await asyncio.sleep(1)
+    edits = len(desk.editor.sent)
+    stream.take(text("One"))
+    stream.take(finished(draft=ASKED, ending="failed", message="the endpoint is not there"))
+    await going
+    assert len(desk.editor.sent) == edits + 1
+    draft = draft_of(desk.text)
+    assert draft is not None
+    assert desk.text[draft.start : draft.stop] == ASKED
+
+
+@in_no_time
 async def test_a_steering_message_leaves_the_draft_when_the_model_received_it(tmp_path) -> None:
     desk = PaperDesk(tmp_path)
     stream = desk.stream()

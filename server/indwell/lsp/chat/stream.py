@@ -307,6 +307,8 @@ class Stream:
         while not self._over.is_set():
             await self._news.wait()
             self._news.clear()
+            if self._over.is_set():
+                break  # the last edit writes the receipt together with the words that return
             begun = loop.time()
             try:
                 await self._write(is_last=False)
