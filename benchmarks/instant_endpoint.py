@@ -3,6 +3,10 @@
 Request ``n`` of a conversation gets a call of ``read_file`` on ``file-n.txt``; the last request
 gets a text. ``GET /times`` returns for each request since the last ``GET /reset`` when the request
 was whole and when the answer was sent. The times are those of the machine's monotonic clock.
+
+    python benchmarks/instant_endpoint.py [ENDPOINTS SECONDS]
+
+Each of the endpoints has its own port and one conversation, and answers after so many seconds.
 """
 
 from __future__ import annotations
@@ -36,7 +40,8 @@ def answer(n: int, wire: WireName) -> bytes:
 class Endpoint:
     """The endpoint, for one conversation at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, delay_s: float) -> None:
+        self.delay_s = delay_s
         self.times: list[tuple[float, float, float]] = []
         self.bodies: list[bytes] = []
 
@@ -58,6 +63,7 @@ class Endpoint:
                     self.bodies.append(body)
                     wire = next((one for one in WIRES if path.endswith(LAYOUTS[one].PATH)), "chat")
                     data, kind = answer(len(self.bodies), wire), "text/event-stream"
+                    await asyncio.sleep(self.delay_s)
                 head = f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {len(data)}"
                 writer.write(head.encode() + b"\r\n\r\n" + data)
                 await writer.drain()
@@ -77,9 +83,13 @@ class Endpoint:
 
 
 async def main() -> None:
-    """Serve until the standard input ends."""
-    server = await asyncio.start_server(Endpoint().serve, "127.0.0.1", 0, limit=1 << 24)
-    print(server.sockets[0].getsockname()[1], flush=True)
+    """Print the ports in one line, and serve until the standard input ends."""
+    number, delay_s = sys.argv[1:] or ("1", "0")
+    servers = [
+        await asyncio.start_server(Endpoint(float(delay_s)).serve, "127.0.0.1", 0, limit=1 << 24)
+        for _ in range(int(number))
+    ]
+    print(*(server.sockets[0].getsockname()[1] for server in servers), flush=True)
     await asyncio.to_thread(sys.stdin.read)
 
 
