@@ -44,7 +44,7 @@ export interface AskResult {
   readonly chosen?: number | null;
 }
 
-/** Context that the model got with a message; emitted only when a session is read from disk. */
+/** Context that was sent with a message; emitted only when a session is read from disk. */
 export interface Attached {
   readonly type: "attached";
   readonly turn: number;
@@ -90,7 +90,7 @@ export interface BackgroundCommand {
   readonly id: string;
   /** The command's text. */
   readonly command: string;
-  /** Whether the command runs, has ended by itself, or was stopped. */
+  /** Whether the command is running, has ended by itself, or was stopped. */
   readonly state: "ended" | "running" | "stopped";
   /** The exit code once the command has ended; negative for a signal. */
   readonly exitCode: number | null;
@@ -207,7 +207,7 @@ export interface ChatResult {
   readonly shown: boolean;
 }
 
-/** A check of the project, such as `mypy`, or a slow hook has started. */
+/** A check of the project such as `mypy`, or a slow hook, has started. */
 export interface Checking {
   readonly type: "checking";
   readonly turn: number;
@@ -220,7 +220,7 @@ export interface CodeDescription {
   readonly href: string;
 }
 
-/** All background commands of the session, after a command began, ended or was stopped. */
+/** A background command began, ended or was stopped; the event lists all commands. */
 export interface CommandsChanged {
   readonly type: "commandsChanged";
   readonly turn: number;
@@ -272,9 +272,9 @@ export interface Compacted {
   readonly turn: number;
   /** The method of compaction, such as `digest`, `regions` or `slide`. */
   readonly layer: string;
-  /** Tokens of the prompt before. */
+  /** The number of tokens in the prompt before the compaction. */
   readonly before: number;
-  /** Tokens of the prompt afterwards. */
+  /** The number of tokens in the prompt afterwards. */
   readonly after: number;
   /** More information for the user; often empty. */
   readonly note: string;
@@ -506,7 +506,7 @@ export interface EventsResult {
   readonly complete: boolean;
 }
 
-/** Lines added and removed in one file by a whole turn. */
+/** The number of lines that a whole turn added and removed in one file. */
 export interface FileChanged {
   readonly path: string;
   readonly added: number;
@@ -578,9 +578,9 @@ export interface HunkShown {
 export interface HunksChanged {
   readonly type: "hunksChanged";
   readonly turn: number;
-  /** Number of these changes, in all sessions of this workspace. */
+  /** The number of changes that await review, in all sessions of this workspace. */
   readonly pending: number;
-  /** Paths with such changes. */
+  /** The paths of files with changes that await review. */
   readonly files: readonly string[];
   readonly agent: string;
 }
@@ -863,7 +863,7 @@ export interface NewSessionArguments {
   readonly keep?: boolean;
 }
 
-/** Something the user should know; the turn continues. */
+/** A message for the user, such as a warning; the turn continues. */
 export interface Notice {
   readonly type: "notice";
   readonly turn: number;
@@ -900,7 +900,7 @@ export interface OpenResult {
 }
 
 /**
- * The user's answer; `unanswered` (no answer in time) has the effect of `no`.
+ * The user's answer about a permission; `unanswered` (no answer in time) means `no`.
  *
  * The answers `beforehand` (yes, once) and `uncovered` (no) come from `run --allow-commands`. With `hunks`, only
  * the named hunks of an edit are applied.
@@ -915,7 +915,7 @@ export interface PermissionAnswered {
   readonly agent: string;
 }
 
-/** The user is asked; `detail` is the exact text that would run, or the diff. */
+/** The user is asked for permission; `detail` is the exact command or diff. */
 export interface PermissionAsked {
   readonly type: "permissionAsked";
   readonly turn: number;
@@ -987,9 +987,9 @@ export interface PlanChanged {
   readonly turn: number;
   /** The state of the plan. */
   readonly state: "approved" | "done" | "none" | "proposed" | "rejected";
-  /** Markdown, by the model or with the user's edits; empty without a plan. */
+  /** The plan in Markdown, perhaps with the user's edits; empty if there is no plan. */
   readonly text: string;
-  /** The document in which the user may edit the plan; empty without a document. */
+  /** The document in which the user may edit the plan; empty if there is no document. */
   readonly path: string;
   readonly agent: string;
 }
@@ -1044,7 +1044,7 @@ export interface PromptParams {
   readonly beside?: boolean;
 }
 
-/** The share of the prompt that the endpoint has read, from 0 to 1; few endpoints report it. */
+/** The endpoint has processed this share of the prompt, from 0 to 1; few endpoints report it. */
 export interface PromptRead {
   readonly type: "promptRead";
   readonly turn: number;
@@ -1074,8 +1074,8 @@ export interface QuestionAnswered {
   /** The id of the tool call that asked the question. */
   readonly id: string;
   /**
-   * The chosen option, or the typed line if the question asked for a line; otherwise empty. Other words of the
-   * user come as `Steered`.
+   * The chosen option, or the typed line if the question asked for a line; otherwise empty. Any other answer by
+   * the user is reported as `Steered`.
    */
   readonly answer: string;
   readonly agent: string;
@@ -1094,7 +1094,7 @@ export interface QuestionAsked {
   readonly agent: string;
 }
 
-/** The waiting prompts have changed; `held` says why no prompt begins, or is empty. */
+/** The queued prompts have changed; `held` is the reason why no prompt begins, or empty. */
 export interface QueueChanged {
   readonly type: "queueChanged";
   readonly turn: number;
@@ -1124,7 +1124,7 @@ export interface QueueResult {
   readonly waiting: readonly QueuedResult[];
 }
 
-/** A prompt that waits for the running turn. */
+/** A queued prompt that is sent after the running turn. */
 export interface Queued {
   readonly id: string;
   readonly title: string;
@@ -1392,15 +1392,15 @@ export interface SteerResult {
   readonly is_choice: boolean;
 }
 
-/** The user's words to the running turn. */
+/** The user has sent a message to the running turn. */
 export interface Steered {
   readonly type: "steered";
   readonly turn: number;
-  /** The words as typed. */
+  /** The message as typed. */
   readonly text: string;
   /**
-   * Whether the words are in the request that goes out now. Words that did not reach the model are in the draft
-   * of `TurnFinished`.
+   * Whether the next request contains the message. A message that did not reach the model is in the draft of
+   * `TurnFinished`.
    */
   readonly delivered: boolean;
   readonly agent: string;
@@ -1430,7 +1430,7 @@ export interface TaskArguments {
   readonly wait?: boolean;
 }
 
-/** More text of the answer; with `restart`, clients remove this round's earlier text. */
+/** More text of the answer was received; `restart` removes this round's earlier text. */
 export interface TextAdded {
   readonly type: "text";
   readonly turn: number;
@@ -1439,7 +1439,7 @@ export interface TextAdded {
   readonly agent: string;
 }
 
-/** More text of the model's reasoning. */
+/** More text of the model's reasoning was received. */
 export interface ThinkingAdded {
   readonly type: "thinking";
   readonly turn: number;
@@ -1447,7 +1447,7 @@ export interface ThinkingAdded {
   readonly agent: string;
 }
 
-/** The model has changed the to-do list; the event has the whole list. */
+/** The model has changed the to-do list; the event contains the whole list. */
 export interface TodoChanged {
   readonly type: "todoChanged";
   readonly turn: number;
@@ -1472,7 +1472,7 @@ export interface TodoRow {
   readonly after: readonly number[];
 }
 
-/** A tool call ended; `figure` is a count such as `+3 −1`, `message` an error or refusal. */
+/** A tool call ended: `figure` is a count (`+3 −1`), `message` an error or refusal. */
 export interface ToolFinished {
   readonly type: "toolFinished";
   readonly turn: number;
@@ -1485,14 +1485,14 @@ export interface ToolFinished {
   readonly seconds: number | null;
   readonly message: string;
   /**
-   * The result for the model; set only when a session is read from disk. The log gets the results of one reply
-   * together, so the result of an ended call may be missing.
+   * The result for the model; set only when a session is read from disk. The log stores the results of one reply
+   * together, so the result of a call may be missing.
    */
   readonly result: string | null;
   readonly agent: string;
 }
 
-/** A running command wrote something. */
+/** A running command has written output. */
 export interface ToolOutput {
   readonly type: "toolOutput";
   readonly turn: number;
@@ -1502,9 +1502,9 @@ export interface ToolOutput {
 }
 
 /**
- * A tool call begins; `name` is the tool, `target` the file or text that the tool works on.
+ * A tool call begins: `name` is the tool, and `target` is the tool's file or text.
  *
- * `arguments` is the JSON text that the model wrote. It is set only when a session is read from disk.
+ * `arguments` is the JSON text that the model wrote. The field is set only when a session is read from disk.
  */
 export interface ToolStarted {
   readonly type: "toolStarted";
@@ -1521,42 +1521,47 @@ export interface TrustArguments {
   readonly wait?: boolean;
 }
 
-/** How the turn ended. */
+/** A turn has ended. */
 export interface TurnFinished {
   readonly type: "turnFinished";
   readonly turn: number;
-  /** Done, cancelled, failed, limit of rounds, repeated calls, or a budget that the next call could exceed. */
+  /**
+   * How the turn ended: done, cancelled, failed, or stopped by a limit of rounds, by repeated calls or by a
+   * budget.
+   */
   readonly ending: "budget" | "cancelled" | "done" | "failed" | "interrupted" | "limit" | "repeated";
   /**
-   * Plain words for the user. A finished turn has a message only for text that is not in the answer, such as the
-   * result of `/compact`.
+   * A message for the user. A turn that is done has a message only for text that is not in the answer, such as
+   * the result of `/compact`.
    */
   readonly message: string;
-  /** The model's last words. */
+  /** The model's last text. */
   readonly answer: string;
-  /** The user's words that never reached the model, including words to the running turn. */
+  /** The user's text that never reached the model, including messages to the running turn. */
   readonly draft: string;
   readonly rounds: number;
-  /** Tokens of all model calls of the turn; `reported` is false if one of the numbers is an estimate. */
+  /**
+   * The tokens of all model calls of the turn; `reported` is false if a number is an estimate. retryable:
+   * Whether the endpoint could not be reached, so that the same prompt may succeed later.
+   */
   readonly usage: Usage;
   readonly cost: number | null;
   /** How long the turn took; null only in events of an old log. */
   readonly seconds: number | null;
   readonly changes: readonly FileChanged[];
-  /** Whether the endpoint could not be reached, so that the same words may succeed later. */
   readonly retryable: boolean;
   /** Whether no request can hold the conversation; a new session continues the task. */
   readonly outgrown: boolean;
-  /** What the user can change so that the same words succeed: the key, or the model; empty if neither helps. */
+  /** What the user can change so that the same prompt succeeds: the key or the model; empty if neither helps. */
   readonly remedy: "" | "key" | "model";
-  /** Numbers about the turn, under the names of `context.request.cache_health` (OpenTelemetry). */
-  readonly figures: Readonly<Record<string, unknown>>;
-  /** Number of changes that await review now, of all turns and sessions. */
-  readonly toReview: number;
   /**
-   * How the changes are verified, that no check verified the changes, or how many new errors remain; empty if
-   * the turn changed no file.
+   * Numbers about the turn, under the names of `context.request.cache_health` (OpenTelemetry). verified: How the
+   * changes are verified, that no check verified the changes, or how many new errors remain; empty if the turn
+   * changed no file.
    */
+  readonly figures: Readonly<Record<string, unknown>>;
+  /** The number of changes that await review now, of all turns and sessions. */
+  readonly toReview: number;
   readonly verified: string;
   readonly agent: string;
 }
@@ -1598,7 +1603,7 @@ export interface TurnRow {
 }
 
 /**
- * The turn has received the user's words; `attached` names the things sent with the words.
+ * A turn has begun with the user's prompt; `attached` names the attachments.
  *
  * `mode` is null only in events read back from an old log.
  */
@@ -1652,7 +1657,7 @@ export interface Usage {
   readonly cache_hour: number;
 }
 
-/** Tokens and cost of one model call; `total` and `total_cost` are the turn's so far. */
+/** The tokens and cost of one model call; `total` and `total_cost` cover the turn so far. */
 export interface UsageReported {
   readonly type: "usageReported";
   readonly turn: number;

@@ -23,12 +23,12 @@ AUTH_REQUIRED = -32000
 NOT_FOUND = -32002
 FAILED = -32603
 WRONG = -32602
-PAGE = 50  # sessions in one answer
+PAGE = 50  # the limit of sessions in one answer
 LOGIN = "login"
 
 
 class AcpAgent:
-    """Implements the requests of the protocol; the SDK's router calls these methods by name.
+    """Implements the protocol's requests; the SDK's router calls the methods by name.
 
     Args:
         client: The client.
@@ -49,8 +49,9 @@ class AcpAgent:
         client_info: schema.Implementation | None = None,
         **meta: object,
     ) -> schema.InitializeResponse:
-        """Answer what Indwell can do."""
-        del client_info, meta, protocol_version  # a client that wants another version disconnects
+        """Return the protocol version and Indwell's capabilities."""
+        # A client that does not support version 1 disconnects by itself.
+        del client_info, meta, protocol_version
         self._client.capabilities = client_capabilities or schema.ClientCapabilities()
         auth = self._client.capabilities.auth
         words = "Connect a model: run `indwell login` in a terminal"
@@ -121,7 +122,7 @@ class AcpAgent:
         additional_directories: list[str] | None = None,
         **meta: object,
     ) -> schema.LoadSessionResponse:
-        """Open a stored session, and send its turns."""
+        """Open a stored session, and send the session's turns to the client."""
         del meta
         session = await self._taken_up(cwd, session_id, additional_directories, mcp_servers)
         await session.replay()
@@ -138,7 +139,7 @@ class AcpAgent:
         mcp_servers: Sequence[Any] | None = None,
         **meta: object,
     ) -> schema.ResumeSessionResponse:
-        """Open a stored session without its turns."""
+        """Open a stored session without sending its turns."""
         del meta
         session = await self._taken_up(cwd, session_id, additional_directories, mcp_servers)
         self._show_soon(session)
@@ -154,14 +155,15 @@ class AcpAgent:
         mcp_servers: Sequence[Any] | None = None,
         **meta: object,
     ) -> schema.ForkSessionResponse:
-        """Begin a new session with the state of another one."""
+        """Begin a new session with a copy of another session's state."""
         del meta
         origin = self._sessions.get(session_id)
         session = self._new(_folders(cwd, additional_directories), mcp_servers or ())
 
         async def forked() -> None:
             if origin is not None:
-                await origin.service.reading(session_id)  # its last records must be on disk
+                # wait until the other session's last records are on disk
+                await origin.service.reading(session_id)
             fork = await session.service.stored.fork_session(session_id, None)
             await session.resume(fork.session)
             session.service.warn(fork.notices)
@@ -175,7 +177,7 @@ class AcpAgent:
     async def list_sessions(
         self, cwd: str | None = None, cursor: str | None = None, **meta: object
     ) -> schema.ListSessionsResponse:
-        """List the stored sessions of a folder, newest first, a page at a time."""
+        """Return one page of a folder's stored sessions, newest first."""
         del meta
         root = _folder(cwd) if cwd else Path.cwd()
         stored = self._stored(root)
@@ -198,7 +200,7 @@ class AcpAgent:
         )
 
     async def delete_session(self, session_id: str, **meta: object) -> None:
-        """Delete a session, which need not be open; a running turn of it is stopped."""
+        """Stop a session's turn if one runs, then delete the session, open or not."""
         del meta
         try:
             await self._delete(session_id)
@@ -229,7 +231,7 @@ class AcpAgent:
         return StoredSessions(environment, lambda: (root,), is_resident=False)
 
     async def close_session(self, session_id: str, **meta: object) -> schema.CloseSessionResponse:
-        """Close a session; it can be loaded again."""
+        """Close a session, which the client can load again later."""
         del meta
         session = self._sessions.pop(session_id, None)
         if session is not None:
@@ -261,7 +263,7 @@ class AcpAgent:
         )
 
     async def cancel(self, session_id: str, **meta: object) -> None:
-        """Stop the turn of a session."""
+        """Cancel the running turn of a session."""
         del meta
         session = self._sessions.get(session_id)
         if session is not None:
@@ -270,7 +272,7 @@ class AcpAgent:
     async def set_session_mode(
         self, session_id: str, mode_id: str, **meta: object
     ) -> schema.SetSessionModeResponse:
-        """Choose the mode of a session."""
+        """Set the mode of a session."""
         del meta
         try:
             self._known(session_id).set_mode(mode_id)
@@ -281,7 +283,7 @@ class AcpAgent:
     async def set_config_option(
         self, session_id: str, config_id: str, value: object, **meta: object
     ) -> schema.SetSessionConfigOptionResponse:
-        """Choose an option of a session."""
+        """Set an option of a session."""
         del meta
         session = self._known(session_id)
         try:
@@ -317,7 +319,7 @@ class AcpAgent:
             return session
 
     async def _opening(self, session: AcpSession, work: Awaitable[None]) -> None:
-        """Open a session; a failure closes its service and becomes the request's error."""
+        """Open a session; after a failure, close its service and answer with an error."""
         try:
             await work
         except BaseException as error:
@@ -331,7 +333,7 @@ class AcpAgent:
         self._folders.add(session.roots[0])
 
     def _show_soon(self, session: AcpSession) -> None:
-        """Show the session after the answer that names it."""
+        """Show the session after the client has received the session's id."""
         session.service.chores.begin(_later(session))
 
     def _known(self, session_id: str) -> AcpSession:
@@ -355,5 +357,5 @@ def _folder(path: str) -> Path:
 
 
 def _folders(cwd: str, additional: Sequence[str] | None) -> Mapping[Path, str]:
-    """The folders of a session, resolved, each with the client's spelling."""
+    """Return the session's folders, resolved, each with the client's spelling."""
     return {_folder(one): one for one in (cwd, *(additional or ()))}

@@ -1,7 +1,7 @@
 """Sends requests and updates to an ACP client, in order.
 
-An update is sent as a notification, so a turn never waits for the client. Neighbouring pieces of
-text are joined while the client is slow.
+An update is sent as a notification, so a turn never waits for the client. While the client is slow,
+consecutive text updates are joined.
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-FILE_S = 10.0  # seconds for one file; a client that hangs must not hang the turn
+# the time limit for one file, in seconds, so that a client that hangs does not block the turn
+FILE_S = 10.0
 _TEXTS = (schema.AgentMessageChunk, schema.AgentThoughtChunk)
 
 Answered = TypeVar("Answered", bound="BaseModel")
 
 
 class Silent(Exception):
-    """The client did not answer in time, so what it has is unknown."""
+    """The client did not answer in time, so the state of its file is unknown."""
 
 
 class AcpClient:
@@ -47,29 +48,29 @@ class AcpClient:
         self._sending: asyncio.Task[None] | None = None
 
     def connect(self, connection: Connection) -> None:
-        """Use this connection from now on."""
+        """Send messages over this connection from now on."""
         self._connection = connection
 
     @property
     def reads_files(self) -> bool:
-        """Whether the client returns the text of a file with unsaved changes."""
+        """Return whether the client returns the text of a file with unsaved changes."""
         files = self.capabilities.fs
         return bool(files and files.read_text_file)
 
     @property
     def writes_files(self) -> bool:
-        """Whether the client writes files, so that its buffers follow."""
+        """Return whether the client can write files, so that its buffers change too."""
         files = self.capabilities.fs
         return bool(files and files.write_text_file)
 
     @property
     def has_forms(self) -> bool:
-        """Whether the client shows forms, with which a person can type an answer."""
+        """Return whether the client can show forms, in which a person can type an answer."""
         forms = self.capabilities.elicitation
         return bool(forms and forms.form)
 
     def update(self, session: str, update: Update) -> None:
-        """Send an update; returns at once."""
+        """Queue an update for the client and return at once."""
         last = self._waiting[-1] if self._waiting else None
         joined = _joined(last[1], update) if last is not None and last[0] == session else None
         if joined is not None:
@@ -80,7 +81,7 @@ class AcpClient:
             self._sending = asyncio.create_task(self._send())
 
     async def flush(self) -> None:
-        """Wait until all updates are sent: what follows must not overtake them."""
+        """Wait until all updates are sent, so that the next message cannot overtake them."""
         while self._sending is not None and not self._sending.done():
             await asyncio.shield(self._sending)
 
@@ -91,7 +92,7 @@ class AcpClient:
         options: Sequence[schema.PermissionOption],
         timeout_s: float,
     ) -> str | None:
-        """Let the user choose an option; None if the user chose none, or not in time."""
+        """Ask the user to choose an option; None if the user does not choose in time."""
         request = schema.RequestPermissionRequest(
             session_id=session, tool_call=call, options=list(options)
         )
@@ -102,7 +103,7 @@ class AcpClient:
         return outcome.option_id if isinstance(outcome, schema.AllowedOutcome) else None
 
     async def typed(self, session: str, message: str, timeout_s: float) -> str | None:
-        """Let the user type an answer in a form; None without one."""
+        """Ask the user to type an answer in a form; None if the user does not answer."""
         asked = schema.ElicitationStringPropertySchema(type="string", title="Answer")
         form = schema.CreateFormSessionElicitationRequest(
             message=message,
@@ -119,7 +120,7 @@ class AcpClient:
         return given if isinstance(given, str) else None
 
     async def read_file(self, session: str, path: str) -> str | None:
-        """Return the client's text of a file; None if the client does not have it.
+        """Return the client's text of a file; None if the client has no text of the file.
 
         Raises:
             Silent: The client did not answer.
@@ -131,7 +132,7 @@ class AcpClient:
         return answer.content if answer is not None else None
 
     async def write_file(self, session: str, path: str, text: str) -> bool:
-        """Let the client write a file; return whether it did."""
+        """Ask the client to write a file; return whether the client wrote the file."""
         request = schema.WriteTextFileRequest(session_id=session, path=path, content=text)
         answer = await self._in_time(
             "fs_write_text_file", request, schema.WriteTextFileResponse, FILE_S
@@ -141,7 +142,7 @@ class AcpClient:
     async def _in_time(
         self, method: str, request: BaseModel, answer: type[Answered], timeout_s: float
     ) -> Answered | None:
-        """Send a request after all updates; None for an error, or without an answer in time."""
+        """Send a request after all updates; return None after an error or a time-out."""
         try:
             return await self._answer(method, request, answer, timeout_s)
         except Silent:
@@ -150,7 +151,7 @@ class AcpClient:
     async def _answer(
         self, method: str, request: BaseModel, answer: type[Answered], timeout_s: float
     ) -> Answered | None:
-        """Send a request after all updates; None for an error.
+        """Send a request after all updates; return None if the client answers with an error.
 
         Raises:
             Silent: No answer came in time.
@@ -182,7 +183,7 @@ class AcpClient:
 
 
 def _joined(first: Update, second: Update) -> Update | None:
-    """Two pieces of the same text as one; None if they are not."""
+    """Join two updates that continue the same text; None for other updates."""
     if not isinstance(second, _TEXTS) or type(first) is not type(second):
         return None
     one, other = first.content, second.content

@@ -1,7 +1,7 @@
-"""The user's files with the unsaved text of an ACP client over the disk.
+"""Reads and writes the user's files, with the unsaved text of an ACP client.
 
-The protocol has no versions and does not say which files are open. So each read and each write asks
-the client for its text, and compares: a text that differs from the disk is an unsaved buffer.
+The protocol has no versions and does not say which files are open. Each read and each write
+therefore asks the client for its text. A text that differs from the disk is an unsaved buffer.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ R = TypeVar("R")
 
 
 class ClientFiles:
-    """Unsaved buffers over ``disk``; implements ``Workspace``.
+    """Shows the client's unsaved buffers in place of files on disk; implements ``Workspace``.
 
-    A saved file is written on disk, from where the client reloads it: so encodings and line ends
-    stay as they are. An unsaved buffer is changed by the client.
+    A saved file is written on disk, and the client reloads the file. The encoding and the line ends
+    therefore stay unchanged. An unsaved buffer is changed through the client.
 
     Args:
         client: The client.
         session: Returns the id of the session; empty while the client does not know it.
         disk: The files on disk.
-        named: Returns a path as the client knows it, which may lead through links.
+        named: Returns the client's spelling of a path, which may contain links.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class ClientFiles:
         self.roots, self.resolve, self.watch = disk.roots, disk.resolve, disk.watch
 
     async def read(self, path: Path) -> Snapshot:
-        """Read the client's unsaved text, else the disk."""
+        """Return the client's unsaved text of a file; else the text on disk."""
         on_disk = await self._disk.read(path)
         try:
             text = await self._buffer(path, on_disk)
@@ -81,7 +81,7 @@ class ClientFiles:
     async def write(
         self, path: Path, base: Snapshot | None, text: str, *, label: str
     ) -> AppliedChange:
-        """Change an unsaved buffer by the client, and any other file on disk."""
+        """Change an unsaved buffer through the client, and any other file on disk."""
         async with self._locks.hold(path):
             if base is None:
                 await self._check_new(path)
@@ -104,7 +104,8 @@ class ClientFiles:
                 "ask the user to save the file"
             )
         if not await self._client.write_file(self._session(), self._named(path), text):
-            self._late[path] = text  # it may write later; ``late_edits`` looks
+            # The client may still write the text later; ``late_edits`` checks for that.
+            self._late[path] = text
             raise EditRefused(
                 f"the client has not said that it wrote {path.name!r}; read_file it again before "
                 "the next edit"
@@ -127,11 +128,11 @@ class ClientFiles:
             return await self._disk.splice(path, change, label=label)
 
     async def line_end(self, path: Path, text: str) -> LineEnd:
-        """Like the disk's version of this method."""
+        """Return the line ends that a text on disk should have; see ``Workspace``."""
         return await self._disk.line_end(path, text)
 
     async def keep(self, snapshot: Snapshot) -> Path | None:
-        """See the method of the disk's workspace."""
+        """Save a copy of the text on disk; see ``Workspace``."""
         return await self._disk.keep(snapshot)
 
     async def remove(self, path: Path, base: Snapshot, *, label: str) -> Path | None:
@@ -144,27 +145,27 @@ class ClientFiles:
             return await self._disk.remove(path, base, label=label)
 
     def noting(self) -> Callable[[], Noted]:
-        """Record nothing: the protocol reports no edits and no saves of the user."""
+        """Record nothing, because the protocol does not report the user's edits and saves."""
         return Noted
 
     def unsaved(self) -> Mapping[Path, str]:
-        """The unsaved texts that reads have found."""
+        """Return the unsaved texts that reads have found."""
         return dict(self._unsaved)
 
     async def settle(self) -> Settlement:
-        """Report the files that are not saved yet; the user's text is never saved from here."""
+        """Report the files that are still unsaved; Indwell never saves the user's text."""
         for path in tuple(self._unsaved):
             text = self._unsaved[path]
             try:
                 snapshot = await self.read(path)
             except ToolError:
-                continue  # deleted
+                continue  # the client did not answer, so its text may be unsaved
             if snapshot.notes and snapshot.origin == "disk":
                 self._unsaved[path] = text  # the client did not answer
         return Settlement(stale=tuple(self._unsaved))
 
     async def late_edits(self) -> tuple[Path, ...]:
-        """Files that the client wrote after it was given up; each is returned once."""
+        """Return the files that the client wrote after the time limit, each once."""
         late = []
         for path, text in tuple(self._late.items()):
             with suppress(ToolError):
@@ -190,7 +191,7 @@ class ClientFiles:
             raise EditRefused(f"{path.name!r} is an unsaved new file in the client")
 
     async def _check_saved(self, path: Path) -> None:
-        """Refuse to change a large file if the client's text is another one, or unknown."""
+        """Refuse to change a large file if the client's text is unknown or differs."""
         session = self._session()
         if not session or not self._client.reads_files:
             return
@@ -204,14 +205,14 @@ class ClientFiles:
             )
 
     async def _known_buffer(self, path: Path, on_disk: Snapshot) -> str | None:
-        """Like ``_buffer``; a client that does not answer may have anything, so nothing is done."""
+        """Return the client's unsaved text; raise an error if the client does not answer."""
         try:
             return await self._buffer(path, on_disk)
         except Silent:
             raise _unknown(path) from None
 
     async def _buffer(self, path: Path, on_disk: Snapshot) -> str | None:
-        """The client's text, in the line ends of the disk, if it differs from the disk."""
+        """Return the client's text with the disk's line ends; None if it equals the disk's text."""
         self._unsaved.pop(path, None)
         session = self._session()
         is_file_of_git = ".git" in path.parts
@@ -227,7 +228,7 @@ class ClientFiles:
 
 
 def _is_text_of(text: str, large: Large) -> bool:
-    """Whether a file has this text, whatever ends its lines; blocks."""
+    """Return whether a file has this text, if line ends are ignored; blocks."""
     return _unbroken(large.read(0, large.size_b).decode("utf-8", "replace")) == _unbroken(text)
 
 

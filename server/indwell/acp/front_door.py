@@ -1,4 +1,4 @@
-"""An ACP client as a front door of the service: shows events, and asks the person there."""
+"""Connects a session to an ACP client: shows the session's events, and asks the user."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NO, YES, ONCE, REMEMBER = "No", "Yes", "Once", "Remember it"
 SESSION, ALWAYS, BY_HUNK = "This session", "Always: ", "Hunk by hunk…"
 OTHER_WORDS = "Answer in other words"
 NO_ANSWER = "No answer: the model decides"
-RULE_CHARACTERS = 100  # of a rule on a button; a longer one is in the text
+RULE_CHARACTERS = 100  # the longest rule on a button; a longer rule is shown in the question's text
 ASKED = "The model asks (an answer permits nothing; never give it a password or a key)"
 _ANSWERS: Mapping[str, Answer] = {
     "no": "no",
@@ -41,7 +41,7 @@ class AcpPerson:
     """Asks for permissions and answers in the client; implements ``Approver`` and ``Asker``.
 
     Args:
-        door: The front door of the session.
+        door: The session's connection to the client.
         timeout_s: How long the user has to answer a permission question, in seconds.
     """
 
@@ -50,7 +50,7 @@ class AcpPerson:
         self._timeout_s = timeout_s
 
     async def ask(self, question: Question) -> Reply:
-        """Show exactly the requested command or edit; a dialog that was closed means no."""
+        """Show exactly the requested command or edit; a closed dialog means no."""
         once = REMEMBER if question.keeps else ONCE
         options = [_option("no", NO, "reject_once"), _option("once", once, "allow_once")]
         rule = question.rule
@@ -74,7 +74,7 @@ class AcpPerson:
         return answer if question.rule or answer in {"no", "once"} else "no"
 
     async def _ask_by_hunk(self, question: Question) -> Reply:
-        """Ask about each hunk; a closed dialog means no for its hunk and the rest."""
+        """Ask about each hunk; a closed dialog rejects the shown hunk and all later hunks."""
         allowed: list[str] = []
         for number, hunk in enumerate(question.hunks, 1):
             title = f"Hunk {number} of {len(question.hunks)}, {hunk.header}"
@@ -89,7 +89,7 @@ class AcpPerson:
         return Chosen(tuple(allowed)) if allowed else "no"
 
     async def ready(self, question: UserQuestion) -> None:
-        """Return at once: the client itself decides when it shows a question."""
+        """Return at once, because the client itself decides when to show a question."""
         del question
 
     async def answer(self, question: UserQuestion) -> UserAnswer:
@@ -119,7 +119,7 @@ class AcpPerson:
 
 
 class AcpDoor:
-    """Implements ``FrontDoor`` for one session of a client.
+    """Shows one session in a client; implements ``FrontDoor``.
 
     Args:
         client: The client.
@@ -127,13 +127,14 @@ class AcpDoor:
 
     Attributes:
         client: The client.
-        session: The session's id; empty until the client knows the session. Questions before that
-            have no answer, and remarks wait.
+        session: The session's id; empty until the client knows the session. Until then, questions
+            get no answer, and remarks are delayed.
         translation: Turns events into updates.
     """
 
     has_section = False
-    leads_to_model = True  # the message about a missing model names the command that fixes it
+    # The message about a missing model names the command that connects a model.
+    leads_to_model = True
     trust_hint = "`indwell trust` in a terminal decides, too."
     asks_about_files = False
     models = None
@@ -148,31 +149,31 @@ class AcpDoor:
 
     @property
     def can_type(self) -> bool:
-        """Does the client have forms?"""
+        """Return whether the user can type an answer, because the client has forms."""
         return self.client.has_forms
 
     def open(self, session: str) -> None:
-        """Begin to show a session that the client knows now."""
+        """Begin to show the session under the id that the client now knows."""
         self.session = session
 
     def forget_remarks(self) -> None:
-        """Forget remarks about a question that the client could not show yet."""
+        """Discard the delayed remarks about a question that the client could not show."""
         self._remarks.clear()
 
     def show_remarks(self) -> None:
-        """Show the remarks that waited until the client knew the session."""
+        """Show the remarks that were delayed until the client knew the session."""
         waiting, self._remarks = self._remarks, []
         for words in dict.fromkeys(waiting):
             self.client.update(self.session, self.translation.remark(words))
 
     def tell(self, words: str) -> None:
-        """Show a sentence."""
+        """Show a sentence to the user."""
         self._remarks.append(words)
         if self.session:
             self.show_remarks()
 
     def warn(self, words: str) -> None:
-        """Show a warning."""
+        """Show a warning to the user."""
         self.tell(words)
 
     def event(self, session: str, seq: int, event: events.Event) -> None:
@@ -184,15 +185,15 @@ class AcpDoor:
             self.client.update(self.session, update)
 
     async def begin_turn(self, session: str, token: str, title: str) -> None:
-        """Do nothing: the client shows that its prompt runs."""
+        """Do nothing, because the client itself shows that its prompt runs."""
         del session, token, title
 
     async def choose(self, question: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
-        """Let the user choose a title; None without a choice."""
+        """Ask the user to choose a title; None if the user does not choose."""
         return await self._choice(question, titles, timeout_s, first="allow_once")
 
     async def allow(self, question: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
-        """Let the user choose a title, of which the first does no harm."""
+        """Ask the user to choose a title; the first title must be the harmless choice."""
         return await self._choice(question, titles, timeout_s, first="reject_once")
 
     async def _choice(
@@ -221,18 +222,18 @@ class AcpDoor:
         kind: schema.ToolKind,
         about: str,
     ) -> str | None:
-        """Ask by the protocol's permission request; returns the id of the chosen option.
+        """Ask the user with a permission request; return the id of the chosen option.
 
         Args:
             title: The question on one line.
-            words: More of it, as Markdown; may be empty.
-            options: The answers.
+            words: Details of the question, as Markdown; may be empty.
+            options: The answers to choose from.
             timeout_s: How long the user has to answer, in seconds.
-            kind: The kind of the call that the question is about.
-            about: The question's id, by which the call is known; or the id of the call.
+            kind: The kind of the tool call in the question.
+            about: The id of the tool call, or an id for a question about no tool call.
 
         Returns:
-            None if the user chose none, or if the client does not know the session yet.
+            None if the user chose no option, or if the client does not know the session yet.
         """
         if not self.session:
             return None
@@ -249,39 +250,39 @@ class AcpDoor:
         return chosen if chosen in known else None
 
     async def type_line(self, prompt: str, placeholder: str, timeout_s: float) -> str | None:
-        """Let the user type a line in a form; None without an answer."""
+        """Ask the user to type a line in a form; None if the user does not answer."""
         del placeholder
         if not self.session or not self.client.has_forms:
             return None
         return await self.client.typed(self.session, prompt, timeout_s)
 
     async def show_page(self, page: Path) -> bool:
-        """Return False: the protocol opens no page."""
+        """Return False, because the protocol cannot open a page."""
         del page
         return False
 
     async def lead_to_model(self, reason: str, timeout_s: float) -> bool:
-        """Return False: the error of the request names the command instead."""
+        """Return False, because the request's error already names the command for a model."""
         del reason, timeout_s
         return False
 
     def model_hint(self, others: Sequence[str]) -> str:
-        """Say where the client offers other models."""
+        """Return a sentence that says where the client offers other models."""
         name = next(iter(others), "another model")
         return f"choose another one, such as {name}, in the session's options"
 
     def changing(self, paths: Iterable[Path]) -> AbstractAsyncContextManager[None]:
-        """Do nothing: the client saves what it writes."""
+        """Do nothing, because the client saves the files that it writes."""
         del paths
         return nullcontext()
 
     async def section(self) -> object:
-        """Return nothing: the protocol has no settings of a client."""
+        """Return nothing, because the protocol sends no settings of a client."""
         return None
 
     def approver(self, settings: Settings, whose: Callable[[], AskingSession]) -> Approver:
-        """Return the person who sits at the client."""
-        del whose  # a client shows each question in its session
+        """Return the approver that asks the user in the client."""
+        del whose  # the client shows each question in the question's own session
         return AcpPerson(self, timeout_s=settings.answer_timeout_s)
 
 
@@ -292,7 +293,7 @@ def _option(
 
 
 def _shown(text: str) -> str:
-    """The exact text in a fence that the text cannot close; a diff is coloured by clients."""
+    """Return the exact text in a code fence that the text cannot close."""
     fence = "```"
     while fence in text:
         fence += "`"

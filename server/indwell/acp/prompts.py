@@ -1,7 +1,7 @@
-"""Turns the content of an ACP prompt into the user's words with attachments.
+"""Converts the content of an ACP prompt to the user's text with attachments.
 
-A part of a file becomes the selection, a link to a file a mention, and other text becomes data
-that cannot give orders.
+A part of a file becomes the selection, a link to a file a mention, and other text becomes data that
+cannot give orders.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Block = (
 
 
 class FilePlace(NamedTuple):
-    """A file, and its lines, 1-based and inclusive; 0 means the whole file."""
+    """A file with a range of lines, 1-based and inclusive; line 0 means the whole file."""
 
     path: str
     first: int = 0
@@ -49,14 +49,14 @@ class FilePlace(NamedTuple):
 
 
 def place_of(uri: str) -> FilePlace | None:
-    """Return the file that a URI names, perhaps with lines (``#L3:9``); None for other URIs."""
+    """Return the file of a URI, with lines for ``#L3:9``; None for a URI of no file."""
     parts = urlsplit(uri)
     if parts.scheme != "file" or not parts.path:
         return None
     try:
         path = plain_path(uri.partition("#")[0])
     except ToolError:
-        return None  # on another host
+        return None  # the file is on another host
     match = _LINES.match(parts.fragment)
     if match is None:
         return FilePlace(path)
@@ -65,11 +65,11 @@ def place_of(uri: str) -> FilePlace | None:
 
 
 class PromptReader:
-    """Reads prompts of one session.
+    """Converts the prompts of one session.
 
     Args:
         workspace: The user's files.
-        names: Knows the other names of files that must not be sent.
+        names: Finds other names (hard links) of files that must not be sent.
     """
 
     def __init__(self, workspace: Workspace, names: OtherNames) -> None:
@@ -79,7 +79,7 @@ class PromptReader:
     async def prompt(
         self, blocks: Sequence[Block], settings: Settings
     ) -> tuple[Prompt, tuple[str, ...]]:
-        """Return the prompt, and a sentence about each thing that is not sent.
+        """Return the prompt, and a sentence about each part that is not sent.
 
         Raises:
             UserError: A picture or a text cannot be sent.
@@ -124,7 +124,7 @@ class PromptReader:
         )
 
     def _mentioned(self, uri: str, name: str, mentions: list[Mention], problems: list[str]) -> str:
-        """Take a link to a file; return the words in its place."""
+        """Add a linked file to the mentions; return the text that replaces the link."""
         place = place_of(uri)
         if place is None:
             if not urlsplit(uri).scheme.startswith("http"):
@@ -143,7 +143,7 @@ class PromptReader:
         texts: list[PastedText],
         problems: list[str],
     ) -> str:
-        """Take a text that the client has embedded; return the words in its place."""
+        """Add a text that the client has embedded; return the text that replaces it."""
         label = _label(resource.uri)
         if isinstance(resource, schema.BlobResourceContents):
             problems.append(f"{label} is not attached: it is not a text")
@@ -163,11 +163,11 @@ class PromptReader:
         return f"@{quoted_path(shown)}{lines}"
 
     async def _is_denied(self, written: str, settings: Settings) -> bool:
-        """Whether a rule denies any name of the file: as written, as resolved, a hard link's."""
+        """Return whether a rule denies the written name, the resolved name or a hard link."""
         names = [written, os.path.normpath(written), self._shown(written)]  # noqa: ASYNC240 - pure
         try:
             path = await asyncio.to_thread(self._workspace.resolve, written)
-        except ToolError:  # outside of the workspace
+        except ToolError:  # the file is outside of the workspace
             path = await asyncio.to_thread(Path(written).resolve)
         else:
             if await self._names.kept_by(path, settings):
@@ -181,6 +181,6 @@ class PromptReader:
 
 
 def _label(uri: str) -> str:
-    """A short name for a resource: the last part of its URI."""
+    """Return a short name for a resource: the last part of its URI."""
     path = unquote(urlsplit(uri).path).rstrip("/")
     return short_line(path.rpartition("/")[2] or uri, 80) or "text"

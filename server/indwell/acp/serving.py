@@ -1,4 +1,4 @@
-"""``indwell acp``: serves an ACP client on two file descriptors, a line of JSON a message."""
+"""``indwell acp``: serves an ACP client over two file descriptors, one JSON message per line."""
 
 from __future__ import annotations
 
@@ -21,22 +21,23 @@ from indwell.acp.agent import AcpAgent
 from indwell.acp.client import AcpClient
 from indwell.acp.sessions import SessionMaker
 
-LINE_B = 50_000_000  # bytes of one message: a prompt with pictures
-READ_B = 256 * 1024  # bytes per read
-LEAVE_S = 2.0  # seconds for the last messages to a client that has closed its side
+LINE_B = 50_000_000  # the limit of bytes for one message, such as a prompt with pictures
+READ_B = 256 * 1024  # the limit of bytes for one read
+# the time limit, in seconds, for the last messages to a client that has closed its side
+LEAVE_S = 2.0
 
 
 async def serve_client(new_maker: Callable[[], SessionMaker], read_fd: int, write_fd: int) -> int:
-    """Serve one client until it closes its side; return the exit code. A cancellation is orderly.
+    """Serve one client until it closes its side; return the exit code.
 
     Args:
         new_maker: Returns a new composition root for each session.
-        read_fd: Where the client's messages arrive.
-        write_fd: Where messages to the client go.
+        read_fd: The file descriptor for the client's messages.
+        write_fd: The file descriptor for messages to the client.
     """
     client = AcpClient()
     agent = AcpAgent(client, new_maker)
-    # The router calls methods by name, and answers that a missing one does not exist.
+    # The router calls methods by name, and answers a call of a missing method with an error.
     served: Agent = agent  # type: ignore[assignment]
     router = build_agent_router(served, use_unstable_protocol=True)
     router.route_request(
@@ -55,14 +56,14 @@ async def serve_client(new_maker: Callable[[], SessionMaker], read_fd: int, writ
 
 
 class LineTransport:
-    """Messages as lines of JSON; implements the SDK's ``Transport``.
+    """Sends and receives messages as lines of JSON; implements the SDK's ``Transport``.
 
-    Two threads read and write, because pipes of Windows have no other way that does not block. A
-    message that is no JSON object gets an error, and the connection goes on.
+    Two threads read and write, because pipes on Windows always block. A message that is no JSON
+    object gets an error, and the connection goes on.
 
     Args:
-        read_fd: Where the client's messages arrive.
-        write_fd: Where messages to the client go.
+        read_fd: The file descriptor for the client's messages.
+        write_fd: The file descriptor for messages to the client.
     """
 
     def __init__(self, read_fd: int, write_fd: int) -> None:
@@ -73,7 +74,7 @@ class LineTransport:
             threading.Thread(target=work, args=(fd,), daemon=True).start()
 
     async def send(self, message: dict[str, Any]) -> None:
-        """Write a message, and wait until the client's pipe has it.
+        """Write a message, and wait until the message is in the client's pipe.
 
         Raises:
             ConnectionError: The client has gone.
@@ -88,7 +89,7 @@ class LineTransport:
         while True:
             try:
                 line = await self._reader.readline()
-            except ValueError:  # longer than the limit
+            except ValueError:  # the line is longer than the limit
                 return None
             if not line:
                 return None
@@ -102,7 +103,7 @@ class LineTransport:
             await self._refuse(-32600, "the message is not an object")
 
     async def close(self) -> None:
-        """Read no more."""
+        """Stop reading messages."""
         self._reader.feed_eof()
 
     async def _refuse(self, code: int, words: str) -> None:
@@ -120,7 +121,7 @@ class LineTransport:
                 data, written = self._unsent.get()
                 error = _write_all(fd, data)
                 self._loop.call_soon_threadsafe(_settle, written, error)
-                if error is not None:  # a client that reads no more gets no more
+                if error is not None:  # After a failed write, nothing more is written.
                     self._loop.call_soon_threadsafe(self._reader.feed_eof)
 
 

@@ -1,6 +1,6 @@
-"""The sessions of an ACP client: each has its own service, so it sees no other session's questions.
+"""The sessions of an ACP client; each session has its own service and its own questions.
 
-Sessions of one folder share its review ledger and its log files as separate processes do.
+Sessions in one folder share its review ledger and its log files, as separate processes do.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ _STOPS: Mapping[str, schema.StopReason] = {
     "budget": "max_tokens",
 }
 Category: TypeAlias = Literal["model", "thought_level"]
-MODELS_S = 10.0  # seconds for the endpoint's list of models, which nobody waits for
+# the time limit, in seconds, for the endpoint's list of models, which delays no session
+MODELS_S = 10.0
 _NOT_IN_NAME = re.compile(r"[^a-z0-9-]+")
 
 
@@ -59,19 +60,19 @@ class SessionMaker(Protocol):
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """Variables of the process."""
+        """Return the environment variables of the process."""
         ...
 
     def service(self, door: FrontDoor, *, is_resident: bool = True) -> Service:
-        """Create the service for a front door."""
+        """Create the service for a client interface."""
         ...
 
     def disk(self, roots: Sequence[Path]) -> Workspace:
-        """The files of these folders on disk."""
+        """Return the files on disk in these folders."""
         ...
 
     async def skills(self, roots: Sequence[Path], settings: Settings) -> Ranked:
-        """The present skills of a workspace."""
+        """Return the skills that a workspace has now."""
         ...
 
 
@@ -81,9 +82,9 @@ class AcpSession:
     Args:
         client: The client.
         maker: Creates the service and the files.
-        roots: The folders of the session, resolved and as the client writes each; commands start
-            in the first.
-        servers: MCP servers that the client hands over.
+        roots: The folders of the session, resolved and as the client writes each; commands start in
+            the first.
+        servers: The MCP servers that the client defines.
 
     Attributes:
         service: The service, whose current session is this one.
@@ -120,11 +121,11 @@ class AcpSession:
 
     @property
     def id(self) -> str:
-        """The id of the session; empty before it is open."""
+        """The id of the session; empty until the session is open."""
         return self.service.sessions.id or ""
 
     async def begin(self) -> None:
-        """Open a new session.
+        """Open the session as a new session.
 
         Raises:
             UserError: No session can be opened; ``SettingsError`` if no model can be called.
@@ -144,7 +145,7 @@ class AcpSession:
         self.service.warn(resumed.notices)
 
     async def _settle(self) -> None:
-        """Read the settings; the question of trust waits for the first prompt."""
+        """Read the settings; the question about trust is asked with the first prompt."""
         await self.service.settle()
         self._door.forget_remarks()
         self.service.warn((*self._problems, *self.service.configuration.notices))
@@ -155,14 +156,14 @@ class AcpSession:
         self.service.configuration.followers.add(self)
 
     def show(self) -> None:
-        """Show the session, once the client knows its id: remarks, commands, models."""
+        """Send the client the remarks, commands and models, once the client knows the id."""
         self._door.open(self.id)
         self._door.show_remarks()
         self.service.chores.begin(self._tell_commands())
         self.service.chores.begin(self._tell_models())
 
     async def replay(self) -> None:
-        """Send the turns of the stored session, oldest first."""
+        """Send the client the turns of the stored session, oldest first."""
         self._door.open(self.id)
         reading = await self.service.reading(self.id)
         stored = self._door.translation.of_log()
@@ -178,7 +179,7 @@ class AcpSession:
     async def prompt(
         self, blocks: Sequence[Block]
     ) -> tuple[schema.StopReason, events.TurnFinished]:
-        """Run a turn; return why it stopped, and its last event.
+        """Run a turn; return the reason why the turn stopped, and the turn's last event.
 
         Raises:
             UserError: The turn cannot begin, or failed; the message is in plain words.
@@ -206,7 +207,7 @@ class AcpSession:
         return await self._shown_end(finished)
 
     async def _begun(self, blocks: Sequence[Block]) -> Ticket:
-        """Read the prompt, and submit it."""
+        """Read the prompt and submit it; return the ticket of the turn."""
         await self._ask_about_trust()
         prompt, problems = await self._reader.prompt(blocks, self.service.settings)
         for words in problems:
@@ -228,13 +229,14 @@ class AcpSession:
         return _STOPS[finished.ending], finished
 
     def cancel(self) -> None:
-        """Stop the turn, whether it runs or is about to begin."""
+        """Cancel the turn, even if it has not begun yet."""
         if self._preparing is not None and self._preparing.cancel():
             return
         ticket = self._ticket
         done = self._preparing
         if done is not None and not done.cancelled() and done.exception() is None:
-            ticket = done.result()  # submitted, and its prompt has not heard of it yet
+            # The turn was submitted, but ``prompt`` has not received the ticket yet.
+            ticket = done.result()
         if ticket is not None:
             self.service.turns.abandon(ticket)
 
@@ -243,7 +245,7 @@ class AcpSession:
         await self.service.stop()
 
     def set_mode(self, mode: str) -> None:
-        """Choose the mode.
+        """Set the mode.
 
         Raises:
             UserError: There is no such mode.
@@ -251,11 +253,11 @@ class AcpSession:
         known = next((one for one in MODES if one == mode), None)
         if known is None:
             raise UserError(f"there is no mode {mode!r}; choose one of {', '.join(MODES)}")
-        self._mode = known  # the client knows it
+        self._mode = known  # the client already knows the mode that it has set
         self.service.set_mode(known)
 
     async def choose(self, option: str, value: str) -> None:
-        """Choose the value of an option.
+        """Set the value of an option.
 
         Raises:
             UserError: There is no such option or value.
@@ -286,7 +288,7 @@ class AcpSession:
             self._client.update(self.id, told)
 
     def modes(self) -> schema.SessionModeState:
-        """The modes, and the present one."""
+        """Return the available modes and the present mode."""
         available = [
             schema.SessionMode(id=name, name=name.capitalize(), description=words)
             for name, words in MODES.items()
@@ -296,7 +298,7 @@ class AcpSession:
         )
 
     def options(self) -> list[schema.SessionConfigOptionSelect]:
-        """The options of the session: its model, and how much the model thinks."""
+        """Return the session's options: the model, and the effort of the model's reasoning."""
         settings, users = self.service.settings, self.service.configuration.users
         current = self.service.sessions.current
         model = settings.model or (current.conversation.config.model if current else "")
@@ -311,14 +313,14 @@ class AcpSession:
         return found
 
     async def _ask_about_trust(self) -> None:
-        """Ask once whether the folders are trusted, when the client can show the question."""
+        """Ask the user once to trust the folders, when the client can show the question."""
         if self._was_asked:
             return
         self.service.mcp.ask_anew()
         standings = await self.service.trust.look(self.roots)
         if any(one.state != "trusted" for one in standings):
             await self.service.sessions.ask_about_trust()
-        self._was_asked = True  # a cancelled question is asked again
+        self._was_asked = True  # after a cancellation, the question is asked again
 
     async def _tell_commands(self) -> None:
         ranked = await self._maker.skills(self.roots, self.service.settings)
@@ -338,7 +340,7 @@ class AcpSession:
         )
 
     async def _tell_models(self) -> None:
-        """Ask the endpoint for its models, and tell the client those that are new."""
+        """Ask the endpoint for its models, and send the client the new models."""
         with contextlib.suppress(UserError, TimeoutError):
             async with asyncio.timeout(MODELS_S):
                 offered = await self.service.configuration.offered(self.service.configuration.users)
@@ -354,7 +356,7 @@ class AcpSession:
 
 
 def named_by_client(roots: Mapping[Path, str], path: Path) -> str:
-    """Return a path as the client writes it: its folder may be a link."""
+    """Return the client's spelling of a path, in which the folder may be a link."""
     for root, written in roots.items():
         if path.is_relative_to(root):
             return str(Path(written) / path.relative_to(root))
@@ -364,7 +366,7 @@ def named_by_client(roots: Mapping[Path, str], path: Path) -> str:
 def server_tables(
     servers: Sequence[Any],
 ) -> tuple[Mapping[str, Mapping[str, Any]], tuple[str, ...]]:
-    """The client's MCP servers as tables of the settings, and a sentence about each other one."""
+    """Convert the client's MCP servers to settings tables; return a sentence for each failure."""
     tables: dict[str, Mapping[str, Any]] = {}
     problems: list[str] = []
     for one in servers:
@@ -401,5 +403,5 @@ def _select(
 
 
 async def _nothing(session: Session, finished: events.TurnFinished) -> None:
-    """Do nothing: an event has shown the end."""
+    """Do nothing, because an event has already shown the end of the turn."""
     del session, finished

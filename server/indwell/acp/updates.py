@@ -1,7 +1,7 @@
 """Translates events of a turn into updates of the Agent Client Protocol.
 
-The protocol has no words for versions, verdicts on hunks and compactions: `docs/acp.md` says how a
-client shows them.
+The protocol cannot express versions, verdicts on hunks, or compactions; `docs/acp.md` describes how
+a client shows these.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ Update: TypeAlias = (
     | schema.UsageUpdate
 )
 
-TITLE_CHARACTERS = 200  # of a call; clients show one line
-OUTPUT_CHARACTERS = 20_000  # of a command's output that a client gets; the end is kept
-OUTPUT_STEP = 2_000  # characters of new output after which a client gets the output again
-RESULT_CHARACTERS = 20_000  # of a result that is read back from the log
+TITLE_CHARACTERS = 200  # the limit of characters for a call's title, which clients show on one line
+OUTPUT_CHARACTERS = 20_000  # the limit of characters for a command's output; the end is kept
+OUTPUT_STEP = 2_000  # The output is sent again after so many new characters.
+RESULT_CHARACTERS = 20_000  # the limit of characters for a stored result that is read from the log
 
 _KINDS: Mapping[str, schema.ToolKind] = {
     "read_file": "read",
@@ -64,26 +64,26 @@ _HUNK = lazy_pattern(r"^@@ -\d+(?:,\d+)? \+(?P<line>\d+)(?:,\d+)? @@")
 
 
 def text_block(text: str) -> schema.TextContentBlock:
-    """A block of text."""
+    """Return text as a content block."""
     return schema.TextContentBlock(type="text", text=text)
 
 
 def text_content(text: str) -> schema.ContentToolCallContent:
-    """Text as the content of a call."""
+    """Return text as the content of a tool call."""
     return schema.ContentToolCallContent(type="content", content=text_block(text))
 
 
 def said(text: str) -> schema.AgentMessageChunk:
-    """Text of the answer."""
+    """Return an update that adds text to the answer."""
     return schema.AgentMessageChunk(session_update="agent_message_chunk", content=text_block(text))
 
 
 def remark(words: str, call: str) -> schema.ToolCallStart:
-    """A remark of Indwell itself, as a card: text of a model cannot look like one.
+    """Return a remark by Indwell as a tool-call card, which text by a model cannot imitate.
 
     Args:
         words: The remark.
-        call: The id of the card.
+        call: The id of the tool-call card.
     """
     words = visible(words)
     title = short_line(f"Indwell: {words}", TITLE_CHARACTERS)
@@ -99,26 +99,26 @@ def remark(words: str, call: str) -> schema.ToolCallStart:
 
 
 def thought(text: str) -> schema.AgentThoughtChunk:
-    """Text of the model's reasoning."""
+    """Return an update that adds text to the model's reasoning."""
     return schema.AgentThoughtChunk(session_update="agent_thought_chunk", content=text_block(text))
 
 
 def kind_of(tool: str) -> schema.ToolKind:
-    """The kind of a tool; ``other`` for one of an MCP server."""
+    """Return the kind of a tool; ``other`` for a tool of an MCP server."""
     return _KINDS.get(tool, "other")
 
 
 def call_title(tool: str, target: str) -> str:
-    """The title of a call: its tool and what it works on."""
+    """Return the title of a tool call: the tool and its target."""
     return short_line(f"{tool} {target}".strip(), TITLE_CHARACTERS)
 
 
 class EventTranslation:
-    """Translates the events of one session; keeps the output of its running commands.
+    """Translates the events of one session, and keeps the output of running commands.
 
     Args:
         root: The folder of the session, to which shown paths are relative.
-        is_stored: Whether the events come from a log: the user's own words are then sent, too.
+        is_stored: Whether the events come from a log; the user's prompts are then sent, too.
     """
 
     def __init__(self, root: Path, *, is_stored: bool = False) -> None:
@@ -128,14 +128,14 @@ class EventTranslation:
         self._unsent: dict[str, int] = {}
         self._diffs: dict[str, list[Any]] = {}
         self._n_remarks = 0
-        self.window = 0  # tokens of the model's window; 0 if unknown
+        self.window = 0  # the size of the model's context window in tokens; 0 if unknown
 
     def of_log(self) -> EventTranslation:
-        """Return a translation for the stored events of the same session."""
+        """Return a translation for stored events of the same session."""
         return EventTranslation(self._root, is_stored=True)
 
     def remark(self, words: str) -> Update:
-        """Return a remark of Indwell itself."""
+        """Return an update with a remark by Indwell."""
         self._n_remarks += 1
         source = "stored" if self._is_stored else "live"
         return remark(words, f"indwell-{source}-{self._n_remarks}")
@@ -143,7 +143,7 @@ class EventTranslation:
     def updates(  # noqa: C901, PLR0912 - one flat table of events
         self, event: events.Event
     ) -> Iterator[Update]:
-        """Yield the updates for one event; none for what a client cannot show."""
+        """Yield the updates for one event, if a client can show the event."""
         match event:
             case events.TurnStarted() if not event.agent:
                 yield from self._started(event)
@@ -207,7 +207,7 @@ class EventTranslation:
         return str(self._root / shown)
 
     def _more_output(self, call: str, text: str) -> Iterator[Update]:
-        """Send the output after each step; the protocol has no way to append to it."""
+        """Send all output after each step, because the protocol cannot append output."""
         whole = self._output.get(call, "") + visible(text)
         self._output[call] = whole[-OUTPUT_CHARACTERS:]
         unsent = self._unsent.get(call, OUTPUT_STEP) + len(text)
@@ -258,7 +258,7 @@ class EventTranslation:
 def changes_in(
     diff: str, *, is_new: bool
 ) -> tuple[Sequence[tuple[str | None, str]], Sequence[int]]:
-    """Split a unified diff into the old and the new text of each hunk, and the hunks' lines.
+    """Return the old and new text of each hunk in a unified diff, and the hunks' lines.
 
     The old text is None for a new file.
     """
@@ -274,7 +274,8 @@ def changes_in(
         old.clear()
         new.clear()
 
-    for line in _LINE.findall(diff):  # only ``\n`` ends a line of a diff
+    # only ``\n`` ends a line of a diff; other line breaks are text
+    for line in _LINE.findall(diff):
         begin = _HUNK.match(line)
         if begin is not None:
             end()
@@ -294,7 +295,7 @@ def _progress(call: str, **fields: Any) -> schema.ToolCallProgress:  # noqa: ANN
 
 
 def ended(call: str) -> schema.ToolCallProgress:
-    """The end of a call that only was a question."""
+    """Return an update that ends a tool call made only for a question."""
     return _progress(call, status="completed")
 
 
@@ -311,7 +312,7 @@ def _plan_of(items: Sequence[TodoItem]) -> schema.AgentPlanUpdate:
 
 
 def _fenced(text: str) -> str:
-    """Text in a fence of Markdown that the text itself cannot close."""
+    """Return text in a Markdown code fence that the text itself cannot close."""
     fence = "```"
     while fence in text:
         fence += "`"

@@ -1,9 +1,9 @@
 """Rebuilds a session's state from the log: messages, usage, cost, endpoint facts. Pure.
 
-No tool call runs again. A call that a crash left open gets a result with the known facts (H24,
-PER-09, PER-11). The result is logged, so that the next restart reads the same bytes. The log also
-has facts about the endpoint: exact token counts, so that compaction does not run too early, and the
-state of the prompt cache.
+No tool call runs again. A call without a result because of a crash gets a result with the known
+facts. The result is logged, so that the next restart reads the same bytes. The log also contains
+facts about the endpoint: exact token counts, which delay compaction, and the state of the prompt
+cache.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _R = TypeVar("_R", bound=Record)
 
 
 class OpenCall(msgspec.Struct, frozen=True):
-    """A tool call without a result; ``begun`` if the call may have had effects."""
+    """A tool call without a result; ``begun`` is true if the call may have had effects."""
 
     use: ToolUse
     begun: bool
@@ -70,27 +70,25 @@ class Past(msgspec.Struct, frozen=True):
         messages: The messages of the conversation, paired except for the calls in ``open_calls``.
         history: The originals of the compacted messages.
         notes: Sentences about repairs of the messages that the log does not have yet.
-        splices: The repairs as splices of the log's messages; these are written to the log, too.
-        n_live: Number of messages in the log before the repairs.
-        open_calls: Calls of the last reply without results.
+        splices: The repairs as replacements of logged messages, which are written to the log, too.
+        n_live: The number of messages in the log before the repairs.
+        open_calls: The calls of the last reply that have no results.
         turns: The number of the last turn.
-        is_broken_off: Whether that turn has no end in the log.
-        draft: The user's words that never reached the model.
-        usage: Tokens of all calls.
-        last_usage: Tokens of the last call.
+        is_broken_off: Whether the last turn has no end in the log.
+        draft: The user's text that never reached the model.
+        usage: The tokens of all calls.
+        last_usage: The tokens of the last call.
         cost: US dollars of all calls; None if a price was unknown.
         spent: US dollars of the calls whose price was known.
         model: The model of the last call.
         prefix: The newest system prompt and tools; None if the log is older than this kind of
-        record.
-        requests: The number of the last request.
-        cache_key: The key of the last request; empty if the log has no key.
-        is_taken_back: Whether the session was rewound or forked and has no new turn yet.
-        title: The title that the user gave; empty without a title.
-        own_title: The beginning of the first words.
-        origin: The session whose task goes with the first prompt, until that prompt is sent.
-        is_outgrown: Whether the last turn ended because no request can hold the conversation.
-        is_interrupted: Whether Indwell ended while the last turn ran, according to the log.
+        record. requests: The number of the last request. cache_key: The key of the last request;
+        empty if the log has no key. is_taken_back: Whether the session was rewound or forked and
+        has no new turn yet. title: The title that the user gave; empty without a title. own_title:
+        The beginning of the first prompt. origin: The session whose task is sent with the first
+        prompt, until the prompt is sent. is_outgrown: Whether the last turn ended because no
+        request can hold the conversation. is_interrupted: Whether Indwell ended while the last turn
+        ran, according to the log.
     """
 
     messages: tuple[Message, ...] = ()
@@ -119,7 +117,7 @@ class Past(msgspec.Struct, frozen=True):
 
 
 def past_of(records: Sequence[Record], *, is_damaged: bool = False) -> Past:
-    """Return the state that a log describes, by the order of its records, not their times (PER-14).
+    """Return the state that a log describes, from the order of its records, not their times.
 
     Args:
         records: All records.
@@ -205,18 +203,18 @@ def _newest(branch: Sequence[Record], kind: type[_R] | tuple[type[_R], ...]) -> 
 
 
 def _cache_key(branch: Sequence[Record]) -> str:
-    """The cache key of the last request; a fork keeps the key of the original session."""
+    """Return the cache key of the last request; a fork keeps the key of the original session."""
     sent = (one for one in reversed(branch) if isinstance(one, RequestRecord) and one.alone is None)
     return next((one.cache_key for one in sent), "")
 
 
 def _unanswered(messages: Sequence[Message]) -> tuple[ToolUse, ...]:
-    """The tool calls of the last reply, if no message follows it."""
+    """Return the tool calls of the last reply, if no message follows it."""
     return tool_uses(messages[-1]) if messages else ()
 
 
 def _begun(records: Iterable[Record]) -> frozenset[str]:
-    """Ids of tool calls that may have begun and whose results are missing."""
+    """Return ids of tool calls that may have begun and whose results are missing."""
     begun: set[str] = set()
     for record in records:
         if isinstance(record, Intent):
@@ -227,11 +225,11 @@ def _begun(records: Iterable[Record]) -> frozenset[str]:
 
 
 def _paired(messages: tuple[Message, ...]) -> tuple[tuple[Message, ...], tuple[str, ...]]:
-    """Repair the messages so that only the last calls lack results; return messages and repairs."""
+    """Repair the messages so that only the last calls lack results; return the repairs, too."""
     open_uses = _unanswered(messages)
     if not open_uses:
         return repair(messages)
-    # Give the last calls results for now, so that ``repair`` changes only earlier messages.
+    # Give the last calls temporary results, so that ``repair`` changes only earlier messages.
     blocks = tuple(tool_result(use, UNKNOWN, is_error=True) for use in open_uses)
     repaired, notes = repair((*messages, Message("user", blocks, messages[-1].turn)))
     return repaired[:-1], notes
@@ -247,7 +245,7 @@ def _is_broken_off(records: Sequence[Record]) -> bool:
 
 
 def _draft(records: Sequence[Record]) -> str:
-    """The user's words that reached no message; for an ended turn, the words of its draft."""
+    """Return the user's text that reached no message; for an ended turn, its draft."""
     typed: list[str] = []
     n_heard = 0
     for record in records:
@@ -269,12 +267,12 @@ def _draft(records: Sequence[Record]) -> str:
 
 
 class Recalled(NamedTuple):
-    """The facts about the endpoint that a log has.
+    """The facts about the endpoint in a log.
 
     Attributes:
         health: Cache statistics after the last call.
         calibration: The ratio of counted to estimated tokens, by the last plausible count.
-        answered_at: Time of the model's last reply; None without a reply, or if the time is
+        answered_at: The time of the model's last reply; None if there is no reply or the time is
         unknown.
     """
 
@@ -288,7 +286,7 @@ def recalled(records: Sequence[Record], now: datetime) -> Recalled:
 
     Args:
         records: All records, oldest first.
-        now: The current time; an old request is not rebuilt, because no cache holds it.
+        now: The current time; an old request is not rebuilt, because no cache contains it.
     """
     health, calibration = Health(), Calibration()
     answered: datetime | None = None
@@ -328,7 +326,7 @@ def _is_kept(last: RequestRecord, idle: timedelta) -> bool:
 
 
 def _watched(health: Health, spent: Spent, *, is_same: bool) -> Health:
-    """Update the statistics from a recorded result, as ``health.after_reply`` did."""
+    """Update the statistics from a recorded usage, as ``health.after_reply`` did."""
     usage = spent.usage
     if not usage.reported:
         return health
@@ -342,7 +340,7 @@ def _watched(health: Health, spent: Spent, *, is_same: bool) -> Health:
 def _request(records: Sequence[Record], sent: RequestRecord) -> Request | None:
     try:
         request = rebuilt(records, sent.number).request
-    except SessionError:  # with a log of an older version, no cache hit is expected
+    except SessionError:  # In a log of an older version, no cache hit is expected.
         return None
     return msgspec.structs.replace(request, tokens=sent.tokens)
 
@@ -367,7 +365,7 @@ TAKEN_BACK = (
 
 
 def outcomes(calls: Iterable[OpenCall], found: Mapping[str, str]) -> tuple[ToolResult, ...]:
-    """Results for open calls.
+    """Return results for calls that have no result.
 
     Args:
         calls: The open calls, in order.
@@ -383,7 +381,7 @@ def outcomes(calls: Iterable[OpenCall], found: Mapping[str, str]) -> tuple[ToolR
 
 
 def unknown_words(calls: Sequence[OpenCall]) -> str:
-    """Advice for the user after calls with an unknown outcome; empty without such calls."""
+    """Return advice for the user after calls with an unknown outcome; else an empty text."""
     begun = [call.use.name for call in calls if call.begun]
     if not begun:
         return ""

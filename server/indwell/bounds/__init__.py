@@ -1,1 +1,1 @@
-"""The limits of a session: trusted folders, secret files, permission rules, command sandboxes."""
+"""Computes the limits of a session: trusted folders, secret files, permission rules, sandboxes."""

@@ -1,4 +1,4 @@
-"""The bounds of a command under the current settings, policy and trust."""
+"""Computes the sandbox bounds of commands from the settings, policy and folder trust."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ def confiner(
     Args:
         roots: The trusted workspace folders, resolved.
         settings: Returns the current settings.
-        own: Indwell's own folders, which stay hidden from every command.
-        home: The user's home folder, if not the one that the system names.
-        restricted: Untrusted folders within or beside the others: commands may change nothing in
-            them, and their secret files are hidden, too.
+        own: The data folders of Indwell, which stay hidden from every command.
+        home: The user's home folder; by default, the system's answer.
+        restricted: Untrusted folders, inside or outside the trusted folders. Commands may not
+            change files in untrusted folders, and secret files there are hidden, too.
         quarantine: The folder for files that a command created without permission.
-        held: Returns how strongly this machine confines commands.
+        held: Returns the strength of this machine's sandbox.
     """
     place = Quarantine(quarantine, [root.resolve() for root in (*roots, *restricted)])
     heed(place)
@@ -74,7 +74,7 @@ def confiner(
 
 
 class Bounds:
-    """The bounds of a session's commands; see ``confiner``."""
+    """Computes the bounds of a session's commands; see ``confiner``."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class Bounds:
         self._guards: dict[tuple[Path, *tuple[tuple[str, ...], ...]], FolderGuard] = {}
 
     def close(self) -> None:
-        """Stop watching at the end of the session; blocks for a moment."""
+        """Stop watching the folders at the end of the session; blocks for a moment."""
         self._is_closed = True
         for one in tuple(self._guards.values()):
             one.close()
@@ -111,14 +111,14 @@ class Bounds:
         return self.under(self._settings(), widening)
 
     def under(self, settings: Settings, widening: Widening) -> Confinement | None:
-        """Return the bounds of one command under these settings; the disk is examined later."""
+        """Return one command's bounds under these settings, before the disk is scanned."""
         only_reads = settings.mode == "plan" or widening.reads_only
         held = self._held()
         if widening.unconfined or not (held.holds_readers if only_reads else held.holds_writers):
             return None
         if not held.holds_writers:
             return Confinement(writable=(), readable=tuple(map(str, self._roots)))
-        # A widening never shows or opens files that the user's rules deny.
+        # A widened permission never shows or opens files that the user's rules deny.
         reads, edits = (globs_of(one, settings.rules_deny) for one in ("read", "edit"))
         deny = (*reads, *(() if widening.shows_secrets else settings.deny))
         writable = () if only_reads else tuple(filter(self._may_be_written, self._roots))
@@ -173,7 +173,7 @@ class Bounds:
             if any(one.is_relative_to(root) for root in writable)
         ]
         every = (*looks.values(), *beside)
-        with self._one_at_a_time:  # scans run in threads, and all threads share one scan
+        with self._one_at_a_time:  # Scans run in several threads, and all threads share one result.
             scratch, mask = self._scratch
         return Guarded(
             scratch=scratch,
@@ -197,7 +197,7 @@ class Bounds:
 
     @functools.cached_property
     def _scratch(self) -> tuple[str, str]:
-        """Return the session's own /tmp, which also contains stand-ins for hidden files."""
+        """Return the session's own /tmp folder, with empty files that replace hidden files."""
         folder = scratch_folder()
         if folder == NOWHERE:
             return "", ""
@@ -212,14 +212,14 @@ class Bounds:
         if known is None:
             known = FolderGuard(root, deny, edits, harmless, quarantine=self._quarantine)
             self._guards[root, deny, edits, harmless] = known
-            if self._is_closed:  # a scan in advance may have begun while the session ended
+            if self._is_closed:  # a scan in advance may have begun before the session ended
                 known.close()
         return known
 
 
 @contextlib.contextmanager
 def _all_watched(looks: Sequence[Guarded], hear: Hear, hold: Hold) -> Iterator[None]:
-    """Watch all of these folders."""
+    """Watch all of these folders until the context ends."""
     with contextlib.ExitStack() as stack:
         for one in looks:
             stack.enter_context(one.watched(hear, hold))
@@ -231,16 +231,7 @@ def _is_in_one(path: str, folders: Collection[str]) -> bool:
 
 
 class BoundsNow:
-    """Takes snapshots of the bounds of a session's commands.
-
-    Args:
-        workspace: The workspace, with its folders.
-        settings: Returns the current settings.
-        trust: The trust in the folders.
-        readable: Folders outside the workspace; commands may read the opened folders.
-        own: Indwell's own folders.
-        quarantine: The folder in ``own`` for files that a command created without permission.
-    """
+    """Takes snapshots of the sandbox bounds for a session's commands."""
 
     def __init__(
         self,
@@ -276,14 +267,14 @@ class BoundsNow:
         return confine
 
     def _of(self, folders: tuple[tuple[Path, ...], tuple[str, ...]]) -> Bounds:
-        """Return the bounds for trusted and restricted folders; the newest bounds are cached."""
+        """Return the bounds for these trusted and restricted folders; the last result is cached."""
         if self._bounds is None or folders != self._folders:
             self._folders = folders
             self._bounds = self._made(*folders)
         return self._bounds
 
     def close(self) -> None:
-        """Stop watching at the end of the session; blocks for a moment."""
+        """Stop watching the folders at the end of the session; blocks for a moment."""
         if self._bounds is not None:
             self._bounds.close()
 
@@ -295,7 +286,7 @@ class BoundsNow:
 
 
 def policy_under(policy: Policy, held: Strength) -> Policy:
-    """Return the policy for commands under this confinement."""
+    """Return the policy that applies to commands under this sandbox strength."""
     return msgspec.structs.replace(
         policy,
         writes_confined=held.is_whole,
@@ -320,7 +311,7 @@ CONSEQUENCES: Mapping[Level, str] = {
 
 
 def state_words(held: Strength, *, mode: Mode = "review", is_restricted: bool = False) -> str:
-    """One sentence on how commands are confined, and when the user is asked.
+    """Return one sentence on how commands are confined, and when the user is asked.
 
     Args:
         held: The strength of the sandbox.
@@ -354,14 +345,14 @@ def home_words(held: Strength) -> str:
 
 
 def container_words(held: Strength, folder: Path) -> str:
-    """Describe what an AppContainer adds in a folder that is open to it, for the doctor."""
+    """Describe, for the doctor, what an AppContainer sandbox protects in a folder open to it."""
     if held.level != "S2w" or cage_for((str(folder),)) != "container":
         return ""
     return "; in this folder they also have no network and no view of your home (AppContainer)"
 
 
 def notice_of(held: Strength) -> str:
-    """Return the notice before the first turn; empty if the sandbox is complete (SBX-16)."""
+    """Return the notice before the first turn; empty if the sandbox is complete."""
     if held.is_whole:
         return ""
     reason = f" ({held.reason})" if held.reason else ""

@@ -1,7 +1,7 @@
-"""Takes snapshots of the rules, from all their sources.
+"""Takes snapshots of the permission rules, computed from all their sources.
 
-The sources are the user's settings and answers, the trust in the folders, the changes of git's data
-that wait for the user, and this machine's sandbox.
+The sources are settings, the user's answers, folder trust, unreviewed changes of git's data, and
+this machine's sandbox.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from indwell.workspace.base import Workspace
 
 
 class _Sources(msgspec.Struct, frozen=True):
-    """All sources of the rules; equal sources give the same rules."""
+    """The values of all sources of the rules; equal values give the same rules."""
 
     settings: Settings
     roots: tuple[Path, ...]
@@ -43,19 +43,18 @@ class _Sources(msgspec.Struct, frozen=True):
 
 
 class CurrentRules:
-    """Takes snapshots of a session's rules; a snapshot costs only as much as has changed.
+    """Takes snapshots of a session's rules, and computes only what has changed.
 
     Args:
         workspace: The workspace, with its folders.
         settings: Returns the current settings.
-        granted: The user's permanent answers.
+        granted: The permissions that the user has stored permanently.
         trust: The trust in the folders.
-        git: Changes of git's data that wait for the user.
+        git: The changes of git's data that the user has not reviewed.
         bounds: The bounds of commands.
         secret: The secret files.
-        own: Absolute paths of Indwell's own folders.
-        readable: The folders, beneath ``own`` or elsewhere, that may be read; searches may read the
-            opened folders.
+        own: The absolute paths of Indwell's data folders.
+        readable: The folders outside the workspace that may be read.
     """
 
     def __init__(
@@ -84,7 +83,7 @@ class CurrentRules:
         self._last: tuple[_Sources, Rules] | None = None
 
     def __call__(self) -> Rules:
-        """Return the rules of this moment."""
+        """Return the rules as they are now."""
         roots = self._workspace.roots
         now = _Sources(
             self._settings(),
@@ -143,5 +142,5 @@ class CurrentRules:
 
 
 def rules_of(settings: Settings) -> PatternRules:
-    """Return the rules in the settings."""
+    """Return the permission rules in the settings."""
     return PatternRules(settings.rules_allow, settings.rules_ask, settings.rules_deny)

@@ -1,4 +1,4 @@
-"""The trust in the folders of a workspace, by the user's answers and the folders' content.
+"""Decides which workspace folders are trusted, by the user's answers and the content.
 
 Without a readable answer, a folder is restricted.
 """
@@ -30,7 +30,7 @@ UNSAID = "you have not trusted it"
 
 
 class _TrustKey(NamedTuple):
-    """The data for ``TrustNow``; each check replaces entries and never changes an entry."""
+    """The inputs of ``TrustNow``; a check replaces the key's values and never changes them."""
 
     roots: tuple[Path, ...]
     real: tuple[Path, ...]
@@ -59,48 +59,49 @@ def _trust_now(key: _TrustKey) -> TrustNow:
 
 
 class FolderTrust:
-    """Examines folders, and stores answers.
+    """Checks whether folders are trusted, and stores the user's answers.
 
     Args:
-        environment: The process's variables, which name the state folder.
-        is_given: Whether the command line trusts every folder for this process.
+        environment: The process's environment variables, which may name the state folder.
+        is_given: Whether an option of the command line trusts all folders for this process.
     """
 
     def __init__(self, environment: Mapping[str, str], *, is_given: bool = False) -> None:
         self._environment = environment
         self._is_given = is_given
         self._held_back = ""
-        self._here: dict[str, FolderAnswer] = {}  # answers for this process only
+        self._here: dict[str, FolderAnswer] = {}  # the answers that apply to this process only
         self._standings: dict[str, TrustStanding] = {}
         self._said_no: tuple[str, ...] = ()
         self._git: dict[str, GitPlaces] = {}
         self._known: tuple[_TrustKey, TrustNow] | None = None
 
     def hold_back(self, why: str) -> None:
-        """Trust no folder from now on, because the editor is in restricted mode."""
+        """Treat every folder as untrusted from now on, because of the editor's restricted mode."""
         self._held_back = why
 
     def look(self, roots: Sequence[Path], settings: Settings) -> tuple[TrustStanding, ...]:
         """Examine folders and remember the result; blocks for a few milliseconds per folder.
 
         Raises:
-            SettingsError: ``trusted`` of the user's settings cannot be used.
+            SettingsError: The user's setting ``trusted`` is invalid.
         """
         named = trusted_folders(settings.trusted)
         found = tuple(self._look(root.resolve(), named) for root in roots)
-        # Set these first: a decision in between must not trust a folder without its git paths.
+        # Set the git paths first, because a concurrent decision must not trust a folder without
+        # them.
         self._git = {**self._git, **{one.folder: _git_of(Path(one.folder)) for one in found}}
         self._standings = {**self._standings, **{one.folder: one for one in found}}
         return found
 
     def shown(self, standing: TrustStanding) -> TrustStanding:
-        """Add the instruction files of subfolders to ``standing``, for a question to the user."""
+        """Add the instruction files of subfolders to ``standing``, to show them in a question."""
         folder = standing.folder
         inner = (one for one in self._said_no if one != folder and is_inside(one, (folder,)))
         return with_folders(standing, tuple(inner))
 
     def answer(self, standing: TrustStanding, *, trusted: bool, keep: bool = True) -> None:
-        """Store the user's answer for the folder, exactly as ``standing`` showed the folder.
+        """Store the user's answer for the folder with the content in ``standing``.
 
         Raises:
             SettingsError: The answer cannot be stored; it applies only while this process runs.
@@ -113,7 +114,8 @@ class FolderTrust:
 
     def now(self, roots: Sequence[Path]) -> TrustNow:
         """Return the trust in the folders ``roots``, as last examined."""
-        real = tuple(root.resolve() for root in roots)  # a link may lead to another folder now
+        # the path may be a link whose target has changed
+        real = tuple(root.resolve() for root in roots)
         key = _TrustKey(tuple(roots), real, self._standings, self._said_no, self._git)
         if self._known is None or not key.is_same(self._known[0]):
             self._known = key, _trust_now(key)
@@ -124,7 +126,7 @@ class FolderTrust:
         return self._standing(root).state == "trusted"
 
     def obeys(self, root: Path, name: str, data: bytes) -> bool:
-        """Whether a file of ``root`` with this content may be obeyed, because it was trusted."""
+        """Return whether instructions in a file of ``root`` with this content are trusted."""
         standing = self._standing(root)
         if standing.state != "trusted":
             return False
@@ -133,12 +135,12 @@ class FolderTrust:
             one.name == name and one.seen.digest == digest for one in standing.items
         ):
             return True
-        # a subfolder's instructions, which the user trusted
+        # The file may be a subfolder's instructions, which the user trusted.
         kept = (standing.before or {}).get(name)
         return kept is not None and kept.digest == digest
 
     def is_whole(self, root: Path) -> bool:
-        """Return whether the folder is trusted whatever it contains."""
+        """Return whether the user trusts the folder with any content."""
         standing = self._standing(root)
         return standing.state == "trusted" and standing.is_whole
 
@@ -177,17 +179,18 @@ class FolderTrust:
 
 
 def _git_of(root: Path) -> GitPlaces:
-    """The files that git runs or obeys in a folder, and Indwell's installation, if inside."""
+    """Return the files that git runs or obeys in a folder, and Indwell's installation there."""
     try:
         places = git_places(root)
     except UNREADABLE:
-        return GitPlaces(obeyed=(str(root),))  # too many, so the user is asked about each change
+        # There are too many repositories, so the user is asked about each change.
+        return GitPlaces(obeyed=(str(root),))
     obeyed = (*places.obeyed, *map(str, own_installation([root])))
     return msgspec.structs.replace(places, obeyed=obeyed)
 
 
 def standing_of(root: Path, answers: Mapping[str, FolderAnswer]) -> TrustStanding:
-    """Return the trust in a folder, by the answers about the folder and its parents."""
+    """Return the trust in a folder, from the user's answers about the folder and its parents."""
     folder, items = str(root), executables(root)
     unknown = next((one.name for one in items if not one.seen.digest), "")
     if unknown:
@@ -212,7 +215,7 @@ def standing_of(root: Path, answers: Mapping[str, FolderAnswer]) -> TrustStandin
         return TrustStanding(
             folder, "open", "its files changed since you trusted it", items, said.files
         )
-    # The parent's trusted content is unchanged, and this folder has no further files to trust.
+    # The parent's trusted content is unchanged, and this folder has no other files to trust.
     own = [one for one in items if not Path(one.name).is_absolute()]
     if not own and is_unchanged(said.files, executables(Path(by))):
         return TrustStanding(folder, "trusted", f"your answer about {by}", items)

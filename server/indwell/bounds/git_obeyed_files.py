@@ -1,7 +1,7 @@
 """Tracks the files that git obeys beneath a folder, with copies to restore.
 
-Git's own rules decide (``workspace.git.repository``). A repository is read again only after a
-change.
+Git's own rules decide which files git obeys (``workspace.git.repository``). A repository is read
+again only after a change.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from indwell.policy.guarded_paths import GIT_OBEYS
 from indwell.policy.guarded_paths import is_bare as is_head
 from indwell.workspace.git.repository import is_bare, places_of
 
-SAMPLE = ".sample"  # suffix of example hooks, which git creates and never runs
-KEPT_B = 256 << 10  # bytes of one file
+SAMPLE = ".sample"  # the suffix of example hooks, which git creates and never runs
+KEPT_B = 256 << 10  # the limit of bytes for one copied file
 MOST_KEPT = 500
 _GIT = ".git"
 _TODO = "rebase-merge/git-rebase-todo"
@@ -33,12 +33,12 @@ _State: TypeAlias = tuple[tuple[int, int, int] | None, ...]
 
 
 class Copy(msgspec.Struct, frozen=True):
-    """A copy of a file.
+    """A copy of a file that git obeys.
 
     Attributes:
-        data: All bytes.
-        mode: The permissions.
-        stamp: The stat values by which the file counts as unchanged.
+        data: The content.
+        mode: The file's permission bits.
+        stamp: The stat values; a file with equal values counts as unchanged.
     """
 
     data: bytes
@@ -47,7 +47,7 @@ class Copy(msgspec.Struct, frozen=True):
 
 
 class GitGuard:
-    """The files that git obeys beneath one folder.
+    """Finds and copies the files that git obeys beneath one folder.
 
     Args:
         root: The resolved folder.
@@ -60,17 +60,17 @@ class GitGuard:
         self._copies: dict[str, Copy] = {}
 
     def names(self, found: Iterable[FoundChanges]) -> Mapping[str, tuple[str, ...]]:
-        """Return all paths that git obeys, existing or not, by each repository's folder; blocks.
+        """Return all paths that git obeys, by repository folder, even paths without a file; blocks.
 
         Args:
-            found: The paths of a scan, from which the repositories are taken.
+        found: The paths of a scan, which contain the repositories.
         """
         holders = dict.fromkeys(filter(self._holds, map(_above, filter(self._is_sign, found))))
         self._known = {one: self._known[one] for one in holders if one in self._known}
         return {one: self._of(one) for one in holders}
 
     def there(self, names: Iterable[str]) -> Iterator[FoundChanges]:
-        """Return the existing paths among the names, and the contents of folders among these."""
+        """Return those of the paths that exist, and the contents of folders among them."""
         for name in names:
             one = found_at(str(self._root), name)
             if one is None:
@@ -132,20 +132,20 @@ class GitGuard:
             yield from (f"{front}{_GIT}/{name}" for name in GIT_OBEYS)
         for path in places_of(self._root / holder, self._root).obeyed:
             real = Path(path)
-            # The HEAD of a repository names its branch.
+            # The file HEAD of a repository contains only the name of its branch.
             says_branch = is_head(real.name, folds=self._folds)
             if real.is_relative_to(self._root) and real != self._root and not says_branch:
                 yield real.relative_to(self._root).as_posix()
 
     def _state(self, holder: str, names: Iterable[str]) -> _State:
-        """Return values that change whenever the files that git obeys may have changed."""
+        """Return values that change whenever git may obey other files."""
         front = f"{holder}/" if holder else ""
         folders = dict.fromkeys(name.rpartition("/")[0] for name in names)
         places = (holder, f"{front}{_GIT}", *folders, *names)
         return tuple(_stat(f"{self._root}/{one}") for one in places)
 
     def _in(self, at: str) -> Iterator[FoundChanges]:
-        """Return hooks that git runs, and other folders that git obeys as a whole."""
+        """Return the hooks that git runs, and the folders in which git obeys every file."""
         for name in names_in(self._root / at):
             if not name.endswith(SAMPLE) and (one := found_at(str(self._root), f"{at}/{name}")):
                 yield one

@@ -48,7 +48,8 @@ _TOO_MANY = (
     "the command created more folders than can be watched for protected files, so it was stopped"
 )
 _TIMES_AFTER = 10
-# Seconds for the first scan of installed files; the scan after the command continues this scan.
+# The time limit, in seconds, for the first scan of installed files. The scan after the command
+# continues from there.
 _FIRST_S = 0.5
 
 
@@ -59,12 +60,12 @@ class FolderGuard:
         root: The resolved folder.
         deny: Globs of files that are hidden from commands.
         edits: Globs of files that the user's rules protect from changes.
-        harmless: Unknown dot names that the user declares harmless.
+        harmless: Unknown names that begin with a dot and that the user declares harmless.
         most_folders: The limit of folders, above which no command can be confined.
         most_installed: The limit of folders of installed files, above which no writing command can
             be confined.
         most_watched: The limit of folders that a command may create before it is stopped.
-        quarantine: Takes files that a command created without permission.
+        quarantine: The folder for files that a command created without permission.
     """
 
     def __init__(
@@ -97,8 +98,8 @@ class FolderGuard:
         is_sign = functools.partial(is_repository_sign, folds=self._folds)
         self._installed = Installed(str(root), is_sign, most_folders=most_installed)
         self._git = GitGuard(root)
-        self._gits: frozenset[str] = frozenset()  # paths that git obeyed at the last scan
-        # Files and folders at the last scan from which repositories could begin.
+        self._gits: frozenset[str] = frozenset()  # the paths that git obeyed at the last scan
+        # The files and folders at the last scan that could become repositories.
         self._repositories: frozenset[str] = frozenset()
         self._one_at_a_time = threading.RLock()
         self._names = NewNames(
@@ -107,7 +108,7 @@ class FolderGuard:
         self._is_told_blind = False
 
     def close(self) -> None:
-        """Stop watching at the end of the session; blocks for a moment."""
+        """Stop watching the folder at the end of the session; blocks for a moment."""
         self._names.close()
 
     def look(
@@ -121,7 +122,8 @@ class FolderGuard:
         """Find the guarded paths; blocks for about a millisecond per thousand folders.
 
         Args:
-            only_git: Whether this command may change protected files, except what git obeys.
+            only_git: Whether the command may change all protected files except those that git
+                obeys.
             installs: Whether the command may change the programs installed in the workspace.
             keeps_git: Whether the command may change nothing in git's own folders.
             is_writable: Whether the command may write in this folder.
@@ -132,7 +134,8 @@ class FolderGuard:
             return Guarded(refused=reason)
         open_ones = {path: one for path, one in before.found.items() if not before.is_closed(path)}
         hidden = [one for one in open_ones.values() if self._is_hidden(one)]
-        # A commit changes a `.git` folder, so `before` lists separately what git obeys in it.
+        # A commit changes a `.git` folder, so `before` lists the files that git obeys in it one by
+        # one.
         shut = [
             one
             for path, one in open_ones.items()
@@ -155,7 +158,7 @@ class FolderGuard:
         copies = self._git.copies(open_ones, before.git)
         missing = () if only_git else tuple(one for one in AT_ONCE if one not in open_ones)
 
-        # If a command cannot create these folders, new ones during its run are the user's.
+        # A command that cannot create these folders did not create the new ones, so the user did.
         unmade = missing if strength().is_whole else ()
 
         def look_so_far() -> GuardedLook:
@@ -175,7 +178,7 @@ class FolderGuard:
             return notes if so_far else (*notes, *self._blind_words())
 
         def settle_heard(paths: frozenset[str]) -> tuple[str, ...]:
-            """Move reported names away before the full scan, because that scan takes longer."""
+            """Move reported files away before the full scan, which takes longer."""
             new = () if only_git else _new_ones(before, paths)
 
             def look_at_new() -> GuardedLook:
@@ -213,15 +216,14 @@ class FolderGuard:
         """Return all guarded paths, relative to the folder; blocks.
 
         Args:
-            is_before: Whether a command is about to begin. Repositories among installed files then
-                come from the last scan; a newer repository of the user counts as the command's only
-                if git would run something in it.
+            is_before: Whether a command is about to begin. Repositories among installed files are
+                then taken from the last scan.
         """
         with self._one_at_a_time:
             return self._seen(is_before=is_before)
 
     def _seen(self, *, is_before: bool) -> GuardedLook:
-        # A command can create any number of folders around a planted file.
+        # A planted file can have any number of folders around it.
         look = self._tree.look(self._most_folders * (1 if is_before else _TIMES_AFTER))
         tops = self._tree.shut_folders()
         signs = self._installed.known(tops, _FIRST_S) if is_before else self._installed.look(tops)
@@ -256,7 +258,7 @@ class FolderGuard:
         )
 
     def _led_to(self, found: Iterable[FoundChanges]) -> Iterator[tuple[str, FoundChanges | None]]:
-        """Return the targets of protected links beneath the folder, existing or not."""
+        """Return the targets of protected links beneath the folder, even if they do not exist."""
         for one in found:
             if not one.leads_to or is_installed(one.path) or self._is_hidden(one):
                 continue
@@ -267,7 +269,7 @@ class FolderGuard:
                     yield at, found_at(str(self._root), at)
 
     def _watched(self) -> Iterator[str]:
-        """Return the folders in which a protected name can appear."""
+        """Return the folders in which a file with a protected name could appear."""
         yield from self._tree.folders
         for name in self._gits:
             yield from (name.rpartition("/")[0], name)
@@ -280,7 +282,7 @@ class FolderGuard:
         settle_heard: Callable[[frozenset[str]], tuple[str, ...]],
         settle_now: Callable[..., tuple[str, ...]],
     ) -> Listener:
-        """Return the watch's callbacks for one command."""
+        """Return the callbacks of the folder watch for one command."""
 
         def heard(paths: frozenset[str]) -> None:
             _tell(hear, lambda: settle_heard(paths))
@@ -298,23 +300,23 @@ class FolderGuard:
         return Listener(heard, look, behind)
 
     def _is_begun(self, before: GuardedLook) -> bool:
-        """Return whether there is a new or incomplete repository that runs no program yet."""
+        """Return whether there is a new or incomplete repository in which nothing runs yet."""
         return not self._repositories <= before.found.keys() or not self._gits <= before.git
 
     def _with(self, look: GuardedLook, paths: Iterable[str]) -> GuardedLook:
-        """Return the result with the present state of these paths."""
+        """Return the scan's result, updated with the present state of these paths."""
         there = (found_at(str(self._root), one) for one in paths)
         found = {one.path: one for one in there if one is not None}
         return msgspec.structs.replace(look, found={**look.found, **found})
 
     def _is_heard(self, path: str) -> bool:
-        """Return whether the appearance of this name requires a scan."""
+        """Return whether a full scan is needed when a file of this name appears."""
         if _is_in(self._gits, path):
             return True
         if all(map(self._is_ordinary, path.split("/"))):
-            return False  # most names; a command can create very many of these
+            return False  # a command can create very many files with such a name
         if path in AT_ONCE and is_stub(self._root / path):
-            return False  # Indwell created the folder, for this command or another one
+            return False  # Indwell itself created the folder for a command
         inner = _inside_git(path)
         if inner:
             return is_obeyed_by_git(inner) or inner.rpartition("/")[2].casefold() in _GITS_OWN
@@ -324,7 +326,7 @@ class FolderGuard:
         return _is_git(path) or is_bare(path.rpartition("/")[2], folds=self._folds)
 
     def _is_entered(self, path: str) -> bool:
-        """Return whether a protected name can appear in a new folder of this path."""
+        """Return whether a file with a protected name could appear in a new folder of this path."""
         above, _, name = path.casefold().rpartition("/")
         if inner := _inside_git(path):
             first, is_deeper = inner.casefold().partition("/")[::2]
@@ -333,12 +335,12 @@ class FolderGuard:
         return not any(one in SHUT for one in above.split("/"))
 
     def _is_gits_own(self, folder: str) -> bool:
-        """Return whether files of this folder decide what git runs."""
+        """Return whether the files of this folder decide which programs git runs."""
         is_above = any(one.rpartition("/")[0] == folder for one in self._gits)
         return is_above or bool(_inside_git(f"{folder}/x"))
 
     def _blind_words(self) -> tuple[str, ...]:
-        """Return a notice, once, on why new names are not noticed at once here."""
+        """Return a notice, only once, on why new files in this folder are noticed late."""
         reason = self._names.blind
         if not reason or self._is_told_blind:
             return ()
@@ -351,7 +353,7 @@ class FolderGuard:
         return (words,)
 
     def _why_not(self, before: GuardedLook, *, is_writable: bool) -> str:
-        """Return why no command can be confined here; empty if commands can be confined."""
+        """Return the reason why commands cannot be confined in this folder; else an empty text."""
         if "" in before.closed:
             return f"{quoted(self._root)} cannot be read"
         if is_writable and before.n_installed > self._most_installed:
@@ -382,7 +384,7 @@ class FolderGuard:
         return is_kind or (bool(one.leads_to) and self._kind(f"{one.path}/{INSIDE}") == "hidden")
 
     def _is_hidden(self, one: FoundChanges) -> bool:
-        """Whether the path is a secret file, or a link to a folder with only secret content."""
+        """Return whether the path is secret, or links to a folder with only secret content."""
         is_secret = self._is_secret(one.path)
         return is_secret or (bool(one.leads_to) and self._is_secret(f"{one.path}/{INSIDE}"))
 
@@ -399,7 +401,7 @@ class FolderGuard:
         return (str(self._root / path) for path in paths)
 
     def _ends(self, links: Iterable[FoundChanges]) -> Iterator[str]:
-        """Return the targets of links, if they are in the workspace."""
+        """Return those targets of links that are in the workspace."""
         for one in (one for one in links if not (is_installed(one.path) or is_posing(one.path))):
             with contextlib.suppress(OSError, RuntimeError):
                 real = resolved_here(self._root / one.path, (self._root,), strict=True)
@@ -408,7 +410,7 @@ class FolderGuard:
 
 
 def _tell(hear: Hear, look: Callable[[], tuple[str, ...]]) -> None:
-    """Report the result of a scan."""
+    """Scan and report the result to ``hear``."""
     try:
         if notes := look():
             hear(notes)
@@ -417,7 +419,7 @@ def _tell(hear: Hear, look: Callable[[], tuple[str, ...]]) -> None:
 
 
 def _new_ones(look: GuardedLook, paths: Iterable[str]) -> tuple[str, ...]:
-    """Return new paths that are guarded by name alone, because new repositories are examined."""
+    """Return new paths that are guarded by name alone; new repositories are skipped."""
     new = (one for one in paths if one not in look.found)
     return tuple(
         one for one in new if (is_protected(one) and not look.is_git(one)) or _is_in(look.git, one)
@@ -430,7 +432,7 @@ def _is_in(names: Collection[str], path: str) -> bool:
 
 
 def _for_now(look: GuardedLook) -> GuardedLook:
-    """Return the result without unknown names at the root, which are checked at the end."""
+    """Return the result without unknown names at the root, which are checked after the command."""
     found = {
         path: one
         for path, one in look.found.items()
@@ -455,7 +457,7 @@ def _inside_git(path: str) -> str:
 def _is_in_shut(path: str) -> bool:
     """Return whether the path is in a folder of installed files.
 
-    There can be many such files; only files that git obeys are copied.
+    Folders of installed files can be large, so only files that git obeys are copied there.
     """
     *folders, _ = path.split("/")
     return any(name in SHUT and name != ".git" for name in folders)
@@ -466,12 +468,12 @@ def _is_repository(one: FoundChanges) -> bool:
 
 
 def _is_obeyed(path: str) -> bool:
-    """Return whether a program loads this path by itself."""
+    """Return whether some program loads the file at this path automatically."""
     return is_guarded(path) and not is_minor(path)
 
 
 def _odd(found: Sequence[FoundChanges], harmless: tuple[str, ...]) -> Iterator[FoundChanges]:
-    """Return paths that only the disk reveals: dot names of nested repositories, moved programs."""
+    """Return paths that need a scan: dot names of nested repositories, and moved programs."""
     roots = {one.path.rpartition("/")[0] for one in found if _is_git(one.path)}
     for one in found:
         folder, _, name = one.path.rpartition("/")
@@ -481,7 +483,7 @@ def _odd(found: Sequence[FoundChanges], harmless: tuple[str, ...]) -> Iterator[F
 
 
 def _less_installed(look: GuardedLook, *, is_left_out: bool) -> GuardedLook:
-    """Return the result without the programs that the command may install."""
+    """Return the result without the programs that the command is allowed to install."""
     if not is_left_out:
         return look
     found = {

@@ -1,6 +1,6 @@
-"""Decides which parts of the home folder a sandboxed command can read: those for builds.
+"""Decides which parts of the home folder a sandboxed command can read.
 
-A list of paths with keys is never complete, so the whole home folder is hidden, except for:
+No list of paths with keys is complete, so the whole home folder is hidden, except for:
 toolchains, package managers' data, the folders in PATH, the repository around the workspace, and
 the paths in the user's own settings. All of these are read-only.
 """
@@ -101,7 +101,7 @@ _MOST_B = 256 << 10
 _SYSTEM = ("/", "/usr", "/bin", "/etc", "/var", "/opt", "/srv", "/home", "/nonexistent", "/dev")
 _PREFIXED = frozenset(["bin", "sbin", "Scripts", "shims"])
 _NO_PREFIX = frozenset([".local", ".config", ".cache", ".", "Documents", "Desktop", "Downloads"])
-_PLAIN = frozenset(["snap", "Library"])  # folders of programs without a dot
+_PLAIN = frozenset(["snap", "Library"])  # folders of programs whose names begin without a dot
 
 
 class HomeView(msgspec.Struct, frozen=True):
@@ -129,7 +129,7 @@ def home_view(
     Args:
         homes: The user's home folders; a folder of the system is skipped.
         roots: The workspace's folders, resolved.
-        environment: The server's environment, for PATH and the variables of toolchains.
+        environment: The server's environment variables, such as PATH and those of toolchains.
         extra: Paths that the user's settings show: relative to the home folder, or absolute.
     """
     hidden: dict[str, None] = {}
@@ -155,7 +155,7 @@ def home_view(
 
 
 def homes() -> tuple[Path, ...]:
-    """Return the user's home folder, by the environment and by the system."""
+    """Return the user's home folders, as named by the environment and by the system."""
     found = [Path.home()]
     if sys.platform != "win32":
         with contextlib.suppress(KeyError):
@@ -164,9 +164,9 @@ def homes() -> tuple[Path, ...]:
 
 
 def is_private(path: Path, roots: Sequence[Path], homes: Iterable[Path]) -> bool:
-    """Return whether a path in a home folder that is the project belongs to programs.
+    """Return whether a path belongs to programs, if the home folder itself is the project.
 
-    Such paths are all names that begin with a dot, except toolchains and caches.
+    All names that begin with a dot belong to programs, except toolchains and caches.
     """
     for home in homes:
         if not any(home.is_relative_to(root) for root in roots) or not path.is_relative_to(home):
@@ -190,14 +190,14 @@ def _is_within(path: Path, roots: Sequence[Path], home: Path) -> bool:
 
 
 def _is_apt(real: Path, home: Path) -> bool:
-    """Return whether the path may be shown; a link must lead to a part of the home folder."""
+    """Return whether the path may be shown; a link may only lead into the home folder."""
     return real.is_relative_to(home) and real != home
 
 
 def _candidates(
     home: Path, roots: Sequence[Path], environment: Mapping[str, str], extra: Sequence[str]
 ) -> Iterator[Path]:
-    # one listing, because most names are missing and checking each takes time
+    # One listing is faster than checking each name, because most names are missing.
     there = frozenset(names_in(home))
     known = [one for one in (*_OPEN_PLACES, *CONFIGURATIONS) if one.partition("/")[0] in there]
     open_ones = (home / one for one in known)
@@ -219,7 +219,7 @@ def _candidates(
 
 
 def _of_path(entry: Path, home: Path) -> Iterator[Path]:
-    """Return a folder of PATH, with the tool's folder that contains it."""
+    """Return a folder of PATH, and the folder of the tool that contains it."""
     yield entry
     above = entry.parent
     is_tool = entry.name in _PREFIXED and above != home and above.name not in _NO_PREFIX
@@ -253,7 +253,7 @@ def _repositories(root: Path, home: Path) -> Iterator[Path]:
 
 
 def _linked(file: Path) -> Iterator[Path]:
-    """Return the target of a file `.git`, if the target is certainly a repository."""
+    """Return the target of a `.git` file, if the target is certainly a repository."""
     said, _, place = _text(file).strip().partition("gitdir:")
     if said or not place:
         return
@@ -281,7 +281,7 @@ def _keys(home: Path, shown: Mapping[str, None]) -> Iterator[str]:
 
 
 def _for_git(home: Path) -> dict[str, str]:
-    """Return only the committer's identity, if the user's git configuration contains a key."""
+    """If the user's git configuration contains a key, return only the committer's identity."""
     at = home / ".gitconfig"
     if not _is_there(at) or not _holds_key(at):
         return {}

@@ -1,7 +1,8 @@
 """Moves away files that a confined command planted at guarded paths, and reports them.
 
-Mounts protect the paths that exist when a command begins. This module handles names that the
-command creates later, and files that lost their mount because the editor saved them meanwhile.
+Mounts protect the paths that exist when a command begins. This module handles files that the
+command creates later. It also handles files whose mount was lost because the editor saved them
+during the command.
 """
 
 from __future__ import annotations
@@ -46,8 +47,9 @@ from indwell.workspace.git.git_config import executing
 
 _MOST_B = 1 << 20
 _MOST_OPENED = 100
-_MOST_ROUNDS = 5  # rounds; a running program may create files again as fast as they are removed
-_RUNS = lazy_pattern(r"^\s*(?:x|exec)\s", re.MULTILINE)  # a step of a rebase that runs a program
+_MOST_ROUNDS = 5  # the limit of rounds, because a running program may create files again and again
+# a line of a rebase's steps that runs a program
+_RUNS = lazy_pattern(r"^\s*(?:x|exec)\s", re.MULTILINE)
 _CONFIGURATIONS = frozenset({"config", "config.worktree"})
 
 _GIT, _COMMON, _TO_FOLDER = ".git", "commondir", "gitdir:"
@@ -59,17 +61,17 @@ class GuardedLook(msgspec.Struct, frozen=True):
 
     Attributes:
         found: Existing guarded paths.
-        git: Paths that git obeys, of any name, existing or not.
+        git: Paths that git obeys, even if no file is there.
         repositories: For each folder with a repository, the paths that git obeys, without targets
             of links.
-        ends: Targets of protected links, existing or not.
-        odd: Paths that are guarded only because of their folder.
+        ends: Targets of protected links, even if no file is there.
+        odd: Paths that are guarded only because their folder is guarded.
         todos: The remaining steps of rebases in progress.
         closed: Folders that cannot be read.
         is_whole: Whether everything was scanned.
         n_installed: The number of scanned folders of installed files.
         too_deep: Folders that were skipped because their paths are too long.
-        folds: Whether the disk ignores case.
+        folds: Whether file names on the disk ignore case.
     """
 
     found: Mapping[str, FoundChanges]
@@ -85,12 +87,12 @@ class GuardedLook(msgspec.Struct, frozen=True):
     folds: bool = False
 
     def is_head(self, path: str) -> bool:
-        """Return whether the text only names the current branch of a repository."""
+        """Return whether the file only contains the name of a repository's current branch."""
         folder, _, name = path.rpartition("/")
         return is_bare(name, folds=self.folds) and f"{folder}/config".removeprefix("/") in self.git
 
     def is_git(self, path: str) -> bool:
-        """Return whether the path is in a `.git` folder, or may make its folder a repository."""
+        """Return whether the path is in a `.git` folder, or can make its folder a repository."""
         return ".git" in path.split("/") or is_bare(path.rpartition("/")[2], folds=self.folds)
 
     def is_closed(self, path: str) -> bool:
@@ -118,9 +120,9 @@ def settle(
     only_git: bool = False,
     so_far: bool = False,
 ) -> tuple[str, ...]:
-    """Move new files away, and restore links and files that git obeys; return sentences. Blocks.
+    """Move new files away, restore links and files that git obeys; return a report. Blocks.
 
-    Sentences about files that could not be restored come first.
+    The report begins with the files that could not be restored.
 
     The scan repeats until no new file is found. If a file cannot be removed, no command runs until
     that file is gone.
@@ -129,10 +131,10 @@ def settle(
         root: The folder.
         before: The guarded paths when the command began.
         look: Returns the present guarded paths.
-        quarantine: Takes the moved files.
+        quarantine: The folder for moved files.
         copies: The contents of the files that git obeys.
         only_git: Whether the command was allowed to change all other files.
-        so_far: Whether the command still runs; failures are then reported at its end.
+        so_far: Whether the command still runs; failures are then reported when it ends.
     """
     first: dict[str, None] = {}
     notes: dict[str, None] = {}
@@ -152,12 +154,12 @@ def settle(
 
 
 def newly_closed(before: GuardedLook, after: GuardedLook) -> tuple[str, ...]:
-    """Return folders that could still be read when the command began."""
+    """Return the folders that could be read when the command began, but not any more."""
     return tuple(at for at in after.closed if at not in before.closed and not before.is_closed(at))
 
 
 def _look_inside(root: Path, before: GuardedLook, look: Callable[[], GuardedLook]) -> GuardedLook:
-    """Scan again, also in folders that the command has closed, and in the folders within them."""
+    """Scan again, including folders that the command has closed, and the folders in them."""
     after = look()
     for _ in range(_MOST_OPENED):
         opened = [restore_access(root, at) for at in newly_closed(before, after)]
@@ -187,7 +189,7 @@ class _Settling:
         is_last: bool,
     ) -> None:
         self.n_moved = 0
-        self.urgent: list[str] = []  # sentences about files that could not be removed
+        self.urgent: list[str] = []  # the sentences about files that could not be removed
         self._root = root
         self._before = before
         self._after = after
@@ -197,14 +199,14 @@ class _Settling:
         self._so_far = so_far
         self._is_last = is_last
         self._git = before.git | after.git
-        # Targets of new links and new repositories may be the user's own, so only links and
+        # The user may own the targets of new links and repositories, so only the links and
         # repositories are moved.
         self._by_git = before.git | frozenset(_obeyed_now(before, after))
         self._is_named = before.ends | before.odd | after.odd
         self._sorted = sorted(after.found)
 
     def notes(self) -> Iterator[str]:
-        """Restore each changed path as well as possible; return a sentence for each."""
+        """Restore each changed path as far as possible; yield a sentence for each path."""
         for at in newly_closed(self._before, self._after):
             if not self._so_far:
                 yield self._stands(at, "", "the system denies permission")
@@ -226,7 +228,7 @@ class _Settling:
         ]
         for path in topmost(new):
             if self._before.is_closed(path):
-                continue  # the file may have existed before
+                continue  # The file may have existed before the command.
             yield from self._made(path)
 
     def _changed(self) -> Iterator[str]:
@@ -254,13 +256,14 @@ class _Settling:
     def _made(self, path: str) -> Iterator[str]:
         if self._is_harmless(path):
             return
-        if is_set_aside(path):  # even for a secret file, because programs obey an `.npmrc`
+        # An `.npmrc` is moved even if it is secret, because programs obey it.
+        if is_set_aside(path):
             yield self._moved_away(path)
         elif not self._so_far:
             yield f"the command made {path!r}; check it before a program loads it"
 
     def _too_deep(self, path: str) -> str:
-        """Move away a folder that is too deep to be read; none existed when the command began."""
+        """Move away a folder that is too deep to be read; the command must have created it."""
         made = f"the command made {named(path)}, a folder that is too deep to check"
         where = self._taken(path, made)
         match where:
@@ -278,12 +281,12 @@ class _Settling:
         return not self._only_git and (path in self._is_named or is_guarded(path))
 
     def _restored(self, path: str, now: FoundChanges | None) -> Iterator[str]:
-        """Restore the files that git obeys, if git would now run or obey something else."""
+        """Restore the files that git obeys, if git would now behave differently."""
         copy = self._copies[path]
         if now is not None and path.rpartition("/")[2] in _CONFIGURATIONS:
             text = _text(self._root, path)
             if text is not None and executing(text) == executing(_decoded(copy.data)):
-                return  # a branch or a name, which git and the user's tools write
+                return  # a branch or name, which git and the user's tools also write
         if now is not None and self._is_as_it_was(path, copy):
             return
         said = f"{path!r} changed while the command ran, which git obeys"
@@ -341,20 +344,20 @@ class _Settling:
                 )
 
     def _is_unknown(self, path: str) -> bool:
-        """Return whether the path is moved only because its name is unknown."""
+        """Return whether the file is moved only because its name is unknown."""
         is_at_root = is_at_root_unknown(path) or path in self._after.odd
         return is_at_root and not is_protected(path) and not is_posing(path)
 
     def _taken(self, path: str, made: str = "") -> Path | str | None:
-        """Move a path away; return its new path, None if it was gone, or why it remains.
+        """Move a file away; return its new path, None if there is no file, or the problem.
 
         Args:
-            path: The path to move.
+            path: The path of the file.
             made: A clause about what the command did; by default, that programs may obey the file.
         """
         made = made or (f"the command made {path!r}, which editors, agents, shells or git may obey")
         safe_name = set_aside_name(path.rpartition("/")[2])
-        if self._is_last:  # the file was removed again and again
+        if self._is_last:  # another program removed the file each time
             return self._stands(path, safe_name, "a program makes it again each time", made)
         try:
             where = self._quarantine.take(self._root, path, safe_name)
@@ -368,7 +371,7 @@ class _Settling:
     def _stands(
         self, at: str, safe_name: str, reason: str, made: str = "", *, is_renamed: bool = False
     ) -> str:
-        """Block all commands, and return the sentence about the blocking file."""
+        """Block all commands until the file is gone; return the sentence about the file."""
         close(StandingPlant(str(self._root), at, safe_name, reason), self._quarantine)
         if not safe_name:
             said = f"{named(at)} cannot be read any more ({reason})"
@@ -383,7 +386,7 @@ class _Settling:
         return said
 
     def _is_harmless(self, path: str) -> bool:
-        """Return whether the path is a repository, or a part of one, that runs nothing."""
+        """Return whether the path is a repository, or a part of one, that runs no program."""
         above, slash, name = path.rpartition("/")
         if is_bare(name, folds=self._after.folds):
             folder = above + slash
@@ -406,11 +409,11 @@ class _Settling:
         return name.endswith(SAMPLE) or (name in _WAYS and self._leads_home(path))
 
     def _leads_home(self, path: str) -> bool:
-        """Whether git created a working tree's file, which leads to an earlier repository."""
+        """Return whether git created a working tree's file that leads to an earlier repository."""
         text = _text(self._root, path)
         folder, _, name = path.rpartition("/")
         if self._so_far and text == "":
-            return True  # git is about to write the file; without text it leads nowhere
+            return True  # Git is about to write the file, which is still empty and leads nowhere.
         if text is None or (name == _GIT and not text.startswith(_TO_FOLDER)):
             return False
         with contextlib.suppress(OSError, RuntimeError, ValueError):
@@ -418,7 +421,7 @@ class _Settling:
             real = resolved_here(led, (self._root,))
             at = real.relative_to(self._root).as_posix()
             if name == _GIT and self._so_far and not exists(real / _COMMON):
-                # Git writes this file last; until then, only the files in the folder are obeyed.
+                # Git writes this file last; before that, git obeys only the files in the folder.
                 above = at.rpartition("/worktrees/")[0]
                 return f"{above}/config" in self._before.git and not exists(real / "config")
             if name == _GIT:

@@ -1,4 +1,4 @@
-"""The rules at one moment: the policy, the hidden paths and the bounds of commands."""
+"""The permission rules at one moment: the policy, the hidden paths and the bounds of commands."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from indwell.settings.model import Mode
 
 
 def lies_in_no_home(_path: Path) -> bool:
-    """Return False, because the workspace is not in a home folder."""
+    """Return False, for workspaces that are not in a home folder."""
     return False
 
 
@@ -27,7 +27,7 @@ def unconfined(widening: Widening) -> None:
 
 
 def hides_everything(_path: str) -> bool:
-    """Return True, to hide every path from the model."""
+    """Return True, so that every path is hidden from the model."""
     return True
 
 
@@ -40,11 +40,10 @@ class TrustNow(NamedTuple):
 
     Attributes:
         trusted: The trusted folders, in which commands may write.
-        restricted: The untrusted folders, as written and as resolved, with restricted folders below
-            trusted folders (real paths).
-        obeyed: The absolute files that git runs or obeys in the folders, and Indwell's
-            installation.
-        repository_roots: The absolute subfolders that contain repositories.
+        restricted: The untrusted folders, also those inside trusted folders, as written and as
+            resolved.
+        obeyed: Absolute paths of the files that git runs or obeys, and of Indwell's installation.
+        repository_roots: Absolute paths of subfolders that contain repositories.
     """
 
     trusted: tuple[Path, ...]
@@ -65,11 +64,11 @@ class Trust(Protocol):
         ...
 
     def is_whole(self, root: Path) -> bool:
-        """Return whether the folder is trusted whatever it contains."""
+        """Return whether the user trusts the folder with any content."""
         ...
 
     def obeys(self, root: Path, name: str, data: bytes) -> bool:
-        """Whether a file of ``root`` with this content may be obeyed, because it was trusted."""
+        """Return whether instructions in a file of ``root`` with this content are trusted."""
         ...
 
 
@@ -77,7 +76,7 @@ class ReadableFolders:
     """Folders outside the workspace that the agent may read.
 
     Attributes:
-        own: The session's own folders, of which the first contains long texts.
+        own: The session's own folders; the first folder contains long texts.
         opened: Folders that became readable later, such as those of loaded skills.
     """
 
@@ -87,16 +86,16 @@ class ReadableFolders:
 
     @property
     def folders(self) -> tuple[Path, ...]:
-        """All readable folders, beginning with the session's own."""
+        """All readable folders; the session's own folders come first."""
         return (*self.own, *self.opened)
 
     def open(self, folder: Path) -> None:
-        """Make a folder readable."""
+        """Make a folder readable from now on."""
         if folder not in self.opened:
             self.opened = (*self.opened, folder)
 
     def is_opened(self, path: Path) -> bool:
-        """Return whether a path is in a folder that became readable."""
+        """Return whether a path is in a folder that became readable later."""
         return any(map(path.is_relative_to, self.opened))
 
 
@@ -105,17 +104,17 @@ NO_FOLDERS = ReadableFolders()
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The rules at one moment. A decision, and the call that it allows, use one snapshot.
+    """The permission rules at one moment; a decision and the allowed call use the same rules.
 
-    The functions use the settings and the trust of that moment. Each call reads the disk.
+    The functions use the settings and the trust of that moment, but read the present disk.
 
     Attributes:
         policy: The mode, the user's rules and the folders.
         hidden: Returns whether a deny rule hides a displayed path from the model.
         confine: Returns the sandbox of a command with a widening; None without a sandbox.
-        is_private: Returns whether a path in a home folder is where programs keep keys and tokens.
+        is_private: Returns whether programs keep keys and tokens at a path of a home folder.
         secret_files: Returns absolute paths in the workspace that lead to secret files; blocks.
-        repositories: Returns absolute folders with git settings that the user was not asked about;
+        repositories: Returns absolute folders with git settings that the user has not reviewed;
             blocks.
     """
 
@@ -128,7 +127,7 @@ class Rules:
 
     @property
     def mode(self) -> Mode:
-        """The mode, which decides how often the user is asked."""
+        """The permission mode, which decides how often the user is asked."""
         return self.policy.mode
 
     def in_mode(self, mode: Mode) -> Rules:

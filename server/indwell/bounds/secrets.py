@@ -1,4 +1,4 @@
-"""Secret files that a session keeps from the model."""
+"""Finds the secret files that a session hides from the model."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from indwell.settings.model import Settings
 from indwell.workspace.git.repository import nested
 from indwell.workspace.paths import display as escaped
 
-FRESH_S = 1.0  # seconds for which a result counts, because a search asks for every file
+FRESH_S = 1.0  # Results are reused for so many seconds, because a search asks for every file.
 
 
 class SecretPlaces:
-    """Finds the secret files of a workspace, and finds them again when folders change.
+    """Finds the secret files of a workspace, and searches again when folders change.
 
     Args:
         roots: The folders of the workspace.
-        deny: Returns the present globs of secret files.
-        monotonic: Returns seconds of a monotonic clock.
+        deny: Returns the globs that match secret files.
+        monotonic: Returns the time of a monotonic clock in seconds.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class SecretPlaces:
         self._looked = float("-inf")
 
     def look(self) -> tuple[str, ...]:
-        """Return all absolute names of secret files, and links that leave the workspace; blocks."""
+        """Return absolute paths of all secret files, and of links out of the workspace; blocks."""
         found = [(root.as_posix(), *self._in(root)) for root in self._roots]
         secret = tuple(f"{root}/{one.path}" for root, ones, _, _ in found for one in ones)
         others = tuple(f"{root}/{path}" for root, _, paths, _ in found for path in paths)
@@ -51,13 +51,13 @@ class SecretPlaces:
         return (*secret, *others, *(one for one in links if self._leads_astray(one, secret)))
 
     def repositories(self) -> tuple[str, ...]:
-        """Subfolders with a repository of their own; all if there are too many; blocks."""
+        """Return subfolders that contain a repository; all subfolders if too many do; blocks."""
         found = [(root, *nested(root)) for root in self._roots]
         ones = [one.as_posix() for _, holders, _ in found for one in holders]
         return (*ones, *(root.as_posix() for root, _, is_whole in found if not is_whole))
 
     def is_other_name(self, path: Path) -> bool:
-        """Whether the path is another name of a secret file; blocks, usually for a microsecond."""
+        """Return whether the path is another name of a secret file; blocks for a microsecond."""
         here = found_at(str(path.parent), path.name)
         if here is None or here.is_folder or here.leads_to or here.n_names < 2:  # noqa: PLR2004
             return False
@@ -89,7 +89,7 @@ class SecretPlaces:
     def _leads_astray(self, link: str, secret: tuple[str, ...]) -> bool:
         try:
             real = Path(real_path_here(link, self._roots)).as_posix()
-        except OSError:  # the link was replaced or removed
+        except OSError:  # the link was replaced or removed during the search
             return True
         if not is_beneath(real, tuple(map(str, self._roots))):
             return True
@@ -105,10 +105,11 @@ def _links(found: Sequence[FoundChanges]) -> Iterator[FoundChanges]:
 
 
 def visible_place(path: Path, roots: Sequence[Path], deny: tuple[str, ...]) -> Path | None:
-    """Return the resolved path of a file; None if no model may see the file.
+    """Return the resolved path of a file; None if the file must stay hidden from models.
 
-    Both the file's name and its target's name count. A file with several names (hard links) is
-    hidden, because one of the names could be that of a secret file. The call blocks for a moment.
+    The globs are applied to the file's name and to its target's name. A file with several names
+    (hard links) is hidden, because one of the names could be that of a secret file. The call blocks
+    for a moment.
 
     Args:
         path: The absolute path as it was found.
@@ -127,7 +128,7 @@ def visible_place(path: Path, roots: Sequence[Path], deny: tuple[str, ...]) -> P
 def other_names(
     paths: Sequence[Path], roots: Sequence[Path], secret: Sequence[str]
 ) -> tuple[Path, ...]:
-    """Find hard links of files in their folders or above, and to secret files; blocks.
+    """Find the other names (hard links) of files, in their folders and above; blocks.
 
     Args:
         paths: Resolved paths of files with several names.
@@ -145,7 +146,7 @@ def other_names(
 def denied_name(
     path: Path, roots: Sequence[Path], secret: Sequence[str], deny: tuple[str, ...]
 ) -> str:
-    """The hard link of a file that one of the globs ``deny`` matches, for people; else empty.
+    """Return the displayed path of a file's hard link that ``deny`` matches; else empty.
 
     The call blocks; see ``other_names``.
     """
@@ -163,7 +164,7 @@ def folders_above(path: Path, roots: Sequence[Path]) -> list[Path]:
 
 
 class _Looked(NamedTuple):
-    """The result for a file: the other name that a rule denies; else empty."""
+    """The result for one file: its other name that a rule denies; empty if there is none."""
 
     mark: tuple[int, ...]
     deny: tuple[str, ...]
@@ -171,7 +172,7 @@ class _Looked(NamedTuple):
 
 
 class OtherNames:
-    """Finds denied hard links in a thread, and remembers the results.
+    """Finds hard links that a rule denies, in a thread, and caches the results.
 
     Most files have a single name and need no search.
 
@@ -184,19 +185,19 @@ class OtherNames:
         self._looked: dict[Path, _Looked] = {}
 
     def is_kept_back(self, path: Path, settings: Settings) -> bool:
-        """Return whether a file is denied, or was changed after its check; returns at once."""
+        """Return whether a file is denied, or was changed since its check; returns at once."""
         mark = linked_mark(path)
         if mark is None:
             return False
         return self._looked.get(path) != _Looked(mark, settings.deny, "")
 
     async def look(self, paths: Iterable[Path], settings: Settings) -> None:
-        """Check these resolved files as they are now."""
+        """Check the present state of these resolved files."""
         for path in dict.fromkeys(paths):
             await self.kept_by(path, settings)
 
     async def kept_by(self, path: Path, settings: Settings) -> str:
-        """Return the other name of a file that a rule denies, as people read it; else empty."""
+        """Return the displayed other name of a file that a rule denies; else an empty text."""
         mark = linked_mark(path)
         if mark is None:
             return ""

@@ -112,7 +112,7 @@ class AppendLog:
 
     @property
     def ends_whole(self) -> bool:
-        """Whether the file is empty or its last byte is a line feed."""
+        """Return whether the file is empty or its last byte is a line feed."""
         size = calls.fstat(self._file).st_size
         if size == 0:
             return True
@@ -121,7 +121,7 @@ class AppendLog:
 
     @property
     def stands(self) -> bool:
-        """Whether the log's path still names the open file; takes a few microseconds.
+        """Return whether the log's path still names the open file; takes a few microseconds.
 
         Raises:
             OSError: Another file has this path (``ESTALE``), or the path cannot be checked.

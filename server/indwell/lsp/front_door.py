@@ -259,22 +259,22 @@ class EditorDoor:
 
     @property
     def has_section(self) -> bool:
-        """Whether the editor can be asked for its settings."""
+        """Return whether the editor can be asked for its settings."""
         return self._client.features.configuration
 
     @property
     def leads_to_model(self) -> bool:
-        """Whether the client has a dialog to connect a model."""
+        """Return whether the client has a dialog to connect a model."""
         return self._client.features.has("firstRun")
 
     @property
     def can_type(self) -> bool:
-        """Whether the client has a box for a line of text."""
+        """Return whether the client has a box for a line of text."""
         return self._client.features.has("ask")
 
     @property
     def asks_about_files(self) -> bool:
-        """Whether the client shows events, and asks questions through them."""
+        """Return whether the client shows events, and asks questions through them."""
         return self._client.features.has("events")
 
     @property

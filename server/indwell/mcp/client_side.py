@@ -14,14 +14,14 @@ from indwell.mcp.from_sdk import sample_request, server_question
 from indwell.mcp.offers import Caller, McpError
 from mcp import types
 
-MOST_LOGGED = 500  # messages of a server's log that are copied to Indwell's log
-_WORDS = 300  # characters of one such message
+MOST_LOGGED = 500  # the limit of messages that are copied from a server's log to Indwell's log
+_WORDS = 300  # the limit of characters for one copied message
 _LEVELS: Mapping[str, int] = {
     "debug": logging.DEBUG,
     "info": logging.INFO,
     "notice": logging.INFO,
     "warning": logging.WARNING,
-}  # other levels count as errors
+}  # messages of other levels are logged as errors
 
 _log = logging.getLogger(__name__)
 
@@ -30,11 +30,11 @@ class ClientSide:
     """Answers the requests of one server.
 
     Args:
-        definition: The server.
-        roots: The workspace folders, which the server may know.
+        definition: The server's definition.
+        roots: The workspace folders, which the server may ask for.
 
     Attributes:
-        callers: The sessions whose calls are under way; the newest session is asked.
+        callers: The sessions with running calls; questions go to the newest session.
     """
 
     def __init__(self, definition: ServerDefinition, roots: Sequence[Path]) -> None:
@@ -61,7 +61,7 @@ class ClientSide:
     async def ask_user(
         self, context: ClientRequestContext, params: types.ElicitRequestParams
     ) -> types.ElicitResult | types.ErrorData:
-        """Ask the user of the newest call; without a call, refuse."""
+        """Ask the user of the newest call's session; refuse if no call is running."""
         del context
         if not self.callers:
             return types.ElicitResult(action="cancel")
@@ -76,7 +76,7 @@ class ClientSide:
     async def sample(
         self, context: ClientRequestContext, params: types.CreateMessageRequestParams
     ) -> types.CreateMessageResult | types.ErrorData:
-        """Let the model of the newest call answer."""
+        """Ask the model of the newest call's session to answer."""
         del context
         if not self.callers:
             return types.ErrorData(code=types.INVALID_REQUEST, message="no call is under way")

@@ -1,8 +1,8 @@
-"""The connection to one MCP server, from the start to the end.
+"""Keeps the connection to one MCP server, and reconnects after a failure.
 
-One task owns the connection from start to end, because the SDK requires this. A connection that
-breaks after it worked is tried again with growing pauses. A connection that never worked is tried
-again only when a caller needs it.
+One task owns the connection from start to end, because the SDK requires a single task. After a
+connection that worked breaks, Indwell reconnects with growing pauses. After a failed first
+connection, Indwell tries again only when a caller needs the server.
 """
 
 from __future__ import annotations
@@ -58,17 +58,19 @@ from indwell.sandbox import Finished
 from indwell.sandbox.spawn import spawn_server
 from mcp import types
 
-ATTEMPTS = 5  # attempts to reconnect, before a server counts as failed
-FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 30.0  # seconds before the first and before the last attempt
-# Seconds after which a connection counts as sound; seconds before a new start.
+ATTEMPTS = 5  # the limit of attempts to reconnect, after which a server counts as failed
+# the pauses, in seconds, before the first and before the last attempt
+FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 30.0
+# A connection counts as stable after the first number of seconds. The second number is the pause
+# before a new start.
 SOUND_S, AGAIN_S = 60.0, 5.0
-MOST_CALL_S = 3_600.0  # most seconds of a call that keeps reporting progress
+MOST_CALL_S = 3_600.0  # the longest time, in seconds, for a call that keeps reporting progress
 
 _log = logging.getLogger(__name__)
 
 
 class _Broke(Exception):
-    """A connection that had worked broke."""
+    """A connection that had worked is broken."""
 
 
 class Connection:
@@ -77,17 +79,17 @@ class Connection:
     Every request starts the server if necessary, and may raise ``McpError``.
 
     Args:
-        definition: The definition as written, without values of variables.
+        definition: The server's definition as written, before variables are replaced.
         around: The parts of the machine that the server may see.
 
     Attributes:
-        state: The present state.
-        problem: Why the server does not run, in plain words; empty if nothing is wrong.
+        state: The state of the connection now.
+        problem: The reason why the server does not run; empty if there is no problem.
         version: The server's name and version as reported by the server; empty before the start.
-        instructions: The server's instructions for a model, as data of tier 3.
+        instructions: The server's instructions for a model, which are untrusted text.
         on_change: Called when the state or the tools have changed.
-        known_tools: The tools of the last list.
-        known_prompts: The prompts of the last list.
+        known_tools: The tools in the server's last list.
+        known_prompts: The prompts in the server's last list.
     """
 
     def __init__(self, definition: ServerDefinition, around: Surrounding) -> None:
@@ -111,7 +113,7 @@ class Connection:
         self._refreshing: set[asyncio.Task[None]] = set()
 
     def start(self) -> None:
-        """Start the server, unless it runs or is starting; return at once."""
+        """Start the server if it is stopped; return at once."""
         if self._closing.is_set() or (self._task is not None and not self._task.done()):
             return
         if self._failed_at and time.monotonic() - self._failed_at < AGAIN_S:
@@ -126,7 +128,7 @@ class Connection:
         await self._settled.wait()
 
     async def close(self) -> None:
-        """End the server; open calls fail."""
+        """Stop the server; open calls fail."""
         self._closing.set()
         self._fault.set("it was stopped")
         if self._task is not None:
@@ -135,14 +137,14 @@ class Connection:
         self._settled.set()
 
     async def restart(self) -> None:
-        """End the server, and start the server again; open calls fail."""
+        """Stop the server and start it again; open calls fail."""
         await self.close()
         self._closing, self._failed_at, self._inspected = asyncio.Event(), 0.0, None
         self.start()
 
     def _tell(self, state: State, problem: str = "") -> None:
         self.state, self.problem = state, problem
-        if problem:  # log a pause, because only failures are reported to the sessions
+        if problem:  # Log a pause, because only failures are reported to the sessions.
             level = logging.WARNING if state == "waiting" else logging.INFO
             _log.log(level, "MCP server %s: %s", self.definition.name, problem)
         self.on_change()
@@ -175,7 +177,7 @@ class Connection:
             self._tell("starting")
 
     async def _live(self) -> None:
-        """Start the server; return once the connection is closed, or a sound connection has broken.
+        """Start the server; return when the connection is closed, or breaks after it was stable.
 
         Raises:
             _Broke: The connection broke soon after it had started.
@@ -203,7 +205,7 @@ class Connection:
                 raise self._not_started(
                     McpError(f"it did not answer within {START_S:.0f} s of its start")
                 ) from error
-        except Exception as error:  # any error may come from the server's side
+        except Exception as error:  # The server's side can cause any error.
             if not began or isinstance(innermost(error), NeedsLogin):
                 raise self._not_started(error) from error
             _log.debug("the connection to an MCP server ended with an error", exc_info=error)
@@ -250,10 +252,10 @@ class Connection:
             yield client
 
     async def _inspect(self) -> None:
-        """Check that this start runs the same files as the first start.
+        """Check that the program's files have not changed since the first start.
 
         Raises:
-            McpError: The files have changed, so the user has to agree first.
+            McpError: The files have changed, so the user must approve them first.
         """
         found = await asyncio.to_thread(self._around.inspect, self.definition)
         if self._inspected not in {None, found}:
@@ -320,7 +322,7 @@ class Connection:
     async def call(
         self, tool: str, arguments: Mapping[str, Any], caller: Caller | None = None
     ) -> CallResult:
-        """Call a tool for ``caller``; after a cancellation, the server is told."""
+        """Call a tool for ``caller``; after a cancellation, notify the server."""
         live = await self._ready()
         loop, limit_s = asyncio.get_running_loop(), self.definition.timeout_s
         began = loop.time()
@@ -394,7 +396,7 @@ class Connection:
     async def _ready(self) -> Requests:
         if self._requests is not None and self._requests.is_broken:
             self._requests = None
-            self._settled.clear()  # callers wait until the task has started the server again
+            self._settled.clear()  # Callers wait until the task has started the server again.
         await self.settle()
         if self._requests is None:
             kind = NeedsLogin if self.state == "needs login" else McpError
@@ -405,12 +407,13 @@ class Connection:
     async def _listen(self, client: Client) -> None:
         """Receive reports of changed lists from a server of the newest protocol version."""
         if client.session.discover_result is None:
-            return  # an older server sends notifications instead
+            return  # An older server sends notifications instead.
         try:
             async with client.listen(
                 tools_list_changed=True, prompts_list_changed=True, resources_list_changed=True
             ) as events:
-                if self._requests is not None:  # the lists may have changed before the subscription
+                # The lists may have changed before the subscription began.
+                if self._requests is not None:
                     self._changed("ToolsListChanged")
                 async for event in events:
                     self._changed(type(event).__name__)
@@ -421,7 +424,7 @@ class Connection:
         self._changed(type(message).__name__)
 
     def _changed(self, event: str) -> None:
-        """Drop a cached list that has changed; read the tools again soon."""
+        """Drop a changed list from the cache; if the tools have changed, read them again soon."""
         if event.startswith(("ToolList", "ToolsList")):
             if self._requests is not None and not self._refreshing:
                 task = asyncio.create_task(self._list_again(self._requests))
@@ -431,7 +434,7 @@ class Connection:
             self._requests.kept.pop("prompts" if event.startswith("Prompt") else "resources", None)
 
     async def _list_again(self, live: Requests) -> None:
-        await asyncio.sleep(FIRST_WAIT_S)  # a server may report many changes in a row
+        await asyncio.sleep(FIRST_WAIT_S)  # A server may report many changes in a short time.
         try:
             self.known_tools = await live.limited(live.listed("tools", offered_tool))
         except McpError as error:

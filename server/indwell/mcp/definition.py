@@ -17,21 +17,21 @@ import msgspec
 from indwell.errors import UserError
 from indwell.lazy_pattern import lazy_pattern
 
-# Seconds for one request, such as a tool call; reported progress restarts the time.
+# The time limit for one request, such as a tool call, in seconds; reported progress restarts it.
 TIMEOUT_S = 60.0
-START_S = 30.0  # seconds until a started server must have listed its tools
+START_S = 30.0  # the time limit, in seconds, until a started server must have listed its tools
 _VARIABLE = lazy_pattern(r"\$\{([A-Za-z_][\w:./-]*?)(?::-([^}]*))?\}")
 _NAME = lazy_pattern(r"[a-z0-9][a-z0-9-]{0,31}")
 
 
 @dataclass(frozen=True, slots=True)
 class StdioServer:
-    """A server that Indwell starts as a program, with messages over standard input and output.
+    """A server that Indwell starts as a program, and that uses standard input and output.
 
     Attributes:
         command: The program, by path or name.
         args: The program's arguments.
-        env: The program's variables by name. None means the value in Indwell's environment.
+        env: The program's environment variables by name; None copies Indwell's value.
         cwd: The program's working directory; empty for the first workspace folder.
     """
 
@@ -53,8 +53,8 @@ class OwnClient:
         id: The client id.
         secret: The client secret as written, such as ``${SECRET}``; may be empty.
         grant: How the client gets a token.
-        issuer: The authorization server, which alone gets the secret; empty for the server that the
-            MCP server names.
+        issuer: The only authorization server that gets the secret; empty for the one that the MCP
+            server names.
     """
 
     id: str
@@ -65,12 +65,12 @@ class OwnClient:
 
 @dataclass(frozen=True, slots=True)
 class HttpServer:
-    """A server at an address, with messages over streamable HTTP.
+    """A server at an address, which uses streamable HTTP.
 
     Attributes:
         url: The address.
         headers: Headers that are only sent to this address, by name.
-        client: The OAuth client; None registers a new client.
+        client: The OAuth client; with None, Indwell registers a new client.
     """
 
     url: str
@@ -79,12 +79,12 @@ class HttpServer:
 
     @property
     def is_near(self) -> bool:
-        """Is the server on this machine, by its address?"""
+        """Return whether the server's address is on this machine."""
         return urlsplit(self.url).hostname in {"localhost", "127.0.0.1", "::1"}
 
     @property
     def logs_in_alone(self) -> bool:
-        """Does a login work without a person?"""
+        """Return whether a login needs no person."""
         return self.client is not None and self.client.grant == "client_credentials"
 
 
@@ -96,16 +96,15 @@ class ServerDefinition:
     """The definition of one server.
 
     Attributes:
-        name: The name that the user or the project gave the server; fits ``valid_name``.
+        name: The server's name, chosen by the user or the project; fits ``valid_name``.
         transport: How to start or reach the server.
         source: ``user``, or the path of the project's file that defines the server.
-        is_confined: Whether a started server runs in the sandbox; a project cannot change this.
-        timeout_s: Seconds for one request.
+        is_confined: Whether the server runs in the sandbox; a project cannot change this value.
+        timeout_s: The time limit for one request, in seconds.
         pinned: Names of tools, in the server's spelling, that are part of each request to the
-        model.
-        hosts: Hosts that a confined server may reach; empty means no host.
-        may_sample: Whether the server may ask the user's model for text.
-        is_enabled: Whether the server is used.
+        model. hosts: Hosts that a confined server may reach; empty means no host. may_sample:
+        Whether the server may ask the user's model for text. is_enabled: Whether the server is
+        used.
     """
 
     name: str
@@ -120,15 +119,15 @@ class ServerDefinition:
 
     @property
     def is_near(self) -> bool:
-        """Can the server change files of this machine?"""
+        """Return whether the server can change files of this machine."""
         return isinstance(self.transport, StdioServer) or self.transport.is_near
 
     def fingerprint(self) -> str:
-        """Return a digest of the whole definition, except parts that need no approval.
+        """Return a digest of all parts of the definition that need approval.
 
         An approval is bound to this digest, so the user is asked again after a change. The digest
-        includes written values of variables and headers, because a value such as that of
-        ``NODE_OPTIONS`` decides what runs.
+        includes the values of variables and headers, because a variable such as ``NODE_OPTIONS``
+        can decide which program runs.
         """
         match self.transport:
             case StdioServer(command, args, env, cwd):
@@ -144,7 +143,7 @@ class ServerDefinition:
         """Return the definition with ``${NAME}`` and ``${NAME:-default}`` replaced.
 
         Args:
-            variables: The values by name: the environment's variables, and other names in
+            variables: The values by name, of environment variables and of other names in
                 definitions, such as ``env:TOKEN`` or ``input:key``.
 
         Raises:
@@ -176,7 +175,7 @@ class ServerDefinition:
         return replace(self, transport=transport)
 
     def named_variables(self) -> tuple[str, ...]:
-        """Return the names of the variables in the definition, without inputs of the user."""
+        """Return the names of the definition's variables, without names of the user's inputs."""
         match self.transport:
             case StdioServer(command, args, env, cwd):
                 texts = (command, *args, *(value or "" for _, value in env), cwd)
@@ -201,7 +200,7 @@ class ServerDefinition:
 
 
 def valid_name(name: str) -> bool:
-    """Can a server have this name? The names of the server's tools begin with this name."""
+    """Return whether a server may have this name, with which the names of its tools begin."""
     return _NAME.fullmatch(name) is not None
 
 

@@ -1,4 +1,4 @@
-"""Converts the SDK's values to values of ``offers``, and the user's answers back. Pure."""
+"""Converts the SDK's values to those of ``offers``, and the user's answers back. Pure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from indwell.mcp.offers import (
 )
 from mcp import types
 
-MOST_FIELDS = 20  # fields of a form
+MOST_FIELDS = 20  # the limit of fields in a form
 MOST_SAMPLE_TOKENS = 8_000
 
 
@@ -118,10 +118,10 @@ def prompt_messages(result: types.GetPromptResult) -> tuple[PromptMessage, ...]:
 
 
 def server_question(server: str, asked: types.ElicitRequestParams) -> ServerQuestion:
-    """Convert a question of a server.
+    """Convert a server's question to the user.
 
     Raises:
-        McpError: People cannot fill in such a form.
+        McpError: The form is one that people cannot fill in.
     """
     if isinstance(asked, types.ElicitRequestURLParams):
         return ServerQuestion(server, asked.message, url=str(asked.url))
@@ -164,7 +164,7 @@ def _field(name: str, node: Mapping[str, Any], *, is_required: bool) -> FormFiel
 
 
 def _options(node: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Return values and titles of a choice: ``enum`` with ``enumNames``, or titled constants."""
+    """Return the values and titles of a choice, from ``enum`` or titled constants."""
     titled = node.get("oneOf", node.get("anyOf"))
     if isinstance(titled, list):
         pairs = (one for one in titled if isinstance(one, dict) and "const" in one)
@@ -192,7 +192,7 @@ def _default(node: Mapping[str, Any]) -> FieldValue:
 
 
 def sample_request(server: str, asked: types.CreateMessageRequestParams) -> SampleRequest:
-    """Convert a request for text of the model.
+    """Convert a server's request for text of the model.
 
     Raises:
         McpError: The request asks for more than text.

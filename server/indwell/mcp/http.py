@@ -1,4 +1,4 @@
-"""The HTTP client for one MCP server: one origin, no compression, bounded answers.
+"""Creates the HTTP client for one MCP server: one origin, no compression, limited answers.
 
 The SDK follows redirects only within the origin of the server's address. The headers of the
 definition, which may contain a token, are only sent to that origin. A login may lead to other
@@ -22,11 +22,12 @@ from indwell.mcp.offers import McpError
 from indwell.sandbox.proxy.hosts import is_public, literal, place_of
 from indwell.sandbox.proxy.service import is_own, resolve
 
-LIMIT_B = 8 << 20  # bytes of one answer or one event of a stream
-MOST_VALUES = 1_000_000  # commas of one message; decoding more would take too long
+LIMIT_B = 8 << 20  # the limit of bytes for one answer, or for one event of a stream
+# the limit of commas in one message, because a message with more would decode slowly
+MOST_VALUES = 1_000_000
 CONNECT_S = 15.0
-_WORDS = 300  # characters of an address in a message
-READ_S = 330.0  # seconds of silence on a stream; the time-out of a call is shorter
+_WORDS = 300  # the limit of characters for an address in an error message
+READ_S = 330.0  # the longest silence on a stream in seconds; the time-out of a call is shorter
 _EVENT_END = lazy_pattern(rb"\r?\n\r?\n")
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -39,7 +40,7 @@ Refusal: TypeAlias = Literal["login", "scope"]
 
 
 class AnswerTooLarge(httpx2.TransportError):
-    """An answer has more bytes than any message may have."""
+    """An answer is larger than the limit."""
 
 
 class CompressedAnswer(httpx2.TransportError):
@@ -72,7 +73,7 @@ async def http_client(
         elif wants_scope(response):
             on_refused("scope")
 
-    # Loading certificates takes 20-100 ms, so use a thread; plain http needs no certificates.
+    # Loading certificates takes 20-100 ms, so a thread does it; plain http needs no certificates.
     client = await asyncio.to_thread(
         httpx2.AsyncClient,
         verify=not server.url.lower().startswith("http:") or auth is not None,
@@ -87,7 +88,7 @@ async def http_client(
 
 
 async def check_login_host(url: httpx2.URL, own: httpx2.URL) -> None:
-    """Check that a request of a login may be sent to an address that the server ``own`` chose.
+    """Check that a login request may go to an address that the server ``own`` chose.
 
     Raises:
         McpError: The host is on this machine or its network, or the request is not encrypted.
@@ -111,7 +112,7 @@ async def check_login_host(url: httpx2.URL, own: httpx2.URL) -> None:
 
 
 def wants_scope(response: httpx2.Response) -> bool:
-    """Does the server refuse because the login has too few rights?"""
+    """Return whether the server refuses the request because the login lacks permissions."""
     wants = response.headers.get("www-authenticate", "")
     return response.status_code == HTTPStatus.FORBIDDEN and "insufficient_scope" in wants
 
@@ -126,7 +127,7 @@ def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:
 
 
 async def _bound(response: httpx2.Response) -> None:
-    """Response hook: limits the size of an answer."""
+    """Limit the size of an answer; used as a response hook."""
     if response.headers.get("content-encoding", "identity") not in {"", "identity"}:
         await response.aclose()
         raise CompressedAnswer("the answer is compressed, which was not asked for")
@@ -139,7 +140,7 @@ async def _bound(response: httpx2.Response) -> None:
 class _Bounded(httpx2.AsyncByteStream):
     """A body of at most ``LIMIT_B`` bytes and ``MOST_VALUES`` commas.
 
-    In an endless stream, the limit of values applies to each event, and the SDK limits the bytes.
+    In an endless stream, the limit of commas applies to each event; the SDK limits the bytes.
     """
 
     def __init__(self, body: httpx2.AsyncByteStream, *, is_stream: bool) -> None:

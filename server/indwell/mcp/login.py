@@ -36,8 +36,8 @@ from indwell.mcp.offers import McpError, NeedsLogin
 from indwell.settings.credentials import Secret
 from indwell.settings.keys import KeyStore
 
-BROWSER_S = 300.0  # seconds that a person has for the login in the browser
-_MOST_B = 16 << 10  # bytes of a redirect's request
+BROWSER_S = 300.0  # the time limit, in seconds, for a person's login in the browser
+_MOST_B = 16 << 10  # the limit of bytes for a redirected browser's request
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _WORDS = 300
 _PATH = "/callback"
@@ -58,10 +58,10 @@ _TOOLS = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
 
 
 class _Kept(msgspec.Struct, frozen=True):
-    """A stored login: the SDK's values as JSON objects, and the time when the token expires.
+    """A stored login: the SDK's values as JSON objects, and the token's time of expiry.
 
     ``issuer`` describes the server that gave the token; only that server may refresh the token.
-    ``wanted`` has rights that the next login asks for, because a turn lacked them.
+    ``wanted`` contains the scopes that a turn lacked and that the next login requests.
     """
 
     tokens: dict[str, Any]
@@ -72,19 +72,19 @@ class _Kept(msgspec.Struct, frozen=True):
 
 
 def login_key(server: HttpServer) -> str:
-    """Return the name of a server's login among the user's keys."""
+    """Return the name under which a server's login is stored among the user's keys."""
     return f"mcp:{server.url}"
 
 
 def is_logged_in(server: HttpServer, keys: KeyStore) -> bool:
-    """Is a login stored? This function does not open a keyring."""
+    """Return whether a login is stored, without opening a keyring."""
     return login_key(server) in keys.origins()
 
 
 def turn_auth(definition: ServerDefinition, keys: KeyStore) -> Auth | None:
     """Return the object that adds the stored token to requests; None without a login.
 
-    A client that logs in without a person gets a token for each connection; this token is not
+    A client that logs in without a person gets a token for each connection; the token is not
     stored.
 
     Raises:
@@ -111,7 +111,7 @@ def turn_auth(definition: ServerDefinition, keys: KeyStore) -> Auth | None:
 
 
 def _check_encrypted(server: HttpServer) -> None:
-    """Check that no host on the way to a server can read a token.
+    """Check that no other host can read a token that is sent to the server.
 
     Raises:
         McpError: The address is on another machine, and not encrypted.
@@ -125,7 +125,7 @@ def _check_encrypted(server: HttpServer) -> None:
 
 
 class StoredLogin:
-    """The tokens of one server in the user's keyring; the SDK's ``TokenStorage``.
+    """Stores the tokens of one server in the user's keyring; implements ``TokenStorage``.
 
     Args:
         server: The server.
@@ -144,7 +144,7 @@ class StoredLogin:
         self.was_stored = False
 
     async def get_tokens(self) -> OAuthToken | None:
-        """Return the tokens, with the remaining seconds."""
+        """Return the stored tokens, with the remaining lifetime in seconds."""
         kept = await self._kept()
         if kept is None:
             return None
@@ -165,14 +165,14 @@ class StoredLogin:
         self.was_stored = True
 
     async def want(self, scope: str) -> None:
-        """Note rights that the next login has to ask for, in addition to the present rights."""
+        """Store scopes that the next login has to request in addition to the present scopes."""
         kept = await self._kept()
         if kept is not None and scope:
             wanted = union_scopes(union_scopes(kept.tokens.get("scope"), kept.wanted), scope) or ""
             await self._put(msgspec.structs.replace(kept, wanted=wanted))
 
     async def wanted(self) -> str:
-        """Return the rights that the next login has to ask for; may be empty."""
+        """Return the scopes that the next login has to request; may be empty."""
         kept = await self._kept()
         return "" if kept is None else kept.wanted
 
@@ -184,7 +184,7 @@ class StoredLogin:
             raise McpError(f"the login could not be stored: {error}") from error
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
-        """Return Indwell's registration at the authorization server."""
+        """Return Indwell's client registration at the authorization server."""
         if self.server.client is not None:
             return _registered(self.server.client)
         kept = await self._kept()
@@ -194,7 +194,7 @@ class StoredLogin:
         return OAuthClientInformationFull.model_validate(kept.client)
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
-        """Keep the registration in memory, to store it together with the tokens."""
+        """Keep the client registration in memory, to store it together with the tokens."""
         self._client = client_info.model_dump(mode="json", exclude_none=True)
 
     async def _kept(self) -> _Kept | None:
@@ -211,9 +211,10 @@ class StoredLogin:
 
 
 class _Provider(OAuthClientProvider):
-    """The SDK's flow, extended by the stored token's expiry and the server that may refresh it.
+    """Extends the SDK's login flow by the stored token's expiry and the server that may refresh it.
 
-    Otherwise the SDK would send the token to ``/token`` of the MCP server's host.
+    Without the second extension, the SDK would send the token to ``/token`` of the MCP server's
+    host.
     """
 
     async def _initialize(self) -> None:
@@ -227,7 +228,7 @@ class _Provider(OAuthClientProvider):
         await super()._handle_token_response(response)
 
     async def _perform_authorization(self) -> httpx2.Request:
-        """Open the browser, or log in without a person; only the right server gets the secret."""
+        """Log in with a browser, or without a person; only the right server gets the secret."""
         context, client = self.context, self._login.server.client
         if client is None:
             return await super()._perform_authorization()
@@ -254,9 +255,9 @@ class _Provider(OAuthClientProvider):
     async def _auth_flow(
         self, request: httpx2.Request
     ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
-        """Run the SDK's flow, and check each request that the flow makes.
+        """Run the SDK's login flow, and check each request of the flow.
 
-        The SDK follows redirects of these requests only within their origin.
+        The SDK follows a request's redirects only within the request's origin.
         """
         async with aclosing(super()._auth_flow(request)) as flow:
             try:
@@ -278,9 +279,9 @@ class _Provider(OAuthClientProvider):
 
 
 class _TurnProvider(_Provider):
-    """The flow of a turn, which refreshes tokens but never starts a login with a person.
+    """The login flow during a turn: refreshes tokens, but never starts a login with a person.
 
-    Rights that the login lacks are noted for the next login.
+    Scopes that the login lacks are stored for the next login.
     """
 
     _refresh: httpx2.Request | None = None
@@ -317,7 +318,7 @@ class _TurnProvider(_Provider):
                     response = yield sent
                     if is_by_person and sent is request and wants_scope(response):
                         await self._login.want(extract_scope_from_www_auth(response) or "")
-                        self._initialized = False  # the next request looks for a new login
+                        self._initialized = False  # The next request looks for a new login.
                         return
                     sent = await flow.asend(response)
             except StopAsyncIteration:
@@ -325,7 +326,7 @@ class _TurnProvider(_Provider):
 
 
 class _Metadata(OAuthClientMetadata):
-    """The client's metadata for registration; every scope of the flow includes these rights."""
+    """The client's registration data; every scope in the flow includes ``wanted`` scopes."""
 
     _at_least: str = PrivateAttr(default="")
 
@@ -369,7 +370,8 @@ async def log_in(
         definition: The server, with all variables replaced.
         keys: The user's keys.
         show: Opens an address in the user's browser.
-        pasted: Returns the final address in the browser, for a browser that cannot reach this
+        pasted: Returns the browser's final address, pasted by the user, if the browser cannot reach
+            this
         machine.
 
     Returns:
@@ -433,7 +435,7 @@ def _checked(address: str) -> str:
 
 
 def _code(address: str) -> AuthorizationCodeResult:
-    """Read the answer of a login from the browser's final address."""
+    """Return the login's answer from the browser's final address."""
     given = {name: values[0] for name, values in parse_qs(urlsplit(address).query).items()}
     if "code" not in given:
         why = given.get("error_description") or given.get("error") or "no code came back"
@@ -444,7 +446,7 @@ def _code(address: str) -> AuthorizationCodeResult:
 
 
 async def _first(came: asyncio.Future[str], pasted: Callable[[], Awaitable[str]] | None) -> str:
-    """Return the address of the redirect, or a pasted address, whichever comes first."""
+    """Return the redirect's address or the pasted address, whichever arrives first."""
     if pasted is None:
         return await came
     typing = asyncio.ensure_future(pasted())
@@ -457,7 +459,7 @@ async def _first(came: asyncio.Future[str], pasted: Callable[[], Awaitable[str]]
 
 @asynccontextmanager
 async def _redirect() -> AsyncIterator[tuple[str, asyncio.Future[str]]]:
-    """Listen on this machine for the redirect; yield the listener's address, and the result."""
+    """Listen on this machine for the redirect; yield the listener's address and the result."""
     came: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
     async def hear(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -471,7 +473,7 @@ async def _redirect() -> AsyncIterator[tuple[str, asyncio.Future[str]]]:
             if is_ours and not came.done():
                 came.set_result(target)
         except (OSError, ValueError, TimeoutError, asyncio.IncompleteReadError):
-            pass  # ignore other requests, and a browser that closes the connection
+            pass  # Other requests, and a browser that closes the connection, are ignored.
         finally:
             writer.close()
 

@@ -1,6 +1,6 @@
-"""The values of MCP servers: tools, resources, prompts and pieces of content. Pure.
+"""Types for the offers of MCP servers: tools, resources, prompts and content blocks. Pure.
 
-The texts in these values come from the server: data of tier 3 that is not neutralised yet.
+The texts in the values come from the server, are untrusted, and are not escaped yet.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from indwell.errors import UserError
 
 
 class McpError(UserError):
-    """A server cannot be started, does not answer, or refused a request; worded for people."""
+    """An MCP server cannot be started, does not answer, or refused a request."""
 
 
 class NeedsLogin(McpError):
@@ -22,7 +22,7 @@ class NeedsLogin(McpError):
 
 @dataclass(frozen=True, slots=True)
 class TextPiece:
-    """A text; for the text of a resource, ``uri`` is the resource's address."""
+    """A text content; ``uri`` is the address of the resource that contains the text."""
 
     text: str
     uri: str = ""
@@ -30,7 +30,7 @@ class TextPiece:
 
 @dataclass(frozen=True, slots=True)
 class DataPiece:
-    """Bytes of a media type, in base64; models can read pictures."""
+    """A binary content in base64, with its media type; models can read pictures."""
 
     media_type: str
     data: str
@@ -39,7 +39,7 @@ class DataPiece:
 
 @dataclass(frozen=True, slots=True)
 class LinkPiece:
-    """A resource that the server names without its content."""
+    """A reference to a resource, without the resource's content."""
 
     uri: str
     name: str
@@ -52,7 +52,7 @@ Piece: TypeAlias = TextPiece | DataPiece | LinkPiece
 
 @dataclass(frozen=True, slots=True)
 class CallResult:
-    """The result of a tool call: pieces, and perhaps structured content."""
+    """The result of a tool call: content blocks, and perhaps structured content."""
 
     pieces: tuple[Piece, ...]
     structured: object = None
@@ -67,7 +67,7 @@ class OfferedTool:
         name: The name as the server spells it.
         description: The server's description.
         schema: The JSON Schema of the arguments.
-        claims: The server's claims, such as ``read-only``, which are only shown to people.
+        claims: The server's statements about the tool, such as ``read-only``; only people see them.
     """
 
     name: str
@@ -78,7 +78,7 @@ class OfferedTool:
 
 @dataclass(frozen=True, slots=True)
 class OfferedResource:
-    """A resource of a server; a template (``is_template``) has ``{parameters}`` in the address."""
+    """A resource of a server; the address of a template contains ``{parameters}``."""
 
     uri: str
     name: str
@@ -89,7 +89,7 @@ class OfferedResource:
 
 @dataclass(frozen=True, slots=True)
 class PromptArgument:
-    """One argument of a prompt."""
+    """One argument of a server's prompt."""
 
     name: str
     description: str = ""
@@ -124,10 +124,10 @@ class FormField:
     Attributes:
         name: The name as the server spells it.
         kind: The type of the value.
-        title: The name for people; empty for ``name``.
+        title: The name for people; empty means ``name``.
         description: The server's description.
         options: The values to choose from, each with a name for people.
-        default: The value if the user gives none; None without a default.
+        default: The value used if the user gives no value; None if there is no default.
         is_required: Whether the form needs a value.
     """
 
@@ -152,7 +152,7 @@ class ServerQuestion:
 
 @dataclass(frozen=True, slots=True)
 class ServerAnswer:
-    """The user's answer; ``values`` are the values of the form's fields."""
+    """The user's answer; ``values`` are the values of the form's fields, by name."""
 
     action: Literal["accept", "decline", "cancel"]
     values: Mapping[str, FieldValue] = field(default_factory=dict)
@@ -160,7 +160,7 @@ class ServerAnswer:
 
 @dataclass(frozen=True, slots=True)
 class SampleRequest:
-    """A request of a server for text of the user's model; the request is data of the server."""
+    """A server's request for text of the user's model; the request is the server's text."""
 
     server: str
     system: str
@@ -177,18 +177,18 @@ class Sample:
 
 
 class Caller(Protocol):
-    """The session for which a server works at the moment."""
+    """The session for which a server runs a call now."""
 
     def progress(self, words: str) -> None:
-        """Receive the progress of the call."""
+        """Show the progress of the call."""
         ...
 
     async def answer(self, question: ServerQuestion) -> ServerAnswer:
-        """Ask the user."""
+        """Ask the user the server's question."""
         ...
 
     async def sample(self, request: SampleRequest) -> Sample:
-        """Let the model answer; callers have checked that the definition allows this.
+        """Ask the model to answer; the caller has checked that the definition allows sampling.
 
         Raises:
             McpError: The model did not answer.

@@ -1,4 +1,4 @@
-"""Sends requests over one live connection to a server, with time limits and plain errors."""
+"""Sends requests over one connection to an MCP server, with time limits and plain errors."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from indwell.mcp.offers import McpError, NeedsLogin
 from indwell.mcp.streams import BreakReason, is_session_gone
 from mcp import types
 
-MOST_PAGES, MOST_OFFERS = 50, 1_000  # pages and entries of one list
-MOST_WORDS = 300  # characters of a server's words in Indwell's messages
+MOST_PAGES, MOST_OFFERS = 50, 1_000  # the limits of pages and of entries for one list
+MOST_WORDS = 300  # the limit of characters for a server's text in Indwell's messages
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -30,10 +30,10 @@ class Requests:
     Args:
         client: The SDK's client, which is connected.
         definition: The definition of the server.
-        fault: Why the connection broke, once it has broken.
+        fault: The reason why the connection broke, after it broke.
 
     Attributes:
-        kept: Lists that were read over this connection, by kind.
+        kept: Lists that were read over the connection, by kind.
     """
 
     def __init__(self, client: Client, definition: ServerDefinition, fault: BreakReason) -> None:
@@ -44,11 +44,11 @@ class Requests:
 
     @property
     def is_broken(self) -> bool:
-        """Has the connection broken?"""
+        """Return whether the connection is broken."""
         return self._fault.happened.is_set()
 
     async def limited(self, request: Awaitable[T]) -> T:
-        """Await a request for as long as the definition allows."""
+        """Await a request, up to the definition's time limit."""
         try:
             async with asyncio.timeout(self._definition.timeout_s):
                 return await request
@@ -82,7 +82,7 @@ class Requests:
                 await asyncio.wait({asking})
 
     async def asked(self, request: Awaitable[Any], convert: Callable[[Any], T]) -> T:
-        """Await a request, and convert the result; put a failure into words."""
+        """Await a request, and convert the result; raise a failure as ``McpError``."""
         try:
             return convert(await request)
         except MCPError as error:

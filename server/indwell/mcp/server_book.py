@@ -2,8 +2,8 @@
 
 A project's server is used only after a yes to the server's exact definition. The answer is bound to
 the folder, the definition, and the content of the folder's files that the command line names. After
-a change of any of these, the user is asked again. The answers are in the user's state folder, never
-in the project.
+a change of the folder, the definition or the files, the user is asked again. The answers are in the
+user's state folder, never in the project.
 
 All methods block, so call them in a thread.
 """
@@ -39,20 +39,21 @@ not trusted.
 
 _ENDS = ("", ".js", "/index.js", "/package.json", "/__main__.py")
 """Suffixes that node and Python add to the path of a program."""
-_MODULE_ENDS = (".py", "/__main__.py", "/__init__.py")  # suffixes for ``python -m package.module``
+# endings of files that ``python -m package.module`` can run
+_MODULE_ENDS = (".py", "/__main__.py", "/__init__.py")
 
 START = "Start this server"
 LEAVE = "Do not start it"
 
 
 class KnownServer(NamedTuple):
-    """A server of a workspace.
+    """A server that the user or a project defines for a workspace.
 
     Attributes:
         definition: The server's definition, as written.
-        standing: Whether the server may be used, or why not.
+        standing: Whether the server may be used, or the reason why not.
         folder: The folder whose project defines the server; None for a server of the user.
-        seen: The exact state that an answer is bound to; empty for a server of the user.
+        seen: The exact state to which the user's answer is bound; empty for a user's server.
     """
 
     definition: ServerDefinition
@@ -67,7 +68,7 @@ class KnownServer(NamedTuple):
 
     @property
     def source(self) -> str:
-        """The place of the definition, for people."""
+        """The description, for people, of where the server is defined."""
         return "your settings" if self.folder is None else self.definition.source
 
 
@@ -79,12 +80,12 @@ class WorkspaceServers(NamedTuple):
 
     @property
     def usable(self) -> tuple[ServerDefinition, ...]:
-        """The servers that may run."""
+        """The definitions of the servers that may run."""
         return tuple(one.definition for one in self.servers if one.standing == "usable")
 
     @property
     def unanswered(self) -> tuple[KnownServer, ...]:
-        """The servers about which the user has to decide."""
+        """The servers that the user has neither approved nor rejected."""
         return tuple(one for one in self.servers if one.standing == "open")
 
 
@@ -94,8 +95,8 @@ class ServerBook:
     Args:
         roots: Returns the folders of the workspace.
         settings: Returns the user's settings.
-        trust: Knows which folders are trusted; a project's file is only used with its trusted text.
-        environment: The process's variables, which may name the state folder.
+        trust: Returns which folders are trusted; of a project's file, only trusted text is used.
+        environment: The process's environment variables, which may name the state folder.
     """
 
     def __init__(
@@ -137,14 +138,15 @@ class ServerBook:
         return self.look().usable
 
     def inspect(self, definition: ServerDefinition, folder: Path | None) -> str:
-        """Return a digest of the program that a server's start would run, with workspace files.
+        """Return a digest of a server's program, including workspace files that it would run.
 
         Args:
-            definition: The server, as found before.
+            definition: The server's definition.
             folder: The folder in which the program would run.
 
         Raises:
-            McpError: A project defines the server, and the server is not what the user has
+            McpError: A project defines the server, and the server's present state is not what the
+                user has
             approved.
         """
         if definition.source == "user":
@@ -162,7 +164,7 @@ class ServerBook:
         return now.seen
 
     def answer(self, server: KnownServer, *, approved: bool) -> None:
-        """Store the user's answer about a project's server, in exactly the shown state.
+        """Store the user's answer about a project's server in the shown state.
 
         Raises:
             SettingsError: The answer cannot be stored.
@@ -205,12 +207,12 @@ class ServerBook:
 
 
 def _about(book: RuleBook, name: str) -> list[str]:
-    """Return the answers about a server."""
+    """Return the keys of the stored answers about a server."""
     return [one for one in book.always if one.split(" ")[1:2] == [name]]
 
 
 def _of_user(server: ServerDefinition, *, is_trusted: bool) -> KnownServer:
-    """Return a server of the user; a program is not started in an untrusted folder."""
+    """Return a user's server; in an untrusted folder, a program may not be started."""
     if not server.is_enabled:
         return KnownServer(server, "off")
     is_started = isinstance(server.transport, StdioServer)
@@ -250,7 +252,7 @@ def _files(server: ServerDefinition, root: Path, base: Path) -> list[str]:
 
 
 def question_about(server: KnownServer) -> str:
-    """Return the question whether a project's server may be used."""
+    """Return the question to the user whether a project's server may be used."""
     definition = server.definition
     assert server.folder is not None
     told = f"{definition.source} of this project defines the MCP server {server.name!r}"

@@ -33,9 +33,9 @@ PROJECT_FILES = (MCP_JSON, VSCODE_JSON)
 """The files of a project that define servers; for equal names, the first file takes precedence."""
 
 MOST_FILE_B = 256 << 10
-MOST_SERVERS = 100  # servers of one file
-_MOST_TEXT = 8_000  # characters of a command, an argument, a value or an address
-_MOST_PARTS = 200  # arguments, variables or headers of one server
+MOST_SERVERS = 100  # the limit of servers in one file
+_MOST_TEXT = 8_000  # the limit of characters for a command, an argument, a value or an address
+_MOST_PARTS = 200  # the limit of arguments, variables or headers for one server
 
 _StructT = TypeVar("_StructT")
 _Text = Annotated[str, Meta(max_length=_MOST_TEXT)]
@@ -67,24 +67,20 @@ class OwnServer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A table ``[mcp.NAME]`` of the user's settings.
 
     Attributes:
-        command: The program to start; or else there is a ``url``.
+        command: The program to start, if there is no ``url``.
         args: The program's arguments.
         env: The program's variables, by name; ``${NAME}`` takes the value of a variable of the
-        user.
-        variables: Names of variables of the user that the program gets unchanged.
-        cwd: The program's working directory; the first workspace folder if not set.
-        url: The address of a server that runs already.
-        headers: Headers that are only sent to ``url``, by name.
+        user. variables: Names of variables of the user that the program gets unchanged. cwd: The
+        program's working directory; the first workspace folder if not set. url: The address of a
+        server that runs already. headers: Headers that are only sent to ``url``, by name.
         client_id: The id of a client that the user registered at the authorization server.
-        client_secret: The client's secret, by the name of a variable: ``${NAME}``.
-        grant: ``client_credentials`` logs in as that client, without a browser.
-        issuer: The authorization server; the secret is only sent to this server.
-        confined: Whether a started server runs in the sandbox.
-        hosts: Hosts that a confined server may reach.
-        allow_sampling: Whether the server may ask the model for text, at the user's cost.
-        timeout_s: Seconds for one request.
-        pinned: Names of the server's tools that are part of every request to the model.
-        enabled: Whether the server is used.
+        client_secret: The client's secret, by the name of a variable: ``${NAME}``. grant:
+        ``client_credentials`` logs in as the client ``client_id``, without a browser. issuer: The
+        authorization server, the only server that gets the secret. confined: Whether a started
+        server runs in the sandbox. hosts: Hosts that a confined server may reach. allow_sampling:
+        Whether the server may ask the model for text, at the user's cost. timeout_s: The time limit
+        for one request, in seconds. pinned: Names of the server's tools that are part of every
+        request to the model. enabled: Whether the server is used.
     """
 
     command: _Text = ""
@@ -121,7 +117,7 @@ class _ProjectServer(msgspec.Struct, frozen=True):
 
 
 class _Wrong(Exception):
-    """A server that cannot be used, and why."""
+    """A server definition that cannot be used; the message says why."""
 
 
 def own_servers(tables: Mapping[str, Mapping[str, Any]], source: str) -> FoundServers:
@@ -176,12 +172,12 @@ def _own_client(found: OwnServer) -> OwnClient | None:
 
 
 def project_servers(file: str, data: bytes, folder: Path) -> FoundServers:
-    """Read the servers that a project defines; the project's file cannot grant rights.
+    """Read the servers that a project defines; a project's file cannot grant permissions.
 
     Args:
         file: One of ``PROJECT_FILES``.
         data: The content of the file.
-        folder: The workspace folder, as the servers see the folder.
+        folder: The path of the workspace folder, as a server sees it.
     """
     try:
         table = _json(data)
@@ -261,7 +257,7 @@ def _normal(path: Path) -> str:
 
 
 def _inputs(given: object) -> Mapping[str, str]:
-    """Return the defaults of VS Code's inputs by id; empty for an input without a default."""
+    """Return the defaults of VS Code's inputs by id; an empty text for an input without one."""
     if not isinstance(given, list):
         return {}
     known = (one for one in given[:_MOST_PARTS] if isinstance(one, Mapping))
@@ -276,7 +272,7 @@ def _of_input(name: str, inputs: Mapping[str, str]) -> str:
 
 
 def _transport(stdio: StdioServer, http: HttpServer) -> Transport:
-    """Return the transport that the entry describes: a program or an address."""
+    """Return how to reach the server of an entry: as a program or at an address."""
     if bool(stdio.command.strip()) == bool(http.url.strip()):
         raise _Wrong("it needs either a 'command' or a 'url'")
     if http.url:
@@ -285,7 +281,7 @@ def _transport(stdio: StdioServer, http: HttpServer) -> Transport:
                 f"its 'url' {shown(http.url)} is not an address such as 'https://host/mcp'"
             )
         place = _AUTHORITY_END.split(http.url.partition("://")[2])[0]
-        # People would mistake such an address for another host.
+        # People could mistake an address with such characters for another host.
         if "@" in place or not place.isascii():
             raise _Wrong(f"its 'url' {shown(http.url)} needs a plain ASCII host, without a user")
         return http
@@ -320,7 +316,7 @@ def _converted(table: object, kind: type[_StructT]) -> _StructT:
 
 
 def _json(data: bytes) -> Mapping[str, Any]:
-    """Parse JSON that may have comments and commas at the ends, as VS Code's files do.
+    """Parse JSON with optional comments and trailing commas, as in VS Code's files.
 
     Raises:
         ValueError: The text is not a JSON object; the message says why.

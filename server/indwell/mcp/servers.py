@@ -1,4 +1,4 @@
-"""Runs the MCP servers of one process; sessions with equal definitions share a server.
+"""Runs the MCP servers of one process; sessions with equal definitions share one server.
 
 A server ends with the last session that uses it. The SDK is imported in a thread, when the first
 server is started.
@@ -34,7 +34,7 @@ class _Shared:
 
 
 class Lease:
-    """A session's use of a server, until ``release``."""
+    """The use of a server by one session, until ``release``."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class Lease:
         return self.shared.connection if self.shared else None
 
     async def opened(self) -> Connection:
-        """Return the connection; start the connection if necessary."""
+        """Return the connection to the server; start the server if necessary."""
         async with self._lock:
             if self.shared is None:
                 self.shared = await self._take(self)
@@ -87,7 +87,7 @@ class Servers:
 
         Args:
             definition: The server.
-            around: What the server may see; sessions with the same folders share a server.
+            around: The parts of the machine that the server may see.
             on_change: Called when the state or the tools of the server have changed.
         """
         key = definition, around.roots
@@ -114,14 +114,14 @@ class Servers:
         return Lease(definition, take, release, on_change)
 
     async def close(self) -> None:
-        """End all servers."""
+        """Stop all servers."""
         running, self._running = tuple(self._running.values()), {}
         await asyncio.gather(*(one.connection.close() for one in running))
 
 
 @cache
 def _connection_type() -> type[Connection]:
-    """Import the SDK, which takes most of a second.
+    """Import the SDK, which takes nearly a second, and return the type of connections.
 
     Raises:
         UserError: The installation lacks the SDK.

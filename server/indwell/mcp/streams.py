@@ -1,6 +1,6 @@
-"""The streams between the SDK and a server, with limits, and with reasons for a break.
+"""Connects the SDK to a server with streams that limit messages and record why they broke.
 
-A server that sends too many messages, garbage or an endless message only breaks its own connection.
+A server that sends too many messages, garbage or an endless message breaks only its own connection.
 """
 
 from __future__ import annotations
@@ -31,18 +31,21 @@ from indwell.sandbox.capture import Feed, OnChunk
 from indwell.sandbox.program import Pool
 from mcp import types
 
-# Messages within so many seconds; a server that sends more is cut off.
+# The limit of messages within a time in seconds; a server that sends more is disconnected.
 MOST_MESSAGES, WITHIN_S = 5_000, 10.0
-MOST_ENTRIES = 1_000  # entries of one list in a result; the SDK would take long to check more
-MOST_GARBAGE = 100  # consecutive lines that are not messages; banners and warnings have fewer lines
-# Waiting lines from which on the server waits, and at which the server continues.
+# the limit of entries for one list in a result, because the SDK checks long lists slowly
+MOST_ENTRIES = 1_000
+# the limit of consecutive lines without a message; banners and warnings are shorter
+MOST_GARBAGE = 100
+# The server must wait when the first number of lines is unread, until the second number is left.
 _MOST_WAITING, _FEW_WAITING = 256, 32
-_SMALL_B = 64 << 10  # bytes that are decoded in a millisecond; more bytes are decoded in a thread
-_FEW_VALUES = 20_000  # commas of a message for the fast decoder, which blocks other threads
-_ERROR_LINES = 200  # lines of standard error in the log; the server keeps its own log
-_ERROR_CHARS = 400  # characters of one such line
-_END_S = 1.0  # seconds for a server to end by itself once its input has ended
-_STOP_S = 8.0  # seconds until a program that was asked to end must have been killed
+# so many bytes decode within a millisecond; larger messages are decoded in a thread
+_SMALL_B = 64 << 10
+_FEW_VALUES = 20_000  # the limit of commas for the fast decoder, which blocks other threads
+_ERROR_LINES = 200  # the limit of copied lines of standard error; the server has its own log
+_ERROR_CHARS = 400  # the limit of characters for one copied line
+_END_S = 1.0  # the time, in seconds, in which a server should end after its input was closed
+_STOP_S = 8.0  # the time limit, in seconds, after which a stopped program must have been killed
 
 _log = logging.getLogger(__name__)
 
@@ -51,20 +54,20 @@ _TURNS = Pool(1)
 
 
 async def own_turn() -> None:
-    """Wait for a turn of the event loop in which no other connection works.
+    """Wait for an iteration of the event loop in which no other connection works.
 
-    If many servers that start together all worked in one turn, the loop would be blocked for long.
+    Many servers that start together would otherwise block the loop in one long iteration.
     """
     async with _TURNS.place():
         await asyncio.sleep(0)
 
 
 class BreakReason:
-    """Why a connection broke; only the first reason is kept.
+    """The reason why a connection broke; only the first reason is kept.
 
     Attributes:
         wants_login: Whether the server refused a request without a login.
-        wants_scope: Whether the server refused a request for which the login gives too few rights.
+        wants_scope: Whether the server refused a request because the login lacks a scope.
     """
 
     def __init__(self) -> None:
@@ -74,20 +77,20 @@ class BreakReason:
         self.wants_scope = False
 
     def set(self, words: str) -> None:
-        """Note the reason."""
+        """Store the reason, if it is the first."""
         self.words = self.words or words
         self.happened.set()
 
 
 def innermost(error: BaseException) -> BaseException:
-    """Return the first error of a group of groups."""
+    """Return the first single error in nested exception groups."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
 
 
 def is_session_gone(error: MCPError) -> bool:
-    """Has the server forgotten the session, so that a new connection is needed?"""
+    """Return whether the server no longer knows the session, so a new connection is needed."""
     words = error.error.message.lower()
     return "session" in words and "terminated" in words
 
@@ -98,7 +101,7 @@ class StartServer(Protocol):
     async def __call__(
         self, *, feed: Feed, on_output: OnChunk, on_errors: OnChunk, stop: asyncio.Event
     ) -> Finished:
-        """Run it."""
+        """Run the program until it ends."""
         ...
 
 
@@ -106,7 +109,7 @@ class StartServer(Protocol):
 async def stdio_streams(
     name: str, start: StartServer, fault: BreakReason
 ) -> AsyncIterator[TransportStreams]:
-    """Start a server's program, and yield its streams; end the program afterwards."""
+    """Start a server's program and yield its streams; stop the program afterwards."""
     feed, stop = Feed(), asyncio.Event()
     lines = _Lines(fault)
     into, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
@@ -140,7 +143,7 @@ async def _run(  # noqa: PLR0917 - the program and its three streams
     stop: asyncio.Event,
     fault: BreakReason,
 ) -> None:
-    """Run the program, and say why it ended."""
+    """Run the program until it ends, and record why it ended."""
     errors = _ErrorLog(name)
     try:
         ended = await start(feed=feed, on_output=lines.take, on_errors=errors.take, stop=stop)
@@ -201,7 +204,7 @@ async def http_streams(
 
 
 def _heed(task: asyncio.Task[None]) -> None:
-    """Log the error of a task that served a connection, except for a broken pipe."""
+    """Log an unexpected error of a task that served a connection."""
     if task.cancelled():
         return
     error = task.exception()
@@ -210,9 +213,10 @@ def _heed(task: asyncio.Task[None]) -> None:
 
 
 class _Admitted:
-    """A read stream that stops floods of messages and removes schemas of results.
+    """A read stream that stops floods of messages and removes the schemas of tools' results.
 
-    The SDK would check each result against the schema, which a server can make arbitrarily slow.
+    The SDK would check each result against its schema, and a server's schema can make the check
+    very slow.
     """
 
     def __init__(self, inner: ReadStream[SessionMessage | Exception], fault: BreakReason) -> None:
@@ -222,11 +226,11 @@ class _Admitted:
 
     @property
     def last_context(self) -> Context | None:
-        """The context of the task that sent the last message; the SDK reads it."""
+        """The context of the last message's sender, which the SDK reads."""
         return getattr(self._inner, "last_context", None)
 
     async def receive(self) -> SessionMessage | Exception:
-        """Return the next message."""
+        """Return the next message, after checking the limit of messages."""
         item = await self._inner.receive()
         now = time.monotonic()
         if now - self._since > WITHIN_S:
@@ -268,7 +272,7 @@ def _drop_output_schemas(result: dict[str, Any]) -> None:
 
 
 def _cut_lists(result: dict[str, Any]) -> None:
-    """Cut the lists in a result to ``MOST_ENTRIES``; add a note to the content of a call."""
+    """Shorten each list in a result to ``MOST_ENTRIES``; for a tool call, add a note."""
     for name, found in result.items():
         if isinstance(found, list) and (n_more := len(found) - MOST_ENTRIES) > 0:
             del found[MOST_ENTRIES:]
@@ -278,7 +282,7 @@ def _cut_lists(result: dict[str, Any]) -> None:
 
 
 async def _message(line: bytes, fault: BreakReason) -> types.JSONRPCMessage | None:
-    """Decode a line; None if it is not a message."""
+    """Decode a line; None if the line is not a message."""
     if line.count(b",") > MOST_VALUES:
         fault.set(f"it sent a message with over {MOST_VALUES:,} values")
         return None
@@ -317,7 +321,7 @@ def _checked_string(text: str, begin: int, strict: bool) -> tuple[str, int]:  # 
 
 
 class _Lines:
-    """Splits a server's output into lines; the server has to wait while many lines wait."""
+    """Splits a server's output into lines, and makes the server wait while many are unread."""
 
     def __init__(self, fault: BreakReason) -> None:
         self._fault = fault
@@ -328,9 +332,9 @@ class _Lines:
         self._is_over = False
 
     def take(self, data: bytes) -> asyncio.Future[None] | None:
-        """Add bytes; return a future until which the server has to wait."""
+        """Add bytes; if the server must wait, return a future that ends the wait."""
         if self._fault.happened.is_set():
-            return None  # further output is not read
+            return None  # The server is broken, so further output is discarded.
         first, newline, more = data.partition(b"\n")
         self._rest += first
         if newline:
@@ -348,12 +352,12 @@ class _Lines:
         return self._free
 
     def end(self) -> None:
-        """Note that no more lines will come."""
+        """Note that the output has ended."""
         self._is_over = True
         self._news.set()
 
     async def next(self) -> bytes | None:
-        """Return the next line that is not blank; None at the end."""
+        """Return the next line that is not blank; None at the end of the output."""
         while True:
             while self._waiting:
                 line = self._waiting.popleft()
@@ -369,7 +373,7 @@ class _Lines:
 
 
 class _ErrorLog:
-    """Copies a server's standard error to Indwell's log, line by line, up to a limit."""
+    """Copies a server's standard error to Indwell's log by lines, up to a limit."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -378,7 +382,7 @@ class _ErrorLog:
         self._n_lines = 0
 
     def take(self, data: bytes) -> None:
-        """Take the next bytes."""
+        """Copy the complete lines of new bytes to the log."""
         *lines, rest = (self._rest + data).split(b"\n")
         self._rest = rest[-_ERROR_CHARS:]
         for line in lines:
@@ -394,6 +398,6 @@ class _ErrorLog:
 
     @property
     def last_words(self) -> str:
-        """Return the last line, as the end of a sentence; empty without any line."""
+        """Return the last line as the end of a sentence; empty if there is no line."""
         last = short_line(self._rest.decode("utf-8", "replace"), _ERROR_CHARS) or self._last
         return f"; its last words: {last}" if last else ""

@@ -1,4 +1,4 @@
-"""The parts of the machine that MCP servers may see: folders, bounds, variables, logins."""
+"""Describes the parts of the machine that MCP servers may see: folders, variables, logins."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class Surrounding:
         open_bounds: Opens the sandbox of a confined server; None without a sandbox.
         variables: Returns the values of ``${NAME}`` in definitions.
         auth: Returns the object that adds a login's token to requests; None without a login.
-        inspect: Returns a digest of the program that a start would run. Raises ``McpError`` if the
-            user has not approved this program. Blocks.
+        inspect: Returns a digest of the server's program. Raises ``McpError`` if the user has not
+            approved the program. Blocks.
     """
 
     roots: tuple[Path, ...]
@@ -69,7 +69,7 @@ class Surrounding:
 
     @asynccontextmanager
     async def bounds(self, definition: ServerDefinition) -> AsyncIterator[Confinement | None]:
-        """Open the sandbox of a server's program, and close it at the end; None without a sandbox.
+        """Open the sandbox for a server's program until the context ends; None without a sandbox.
 
         Raises:
             McpError: The program must be confined, but this machine cannot confine it.

@@ -1,1 +1,1 @@
-"""Answers questions about code with the editor, language servers and syntax trees."""
+"""Answers questions about code, with the editor, language servers and syntax trees."""

@@ -27,19 +27,22 @@ from indwell.navigation.navigator import SourceFailed
 from indwell.sandbox import Finished
 from indwell.sandbox.capture import Feed, OnChunk
 
-START_S = 30.0  # seconds until a server must have answered `initialize`
-# Seconds for a request; the first request may have to wait until the server has read the project.
+START_S = 30.0  # the time limit, in seconds, for a server's answer to `initialize`
+# The time limit for a request, in seconds. The first request may wait until the server has read the
+# project.
 ANSWER_S = 20.0
-PROBLEMS_S = 8.0  # seconds to wait for a server's problems of a text
-WARM_S = 20.0  # seconds after the start in which answers about the workspace may be incomplete
-PAUSE_S = 0.7  # seconds between two equal requests
-BUSY_S = 60.0  # seconds to wait for a server that is still reading the project
-END_S = 2.0  # seconds to wait for the end of a server after `exit`
-MOST_B = 64 << 20  # bytes of one message
+PROBLEMS_S = 8.0  # the time limit, in seconds, for a server's problems of a text
+WARM_S = 20.0  # For so many seconds after the start, answers about the workspace may be incomplete.
+PAUSE_S = 0.7  # the pause, in seconds, between two equal requests
+BUSY_S = 60.0  # the longest wait, in seconds, for a server that still reads the project
+END_S = 2.0  # the time limit, in seconds, for the end of a server after `exit`
+MOST_B = 64 << 20  # the limit of bytes for one message
 MOST_HEADER_B = 4_096
-MOST_WAITING = 10_000  # messages that wait; a server that sends more at once counts as broken
-MOST_OPEN = 50  # open documents; if there are more, the least recently used is closed
-SMALL_B = 64 << 10  # bytes that are decoded in a millisecond; more bytes are decoded in a thread
+# the limit of unread messages; a server that sends more at once counts as broken
+MOST_WAITING = 10_000
+MOST_OPEN = 50  # the limit of open documents; above it, the least recently used is closed
+# so many bytes decode within a millisecond; larger messages are decoded in a thread
+SMALL_B = 64 << 10
 _METHOD_NOT_FOUND = -32601
 _LENGTH = lazy_pattern(rb"(?i)content-length: *(\d{1,9})\r\n")
 _log = logging.getLogger(__name__)
@@ -66,7 +69,7 @@ CAPABILITIES: Mapping[str, Any] = {
 
 
 class RequestRefused(Exception):
-    """The server answered with an error, such as that a name cannot be changed."""
+    """The server answered a request with an error, such as for an impossible new name."""
 
 
 class RunServer(Protocol):
@@ -75,18 +78,18 @@ class RunServer(Protocol):
     async def __call__(
         self, *, feed: Feed, on_output: OnChunk, on_errors: OnChunk, stop: asyncio.Event
     ) -> Finished:
-        """Run the program."""
+        """Run the program until it ends."""
         ...
 
 
 class Messages:
-    """Splits a stream into messages of the base protocol."""
+    """Splits a byte stream into messages of the LSP base protocol."""
 
     def __init__(self) -> None:
         self._rest = bytearray()
 
     def take(self, data: bytes) -> list[bytes]:
-        """Add data; return the bodies of the messages that are complete.
+        """Add bytes; return the bodies of the messages that are complete now.
 
         Raises:
             ValueError: The stream does not follow the protocol.
@@ -108,7 +111,7 @@ class Messages:
 
 
 class _OpenDocument(msgspec.Struct):
-    """A document that the server has open."""
+    """A document that is open in the server."""
 
     version: int
     text: str
@@ -123,8 +126,8 @@ class LanguageServer:
         name: The server's name in the settings.
         run: Runs the server's program.
         roots: The folders of the workspace.
-        configuration: The user's settings for the server; the server asks for them by section.
-        answer_s: Seconds in which the server must answer a request.
+        configuration: The user's settings for the server, which asks for settings by section.
+        answer_s: The time limit for an answer of the server, in seconds.
     """
 
     def __init__(
@@ -152,7 +155,7 @@ class LanguageServer:
         self._errors: deque[str] = deque(maxlen=5)
         self._tasks: tuple[asyncio.Task[None], ...] = ()
         self._starting: asyncio.Task[None] | None = None
-        self._busy: set[str] = set()  # progress tokens of the server's unfinished work
+        self._busy: set[str] = set()  # the progress tokens of the server's unfinished work
         self._idle = asyncio.Event()
         self._idle.set()
         self._started_at = 0.0
@@ -161,7 +164,7 @@ class LanguageServer:
 
     @property
     def is_broken(self) -> bool:
-        """Is the server unable to answer any more?"""
+        """Return whether the server can no longer answer."""
         starting = self._starting
         if starting is None or not starting.done():
             return bool(self._fault)
@@ -184,14 +187,14 @@ class LanguageServer:
         )
         folders = [{"uri": root.as_uri(), "name": root.name} for root in self._roots]
         params = {
-            "processId": None,  # a server in a sandbox cannot see Indwell's process
+            "processId": None,  # A server in a sandbox cannot see Indwell's process.
             "clientInfo": {"name": "Indwell"},
             "rootUri": folders[0]["uri"],
             "workspaceFolders": folders,
             "capabilities": CAPABILITIES,
         }
         asked = asyncio.create_task(self._send("initialize", params, START_S))
-        try:  # a program that cannot be started opens no pipe
+        try:  # A program that could not be started opens no pipe.
             await asyncio.wait({asked, self._tasks[0]}, return_when=asyncio.FIRST_COMPLETED)
             if self._fault:
                 raise SourceFailed(self._fault)
@@ -260,7 +263,7 @@ class LanguageServer:
                 changed = {"uri": uri, "version": document.version}
                 params = {"textDocument": changed, "contentChanges": [{"text": text}]}
                 await self._notify("textDocument/didChange", params)
-            # Moved to the end, because it is now the most recently used.
+            # Move the document to the end, because it is now the most recently used.
             self._open[path] = document
         while len(self._open) > MOST_OPEN:
             await self.forget(next(iter(self._open)))
@@ -291,7 +294,7 @@ class LanguageServer:
         return None
 
     async def close(self) -> None:
-        """End the server and all processes that it started."""
+        """Stop the server and all processes that it started."""
         if self._starting is None:
             return
         if not self._fault and self._starting.done() and not self._starting.cancelled():
@@ -308,10 +311,10 @@ class LanguageServer:
         reader.cancel()
         await asyncio.wait({program, reader, self._starting})
         if not self._starting.cancelled():
-            self._starting.exception()  # the callers that wait for ``_starting`` handle the error
+            self._starting.exception()  # the callers that await ``_starting`` handle the error
 
     async def _program(self) -> None:
-        """Run the program; when it ends, pending requests fail with the reason."""
+        """Run the program; when it ends, fail the pending requests with the reason."""
         try:
             ended = await self._run(
                 feed=self._feed, on_output=self._take, on_errors=self._hear, stop=self._stop
@@ -343,7 +346,8 @@ class LanguageServer:
         for waiting in self._waiting.values():
             if not waiting.done():
                 waiting.set_exception(SourceFailed(self._fault))
-                waiting.exception()  # marks the error as read, because no caller may be waiting
+                # Mark the error as read, because there may be no caller that waits.
+                waiting.exception()
 
     async def _read(self) -> None:
         """Handle the messages of the server in order."""
@@ -368,7 +372,8 @@ class LanguageServer:
             error = message.get("error")
             if isinstance(error, Mapping):
                 waiting.set_exception(RequestRefused(short_line(str(error.get("message")), 300)))
-                waiting.exception()  # marks the error as read, because no caller may be waiting
+                # Mark the error as read, because there may be no caller that waits.
+                waiting.exception()
             else:
                 waiting.set_result(message.get("result"))
         elif identifier is not None:
@@ -379,7 +384,7 @@ class LanguageServer:
             self._progress(message.get("params"))
 
     def _progress(self, params: object) -> None:
-        """Note whether the server is still reading the project."""
+        """Record whether the server is still reading the project."""
         value = params.get("value") if isinstance(params, Mapping) else None
         kind = value.get("kind") if isinstance(value, Mapping) else None
         token = str(params.get("token")) if isinstance(params, Mapping) else ""
@@ -393,7 +398,7 @@ class LanguageServer:
             self._idle.set()
 
     def _report(self, params: object) -> None:
-        """Keep the problems of an open document, if the problems are about its present text."""
+        """Store the reported problems of an open document, if they are about its present text."""
         if not isinstance(params, Mapping):
             return
         uri, version = params.get("uri"), params.get("version")
@@ -403,7 +408,7 @@ class LanguageServer:
                 document.reported.set()
 
     async def _answer(self, method: str, identifier: object, params: object) -> None:
-        """Answer a request of the server; the server may not change files."""
+        """Answer a request of the server; requests to change files are refused."""
         given = params if isinstance(params, Mapping) else {}
         result: Any = None
         match method:
@@ -429,7 +434,7 @@ class LanguageServer:
         await self._write({"id": identifier, "result": result})
 
     def _section(self, item: object) -> Any:  # noqa: ANN401 - the user's JSON
-        """Return a section such as ``python.analysis`` of the user's settings for the server."""
+        """Return a section of the user's settings for the server, such as ``python.analysis``."""
         value: Any = self._configuration
         section = item.get("section") if isinstance(item, Mapping) else None
         for name in str(section or "").split("."):
@@ -459,7 +464,7 @@ class LanguageServer:
             del self._waiting[number]
 
     def _take_back(self, number: int) -> None:
-        """Cancel a request, without waiting until the server has read the cancellation."""
+        """Notify the server that a request is cancelled, without waiting."""
         task = asyncio.create_task(self._notify("$/cancelRequest", {"id": number}))
         self._cancelling.add(task)
         task.add_done_callback(self._taken_back)
@@ -467,7 +472,7 @@ class LanguageServer:
     def _taken_back(self, task: asyncio.Task[None]) -> None:
         self._cancelling.discard(task)
         if not task.cancelled():
-            task.exception()  # ignore the error of a server that has ended
+            task.exception()  # Ignore the error, because the server has ended.
 
     async def _notify(self, method: str, params: object) -> None:
         await self._write({"method": method, "params": params})
@@ -485,7 +490,7 @@ class LanguageServer:
 
 
 def _same_uri(uri: object, path: Path) -> bool:
-    """Does a server's URI name this file? Servers on Windows may write ``c%3A``."""
+    """Return whether a server's URI names this file; Windows servers may write ``c%3A``."""
     from urllib.parse import unquote  # noqa: PLC0415 - with a server only
 
     return isinstance(uri, str) and unquote(uri).casefold() == unquote(path.as_uri()).casefold()

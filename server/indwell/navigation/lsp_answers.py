@@ -30,7 +30,7 @@ _METHODS: Mapping[Action, Method] = {
     "symbols": "textDocument/documentSymbol",
     "rename": "textDocument/rename",
 }
-MOST_PLACES = 5_000  # places of one reply that are read
+MOST_PLACES = 5_000  # the limit of places that are read from one reply
 _KINDS = (
     *("file", "module", "namespace", "package", "class", "method", "property", "field"),
     *("constructor", "enum", "interface", "function", "variable", "constant", "string", "number"),
@@ -47,8 +47,8 @@ class CodeReply(NamedTuple):
     """The reply of one language server.
 
     Attributes:
-        result: The result, as any JSON.
-        encoding: The unit of columns in the result.
+        result: The result as JSON.
+        encoding: The encoding in whose units the result counts columns.
     """
 
     result: Any
@@ -56,7 +56,7 @@ class CodeReply(NamedTuple):
 
 
 def method_of(question: CodeQuestion) -> Method | None:
-    """Return the request for a question; None for problems, which servers send unasked."""
+    """Return the request for a question; None for problems, which need no request."""
     if question.action == "symbols" and question.path is None:
         return "workspace/symbol"
     return _METHODS.get(question.action)
@@ -86,7 +86,7 @@ def column_of(question: CodeQuestion, encoding: str) -> int:
 
 
 def answer_of(question: CodeQuestion, replies: Sequence[CodeReply], source: str) -> CodeAnswer:
-    """Return the answer in the replies of one or more language servers."""
+    """Combine the replies of one or more language servers into one answer."""
     match question.action:
         case "hover":
             words = dict.fromkeys(_hover_words(one.result) for one in replies)
@@ -102,7 +102,7 @@ def answer_of(question: CodeQuestion, replies: Sequence[CodeReply], source: str)
 
 
 def problems_of(diagnostics: Any) -> tuple[Problem, ...]:  # noqa: ANN401 - JSON of others
-    """Return the problems in a list of the protocol's diagnostics."""
+    """Convert a list of the protocol's diagnostics to problems."""
     return tuple(
         Problem(
             line=_number(_start(one.get("range")), "line") + 1,
@@ -116,7 +116,7 @@ def problems_of(diagnostics: Any) -> tuple[Problem, ...]:  # noqa: ANN401 - JSON
 
 
 class ChangedText(NamedTuple):
-    """A text after changes, and the pieces that were replaced."""
+    """A changed text, and the parts of the old text that were replaced."""
 
     text: str
     replaced: tuple[str, ...]
@@ -146,7 +146,7 @@ def _offset(
     if not 0 <= line < len(lines):
         return None
     index = index_in_line(lines[line], column, encoding)
-    # The column is past the end, or inside a character.
+    # The column is past the end of the line, or inside a character.
     if units_in_line(lines[line], index, encoding) != column:
         return None
     return starts[line] + index
@@ -174,7 +174,7 @@ def _rename_answer(replies: Iterable[CodeReply], source: str) -> CodeAnswer:
 
 
 def _take(changes: dict[Path, tuple[ServerEdit, ...]], uri: object, edits: object) -> bool:
-    """Add the edits of a document; False if the document is not a file."""
+    """Add the edits of one document; return False if the document is not a file."""
     path = _path(uri)
     if path is None:
         return False
@@ -247,7 +247,7 @@ def _path(uri: object) -> Path | None:
 
 
 def _last_line(span: object) -> int:
-    """Return the last line of a range, from 1; a range to a line's start ends before that line."""
+    """Return a range's last line, from 1; a range that ends at a line's start excludes the line."""
     end = _end(span)
     return _number(end, "line") + (1 if _number(end, "character") else 0)
 

@@ -1,4 +1,4 @@
-"""Questions about code, answers, and the sources that are asked in order, best first."""
+"""Asks sources questions about code, such as definitions and references, best source first."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _log = logging.getLogger(__name__)
 
 
 class Texts(Protocol):
-    """The texts of the workspace, as the editor shows them, without hidden files."""
+    """Reads the workspace's texts as the editor shows them, without hidden files."""
 
     async def read(self, path: Path) -> str | None:
-        """Return the text of a file; None if it cannot be read or is not text."""
+        """Return the text of a file; None if the file cannot be read or is not text."""
         ...
 
     def unsaved(self) -> Mapping[Path, str]:
@@ -42,7 +42,7 @@ class CodeQuestion(msgspec.Struct, frozen=True):
         text: The text of the file at ``path``.
         line: The line of the symbol in the file, from 0.
         column: The symbol's first character in the line, from 0.
-        symbol: The name of the symbol, or a part of the names of wanted symbols.
+        symbol: The name of the symbol; for a search, a part of the name.
         new_name: The new name of a symbol.
     """
 
@@ -65,7 +65,7 @@ class CodePlace(msgspec.Struct, frozen=True, order=True):
         end_line: The last line.
         name: The name of the symbol at this place; empty if unknown.
         kind: The kind of symbol, such as ``function``; empty if unknown.
-        inside: The name of the symbol around it; empty if unknown.
+        inside: The name of the enclosing symbol; empty if unknown.
         is_definition: Whether the symbol is defined at this place.
     """
 
@@ -94,13 +94,13 @@ class CodeAnswer(msgspec.Struct, frozen=True):
     Attributes:
         source: The name of the source, for the model and for people.
         places: The places found; for an outline, all symbols in order.
-        words: The text of a hover.
+        words: The text of a hover; empty for other questions.
         changes: The changes of a rename, by absolute path.
         encoding: The unit of the columns in ``changes``: utf-8, utf-16 or utf-32.
         problems: The problems of a file; None if the source knows nothing about the file.
-        is_by_name: Whether the source only compared names, so that other symbols of that name are
-        included.
-        refusal: Why the source refuses the request, such as an impossible new name.
+        is_by_name: Whether the source only compared names, so that other symbols with equal names
+            are
+        included. refusal: Why the source refuses the request, such as an impossible new name.
     """
 
     source: str
@@ -114,18 +114,18 @@ class CodeAnswer(msgspec.Struct, frozen=True):
 
     @property
     def is_empty(self) -> bool:
-        """Has the source found nothing?"""
+        """Return whether the source has found nothing."""
         return not (
             self.places or self.words or self.changes or self.refusal or self.problems is not None
         )
 
 
 class SourceFailed(Exception):
-    """A source that should know the answer has failed; the message is a clause."""
+    """A source that should have answered has failed; the message is a clause."""
 
 
 class CodeSource(Protocol):
-    """Answers questions about code."""
+    """A source that answers questions about code."""
 
     async def ask(self, question: CodeQuestion) -> CodeAnswer | None:
         """Return an answer, which may be empty; None if the source cannot answer such questions.
@@ -141,7 +141,7 @@ class Navigated(msgspec.Struct, frozen=True):
 
     Attributes:
         answer: The first answer that is not empty, else the last empty answer; None if no source
-            answers such a question.
+            can answer the question.
         notes: Sentences about failed sources, and about better sources that found nothing.
     """
 
@@ -156,7 +156,7 @@ class Navigator:
         sources: The sources after the editor, best first.
 
     Attributes:
-        editor: The source that is asked first, if an editor can answer.
+        editor: The editor as the first source; None if no editor can answer.
     """
 
     def __init__(self, sources: Sequence[CodeSource] = ()) -> None:
@@ -174,7 +174,8 @@ class Navigator:
                 answer = await source.ask(question)
             except SourceFailed as error:
                 _log.warning("no answer about code: %s", error)
-                if str(error) not in self._told:  # a source that stays broken is reported once
+                # A source that stays broken is reported only once.
+                if str(error) not in self._told:
                     self._told.add(str(error))
                     notes.append(str(error))
                 continue

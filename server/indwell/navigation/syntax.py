@@ -1,7 +1,7 @@
-"""Outlines, definitions and references from syntax trees; symbols are compared by name.
+"""Finds outlines, definitions and references in syntax trees; compares symbols by name.
 
-Each grammar is a separate package, because the common pack downloads grammars at run time (decision
-31). A grammar is imported when a file of its language is first parsed.
+Each grammar is a separate package, because ``tree-sitter-language-pack`` downloads grammars at run
+time. A grammar is imported when a file of its language is first parsed.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from tree_sitter import Language, Node
 
 NAME = "syntax trees (matches by name)"
-# Characters of a file that is parsed; longer files are mostly generated.
+# The limit of characters for a file that is parsed; longer files are mostly generated.
 MOST_CHARACTERS = 1_000_000
-MOST_PLACES = 1_000  # places of one answer
-MOST_PROBLEMS = 20  # syntax errors of one file
-MOST_OUTLINES = 128  # files whose outlines are kept
-# Bytes that the parser reads in one step; other threads can run between two steps.
+MOST_PLACES = 1_000  # the limit of places in one answer
+MOST_PROBLEMS = 20  # the limit of syntax errors that are reported for one file
+MOST_OUTLINES = 128  # the number of files whose outlines are cached
+# The parser reads so many bytes in one step; other threads can run between two steps.
 _PIECE_B = 1 << 14
 _WORD = lazy_pattern(r"\w")
-# A leaf whose type contains one of these words is not a name.
+# A leaf of the tree is not a name if its type contains one of these words.
 _NO_NAME = ("comment", "string", "content", "text", "template")
 
 
@@ -217,10 +217,10 @@ def language_of(path: Path) -> str | None:
 
 
 class SyntaxTrees:
-    """Answers by names in syntax trees. Implements ``CodeSource``."""
+    """Answers questions by comparing names in syntax trees; implements ``CodeSource``."""
 
     async def ask(self, question: CodeQuestion) -> CodeAnswer | None:
-        """See ``CodeSource``; refuses renames, because equal names may be different symbols."""
+        """Answer a question; refuse a rename, because equal names may be different symbols."""
         if question.action == "rename":
             return None
         if question.path is not None and question.action in {"symbols", "problems"}:
@@ -235,7 +235,7 @@ class SyntaxTrees:
 
 
 async def _by_name(question: CodeQuestion) -> tuple[CodePlace, ...]:
-    """Find symbols of a name in all files that contain the name, the question's own file first."""
+    """Find symbols of a name in all files that contain the name; the question's file is first."""
     files = [path for path in await question.texts.containing(question.symbol) if language_of(path)]
     if question.path is not None and language_of(question.path):
         files = [question.path, *(path for path in files if path != question.path)]
@@ -253,7 +253,7 @@ async def _by_name(question: CodeQuestion) -> tuple[CodePlace, ...]:
             break
     if not found and question.path is not None and language_of(question.path):
         found += await asyncio.to_thread(_local_place, question)
-    if question.action == "symbols":  # exact names come first
+    if question.action == "symbols":  # Symbols whose name is equal come first.
         found.sort(key=lambda one: one.name != question.symbol)
     return tuple(found[:MOST_PLACES])
 
@@ -261,7 +261,7 @@ async def _by_name(question: CodeQuestion) -> tuple[CodePlace, ...]:
 def _local_place(question: CodeQuestion) -> tuple[CodePlace, ...]:
     """Return where a name is first used in the innermost function around the question; blocks.
 
-    In most cases, this place defines the parameter or local variable.
+    In most cases, the first use defines the parameter or local variable.
     """
     path, text, line = question.path, question.text, question.line + 1
     assert path is not None
@@ -351,7 +351,7 @@ def _language(name: str) -> Language:
 
 
 def _definitions(root: Node, path: Path, kinds: Mapping[str, str]) -> Iterator[CodePlace]:
-    """Walk the tree in order; variables inside functions are left out."""
+    """Yield the definitions of the tree in order, without variables inside functions."""
     waiting: list[tuple[Node, str, str]] = [(root, "", "")]
     while waiting:
         node, inside, around = waiting.pop()
@@ -370,9 +370,10 @@ def _definitions(root: Node, path: Path, kinds: Mapping[str, str]) -> Iterator[C
 
 
 def _name(node: Node) -> Node | None:
-    """Return the node of a definition's name; None without a name."""
+    """Return the node that contains a definition's name; None if there is no name."""
     if node.type in {"struct_specifier", "union_specifier", "enum_specifier", "class_specifier"}:
-        if node.child_by_field_name("body") is None:  # a use of the type, not its definition
+        # The node uses the type and does not define it.
+        if node.child_by_field_name("body") is None:
             return None
     elif node.type == "assignment":
         name = node.child_by_field_name("left")
@@ -380,7 +381,8 @@ def _name(node: Node) -> Node | None:
     elif node.type == "impl_item":
         return node.child_by_field_name("type")
     name = node.child_by_field_name("name") or _declared(node)
-    if name is None or name.type.endswith("pattern"):  # the definition destructures a value
+    # The definition destructures a value into several names.
+    if name is None or name.type.endswith("pattern"):
         return None
     return name
 

@@ -1,4 +1,4 @@
-"""Runs the language servers of the user's settings: started on demand, shared by sessions.
+"""Runs the language servers in the user's settings; starts them on demand, for all sessions.
 
 A server ends with the last session that uses the server. No server is started in a folder that is
 not trusted, and a project cannot define servers.
@@ -23,8 +23,9 @@ from indwell.sandbox.confinement import Confinement
 from indwell.sandbox.spawn import spawn_server
 from indwell.settings.model import LanguageServerSetting
 
-MOST_STARTS = 3  # starts of one server; a server that ends too often is not started again
-MOST_SYNCED = 20  # unsaved documents that a server gets
+# the limit of starts for one server; a server that ends more often is not started again
+MOST_STARTS = 3
+MOST_SYNCED = 20  # the limit of unsaved documents that are sent to a server
 _log = logging.getLogger(__name__)
 
 _SUFFIXES: Mapping[str, str] = {
@@ -105,7 +106,7 @@ class RunningServers:
     async def get(
         self, key: ServerKey, user: object, make: Callable[[], LanguageServer]
     ) -> LanguageServer:
-        """Return a server for a user; start the server if it is new or has ended.
+        """Return a server for a session; start the server if it is new or has ended.
 
         Raises:
             SourceFailed: The server has ended too often.
@@ -121,7 +122,7 @@ class RunningServers:
         return shared.server
 
     async def release(self, user: object) -> None:
-        """Release the servers of a user; end servers without users."""
+        """Release the servers that a session uses; stop servers that no session uses."""
         ended = []
         for key, shared in tuple(self._shared.items()):
             shared.users.discard(user)
@@ -141,9 +142,9 @@ class UserServers:
         running: The servers of the process.
         roots: The folders of the workspace.
         settings: Returns the servers of the user's settings, by name.
-        confine: Returns the sandbox of a program that writes nothing; None without a sandbox.
+        confine: Returns a sandbox in which a program can write no file; None without a sandbox.
         is_trusted: Returns whether the folders are trusted now.
-        answer_s: Seconds in which a server must answer a request.
+        answer_s: The time limit for a server's answer, in seconds.
     """
 
     def __init__(
@@ -166,7 +167,7 @@ class UserServers:
         self._changed: set[Path] = set()
 
     async def ask(self, question: CodeQuestion) -> CodeAnswer | None:
-        """See ``CodeSource``."""
+        """Answer a question with the language servers; None if no server supports the file."""
         settings = self._settings()
         if not settings or not self._is_trusted():
             return None
@@ -255,7 +256,7 @@ class UserServers:
         question: CodeQuestion,
         path: Path,
     ) -> None:
-        """Send the server all present texts that differ from the disk."""
+        """Send the server all open texts that differ from the disk."""
         if self._changed:
             changed, self._changed = sorted(self._changed), set()
             for used in self._used:
@@ -270,13 +271,14 @@ class UserServers:
                 texts[one] = language, text
             elif text is None:
                 await server.forget(one)
-        texts[path] = texts.pop(path)  # moved to the end, because the question is about this file
+        # Move the text to the end, because the question is about this file.
+        texts[path] = texts.pop(path)
         await server.sync(texts)
 
     def note_changed(self, paths: Sequence[Path]) -> None:
-        """Note that files have changed on disk; servers are told with the next question."""
+        """Remember that files have changed on disk; servers are told before the next question."""
         self._changed.update(paths if self._used else ())
 
     async def close(self) -> None:
-        """End the servers that only this session uses."""
+        """Stop the servers that only this session uses."""
         await self._running.release(self)

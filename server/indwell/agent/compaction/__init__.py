@@ -1,1 +1,1 @@
-"""Keeps a conversation inside the window of the model."""
+"""Shortens conversations so that they fit the model's context window."""

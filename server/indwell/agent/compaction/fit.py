@@ -1,4 +1,4 @@
-"""Shortens the conversation to fit the model's window: before a call, and on request (H18, H32).
+"""Shortens the conversation to fit the model's window, before a call and on request.
 
 A step writes the cut texts to disk before it changes the conversation. An interruption at any point
 therefore leaves a valid session. A failed summary never fails a turn (H28).
@@ -54,25 +54,26 @@ from indwell.lazy_pattern import lazy_pattern
 from indwell.sessions.records import Ending
 from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
 
-AT_ONCE = 8  # texts written to disk in parallel; most of the time goes into waiting for the disk
-AIM = 0.5  # share of the budget that compaction aims at (H18)
-# Share of the budget from which a too large fixed part of the prompt is reported (H18, H30).
+# so many texts are written to disk in parallel, because the disk causes most of the wait
+AT_ONCE = 8
+AIM = 0.5  # Compaction aims at this share of the budget.
+# From this share of the budget on, a too large fixed part of the prompt is reported.
 FULL = 0.7
-CACHE_LIFE = timedelta(minutes=5)  # how long an endpoint keeps a prompt in its cache (H34)
+CACHE_LIFE = timedelta(minutes=5)  # the time for which an endpoint keeps a prompt in its cache
 
 
 async def fit(
     session: Session, turn: TurnState, incoming: int, emit: Listener, *, force: bool = False
 ) -> bool:
-    """Compact the conversation if the next request needs room; return whether it became shorter.
+    """Compact the conversation if the next request is too large; return True if compacted.
 
     Args:
         session: The session.
         turn: The running turn, which pays for summaries.
-        incoming: Tokens that join the conversation before the call.
+        incoming: The number of tokens that are added to the conversation before the call.
         emit: Receives an event for each step.
-        force: Compact from the lowest rung down to half of the size, because the endpoint refused
-            the request, or the user or model asked for compaction.
+        force: Whether to compact to half of the size, starting with the first layer, because the
+            endpoint refused the request, or the user or model asked for compaction.
     """
     force = session.parts.compaction.wish.take() or force
     begun = _tokens(session, incoming)
@@ -99,7 +100,7 @@ async def fit(
 
 
 async def _point_back(session: Session) -> None:
-    """Replace repeated content in the newest tool results by pointers, before sending."""
+    """Replace repeated content in the newest tool results by references to the earlier content."""
     now = session.conversation
     step = await asyncio.to_thread(repeats, now.messages)
     if step is not None:
@@ -107,7 +108,7 @@ async def _point_back(session: Session) -> None:
 
 
 def too_large_for(error: ContextOverflow) -> ConversationTooLarge:
-    """The error for the user when the endpoint refuses even the compacted conversation."""
+    """Return the error for the user when the endpoint refuses even the compacted conversation."""
     return ConversationTooLarge(
         f"{error}; no more can be shortened, so begin a new session, which takes the task along, "
         "or set `window` to what the endpoint takes"
@@ -117,7 +118,7 @@ def too_large_for(error: ContextOverflow) -> ConversationTooLarge:
 async def _run(
     session: Session, turn: TurnState, incoming: int, emit: Listener, *, force: bool
 ) -> Counter[str]:
-    """Run all due compaction steps; return the tokens that each layer gained."""
+    """Run all compaction steps that are due; return the tokens that each layer saved."""
     begun, preset = _tokens(session, incoming), session.parts.compaction.preset
     is_urgent = force or begun > session.conversation.config.budget
     idle = frozenset() if is_urgent else failed(session.shortening.restraint, begun)
@@ -140,10 +141,10 @@ async def _climb(
     *,
     force: bool,
 ) -> Counter[str]:
-    """Apply compaction steps until no step is left; return the tokens that each layer gained.
+    """Apply compaction steps until no step is left; return the tokens that each layer saved.
 
-    Every cut text stays readable in a file. If the disk does not take the texts that a layer cuts,
-    the layer changes nothing and is skipped from then on.
+    Every cut text stays readable in a file. If a layer's cut texts cannot be written to disk, the
+    layer changes nothing and is skipped from then on.
     """
     climb = Climb(_tokens(session, incoming), force=force, out=idle)
     gains: Counter[str] = Counter()
@@ -168,7 +169,7 @@ async def _climb(
 def _decided(
     climb: Climb, conversation: talk.Conversation, preset: Preset, facts: CompactionFacts
 ) -> Action | None:
-    """The next compaction step; the last layer also cuts the newest tool results."""
+    """Return the next compaction step; the last layer also cuts the newest tool results."""
     action = next_step(climb, conversation, preset, facts)
     if action is None:
         forget()
@@ -178,7 +179,7 @@ def _decided(
 async def _taken(
     session: Session, turn: TurnState, step: CompactionStep, incoming: int, emit: Listener
 ) -> int:
-    """Write the cut texts to disk, then apply the step; return the tokens gained, 0 on failure."""
+    """Write the cut texts to disk and apply the step; return the saved tokens, 0 on failure."""
     now = session.conversation
     shorter = await asyncio.to_thread(lambda: take(now, step))
     before, after = prompt_tokens(now), prompt_tokens(shorter)
@@ -232,7 +233,7 @@ def _facts(session: Session, incoming: int) -> CompactionFacts:
 
 
 def _is_cached(session: Session) -> bool:
-    """Is the last prompt probably still in the prompt cache?"""
+    """Return whether the last prompt is probably still in the prompt cache."""
     at, last = session.spending.answered_at, session.spending.last_usage
     if at is None or session.parts.clock.now() - at > CACHE_LIFE:
         return False
@@ -245,7 +246,7 @@ def _tokens(session: Session, incoming: int) -> int:
 
 
 def _tell_overhead(session: Session, turn: TurnState, emit: Listener) -> None:
-    """Tell the user once that content which compaction may not cut is too large (H30)."""
+    """Tell the user once that the content which compaction may not cut is too large."""
     now, budget = session.conversation, session.conversation.config.budget
     if session.shortening.told_overhead or not session.parts.compaction.preset.rungs:
         return
@@ -265,21 +266,22 @@ def _tell_overhead(session: Session, turn: TurnState, emit: Listener) -> None:
 
 COMPACT = "/compact"
 _COMMAND = lazy_pattern(r"\s*(/[a-zA-Z]+(?:-[a-zA-Z0-9]+)*)(?!\S)(\s+\S)?")
-_NAME_LIMIT = 40  # characters of an unknown command's name in a message
-_NEAR = 0.8  # similarity by difflib, from 0 to 1; at 0.8, one or two letters differ
-_MOST_LOOKED_AT = 64  # characters of a name that are compared; no skill has a longer name
+_NAME_LIMIT = 40  # the limit of characters for an unknown command's name in a message
+# the least similarity of two names by difflib, from 0 to 1; at 0.8, one or two letters differ
+_NEAR = 0.8
+_MOST_LOOKED_AT = 64  # the limit of characters that are compared; no skill has a longer name
 
 
 def is_compact(words: str) -> bool:
-    """Are these words exactly the command for compaction?"""
+    """Return whether the user's text is exactly the command for compaction."""
     return len(words) < 3 * len(COMPACT) and words.strip().lower() == COMPACT
 
 
 def no_command(words: str, skills: Collection[str] = ()) -> str:
-    """Return the error for words that look like an unknown command; empty for all other words.
+    """Return the error for a text that looks like an unknown command; empty for other texts.
 
     A single word such as ``/foo`` looks like a command, and so does a word close to a known name. A
-    path (``/usr/bin``) or any other sentence is a prompt. A name in ``skills`` calls that skill.
+    path (``/usr/bin``) and any other text is a prompt. A name in ``skills`` calls a skill.
     """
     match = _COMMAND.match(words)
     if match is None:
@@ -305,7 +307,7 @@ def no_command(words: str, skills: Collection[str] = ()) -> str:
 
 
 def unshortened(preset: Preset) -> str:
-    """A hint for an error message if the user's settings switch layers of compaction off."""
+    """Return a hint for an error message if the user's settings turn compaction layers off."""
     if preset.rungs:
         return ""
     return f'; the setting `compaction = "{preset.name}"` is why nothing was shortened'

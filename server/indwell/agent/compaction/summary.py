@@ -1,4 +1,4 @@
-"""Summarises messages: by the cheapest model that can, or by extraction without a model (H28).
+"""Summarises messages with the cheapest suitable model, or by extraction without a model.
 
 A failed summary never fails the turn. If the turn is cancelled, the conversation stays unchanged.
 """
@@ -58,19 +58,19 @@ from indwell.providers import base as stream
 from indwell.providers.base import Provider
 from indwell.workspace.paths import display
 
-_QUOTED = 80  # characters of each quote that marks an end of the summarised part
+_QUOTED = 80  # the limit of characters for each quote that marks an end of the summarised part
 
 
 def sizes_of(
     conversation: Conversation, span: SummarySpan, *, small_window: int, whole: bool
 ) -> SummarySizes:
-    """The tokens that a model would read and write for a summary of ``span``.
+    """Return the tokens that a model would read and write for a summary of ``span``.
 
     Args:
         conversation: The main model's conversation.
-        span: The part to summarise.
+        span: The part of the conversation to summarise.
         small_window: The window of the small model in tokens; 0 without a small model.
-        whole: Whether ``span`` is the whole part. Each piece of a divided part needs a separate
+        whole: Whether ``span`` is the whole part. Each part of a divided span needs a separate
         request.
     """
     output = output_limit(span.target)
@@ -91,7 +91,7 @@ def sizes_of(
 def appended(
     conversation: Conversation, span: SummarySpan, *, idle_s: float | None = None
 ) -> Request:
-    """A request to the main model: its last request byte for byte, then the instructions."""
+    """Return a request that repeats the main model's last request and adds the instructions."""
     turn = conversation.messages[-1].turn
     asking = msgspec.structs.replace(
         conversation, pending=(inject("reminder", appended_words(span), turn=turn),)
@@ -103,20 +103,20 @@ def appended(
         tools=conversation.tools,
         messages=asking.messages,
         max_output=output_limit(span.target),
-        # Mark only the prefix that the cache already holds: no later request repeats the end of
-        # this request.
+        # Mark only the prefix that the cache already holds, because no later request repeats the
+        # rest.
         anchors=place_anchors(asking, idle_s=idle_s, calls_to_come=0),
         tool_choice="none",
         cache_key=conversation.config.cache_key,
         tokens=estimated_tokens(asking),
-        effort=conversation.config.effort,  # a different effort would empty the prompt cache
+        effort=conversation.config.effort,  # a different effort would make the prompt cache useless
         verbosity=conversation.config.verbosity,
         cache_life=conversation.config.cache_life,
     )
 
 
 def alone(model: str, span: SummarySpan) -> Request:
-    """A summary request without the conversation: the instructions, and the messages as data."""
+    """Return a summary request with only the instructions, and the messages as data."""
     words, turn = _words(span), span.source[-1].turn
     said = user_words(source_text(span), turn=turn)
     block = msgspec.structs.replace(said, meta=msgspec.structs.replace(said.meta, tier=3))
@@ -131,7 +131,7 @@ def alone(model: str, span: SummarySpan) -> Request:
 
 
 def appended_words(span: SummarySpan) -> str:
-    """The summary instructions, with quotes of the first and last message to summarise."""
+    """Return the summary instructions, with quotes of the first and last message to summarise."""
     first, last = _quoted(span.source[0]), _quoted(span.source[-1])
     return (
         f"{_words(span)}\n\nThat part begins with {first} and ends with {last}; what comes after "
@@ -144,7 +144,7 @@ def _words(span: SummarySpan) -> str:
 
 
 def _quoted(message: Message) -> str:
-    """The first words of a message, quoted because they are data."""
+    """Return the first words of a message in quotes, because they are data."""
     for block in message.blocks:
         match block:
             case ToolUse(name=name, arguments=arguments):
@@ -158,8 +158,9 @@ def _quoted(message: Message) -> str:
     return "a picture"
 
 
-LEAST_CUT = 2  # a summary that was cut off must have at least 1/2 of the allowed length
-MOST_PIECES = 8  # model calls for one summary; a part that needs more calls is extracted instead
+LEAST_CUT = 2  # A summary that was cut off must have at least half of the allowed length.
+# the limit of model calls for one summary; a part that needs more calls is extracted instead
+MOST_PIECES = 8
 # The task card has 1/20 of the budget, between 300 and 2,000 tokens.
 LEAST_CARD, MOST_CARD, CARD_SHARE = 300, 2_000, 20
 
@@ -167,7 +168,7 @@ LEAST_CARD, MOST_CARD, CARD_SHARE = 300, 2_000, 20
 async def summary_step(
     session: Session, turn: TurnState, span: SummarySpan, facts: CompactionFacts, emit: Listener
 ) -> CompactionStep:
-    """The compaction step that replaces the blocks of ``span`` by a summary.
+    """Return the compaction step that replaces the blocks of ``span`` by a summary.
 
     The replaced texts go to files. The summary names the files, so the texts stay readable (H31).
     """
@@ -177,7 +178,7 @@ async def summary_step(
 
 
 def pending_hunks(session: Session) -> tuple[tuple[str, int], ...]:
-    """Files with changes that await review, with the number of such changes in each file."""
+    """Return files with changes that await review, with the number of such changes in each file."""
     review = session.parts.changes.ledger
     if review is None:
         return ()
@@ -186,7 +187,7 @@ def pending_hunks(session: Session) -> tuple[tuple[str, int], ...]:
 
 
 def card_of(conversation: Conversation, pending: Sequence[tuple[str, int]] = ()) -> Text | None:
-    """The task card of a conversation; a new session that continues the task gets it, too (H29)."""
+    """Return the task card of a conversation; a session that continues the task inherits it."""
     budget = min(max(conversation.config.budget // CARD_SHARE, LEAST_CARD), MOST_CARD)
     messages = transcript(conversation.messages, conversation.history)
     return task_card(messages, budget_tokens=budget, pending=pending)
@@ -201,7 +202,7 @@ def _step(
     *,
     pending: Sequence[tuple[str, int]],
 ) -> CompactionStep:
-    """Check a summary's text, and build the compaction step; takes 0.1 s for 100,000 tokens."""
+    """Check a summary's text and build the compaction step; slow for long conversations."""
     now = session.conversation
     card: Text | None = None
     least: Text | None = None
@@ -220,7 +221,7 @@ def _step(
 async def _summary(
     session: Session, turn: TurnState, span: SummarySpan, facts: CompactionFacts, emit: Listener
 ) -> tuple[str, str]:
-    """The summary of ``span``, and the reason why no model wrote it (empty if a model did)."""
+    """Return the summary of ``span``, and the reason if no model wrote it."""
     try:
         async with asyncio.timeout(session.parts.compaction.summary_timeout_s):
             text = await _by_model(session, turn, span, facts, emit)
@@ -229,7 +230,7 @@ async def _summary(
     except UserError as error:
         trouble = str(error).partition("; ")[
             0
-        ]  # without the error's advice, because the turn continues anyway
+        ]  # The error's advice is left out, because the turn continues anyway.
     else:
         trouble = f"the reply is not a summary: {why}" if (why := why_unusable(span, text)) else ""
         if not trouble:
@@ -240,7 +241,7 @@ async def _summary(
 async def _by_model(
     session: Session, turn: TurnState, span: SummarySpan, facts: CompactionFacts, emit: Listener
 ) -> str:
-    """Ask a model for one summary of the span, or for summaries of pieces that fit the window.
+    """Ask a model for one summary of the span, or for summaries of parts that fit the window.
 
     Raises:
         UserError: No model can write the summary, or the model failed.
@@ -266,7 +267,7 @@ async def _by_model(
 def _reader(
     session: Session, span: SummarySpan, facts: CompactionFacts, *, whole: bool
 ) -> tuple[Reader | None, int]:
-    """The model that writes the summary, and the most source tokens for one request."""
+    """Return the model that writes the summary, and the source-token limit of one request."""
     small, now = session.parts.model.small, session.conversation
     sizes = sizes_of(now, span, small_window=small.window if small else 0, whole=whole)
     room = max(sizes.small_budget, sizes.main_budget) - sizes.instructions
@@ -313,7 +314,7 @@ async def _ask(
 
 
 def _whole(reply: Reply, span: SummarySpan) -> str:
-    """The reply's text, if the reply is complete enough for a summary.
+    """Return the reply's text if it is complete enough for a summary.
 
     Raises:
         BadReply: The reply is only the beginning of a summary.
@@ -325,7 +326,8 @@ def _whole(reply: Reply, span: SummarySpan) -> str:
     if reply.finish == "length":
         if estimate_tokens(reply.text) * LEAST_CUT < span.target:
             raise BadReply("the summary reached the output limit")
-        return reply.text.rpartition("\n")[0] or reply.text  # the last line is incomplete
+        # the last line is incomplete, so it is dropped
+        return reply.text.rpartition("\n")[0] or reply.text
     return reply.text
 
 
@@ -337,7 +339,7 @@ async def _complete(  # noqa: PLR0917 - all of them are what it is about
     said: list[str],
     emit: Listener,
 ) -> Reply:
-    """Call the model; ``said`` collects the streamed text, in case the reply never ends."""
+    """Call the model; ``said`` collects the streamed text in case the reply breaks off."""
 
     def on_event(event: stream.StreamEvent) -> None:
         match event:

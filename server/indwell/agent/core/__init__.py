@@ -1,1 +1,1 @@
-"""Types shared by the loop and the features: session, slots of a feature, events, budget, log."""
+"""Types that the loop and the features share: session, feature slots, events, budget, log."""

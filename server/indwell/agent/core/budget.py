@@ -1,8 +1,8 @@
-"""The budgets: the cost of the next model call, the limits, and the day's ledger (H43). Pure.
+"""Checks budgets before a model call: the expected cost, the limits, the day's ledger. Pure.
 
-A call that could exceed a budget is not made. The prompt is priced with the cache share of the last
-call. Without that share a long turn would stop at a tenth of its budget. If the cache fails, at
-most one call too many is made. The reply is priced at the whole output limit.
+A call that could exceed a budget is not made. The expected cost assumes the cache share of the last
+call, because a long turn would otherwise stop at a tenth of its budget. If the cache fails, at most
+one call too many is made. The expected reply has the whole output limit.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ class Budgets(msgspec.Struct, frozen=True):
 
     @property
     def needs_price(self) -> bool:
-        """Is one of the limits in US dollars?"""
+        """Return whether one of the limits is in US dollars."""
         return (self.turn, self.session, self.day) != (None, None, None)
 
     def counts(self, cost: Callable[[Usage], float | None]) -> bool:
-        """Can the limits be checked with the prices that ``cost`` knows?"""
+        """Return whether the limits can be checked with the prices that ``cost`` knows."""
         return not self.needs_price or cost(Usage(input=1, output=1)) is not None
 
 
@@ -54,13 +54,7 @@ class Outlay(msgspec.Struct, frozen=True):
 
 
 def expected_usage(prompt_tokens: int, last: Usage, max_output: int) -> Usage:
-    """The most tokens of the next call, if the cache serves the same share as for the last call.
-
-    Args:
-        prompt_tokens: Calibrated tokens of the request.
-        last: Usage of the last call; all zeros before the first.
-        max_output: Most tokens of the reply.
-    """
+    """Return the largest usage of the next call, if the cache share stays unchanged."""
     cached = 0
     if last.reported and last.input:
         cached = min(prompt_tokens, last.input) * min(last.cached, last.input) // last.input
@@ -77,7 +71,7 @@ def expected_usage(prompt_tokens: int, last: Usage, max_output: int) -> Usage:
 
 
 def refusal(budgets: Budgets, outlay: Outlay, usage: Usage, cost: float | None) -> str:
-    """A sentence on the budget that a call would exceed; empty if the call fits all budgets."""
+    """Return a sentence on the budget that a call would exceed; empty if there is none."""
     tokens = usage.input + usage.output
     parts = f"{usage.input:,} prompt tokens and a reply of up to {usage.output:,}"
     if budgets.turn_tokens is not None and outlay.turn_tokens + tokens > budgets.turn_tokens:
@@ -105,17 +99,20 @@ def refusal(budgets: Budgets, outlay: Outlay, usage: Usage, cost: float | None) 
 
 
 def _advice(name: str, setting: str, *, is_begun: bool) -> str:
-    """Advice for the user; a new turn or session helps only if something was already spent."""
+    """Return advice for the user about an exceeded budget.
+
+    A new turn or session helps only if something was already spent.
+    """
     again = "ask to go on, " if name == "turn" and is_begun else ""
     again = "begin a new session, " if name == "session" and is_begun else again
     return f"{again}raise `{setting}`, or lower `max_output`"
 
 
 class Ledger(Protocol):
-    """Spending by calendar day, for the setting ``budget_day``."""
+    """Stores the spending of each calendar day, for the setting ``budget_day``."""
 
     def add(self, dollars: float) -> None:
-        """Add the cost of a call; returns at once and is durable."""
+        """Add the cost of a call; the method returns at once, and the entry is durable."""
         ...
 
     async def hold(self, dollars: float, limit: float) -> Reservation | float:
@@ -135,11 +132,11 @@ class Ledger(Protocol):
         ...
 
     async def today(self) -> float:
-        """US dollars spent or reserved today by all sessions and processes of this user."""
+        """Return the US dollars spent or reserved today by this user's sessions and processes."""
         ...
 
     async def close(self) -> None:
-        """Write pending entries."""
+        """Write pending entries to disk."""
         ...
 
 
@@ -152,11 +149,11 @@ class MemoryLedger:
         self._ids = count()
 
     def add(self, dollars: float) -> None:
-        """See ``Ledger``."""
+        """Add the cost of a call; see ``Ledger``."""
         self._dollars += dollars
 
     async def hold(self, dollars: float, limit: float) -> Reservation | float:
-        """See ``Ledger``."""
+        """Reserve money for a call; see ``Ledger``."""
         known = await self.today()
         if known + dollars > limit:
             return known
@@ -165,12 +162,12 @@ class MemoryLedger:
         return hold
 
     def release(self, hold: Reservation) -> None:
-        """See ``Ledger``."""
+        """Release a reservation; see ``Ledger``."""
         del self._held[hold.id]
 
     async def today(self) -> float:
-        """See ``Ledger``."""
+        """Return the money spent or reserved; see ``Ledger``."""
         return self._dollars + sum(self._held.values())
 
     async def close(self) -> None:
-        """See ``Ledger``."""
+        """Do nothing, because no entry is pending; see ``Ledger``."""

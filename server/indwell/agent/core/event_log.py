@@ -1,8 +1,8 @@
 """Sends each event to listeners, and keeps the newest events for clients that missed some.
 
-Events are numbered from 1 without gaps. Consecutive pieces of text, reasoning or output share one
-entry. A client can read such an entry from any piece on. When the log is full, the oldest entries
-are dropped. This module has no clock and no network.
+Events are numbered from 1 without gaps. Consecutive parts of text, reasoning or output share one
+entry, which a client can read from any part on. When the log is full, the oldest entries are
+dropped. This module has no clock and no network.
 """
 
 from __future__ import annotations
@@ -20,21 +20,22 @@ from indwell.agent.core.events import Event, TextAdded, ThinkingAdded, ToolOutpu
 
 _log = logging.getLogger(__name__)
 
-KEPT_CHARACTERS = 1 << 20  # characters kept for one session; enough for some turns with their diffs
-KEPT_SESSIONS = 8  # sessions of one process whose events are kept
-_ENTRY = 200  # characters that an entry counts for in addition to its texts
-_PIECE = 8  # characters that each piece of a joined entry counts for in addition
+# the limit of characters for one session; enough for some turns with their diffs
+KEPT_CHARACTERS = 1 << 20
+KEPT_SESSIONS = 8  # the number of sessions in one process whose events are kept
+_ENTRY = 200  # each entry counts for so many characters in addition to its texts
+_PIECE = 8  # each part of a joined entry counts for so many characters in addition to its text
 
 
 class EventEntry(NamedTuple):
-    """An event with its number; joined pieces have the number of the last piece."""
+    """An event with its number; a joined event has the number of its last part."""
 
     seq: int
     event: Event
 
 
 class Missed(NamedTuple):
-    """The events after a number, and whether the log still has all of them."""
+    """The events after a given number, and whether the log still has all of them."""
 
     events: tuple[EventEntry, ...]
     next: int
@@ -42,7 +43,7 @@ class Missed(NamedTuple):
 
 
 class _EventRun(msgspec.Struct):
-    """Consecutive events of one kind; ``pieces`` is set only while the entry may grow."""
+    """Consecutive events of one kind as one entry; ``pieces`` is set while the entry may grow."""
 
     first: int
     event: Event
@@ -55,7 +56,7 @@ class _EventRun(msgspec.Struct):
         return self.first + max(0, len(self.ends) - 1)
 
     def after(self, seq: int) -> EventEntry:
-        """The event with only the text that came after number ``seq``."""
+        """Return the event with only the text that came after number ``seq``."""
         if not self.ends:
             return EventEntry(self.first, self.event)
         text = self.text if self.pieces is None else "".join(self.pieces)
@@ -63,7 +64,7 @@ class _EventRun(msgspec.Struct):
         return EventEntry(self.last, msgspec.structs.replace(self.event, text=text[start:]))
 
     def close(self) -> None:
-        """Join the pieces into one text to save memory; no piece can be added afterwards."""
+        """Join the texts into one text to save memory; the entry cannot grow afterwards."""
         if self.pieces is not None:
             self.text, self.pieces = "".join(self.pieces), None
 
@@ -72,7 +73,7 @@ class SessionEvents:
     """The newest events of one session.
 
     Args:
-        kept: The approximate number of characters to keep; the newest entry is always kept.
+        kept: The approximate limit of characters; the newest entry is always kept.
     """
 
     def __init__(self, kept: int = KEPT_CHARACTERS) -> None:
@@ -105,7 +106,7 @@ class SessionEvents:
         return self.seq
 
     def after(self, seq: int) -> Missed:
-        """The events after ``seq``; 0 means all."""
+        """Return the events after ``seq``; 0 means all."""
         oldest = self._runs[0].first if self._runs else self.seq + 1
         events = tuple(self._newer(seq))
         return Missed(events, max(seq, self.seq), seq >= oldest - 1 and seq <= self.seq)
@@ -129,12 +130,12 @@ class EventLog:
     """The events of this process's sessions.
 
     Args:
-        kept: Characters kept for each session.
+        kept: The limit of characters for each session.
 
     Attributes:
-        listeners: Pairs of event kinds and a function. The function gets each event of these kinds,
-            with session and number. Listeners are called in this order. If one listener fails,
-            other listeners still get the event.
+        listeners: Pairs of event kinds and a function. The function gets each event of the kinds,
+            with session and number. Listeners are called in order. If one listener fails, other
+            listeners still get the event.
     """
 
     def __init__(self, kept: int = KEPT_CHARACTERS) -> None:
@@ -144,7 +145,7 @@ class EventLog:
         self._sessions: OrderedDict[str, SessionEvents] = OrderedDict()
 
     def tell(self, session: str, event: Event) -> None:
-        """Number an event, keep the event, and send it to the listeners of its kind."""
+        """Number an event, store the event, and send it to the listeners of its kind."""
         seq = self.add(session, event)
         for kinds, hear in tuple(self.listeners):
             if isinstance(event, kinds):
@@ -154,7 +155,7 @@ class EventLog:
                     self.not_told()
 
     def not_told(self) -> None:
-        """Log the current exception once; later events would fail the same way."""
+        """Log the current exception, but only once, because later events may fail the same way."""
         if not self._has_failed:
             self._has_failed = True
             _log.exception("the editor could not be told what happens; turns go on")
@@ -173,7 +174,7 @@ class EventLog:
         self._sessions.pop(session, None)
 
     def after(self, session: str, seq: int) -> Missed | None:
-        """The events of a session after ``seq``; None for an unknown session."""
+        """Return the events of a session after ``seq``; None for an unknown session."""
         known = self._sessions.get(session)
         return known.after(seq) if known is not None else None
 
@@ -187,7 +188,7 @@ def _is_piece(event: Event) -> bool:
 
 
 def _joins(before: Event, event: Event) -> bool:
-    """Are both events pieces of one text, with the same kind, turn and call?"""
+    """Return whether both events continue one text, with the same kind, turn and call."""
     match before, event:
         case (TextAdded(restart=False), TextAdded(restart=False)) | (
             ThinkingAdded(),

@@ -1,7 +1,7 @@
-"""The events of a turn, as a closed union: everything that a user interface needs.
+"""Defines the events of a turn, as a closed union that contains all that a client shows.
 
 Each event is a frozen struct; as JSON its ``type`` is the camel-cased class name. Times are in
-seconds, costs in US dollars (None if the price is unknown), paths as shown to the user.
+seconds, and paths are as shown to the user. Costs are in US dollars, None if the price is unknown.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ def _tag(name: str) -> str:
 
 
 class _OfTurn(msgspec.Struct, frozen=True, tag_field="type", tag=_tag, rename="camel"):
-    """Base of events of one turn. ``turn`` is the turn's number in the session, from 1."""
+    """The base class of events in a turn; ``turn`` is the turn's number in the session, from 1."""
 
     turn: int
 
 
 class OfAgent(_OfTurn, frozen=True, kw_only=True):
-    """Base of all events.
+    """The base class of all events that a sub-agent may emit.
 
     ``agent`` is the id of the tool call that started the sub-agent; empty for the main agent. A
     sub-agent emits only events about tools, edits, questions, usage and notices.
@@ -39,7 +39,7 @@ class OfAgent(_OfTurn, frozen=True, kw_only=True):
 
 
 class Queued(msgspec.Struct, frozen=True, rename="camel"):
-    """A prompt that waits for the running turn."""
+    """A queued prompt that is sent after the running turn."""
 
     id: str
     title: str
@@ -52,7 +52,7 @@ class BackgroundCommand(msgspec.Struct, frozen=True, rename="camel"):
     Attributes:
         id: The command's id, such as ``b1``; unique in the session.
         command: The command's text.
-        state: Whether the command runs, has ended by itself, or was stopped.
+        state: Whether the command is running, has ended by itself, or was stopped.
         exit_code: The exit code once the command has ended; negative for a signal.
         seconds: How long the command has run.
         tail: The last lines of the output, for lists.
@@ -71,7 +71,7 @@ class BackgroundCommand(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class FileChanged(msgspec.Struct, frozen=True, rename="camel"):
-    """Lines added and removed in one file by a whole turn."""
+    """The number of lines that a whole turn added and removed in one file."""
 
     path: str
     added: int
@@ -79,7 +79,7 @@ class FileChanged(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class TurnStarted(OfAgent, frozen=True):
-    """The turn has received the user's words; ``attached`` names the things sent with the words.
+    """A turn has begun with the user's prompt; ``attached`` names the attachments.
 
     ``mode`` is null only in events read back from an old log.
     """
@@ -92,7 +92,7 @@ class TurnStarted(OfAgent, frozen=True):
 
 
 class Attached(OfAgent, frozen=True):
-    """Context that the model got with a message; emitted only when a session is read from disk.
+    """Context that was sent with a message; emitted only when a session is read from disk.
 
     Attributes:
         source: The source of the context, such as ``environment``.
@@ -106,29 +106,29 @@ class Attached(OfAgent, frozen=True):
 
 
 class TextAdded(OfAgent, frozen=True, tag="text"):
-    """More text of the answer; with ``restart``, clients remove this round's earlier text."""
+    """More text of the answer was received; ``restart`` removes this round's earlier text."""
 
     text: str
     restart: bool = False
 
 
 class ThinkingAdded(OfAgent, frozen=True, tag="thinking"):
-    """More text of the model's reasoning."""
+    """More text of the model's reasoning was received."""
 
     text: str
 
 
 class PromptRead(OfAgent, frozen=True):
-    """The share of the prompt that the endpoint has read, from 0 to 1; few endpoints report it."""
+    """The endpoint has processed this share of the prompt, from 0 to 1; few endpoints report it."""
 
     share: float
 
 
 class ToolStarted(OfAgent, frozen=True):
-    """A tool call begins; ``name`` is the tool, ``target`` the file or text that the tool works on.
+    """A tool call begins: ``name`` is the tool, and ``target`` is the tool's file or text.
 
-    ``arguments`` is the JSON text that the model wrote. It is set only when a session is read from
-    disk.
+    ``arguments`` is the JSON text that the model wrote. The field is set only when a session is
+    read from disk.
     """
 
     id: str
@@ -138,19 +138,19 @@ class ToolStarted(OfAgent, frozen=True):
 
 
 class ToolOutput(OfAgent, frozen=True):
-    """A running command wrote something."""
+    """A running command has written output."""
 
     id: str
     text: str
 
 
 class ToolFinished(OfAgent, frozen=True):
-    """A tool call ended; ``figure`` is a count such as ``+3 −1``, ``message`` an error or refusal.
+    """A tool call ended: ``figure`` is a count (``+3 −1``), ``message`` an error or refusal.
 
     Attributes:
         seconds: How long the call took; null only in events of an old log.
-        result: The result for the model; set only when a session is read from disk. The log gets
-            the results of one reply together, so the result of an ended call may be missing.
+        result: The result for the model; set only when a session is read from disk. The log stores
+            the results of one reply together, so the result of a call may be missing.
     """
 
     id: str
@@ -176,7 +176,7 @@ class EditApplied(OfAgent, frozen=True):
 
 
 class Checking(OfAgent, frozen=True):
-    """A check of the project, such as ``mypy``, or a slow hook has started."""
+    """A check of the project such as ``mypy``, or a slow hook, has started."""
 
     what: str
 
@@ -185,8 +185,8 @@ class HunksChanged(OfAgent, frozen=True):
     """The set of changes that await review has changed, after an edit or a verdict.
 
     Attributes:
-        pending: Number of these changes, in all sessions of this workspace.
-        files: Paths with such changes.
+        pending: The number of changes that await review, in all sessions of this workspace.
+        files: The paths of files with changes that await review.
     """
 
     pending: int
@@ -194,7 +194,7 @@ class HunksChanged(OfAgent, frozen=True):
 
 
 class PermissionAsked(OfAgent, frozen=True):
-    """The user is asked; ``detail`` is the exact text that would run, or the diff."""
+    """The user is asked for permission; ``detail`` is the exact command or diff."""
 
     id: str
     question: str
@@ -204,7 +204,7 @@ class PermissionAsked(OfAgent, frozen=True):
 
 
 class PermissionAnswered(OfAgent, frozen=True):
-    """The user's answer; ``unanswered`` (no answer in time) has the effect of ``no``.
+    """The user's answer about a permission; ``unanswered`` (no answer in time) means ``no``.
 
     The answers ``beforehand`` (yes, once) and ``uncovered`` (no) come from ``run
     --allow-commands``. With ``hunks``, only the named hunks of an edit are applied.
@@ -236,7 +236,7 @@ class QuestionAnswered(OfAgent, frozen=True):
     Attributes:
         id: The id of the tool call that asked the question.
         answer: The chosen option, or the typed line if the question asked for a line; otherwise
-            empty. Other words of the user come as ``Steered``.
+            empty. Any other answer by the user is reported as ``Steered``.
     """
 
     id: str
@@ -244,7 +244,7 @@ class QuestionAnswered(OfAgent, frozen=True):
 
 
 class UsageReported(OfAgent, frozen=True):
-    """Tokens and cost of one model call; ``total`` and ``total_cost`` are the turn's so far."""
+    """The tokens and cost of one model call; ``total`` and ``total_cost`` cover the turn so far."""
 
     round: int
     usage: Usage
@@ -254,12 +254,12 @@ class UsageReported(OfAgent, frozen=True):
 
 
 class Steered(OfAgent, frozen=True):
-    """The user's words to the running turn.
+    """The user has sent a message to the running turn.
 
     Attributes:
-        text: The words as typed.
-        delivered: Whether the words are in the request that goes out now. Words that did not reach
-            the model are in the draft of ``TurnFinished``.
+        text: The message as typed.
+        delivered: Whether the next request contains the message. A message that did not reach the
+            model is in the draft of ``TurnFinished``.
     """
 
     text: str
@@ -271,8 +271,8 @@ class Compacted(OfAgent, frozen=True):
 
     Attributes:
         layer: The method of compaction, such as ``digest``, ``regions`` or ``slide``.
-        before: Tokens of the prompt before.
-        after: Tokens of the prompt afterwards.
+        before: The number of tokens in the prompt before the compaction.
+        after: The number of tokens in the prompt afterwards.
         note: More information for the user; often empty.
     """
 
@@ -283,14 +283,14 @@ class Compacted(OfAgent, frozen=True):
 
 
 class Notice(OfAgent, frozen=True):
-    """Something the user should know; the turn continues."""
+    """A message for the user, such as a warning; the turn continues."""
 
     level: Literal["info", "warning", "error"]
     message: str
 
 
 class QueueChanged(OfAgent, frozen=True):
-    """The waiting prompts have changed; ``held`` says why no prompt begins, or is empty."""
+    """The queued prompts have changed; ``held`` is the reason why no prompt begins, or empty."""
 
     seq: int
     held: str
@@ -298,7 +298,7 @@ class QueueChanged(OfAgent, frozen=True):
 
 
 class TodoChanged(OfAgent, frozen=True):
-    """The model has changed the to-do list; the event has the whole list."""
+    """The model has changed the to-do list; the event contains the whole list."""
 
     items: tuple[TodoItem, ...]
 
@@ -308,8 +308,8 @@ class PlanChanged(OfAgent, frozen=True):
 
     Attributes:
         state: The state of the plan.
-        text: Markdown, by the model or with the user's edits; empty without a plan.
-        path: The document in which the user may edit the plan; empty without a document.
+        text: The plan in Markdown, perhaps with the user's edits; empty if there is no plan.
+        path: The document in which the user may edit the plan; empty if there is no document.
     """
 
     state: PlanState
@@ -318,7 +318,7 @@ class PlanChanged(OfAgent, frozen=True):
 
 
 class CommandsChanged(OfAgent, frozen=True):
-    """All background commands of the session, after a command began, ended or was stopped."""
+    """A background command began, ended or was stopped; the event lists all commands."""
 
     commands: tuple[BackgroundCommand, ...]
 
@@ -327,27 +327,27 @@ Remedy: TypeAlias = Literal["", "key", "model"]
 
 
 class TurnFinished(OfAgent, frozen=True):
-    """How the turn ended.
+    """A turn has ended.
 
     Attributes:
-        ending: Done, cancelled, failed, limit of rounds, repeated calls, or a budget that the next
-            call could exceed.
-        message: Plain words for the user. A finished turn has a message only for text that is not
+        ending: How the turn ended: done, cancelled, failed, or stopped by a limit of rounds, by
+            repeated calls or by a budget.
+        message: A message for the user. A turn that is done has a message only for text that is not
             in the answer, such as the result of ``/compact``.
-        answer: The model's last words.
-        draft: The user's words that never reached the model, including words to the running turn.
-        usage: Tokens of all model calls of the turn; ``reported`` is false if one of the numbers is
-        an estimate.
-        retryable: Whether the endpoint could not be reached, so that the same words may succeed
+        answer: The model's last text.
+        draft: The user's text that never reached the model, including messages to the running turn.
+        usage: The tokens of all model calls of the turn; ``reported`` is false if a number is
+        an estimate. retryable: Whether the endpoint could not be reached, so that the same prompt
+        may succeed
             later.
         outgrown: Whether no request can hold the conversation; a new session continues the task.
-        remedy: What the user can change so that the same words succeed: the key, or the model;
+        remedy: What the user can change so that the same prompt succeeds: the key or the model;
             empty if neither helps.
         figures: Numbers about the turn, under the names of ``context.request.cache_health``
-        (OpenTelemetry).
-        verified: How the changes are verified, that no check verified the changes, or how many new
+        (OpenTelemetry). verified: How the changes are verified, that no check verified the changes,
+        or how many new
             errors remain; empty if the turn changed no file.
-        to_review: Number of changes that await review now, of all turns and sessions.
+        to_review: The number of changes that await review now, of all turns and sessions.
         seconds: How long the turn took; null only in events of an old log.
     """
 
@@ -399,7 +399,7 @@ Listener: TypeAlias = Callable[[Event], None]
 
 
 def usage_words(usage: Usage) -> str:
-    """A phrase with the tokens of input, cache, output and reasoning, marked if estimated."""
+    """Return a phrase with the tokens of input, cache, output and reasoning."""
     estimated = "" if usage.reported else ", estimated"
     thinking = f" (about {usage.thinking:,} thinking)" if usage.thinking else ""
     tokens = f"{usage.input:,} tokens in ({usage.cached:,} cached), {usage.output:,} out{thinking}"
@@ -407,16 +407,16 @@ def usage_words(usage: Usage) -> str:
 
 
 def prompt_read_words(share: float) -> str:
-    """A sentence on how much of the prompt the endpoint has read."""
+    """Return a sentence on how much of the prompt the endpoint has read."""
     return f"reading the prompt, {share:.0%}".replace("%", " %")
 
 
 def compaction_words(before: int, after: int, note: str) -> str:
-    """A sentence on the effect of a compaction."""
+    """Return a sentence on how much a compaction saved."""
     more = f"; {note}" if note else ""
     return f"earlier parts were shortened: {before:,} → {after:,} tokens{more}"
 
 
 def to_review_words(number: int) -> str:
-    """A sentence with the number of changes that await review."""
+    """Return a sentence with the number of changes that await review."""
     return "1 change to review" if number == 1 else f"{number:,} changes to review"

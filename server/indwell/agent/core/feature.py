@@ -1,9 +1,9 @@
-"""The seam between the loop of a turn and its features: the slots that a feature may fill.
+"""Defines ``Feature``: the optional functions (slots) by which a feature extends a turn.
 
 The loop knows no feature by name. It calls the slots of ``Feature`` at fixed moments; a slot that
 is unset is never called. A feature hides its state. State that survives a restart goes into the log
-as records and comes back through ``DurableState``. `session_features` describes the effect of a
-fault in a feature.
+as records and comes back through ``DurableState``. If a feature fails, ``session_features`` decides
+what happens.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from indwell.sessions.records import Ending, Record
 from indwell.tools.base import Call, Outcome, Tool
 from indwell.workspace.base import AppliedChange
 
-SessionT = TypeVar("SessionT")  # a type variable, because ``session`` imports this module
+SessionT = TypeVar("SessionT")  # The type is a variable, because ``session`` imports this module.
 StateT = TypeVar("StateT")
 
 
@@ -32,7 +32,7 @@ class Moment(Generic[SessionT]):
     Attributes:
         session: The session of the feature.
         turn: The number of the running turn, or of the last turn if none runs.
-        emit: Takes the events of the turn.
+        emit: Receives the events of the turn.
     """
 
     session: SessionT
@@ -41,10 +41,9 @@ class Moment(Generic[SessionT]):
 
 
 class Reminder(NamedTuple):
-    """Blocks for the end of the next request; ``told``, if set, is called once they are queued.
+    """Blocks for the end of the next request; ``told`` is called after they are queued.
 
-    A preview of the request asks for the same blocks and never calls ``told``, so a preview changes
-    no state.
+    A preview of the request never calls ``told``, so a preview changes no state.
     """
 
     blocks: tuple[Text, ...]
@@ -60,7 +59,7 @@ class DurableState(Generic[StateT]):
             all records. The function is pure and runs in a thread.
         now: Returns the present state.
         restore: Continues with a state that was read from the session's own log.
-        inherit: Takes over the state of another session whose task this session continues.
+        inherit: Copies the state of another session whose task this session continues.
     """
 
     read: Callable[[Sequence[Record], Sequence[Record]], StateT]
@@ -70,7 +69,7 @@ class DurableState(Generic[StateT]):
 
 
 class Checked(NamedTuple):
-    """A feature's answer about a prompt that is not sent yet: a refusal, or blocks to attach."""
+    """A feature's decision about a prompt that is not sent yet: a refusal, or blocks to attach."""
 
     reason: str = ""
     blocks: tuple[Text, ...] = ()
@@ -80,7 +79,7 @@ class Ended(NamedTuple):
     """How a turn ended.
 
     Attributes:
-        words: The user's words that began the turn.
+        words: The user's prompt.
         ending: How the turn ended.
         message: The message for the user.
     """
@@ -91,10 +90,10 @@ class Ended(NamedTuple):
 
 
 class SteeredSlot(Protocol):
-    """See ``Feature.steered``."""
+    """The type of the slot ``Feature.steered``."""
 
     def __call__(self, words: str, *, numbered: bool) -> bool:
-        """Receive the user's words; True if neither the model nor another feature gets them."""
+        """Receive the user's message; return True if the model must not get the message."""
         ...
 
 
@@ -106,43 +105,41 @@ class Feature(Generic[SessionT]):
     because tool calls run in parallel.
 
     Attributes:
-        name: For messages about a fault in the feature, and the key of its state.
+        name: The feature's name in error messages, and the key of its state.
         tools: The tools for the model; they stay the same while the session is open.
         late_tools: Tools that come and go while the session is open, such as those of an external
             server. Returns the present tools in a stable order. The loop calls this often, so the
             function only reads memory. The loop decides how the model learns of a change.
-        door: The object that front ends such as ``lsp`` and ``cli`` use; they find the object by
-        its type.
-        commands: Names of commands that the user may type after a ``/``, without the ``/``.
-        labels: Returns names, for people, of the blocks that the user's words attach.
-        refuse_words: Returns why the user's words may not be sent; empty if they may be sent. The
-        function does not access the disk.
-        check_words: Returns whether the words may go to the model. Called before anything is
-        queued.
-        check_steering: Raises ``UserError`` if the user's words to the running turn may not go to
+        door: The object that user interfaces such as ``lsp`` and ``cli`` use; they find the object
+            by
+        its type. commands: Names of commands that the user may type after a ``/``, without the
+        ``/``. labels: Returns displayed names of the blocks that the user's text attaches.
+        refuse_words: Returns why the user's text may not be sent; empty if it may be sent. The
+        function does not access the disk. check_words: Returns whether the text may go to the
+        model. Called before anything is queued. check_steering: Raises ``UserError`` if the user's
+        messages to the running turn may not go to
             the model. The error ends the turn.
         begin: Looks for changes since the last turn, when a turn begins.
-        prompt_blocks: Returns blocks that are sent with the user's words.
+        prompt_blocks: Returns blocks that are sent with the user's text.
         remind: Returns blocks for the next request, or for a preview of the request.
         before_tool: Runs before the permission question; raises ``ToolError`` to stop the call.
         after_edit: Called when a tool call has changed files, before ``after_tool``.
         after_tool: Called when a tool call has ended, with the edits that the call reported.
         after_reply: Called when all calls of a reply have ended, with the outcomes by call id.
-            Returns words to add to results, by call id.
+            Returns text to add to results, by call id.
         files_changed: Called when files may have changed: a call reported edits, or a command of a
             hook, a check or the background has ended. The slot is synchronous, because a turn may
             be cancelled at that moment.
         answered: Called when the model has answered a request and so knows the content of the
-        request.
-        on_stop: Called when the model wants to end the turn; True continues the turn.
+        request. on_stop: Called when the model wants to end the turn; True continues the turn.
         result: Replaces the result of a call of one of the feature's tools, given the conversation
             and the other results of the same reply. The slot is synchronous, so that two parallel
             calls see each other's results.
         tell: Writes changed state to the log and informs the client. Called after a call of one of
             the feature's tools, and when a turn begins.
         around: Returns an async context in which all rounds of a turn run.
-        steered: Called when the user says something to the running turn. True if the feature takes
-            the words, so that the words do not go to the model. ``numbered`` is explained in
+        steered: Called when the user says something to the running turn. True if the feature
+            handles the message, so that the model does not get it. ``numbered`` is explained in
             ``Session.steer``.
         ends_turn: Decides whether a turn ends after the present results, because the user is next.
             Returns an answer in case the model gives no answer; None if the turn continues.
@@ -152,11 +149,10 @@ class Feature(Generic[SessionT]):
         verified: Returns a sentence on whether the changes of a turn are verified; empty without
             changes.
         after_compaction: Called when the conversation has become shorter, with the tokens before
-        and after.
-        unpinned: Returns the kinds of pinned blocks that compaction may cut all the same.
-        compacted: Called after a compaction, when the model may no longer see earlier content.
-        state: Saves and restores the feature's state across a restart.
-        for_child: Returns the feature for a sub-agent, with separate state; None if sub-agents do
+        and after. unpinned: Returns the kinds of pinned blocks that compaction may cut all the
+        same. compacted: Called after a compaction, when the model may no longer see earlier
+        content. state: Saves and restores the feature's state across a restart. for_child: Returns
+        the feature for a sub-agent, with separate state; None if sub-agents do
             not have the feature. If the slot is unset, sub-agents share the session's feature.
         close: Called when the session ends.
     """

@@ -1,4 +1,4 @@
-"""A prompt: the user's words, within limits, and the context that goes with them."""
+"""Defines a prompt: the user's text, within limits, and the context sent with it."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ class Prompt(msgspec.Struct, frozen=True):
     """The user's prompt, with what the editor showed at that moment.
 
     Attributes:
-        words: The user's words, or those of a code action.
-        title: A few words for progress and lists.
+        words: The user's text, or the text of a code action.
+        title: A short title for progress and lists.
         selection: The selected text, if the selection should be sent.
         opened: The file in the active editor, if the file should be sent.
-        problems: Diagnostics that the words are about, unless the selection carries them.
-        mentioned: Lines of files that the user mentioned in the words.
+        problems: The diagnostics that the text refers to, if the selection does not contain them.
+        mentioned: Lines of files that the user mentioned in the text.
         folders: Listings of folders that the user mentioned.
         texts: Texts that the user attached.
         reported: Problems of files that the user attached.
         pictures: Pictures that the user attached.
-        changes: Whether the user attached git's changes, without ``@changes`` in the words.
+        changes: Whether the user attached git's changes without writing ``@changes``.
     """
 
     words: str
@@ -51,12 +51,12 @@ class Prompt(msgspec.Struct, frozen=True):
 
     @property
     def n_characters(self) -> int:
-        """Characters of the words and the attached texts, without pictures."""
+        """The number of characters in the text and the attached texts, without pictures."""
         return len(self.words) + sum(len(one.text) for one in self.texts)
 
 
 def labels(prompt: Prompt) -> tuple[str, ...]:
-    """A label of a few words for each attachment of a prompt."""
+    """Return a label of a few words for each attachment of a prompt."""
     found = []
     if prompt.selection is not None:
         marked = prompt.selection
@@ -84,24 +84,25 @@ A longer prompt would also block the event loop: logging, sending and counting 5
 took 100 ms.
 """
 
-# The most prompts that may wait, or messages to the running turn.
+# The limit of queued prompts, and of messages to the running turn.
 MOST_WAITING = 50
 MOST_WAITING_CHARACTERS = (
-    # Characters of all waiting prompts; one event holds them all, and a message may have 32 MB.
+    # The limit of characters for all queued prompts. One event contains them all, and a message may
+    # have 32 MB.
     2_000_000
 )
 
 
 def is_blank(words: str) -> bool:
-    """Is ``words`` empty or white space? ``strip`` would read all of a long text."""
+    """Return whether ``words`` is empty or blank; ``strip`` would read all of a long text."""
     return not words or words.isspace()
 
 
 def taken_words(words: str) -> str:
-    """Return ``words`` in a form that can be logged and sent: a lone surrogate becomes U+FFFD.
+    """Return ``words`` with each lone surrogate replaced, so that the text can be encoded.
 
     Raises:
-        UserError: The words are too long.
+        UserError: The text is too long.
     """
     if len(words) > MOST_CHARACTERS:
         raise UserError(
@@ -117,11 +118,11 @@ _ASKS_FOR_CHANGES = lazy_pattern(
     r"|remove|rename|repair|replace|rewrite|set|simplify|split|update|write)\b",
     re.IGNORECASE,
 )
-_OWN_WORDS = 2_000  # characters; a longer text was usually pasted, not typed
+_OWN_WORDS = 2_000  # the limit of characters for typed text; a longer text was usually pasted
 
 
 def asks_for_changes(words: str) -> bool:
-    """Does a sentence of the words ask to change files? Only English is recognised."""
+    """Return whether a sentence asks to change files; only English is recognised."""
     return _ASKS_FOR_CHANGES.search(words.strip()[:_OWN_WORDS]) is not None
 
 
@@ -134,10 +135,10 @@ _WORDS = (
 
 
 def is_continue(words: str) -> bool:
-    """Are these words exactly the command to continue?"""
+    """Return whether the user's text is exactly the command to continue."""
     return len(words) < 3 * len(CONTINUE) and words.strip().lower() == CONTINUE
 
 
 def told_words(words: str) -> str:
-    """The words that the model reads in place of the user's words."""
+    """Return the text that the model reads in place of the user's text."""
     return _WORDS if is_continue(words) else words

@@ -46,7 +46,7 @@ from indwell.sessions.records import (
 from indwell.tools.known_texts import KnownTexts
 from indwell.workspace.base import AppliedChange
 
-# Characters searched for secrets on the event loop; this takes half a millisecond.
+# The limit of characters searched for secrets on the event loop, which takes half a millisecond.
 HIDDEN_AT_ONCE = 10_000
 
 
@@ -55,14 +55,12 @@ class TurnState(msgspec.Struct):
 
     Attributes:
         number: The turn's number in its session, from 1.
-        words: The words for the model: the user's words, or a note that names the file with too
-        long words.
-        draft: The user's words until the model has received the words, then empty.
-        steered: Steering words in the current request, as typed.
-        steered_sent: The words of ``steered`` as the model reads them.
-        n_told: The number of steering words that were reported as delivered; needed because a
-        request may be sent again.
-        gathered: Context from the editor, the project and hooks. The context joins the conversation
+        words: The text for the model: the user's text, or a note that names the file with too
+        long text. draft: The user's text until the model has received it, then empty. steered: The
+        steering messages in the current request, as typed. steered_sent: The messages of
+        ``steered`` as the model reads them. n_told: The number of steering messages that were
+        reported as delivered, because a request may be sent again. gathered: Context from the
+        editor, the project and hooks. The context joins the conversation
             once every feature has allowed the words.
         along: The user's attachments; dropped with the words if no model receives the words.
         prompt: The prompt that began the turn; None for a sub-agent.
@@ -99,7 +97,7 @@ class TurnState(msgspec.Struct):
 
 
 class Helping(msgspec.Struct, frozen=True):
-    """The turn that a sub-agent works for. The turn's budgets pay, and the turn's user is asked.
+    """The turn that started a sub-agent; its budgets and its user apply to the sub-agent.
 
     Attributes:
         session: The session of the turn.
@@ -118,12 +116,12 @@ class Spending(msgspec.Struct):
     """The model calls of a session: their usage, and the end of the last call.
 
     Attributes:
-        usage: Tokens of all turns.
-        cost: US dollars of all turns; None if a price was unknown.
-        spent: US dollars of the calls whose price was known, for the budgets.
-        last_usage: Tokens of the last model call.
+        usage: The tokens of all turns.
+        cost: The cost of all turns in US dollars; None if a price was unknown.
+        spent: The cost of the calls with a known price in US dollars, for the budgets.
+        last_usage: The tokens of the last model call.
         requests: Number of model calls recorded.
-        answered_at: Time of the model's last reply; None before the first.
+        answered_at: The time of the model's last reply; None before the first reply.
     """
 
     usage: Usage = msgspec.field(default_factory=Usage)
@@ -138,9 +136,10 @@ class Shortening(msgspec.Struct):
     """The state of compaction between two requests.
 
     Attributes:
-        restraint: Layers that recently gained too little.
-        refusal: The last compaction step that would have gained too little.
-        told_overhead: Whether the user was told that system, tools and pinned words are too large.
+        restraint: The layers that recently saved too few tokens.
+        refusal: The last compaction step that was skipped because it would save too few tokens.
+        told_overhead: Whether the user was told that system prompt, tools and pinned text are too
+            large.
         told_unkept: Whether the user was told that cut texts cannot be written to disk.
     """
 
@@ -155,7 +154,7 @@ class Titles(msgspec.Struct):
 
     Attributes:
         given: The title that the user gave; empty without a title.
-        own: The beginning of the first prompt; empty before it.
+        own: The beginning of the first prompt; empty before the first prompt.
     """
 
     given: str = ""
@@ -182,7 +181,7 @@ class AskedUser(msgspec.Struct):
     Attributes:
         lock: Held while the user is asked, so that only one question is open at a time. Sub-agents
             share the lock.
-        refused: Number of consecutive questions of this turn that were not answered with yes.
+        refused: The number of consecutive questions in this turn that were not answered with yes.
         shown_secrets: Values from secret files that the user let the model see.
     """
 
@@ -201,20 +200,15 @@ class Session(msgspec.Struct):
         turns: Number of turns begun.
         seen: The texts of files that the model has read.
         spending: The usage of the session's model calls.
-        steering: Words the user sent to the running turn since the last model call, in order.
+        steering: Messages the user sent to the running turn since the last model call, in order.
         turn_runs: Whether a turn is running, so that the user can steer.
         notice: A message that the user gets with the first turn, such as that the window is
-        assumed.
-        shortening: The state of compaction between two requests.
-        endings: How the last turn ended.
-        asked: The questions to the user, and the answers.
-        health: Statistics of the prompt cache, model calls and compactions.
-        is_editing: Whether an edit is under way; changes that await review are reported after the
-        edit.
-        titles: The session's title, for lists of sessions.
-        under_way: The running turn, or the last turn if none runs.
-        helping: The turn that a sub-agent's session works for; None if the session is not a
-        sub-agent's.
+        assumed. shortening: The state of compaction between two requests. endings: Facts about how
+        the last turn ended. asked: The questions to the user, and the answers. health: Statistics
+        of the prompt cache, model calls and compactions. is_editing: Whether an edit is under way;
+        changes that await review are reported after the edit. titles: The session's title, for
+        lists of sessions. under_way: The running turn, or the last turn if no turn is running.
+        helping: The turn that started the sub-agent of this session; None for a user's session.
         writers: The models that write tool calls as text, if the user was told so.
     """
 
@@ -238,27 +232,26 @@ class Session(msgspec.Struct):
     writers: set[str] = msgspec.field(default_factory=set)
 
     async def hidden(self, text: str) -> str:
-        """The text with secrets removed; the same object if the text has no secret."""
+        """Return the text with secrets removed; the same object if the text has no secret."""
         hide = self.parts.secrets.hide
         is_short = len(text) <= HIDDEN_AT_ONCE
         return hide(text) if is_short else await asyncio.to_thread(hide, text)
 
     def steer(self, words: str, *, numbered: bool = False) -> bool:
-        """Send the user's ``words`` to the running turn, with its next model call.
+        """Send a message of the user to the running turn, with the next model call.
 
-        A turn that would end continues with the words. A turn that fails or is stopped returns the
-        words in its draft. Call this method on the event loop.
+        A turn that would end continues with the message. A turn that fails or is stopped returns
+        the message in its draft. Call this method on the event loop.
 
         Args:
-            words: The user's own words.
+            words: The user's message.
             numbered: Whether the user saw numbers before the options of a question.
 
         Returns:
-            Whether the words chose an option of a question, so that the words do not go to the
-            model.
+            Whether the message chose an option of a question, so that the model does not get it.
 
         Raises:
-            UserError: No turn is running, there are no words, or too many are waiting.
+            UserError: No turn is running, the message is empty, or too many messages are waiting.
         """
         if not self.turn_runs:
             raise UserError("no turn is running; send the words as a prompt")
@@ -278,14 +271,14 @@ class Session(msgspec.Struct):
         return is_choice
 
     def advance(self, conversation: Conversation) -> None:
-        """Replace the conversation by ``conversation``, and log the added messages."""
+        """Replace the conversation with ``conversation``, and log the added messages."""
         at = self.timestamp()
         for message in added_messages(self.conversation.messages, conversation.messages):
             self.parts.log.append(MessageRecord(message=message, at=at))
         self.conversation = conversation
 
     def repair(self, messages: tuple[Message, ...], notes: tuple[str, ...]) -> None:
-        """Continue with repaired messages, and log the repairs (H24)."""
+        """Continue with repaired messages, and log the repairs."""
         now = self.conversation
         splices = rewritten(now.messages, messages)
         for record in repairs(notes, splices, len(now.messages), at=self.timestamp()):
@@ -320,20 +313,20 @@ class Session(msgspec.Struct):
         self.parts.features.compacted()
 
     def retool(self, specs: tuple[ToolSpec, ...]) -> None:
-        """Send these tools from the next request on; log the tools for a resumed session."""
+        """Send these tools from the next request on, and log the tools for a resumed session."""
         self.conversation = msgspec.structs.replace(self.conversation, tools=specs)
         self.parts.log.append(self.prefix)
 
     @property
     def prefix(self) -> Prefixed:
-        """The beginning of every request, system prompt and tools, as a record for the log."""
+        """Return the record of every request's beginning: the system prompt and the tools."""
         now = self.conversation
         return prefixed(tuple(block.text for block in now.system), now.tools, self.timestamp())
 
     def remember(
         self, health: Health, calibration: Calibration, answered_at: datetime | None
     ) -> None:
-        """Use the facts about the endpoint from the log (see ``restore.recalled``)."""
+        """Restore facts about the endpoint that ``restore.recalled`` has read from the log."""
         self.health, self.spending.answered_at = health, answered_at
         self.conversation = msgspec.structs.replace(self.conversation, calibration=calibration)
 
@@ -343,12 +336,12 @@ class Session(msgspec.Struct):
         return self.titles.given or self.titles.own
 
     def retitle(self, title: str) -> None:
-        """Set the title; an empty title restores the session's own."""
+        """Set the title; an empty title restores the session's own title."""
         self.parts.log.append(Titled(title, self.timestamp()))
         self.titles.given = title
 
     def timestamp(self) -> str:
-        """The current time for a record: ISO 8601, UTC, with milliseconds."""
+        """Return the current time for a record: ISO 8601, UTC, with milliseconds."""
         return self.parts.clock.now().isoformat(timespec="milliseconds")
 
     async def close(self) -> None:
@@ -360,7 +353,7 @@ class Session(msgspec.Struct):
             SessionError: The disk did not take the queued records.
         """
         parts = self.parts
-        async with AsyncExitStack() as closing:  # closed in reverse order
+        async with AsyncExitStack() as closing:  # the parts are closed in reverse order
             closing.push_async_callback(parts.model.hang_up)
             closing.push_async_callback(parts.log.close)
             closing.push_async_callback(parts.limits.ledger.close)
@@ -386,9 +379,9 @@ class Resumed(NamedTuple):
 
 
 def added_messages(before: Sequence[Message], after: Sequence[Message]) -> tuple[Message, ...]:
-    """The messages that ``after`` adds to ``before``, in the form that ``rebuilding.fold`` reads.
+    """Return the messages that ``after`` adds, in the form that ``rebuilding.fold`` reads.
 
-    Only the last message of ``before`` may have grown; earlier messages never change once sent.
+    Only the last message of ``before`` may have grown, because earlier messages never change.
     """
     if not before:
         return tuple(after)
@@ -404,14 +397,14 @@ T = TypeVar("T")
 
 
 def save_state(moment: Moment[Session], feature: str, state: object) -> None:
-    """Write the whole state of a feature to the log."""
+    """Write the whole state of a feature to the session's log."""
     session = moment.session
     data = msgspec.Raw(msgspec.json.encode(state))
     session.parts.log.append(FeatureState(moment.turn, feature, data, session.timestamp()))
 
 
 def saved_state(branch: Sequence[Record], feature: str, empty: T) -> T:
-    """The state that ``save_state`` wrote last, in the type of ``empty``. This function is pure.
+    """Return the state that ``save_state`` wrote last, with the type of ``empty``. Pure.
 
     The result is ``empty`` if nothing was saved, or if an older version of the feature saved a
     state of another shape.

@@ -61,7 +61,7 @@ class Features(Generic[SessionT]):
         self.muted: set[str] = set()
         self._features = tuple(features)
         self._untold: list[str] = []
-        # The feature of each tool, by the tool's name; late tools are added when they appear.
+        # The feature of each tool, by the tool's name; deferred tools are added when they appear.
         self._owners = {tool.spec.name: one.name for one in self._features for tool in one.tools}
 
     def __iter__(self) -> Iterator[Feature[SessionT]]:
@@ -77,7 +77,7 @@ class Features(Generic[SessionT]):
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> dict[str, R]:
-        """Call one slot of each feature; return the results by feature name."""
+        """Call one slot of each feature; return the results by the feature's name."""
         found: dict[str, R] = {}
         for one in self._heard:
             if (call := slot(one)) is not None:
@@ -92,7 +92,7 @@ class Features(Generic[SessionT]):
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> list[R]:
-        """Await one slot of each of ``features``, one after the other."""
+        """Await one slot of each feature in ``features``, in order."""
         found: list[R] = []
         for one in features:
             if (call := slot(one)) is not None:
@@ -130,7 +130,7 @@ class Features(Generic[SessionT]):
             moment.emit(Notice(moment.turn, "error", self._untold.pop(0)))
 
     def door(self, kind: type[DoorT]) -> DoorT:
-        """The object that a feature offers to front ends, found by its type.
+        """Return the object that a feature offers to user interfaces, found by its type.
 
         Raises:
             LookupError: No feature of the session offers such an object.
@@ -140,7 +140,7 @@ class Features(Generic[SessionT]):
         return found
 
     def find(self, kind: type[DoorT]) -> DoorT | None:
-        """Like ``door``, but None if no feature of the session offers such an object."""
+        """Return the object that a feature offers to user interfaces; None if there is none."""
         doors = (one.door for one in self._features)
         return next((door for door in doors if isinstance(door, kind)), None)
 
@@ -151,7 +151,7 @@ class Features(Generic[SessionT]):
 
     @property
     def late_tools(self) -> Callable[[], tuple[Tool[Any], ...]]:
-        """A function that returns the present late tools; a muted feature has no late tools."""
+        """Return a function for the present deferred tools; muted features have none."""
         has_any = any(one.late_tools is not None for one in self._features)
         return self._late_now if has_any else tuple
 
@@ -164,15 +164,15 @@ class Features(Generic[SessionT]):
 
     @property
     def commands(self) -> tuple[str, ...]:
-        """Names of commands that the user may type after a ``/``."""
+        """Return the names of the features' commands, which the user types after a ``/``."""
         return _joined(self._each(lambda one: one.commands))
 
     def labels(self, words: str) -> tuple[str, ...]:
-        """Names, for people, of the blocks that the user's words attach."""
+        """Return the displayed names of the blocks that the user's text attaches."""
         return _joined(self._each(lambda one: one.labels, words))
 
     def refuse_words(self, words: str) -> str:
-        """The reason of the first feature that refuses the user's words; empty without one."""
+        """Return the first feature's reason to refuse the user's text; else an empty text."""
         for one in self._features:
             if one.refuse_words is not None:
                 try:
@@ -184,21 +184,21 @@ class Features(Generic[SessionT]):
         return ""
 
     async def begin(self, moment: Moment[SessionT]) -> None:
-        """Let each feature look for changes since the last turn."""
+        """Ask each feature to look for changes since the last turn."""
         await self._await_each(self._heard, lambda one: one.begin, moment)
         self._tell_faults(moment)
 
     async def prompt_blocks(self, moment: Moment[SessionT], prompt: Prompt) -> tuple[Text, ...]:
-        """Blocks that are sent with the user's words.
+        """Return the blocks that are sent with the user's text.
 
         Raises:
-            UserError: Something that the words name cannot be attached.
+            UserError: The text names something that cannot be attached.
         """
         blocks = await self._await_each(self._heard, lambda one: one.prompt_blocks, moment, prompt)
         return tuple(chain.from_iterable(blocks))
 
     async def reminders(self, moment: Moment[SessionT]) -> Sequence[Reminder]:
-        """The blocks of each feature for the next request."""
+        """Return the blocks of each feature for the next request."""
         return await self._await_each(reversed(self._heard), lambda one: one.remind, moment)
 
     def result(
@@ -208,7 +208,7 @@ class Features(Generic[SessionT]):
         messages: Sequence[Message],
         results: Collection[ToolResult],
     ) -> Outcome:
-        """The result of a tool call, after the tool's feature has had the chance to replace it."""
+        """Return the result of a tool call, which the tool's feature may replace."""
         for one in self._owner(tool):
             if one.result is not None:
                 with self._muting(one):
@@ -216,19 +216,19 @@ class Features(Generic[SessionT]):
         return outcome
 
     async def tell(self, moment: Moment[SessionT], tool: str = "") -> None:
-        """Let the feature of ``tool``, or each feature if empty, record and report changes."""
+        """Let the feature of ``tool`` record and report changes; if empty, let each feature."""
         tellers = self._owner(tool) if tool else self._heard
         await self._await_each(tellers, lambda one: one.tell, moment)
         self._tell_faults(moment)
 
     def _owner(self, tool: str) -> tuple[Feature[SessionT], ...]:
-        """The feature that has this tool, as a tuple; empty if no feature has the tool."""
+        """Return the feature that has this tool, as a tuple; empty if no feature has the tool."""
         owner = self._owners.get(tool)
         return tuple(one for one in self._heard if one.name == owner)
 
     @asynccontextmanager
     async def around(self, moment: Moment[SessionT]) -> AsyncIterator[None]:
-        """Hold the contexts of all features open; all rounds of a turn run inside."""
+        """Keep the contexts of all features open while the rounds of a turn run."""
         async with AsyncExitStack() as contexts:
             for one in self._heard:
                 if one.around is not None:
@@ -246,26 +246,26 @@ class Features(Generic[SessionT]):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> bool | None:
-        """Leave a feature's context around the rounds; a fault of the feature only mutes it."""
+        """Close a feature's context after the rounds; an error in the feature only mutes it."""
         try:
             return await context.__aexit__(kind, error, trace)
         except Exception as fault:
             if fault is error or _travels(fault):
                 raise
             self._mute(one, fault)
-            return None  # the error that ended the rounds is raised again
+            return None  # The error that ended the rounds is raised again.
 
     def steered(self, words: str, *, numbered: bool) -> bool:
-        """Offer words to the running turn to each feature; True if a feature takes the words."""
+        """Offer a message to each feature; return True if a feature handles the message."""
         return any(self._each(lambda one: one.steered, words, numbered=numbered).values())
 
     def ends_turn(self, turn: int) -> str | None:
-        """The answer of a turn that a feature ends now; None if the turn continues."""
+        """Return the answer of a turn that a feature ends now; None if the turn continues."""
         answers = self._each(lambda one: one.ends_turn, turn).values()
         return next((one for one in answers if one is not None), None)
 
     async def check_words(self, moment: Moment[SessionT], prompt: Prompt) -> Checked:
-        """Ask each feature whether the words may go to the model; the first refusal decides."""
+        """Ask each feature whether the text may go to the model; the first refusal decides."""
         blocks: list[Text] = []
         for one in self._features:
             if one.check_words is not None:
@@ -279,10 +279,10 @@ class Features(Generic[SessionT]):
         return Checked(blocks=tuple(blocks))
 
     async def check_steering(self, moment: Moment[SessionT]) -> None:
-        """Ask each feature whether the user's words to the running turn may go to the model.
+        """Ask each feature whether the user's messages to the running turn may go to the model.
 
         Raises:
-            UserError: A feature refuses the words, which ends the turn.
+            UserError: A feature refuses the messages, which ends the turn.
         """
         for one in self._features:
             if one.check_steering is not None:
@@ -295,7 +295,7 @@ class Features(Generic[SessionT]):
         """Ask each feature whether a tool call may run.
 
         Raises:
-            ToolError: A feature stops the call; the model reads why.
+            ToolError: A feature stops the call; the model gets the reason.
         """
         for one in self._features:
             if one.before_tool is not None:
@@ -312,7 +312,7 @@ class Features(Generic[SessionT]):
         outcome: Outcome,
         applied: Sequence[EditApplied],
     ) -> None:
-        """Tell each feature that a tool call has ended."""
+        """Notify each feature that a tool call has ended."""
         backward = tuple(reversed(self._heard))
         if outcome.changes:
             await self._await_each(backward, lambda one: one.after_edit, moment, outcome.changes)
@@ -323,7 +323,7 @@ class Features(Generic[SessionT]):
     async def after_reply(
         self, moment: Moment[SessionT], uses: Sequence[ToolUse], outcomes: Mapping[str, Outcome]
     ) -> Mapping[str, str]:
-        """Tell each feature that a reply's calls have ended; return words to add, by call id."""
+        """Notify each feature that a reply's calls have ended; return text to add, by call id."""
         words: dict[str, str] = {}
         for more in await self._await_each(
             self._heard, lambda one: one.after_reply, moment, uses, outcomes
@@ -333,23 +333,23 @@ class Features(Generic[SessionT]):
         return words
 
     def files_changed(self, moment: Moment[SessionT]) -> None:
-        """Tell each feature that a tool call or another command may have changed files."""
+        """Notify each feature that a tool call or another command may have changed files."""
         self._each(lambda one: one.files_changed, moment)
 
     async def answered(self, moment: Moment[SessionT]) -> None:
-        """Tell each feature that the model has answered a request."""
+        """Notify each feature that the model has answered a request."""
         await self._await_each(self._heard, lambda one: one.answered, moment)
 
     def changed(self, turn: int) -> frozenset[Path]:
-        """The files that a turn has changed, as far as features know."""
+        """Return the files that a turn has changed, as far as features know."""
         return frozenset(_joined(self._each(lambda one: one.changed, turn)))
 
     def verified(self, turn: int) -> str:
-        """A sentence on how a turn's changes are verified, from the first feature that knows."""
+        """Return the first feature's sentence on whether a turn's changes are verified."""
         return next(filter(None, self._each(lambda one: one.verified, turn).values()), "")
 
     async def on_stop(self, moment: Moment[SessionT]) -> bool:
-        """Does a feature continue a turn that the model wants to end? The first True decides."""
+        """Return whether a feature continues a turn that the model wants to end."""
         goes_on = False
         for one in reversed(self._heard):
             if one.on_stop is not None and not goes_on:
@@ -358,29 +358,29 @@ class Features(Generic[SessionT]):
         return goes_on
 
     async def end(self, moment: Moment[SessionT], how: Ended) -> None:
-        """Tell each feature that the rounds of a turn have ended."""
+        """Notify each feature that the rounds of a turn have ended."""
         await self._await_each(reversed(self._heard), lambda one: one.end, moment, how)
         self._tell_faults(moment)
 
     async def after_compaction(self, moment: Moment[SessionT], before: int, after: int) -> None:
-        """Tell each feature that the conversation is shorter, with the tokens before and after."""
+        """Notify each feature that the conversation was shortened, with the old and new tokens."""
         await self._await_each(self._heard, lambda one: one.after_compaction, moment, before, after)
 
     @property
     def unpinned(self) -> frozenset[Source]:
-        """The kinds of pinned blocks that compaction may cut all the same."""
+        """Return the kinds of pinned blocks that compaction is still allowed to cut."""
         return frozenset(_joined(self._each(lambda one: one.unpinned)))
 
     def compacted(self) -> None:
-        """Tell each feature that the conversation was compacted."""
+        """Notify each feature that the conversation was compacted."""
         self._each(lambda one: one.compacted)
 
     def read(self, branch: Sequence[Record], records: Sequence[Record]) -> Mapping[str, Any]:
-        """The state of each feature that a log describes, by the feature's name. Pure."""
+        """Return the state of each feature that a log describes, by the feature's name. Pure."""
         return self._each(lambda one: one.state.read if one.state else None, branch, records)
 
     def now(self) -> Mapping[str, Any]:
-        """The present state of each feature, by the feature's name."""
+        """Return the present state of each feature, by the feature's name."""
         return self._each(lambda one: one.state.now if one.state else None)
 
     def restore(self, states: Mapping[str, Any]) -> None:
@@ -391,17 +391,18 @@ class Features(Generic[SessionT]):
                     one.state.restore(states[one.name])
 
     def inherit(self, states: Mapping[str, Any]) -> None:
-        """Take over the state of another session whose task this session continues."""
+        """Copy the state of another session whose task this session continues."""
         for one in self._heard:
             if one.state is not None and one.name in states:
                 with self._muting(one):
                     one.state.inherit(states[one.name])
 
     def for_child(self) -> Features[SessionT]:
-        """The features that a sub-agent of this session has.
+        """Return the features that a sub-agent of this session has.
 
         Raises:
-            ToolError: A feature failed. Without the feature the sub-agent might lack a guard.
+            ToolError: A feature failed. Without the feature, the sub-agent might lack a
+                restriction.
         """
         made: list[Feature[SessionT]] = []
         for one in self._features:
@@ -415,7 +416,7 @@ class Features(Generic[SessionT]):
 
     async def close(self) -> None:
         """Close each feature, even if another feature fails to close."""
-        async with AsyncExitStack() as closing:  # closed in reverse order
+        async with AsyncExitStack() as closing:  # the features are closed in reverse order
             for one in self._features:
                 closing.push_async_callback(self._await_each, (one,), lambda one: one.close)
 
@@ -425,12 +426,12 @@ def _joined(found: Mapping[str, Iterable[R]]) -> tuple[R, ...]:
 
 
 def _travels(fault: Exception) -> bool:
-    """Is the error an expected one, or caused by the machine or the installation?"""
+    """Return whether the error is expected, or caused by the machine or the installation."""
     return isinstance(fault, IndwellError | ImportError) or is_no_room(fault)
 
 
 def _refusal(one: Feature[Any], fault: Exception, what: str) -> str:
-    """The words for a refusing slot that failed; raises a fault that no feature has caused."""
+    """Return the refusal for a failed slot; raise an error that no feature has caused."""
     if _travels(fault):
         raise fault
     _log.error("the feature %r failed, so %s", one.name, what, exc_info=fault)

@@ -1,6 +1,6 @@
-"""The interfaces and values that a session uses; ``wiring.compose`` assembles them.
+"""Defines the interfaces and values of a session, which ``wiring.compose`` assembles.
 
-The defaults do nothing.
+The default values do nothing.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from indwell.workspace.base import Workspace
 
 
 class Log(Protocol):
-    """Takes records: ``append`` queues them, ``commit`` writes them to disk."""
+    """Stores records: ``append`` queues a record, ``commit`` writes the queue to disk."""
 
     def append(self, record: Record) -> None:
         """Queue a record, in order."""
@@ -41,7 +41,7 @@ class Log(Protocol):
         """Write all queued records to disk.
 
         Raises:
-            SessionError: The disk does not take the records; they stay queued.
+            SessionError: The records cannot be written and stay queued.
             RecordsLost: The disk failed for good.
         """
         ...
@@ -54,7 +54,7 @@ class Log(Protocol):
         """Write queued records and close the file, even if writing fails.
 
         Raises:
-            SessionError: The disk did not take the records, so they are lost.
+            SessionError: The records cannot be written and are lost.
         """
         ...
 
@@ -65,9 +65,9 @@ class OtherModel(NamedTuple):
     Attributes:
         provider: The model.
         name: The endpoint's name for the model.
-        window: Most input and output tokens of one call.
-        max_output: Tokens of the window reserved for the reply; summaries have a separate limit.
-        cost: US dollars of a usage, None if the price is unknown.
+        window: The limit of input and output tokens for one call.
+        max_output: The number of tokens reserved for the reply; summaries have a separate limit.
+        cost: Returns the cost of a usage in US dollars; None if the price is unknown.
         rates: The model's prices, or the usual ratios between prices.
         pictures: Whether the model accepts pictures.
     """
@@ -82,7 +82,7 @@ class OtherModel(NamedTuple):
 
 
 class FellBack(NamedTuple):
-    """Whether another model continues the turn, and a sentence for the user; empty for none."""
+    """Whether another model continues the turn, and a sentence for the user, which may be empty."""
 
     is_used: bool = False
     words: str = ""
@@ -94,16 +94,16 @@ async def has_no_fallback(_session: Any, _why: str) -> FellBack:  # noqa: ANN401
 
 
 def stands_in_for_none() -> None:
-    """Do nothing, because the session's own model is in use."""
+    """Do nothing, because no other model replaces the session's own model."""
 
 
 def no_other_model(name: str) -> None:
-    """Find no other model, so the session's own model does all work."""
+    """Find no other model, so that the session's own model does all work."""
     del name
 
 
 async def holds_nothing() -> None:
-    """Do nothing, for a provider without connections."""
+    """Do nothing, because the provider has no connections to close."""
 
 
 class SecretHider(Protocol):
@@ -134,11 +134,11 @@ class Spill(Protocol):
     """Writes long texts to files in the session's folder."""
 
     async def keep(self, name: str, text: str) -> Path:
-        """Write a text; returns its path. ``name`` describes the text for people."""
+        """Write a text to a file and return the path; ``name`` describes the text for people."""
         ...
 
     async def keep_as(self, name: str, text: str) -> Path:
-        """Write a text under exactly this name; the file is on disk on return."""
+        """Write a text under exactly this name; return after the file is on disk."""
         ...
 
 
@@ -148,9 +148,9 @@ class SessionModel:
 
     Attributes:
         provider: Calls the model.
-        cost: US dollars of a usage, None if the price is unknown.
+        cost: Returns the cost of a usage in US dollars; None if the price is unknown.
         rates: The model's prices, or the usual ratios between prices.
-        small: A cheaper model for summaries, or None.
+        small: A cheaper model for summaries; None to use the main model.
         other: Finds another model of the endpoint by name; None if the endpoint has no such model.
         hang_up: Closes the provider's connections at the session's end.
         fall_back: Lets another model continue a turn when this model cannot be reached. Returns a
@@ -164,13 +164,13 @@ class SessionModel:
     small: OtherModel | None = None
     other: Callable[[str], OtherModel | None] = no_other_model
     hang_up: Callable[[], Awaitable[None]] = holds_nothing
-    # Any is a Session, which this module cannot import without a cycle.
+    # The type Any is a Session, which this module cannot import without a cycle.
     fall_back: Callable[[Any, str], Awaitable[FellBack]] = has_no_fallback
     step_back: Callable[[], None] = stands_in_for_none
 
     @property
     def is_stand_in(self) -> bool:
-        """Does this model continue a turn in place of the session's own model?"""
+        """Return whether another model currently replaces the session's own model."""
         return self.step_back is not stands_in_for_none
 
 
@@ -179,7 +179,7 @@ class SessionClock:
     """The clocks of a session.
 
     Attributes:
-        now: Returns the time, for records.
+        now: Returns the time of day, for records.
         monotonic: Returns the seconds of a monotonic clock, for durations.
     """
 
@@ -192,8 +192,8 @@ class TurnLimits:
     """The limits of turns.
 
     Attributes:
-        rounds: Most model calls of one turn.
-        budgets: Limits of money and tokens.
+        rounds: The limit of model calls in one turn.
+        budgets: The limits of money and tokens.
         ledger: The spending of all sessions today.
     """
 
@@ -213,7 +213,7 @@ class CompactionWish:
         self._is_open = True
 
     def take(self) -> bool:
-        """Return whether a compaction was requested, and clear the request."""
+        """Return whether a compaction was requested, and reset the request."""
         was_open, self._is_open = self._is_open, False
         return was_open
 
@@ -223,8 +223,8 @@ class CompactionChoice:
     """The settings and requests for compaction.
 
     Attributes:
-        preset: The layers of compaction, and when each is used.
-        summary_timeout_s: Time limit of a summary, in seconds.
+        preset: The layers of compaction, with the sizes at which they are used.
+        summary_timeout_s: The time limit for a summary, in seconds.
         wish: A compaction that the user or the model asked for.
     """
 
@@ -235,10 +235,10 @@ class CompactionChoice:
 
 @dataclass(frozen=True, slots=True)
 class ChangeTracking:
-    """Knows the changes of files that the agent makes.
+    """Records and watches the changes that the agent makes to files.
 
     Attributes:
-        ledger: The ledger of the agent's changes in this workspace; None where no ledger is kept.
+        ledger: The ledger of the agent's changes in this workspace; None if no ledger is kept.
         coverage: Records the changes that commands make in the ledger.
         git: Watches for protected files that commands add to git; None without a watch.
     """
@@ -258,7 +258,7 @@ class Parts:
         workspace: The user's files.
         approver: Asks the user for permissions.
         rules: Takes a snapshot of the current mode, rules, hidden paths and sandbox.
-        grant: Remembers a rule, for this session or for good.
+        grant: Stores a permission rule, for this session or permanently.
         log: The session's log.
         spill: Writes long texts to files in the session's folder.
         readable: Folders outside the workspace that tools may read.
@@ -268,7 +268,7 @@ class Parts:
         compaction: The settings and requests for compaction.
         features: The session's features.
         secrets: Removes secrets from texts.
-        changes: Knows the changes of files that the agent makes.
+        changes: Records and watches the changes that the agent makes to files.
     """
 
     model: SessionModel

@@ -1,1 +1,1 @@
-"""The features of the agent, one folder each; none imports another, and the loop imports none."""
+"""Contains the features of the agent, one folder for each feature."""

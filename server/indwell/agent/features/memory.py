@@ -1,8 +1,8 @@
-"""Memory: the tool that proposes a fact, the facts sent with a prompt, and where facts are stored.
+"""Stores facts that the model proposes and the user allows, and sends them with prompts.
 
-A proposed fact is checked before the user is asked. The user sees exactly the words to be stored.
-The policy asks the user each time and in every mode (``Asked.keeps``); remembered permissions do
-not apply.
+A proposed fact is checked before the user is asked. The user sees exactly the text to be stored.
+The policy asks the user each time and in every mode (``Asked.keeps``); stored permissions do not
+apply.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def memory_feature(pages: Pages, tools: Sequence[Tool[Any]]) -> Feature[Session]
 
     Args:
         pages: The pages with the facts.
-        tools: The tools that write facts; empty if no fact may be stored.
+        tools: The tools that store facts; empty if no fact may be stored.
     """
 
     async def prompt_blocks(moment: Moment[Session], prompt: Prompt) -> tuple[Text, ...]:
@@ -54,8 +54,8 @@ def memory_feature(pages: Pages, tools: Sequence[Tool[Any]]) -> Feature[Session]
 
 
 async def facts_for(pages: Pages, session: Session, prompt: Prompt, turn: int) -> tuple[Text, ...]:
-    """Return one block with the facts that fit the user's words, or no block."""
-    if not prompt.words:  # a preview of a request has no words
+    """Return a block with the facts that match the user's text, if there are any."""
+    if not prompt.words:  # a preview of a request has no text
         return ()
     hide, conversation = session.parts.secrets.hide, session.conversation
 
@@ -68,7 +68,7 @@ async def facts_for(pages: Pages, session: Session, prompt: Prompt, turn: int) -
 
 
 def query_of(prompt: Prompt) -> MemoryQuery:
-    """Return the words, files and selection of a prompt, as a query for facts."""
+    """Return a query for facts, from the text, the files and the selection of a prompt."""
     paths = [one.path for one in (prompt.opened, prompt.selection) if one is not None]
     paths += [one.path for one in prompt.mentioned] + [one.path for one in prompt.folders]
     marked = prompt.selection.text if prompt.selection is not None else ""
@@ -148,7 +148,7 @@ def fact_of(arguments: MemoryToolArguments, hide: Callable[[str], str]) -> str:
 
 
 def replaced(pages: Pages, text: str, scope: Scope) -> str:
-    """Return the fact that the new fact replaces; empty if no fact is replaced. Blocks.
+    """Return the fact that the new fact replaces; empty if the fact replaces none. Blocks.
 
     Raises:
         ToolError: The fact is known already, or the page cannot be read.
@@ -171,11 +171,11 @@ class Pages(Protocol):
 
     @property
     def problem(self) -> str:
-        """Why a page could not be read; empty if all pages could be read."""
+        """The reason why a page could not be read; empty if all pages could be read."""
         ...
 
     def keep(self, fact: Fact, instead_of: str = "") -> None:
-        """Add a fact; remove the fact with the text ``instead_of``.
+        """Store a fact; remove the fact with the text ``instead_of``.
 
         Raises:
             SettingsError: The page cannot be written.
@@ -189,7 +189,7 @@ class NoPages:
     problem = ""
 
     def facts(self, scope: Scope) -> Sequence[Fact]:
-        """Return no fact."""
+        """Return no facts, because there is no page."""
         del scope
         return ()
 
@@ -197,7 +197,7 @@ class NoPages:
         """Refuse, because there is no page.
 
         Raises:
-            SettingsError: Always.
+            SettingsError: The method always raises this error.
         """
         del fact, instead_of
         raise SettingsError("nothing is remembered here: `memory` is off in the settings")

@@ -1,7 +1,7 @@
-"""The plan of a session: the tool ``plan``, log records, the plan's document (H54).
+"""Manages the plan of a session: the tool ``plan``, log records, the plan's document.
 
-The log gets the whole plan each time the plan changes, so a resumed, forked or rewound session has
-the right plan. The plan is not part of the prompt prefix. An approved plan goes to the model at the
+Each change writes the complete plan to the log, so a resumed, forked or rewound session has the
+right plan. The plan is not part of the prompt prefix. An approved plan is sent to the model at the
 end of a request, word for word, and compaction keeps the plan.
 """
 
@@ -50,25 +50,25 @@ NOT_NEEDED = "the mode is `{mode}`, in which no plan needs approval: go on with 
 
 
 class Steps(NamedTuple):
-    """The steps of the to-do list, and the turn in which the model wrote the steps."""
+    """The steps of the to-do list, and the turn in which the model wrote them."""
 
     items: tuple[TodoItem, ...] = ()
     written_in: int = 0
 
 
 class PlanBoard:
-    """The plan of one session, and whether the model knows its present state.
+    """The plan of one session, and whether the model knows the plan's present state.
 
     Args:
         steps: Returns the to-do list of the session.
 
     Attributes:
         plan: The present plan.
-        proposed_in: The turn in which the model proposed the plan; 0 if not in this process.
+        proposed_in: The turn in which the model proposed the plan; 0 if another process ran the
+            turn.
         told_turn: The last turn in which the model was told that the mode is ``plan``; 0 if the
             model believes that the mode is different.
-        older_steps: The to-do list at the time of approval; its open steps do not belong to the
-            plan.
+        older_steps: The to-do list at the time of approval, whose open steps are not the plan's.
     """
 
     def __init__(self, steps: Callable[[], Steps] = Steps) -> None:
@@ -82,11 +82,11 @@ class PlanBoard:
 
     @property
     def is_news(self) -> bool:
-        """Does the client or the log lack the present plan?"""
+        """Return whether the client or the log lacks the present plan."""
         return self._is_news
 
     def approve(self, text: str | None) -> None:
-        """Approve the plan for the user, with this text.
+        """Record that the user approves the plan, with this text.
 
         Raises:
             UserError: See ``take``.
@@ -95,12 +95,12 @@ class PlanBoard:
         self.older_steps = self.steps().items
 
     def has_open_steps(self) -> bool:
-        """Are there open steps in the to-do list that were written after the approval?"""
+        """Return whether the to-do list has open steps that were written after the approval."""
         items = self.steps().items
         return is_open(items) and items != self.older_steps
 
     def take(self, happens: PlanInput, text: str | None = None) -> None:
-        """Move to the next state; a ``text`` replaces the text and document of the plan.
+        """Move the plan to the next state; a ``text`` replaces the plan's text and document.
 
         Raises:
             UserError: The plan cannot move to this state, or the text cannot be a plan; nothing has
@@ -114,7 +114,7 @@ class PlanBoard:
         self.adopt(plan)
 
     def rewrite(self, text: str) -> None:
-        """Replace the plan's text by the text that the user wrote into the plan's document.
+        """Replace the plan's text with the user's text in the plan's document.
 
         Raises:
             UserError: The plan cannot be changed now, or the text cannot be a plan.
@@ -123,31 +123,31 @@ class PlanBoard:
         self.adopt(Plan(state, plan_text(text), self.plan.path))
 
     def adopt(self, plan: Plan) -> None:
-        """Adopt a plan unchanged, such as one of another session."""
+        """Use a plan unchanged, such as the plan of another session."""
         self._is_news |= plan != self.plan
         self.plan = plan
 
     def tell_again(self) -> None:
-        """Mark the plan as changed, so that a missing document is written."""
+        """Mark the plan as changed, so that a missing document is written again."""
         self._is_news = True
 
     def propose(self, text: str, turn: int) -> None:
-        """Propose a plan; the turn ends, and the user sees all characters of the plan.
+        """Propose a plan and end the turn; the user sees all characters of the plan.
 
         Raises:
             UserError: The text cannot be a plan.
         """
         self.take("propose", narrow(text.replace("\r\n", "\n").strip()))
-        self._is_news = self._ends_turn = True  # even the same text counts as a new proposal
+        self._is_news = self._ends_turn = True  # An equal text still counts as a new proposal.
         self.proposed_in = turn
 
     def take_news(self) -> bool:
-        """Return whether the plan changed since the last call."""
+        """Return whether the plan has changed since the last call."""
         was_news, self._is_news = self._is_news, False
         return was_news
 
     def take_end(self, turn: int) -> bool:
-        """Return whether this turn has proposed a plan since the last call of this method."""
+        """Return whether this turn has proposed a plan since the last call."""
         ends, self._ends_turn = self._ends_turn and self.proposed_in == turn, False
         return ends
 
@@ -159,7 +159,7 @@ class PlanToolArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
 
 
 def make_plan(board: PlanBoard, mode: Callable[[], Mode]) -> Tool[PlanToolArguments]:
-    """Make the tool of the session that ``board`` belongs to; ``mode`` returns the current mode."""
+    """Make the tool ``plan`` for the session of ``board``; ``mode`` returns the current mode."""
 
     async def run(arguments: PlanToolArguments, context: ToolContext) -> Outcome:
         if (now := mode()) != "plan":
@@ -182,20 +182,20 @@ def make_plan(board: PlanBoard, mode: Callable[[], Mode]) -> Tool[PlanToolArgume
     )
 
 
-DOCUMENT = "plan.md"  # the file name of the plan's document, after a number
+DOCUMENT = "plan.md"  # the file name of the plan's document, with a number before it
 
 _log = logging.getLogger(__name__)
 
 
 class PlanState(NamedTuple):
-    """The state that survives a restart; ``told_turn`` is explained in ``PlanBoard``."""
+    """The stored state of the plan; ``told_turn`` is explained in ``PlanBoard``."""
 
     plan: Plan
     told_turn: int
 
 
 def plan_feature(board: PlanBoard, mode: Callable[[], Mode]) -> Feature[Session]:
-    """Return the plan of one session as a feature; ``mode`` returns the current mode."""
+    """Return the feature for one session's plan; ``mode`` returns the current mode."""
 
     async def remind(moment: Moment[Session]) -> Reminder:
         def told() -> None:
@@ -241,7 +241,7 @@ def plan_feature(board: PlanBoard, mode: Callable[[], Mode]) -> Feature[Session]
 
 
 def board_of(session: Session) -> PlanBoard:
-    """Return the plan of a session, for front ends.
+    """Return the plan of a session, for user interfaces.
 
     Raises:
         LookupError: The session has no plan, such as a sub-agent's session.
@@ -258,7 +258,7 @@ def _read(branch: Sequence[Record], _records: Sequence[Record]) -> PlanState:
 async def tell_plan(board: PlanBoard, moment: Moment[Session]) -> None:
     """Log a changed plan, write a missing document, and emit the event.
 
-    After a cancellation during the writing of the document, the next call emits the event.
+    If a cancellation interrupts the writing of the document, the next call emits the event.
     """
     session = moment.session
     while board.is_news:
@@ -280,7 +280,7 @@ async def _with_document(session: Session, plan: Plan) -> Plan:
         return plan
     try:
         path = await session.parts.spill.keep(DOCUMENT, f"{plan.text}\n")
-    except SessionError as error:  # the log and the client still have the plan's text
+    except SessionError as error:  # The log and the client still contain the plan's text.
         _log.warning("a plan has no document: %s", error)
         return plan
     return msgspec.structs.replace(plan, path=str(path))
@@ -289,8 +289,8 @@ async def _with_document(session: Session, plan: Plan) -> Plan:
 async def _finish(board: PlanBoard, moment: Moment[Session], words: str) -> None:
     """Mark the plan as done if the ended turn carried it out and no step is open.
 
-    A turn carried out the plan if it began with the approval or changed a file; ``words`` are the
-    user's.
+    A turn carried out the plan if the turn began with the approval or changed a file; ``words`` is
+    the user's prompt.
     """
     session = moment.session
     turn = session.under_way
@@ -304,7 +304,7 @@ async def _finish(board: PlanBoard, moment: Moment[Session], words: str) -> None
 
 
 def _blocks(board: PlanBoard, session: Session, turn: int) -> tuple[Text, ...]:
-    """Return blocks for a new mode and for the approved plan, without blocks already sent."""
+    """Return blocks about a new mode and the approved plan that were not sent yet."""
     parts = session.parts
     mode = parts.rules().mode
     if mode == "plan":
@@ -321,7 +321,7 @@ def _blocks(board: PlanBoard, session: Session, turn: int) -> tuple[Text, ...]:
 
 
 def written_plan(plan: Plan) -> str:
-    """Return the text of the plan's document; without the document, the text in the session.
+    """Return the text of the plan's document; if there is none, the text in the session.
 
     Raises:
         UserError: The document cannot be read, so the user's changes are unknown.
@@ -329,7 +329,7 @@ def written_plan(plan: Plan) -> str:
     if not plan.path:
         return plan.text
     path = Path(plan.path)
-    if not path.is_absolute():  # the log was written on another operating system
+    if not path.is_absolute():  # The log was written on another operating system.
         return plan.text
     try:
         return read_bytes(path, [path.parent], MOST_BYTES).decode("utf-8", "replace")

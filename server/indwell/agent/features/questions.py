@@ -1,7 +1,7 @@
-"""Questions of the model to the user: the tool ``ask_user``, and the pending question.
+"""Asks the user questions of the model: the tool ``ask_user``, and the pending question.
 
-Only the user can answer. If the user chooses an option, the tool's result names the option. Words
-that the user types go to the model as words to the running turn.
+Only the user can answer. If the user chooses an option, the tool's result names the option. Other
+typed text is sent to the model as a message to the running turn.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ class UserQuestion(msgspec.Struct, frozen=True):
         id: The id of the tool call that asks.
         text: The text of the question, with all characters visible; may have several lines.
         options: Different answers to choose from, one line each.
-        session: The session whose turn asks.
-        is_line: Whether words to the turn are only the answer, and do not go to the model as user's
-        words.
+        session: The session of the turn that asks.
+        is_line: Whether typed text is only the answer, and does not go to the model as user's
+        text.
     """
 
     id: str
@@ -42,11 +42,11 @@ class UserQuestion(msgspec.Struct, frozen=True):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """The user's answer to a question: an option, words, or nothing.
+    """The user's answer to a question: an option, typed text, or nothing.
 
     Attributes:
         chosen: The 0-based index of the chosen option.
-        words: The words that the user typed.
+        words: The text that the user typed.
         is_nobody: Whether there is no user to ask.
     """
 
@@ -60,10 +60,10 @@ NOBODY = Answer(is_nobody=True)
 
 
 def answer_of(options: Sequence[str], typed: str, *, numbered: bool = True) -> Answer:
-    """Interpret typed text: as the text of an option, else as an option's number, else as words.
+    """Interpret typed text: as the text or the number of an option, else as free text.
 
     With the options 2, 4 and 8, the typed ``2`` therefore means the first option. If the user saw
-    no numbers (``numbered`` is false), a number counts as words.
+    no numbers (``numbered`` is false), a number counts as free text.
     """
     said = typed.strip()
     if not said:
@@ -82,11 +82,11 @@ class Asker(Protocol):
     """Answers questions of the model that do not ask for a permission."""
 
     async def ready(self, question: UserQuestion) -> None:
-        """Return when the question may be shown; the time to answer begins at that moment."""
+        """Return when the question may be shown, which starts the user's time to answer."""
         ...
 
     async def answer(self, question: UserQuestion) -> Answer:
-        """Ask, and wait without limit; the caller ends the wait by cancelling."""
+        """Ask the question, and wait without a limit until the caller cancels."""
         ...
 
 
@@ -103,7 +103,7 @@ class Nobody:
         return NOBODY
 
 
-MOST_ASKED = 8  # most questions of one turn
+MOST_ASKED = 8  # the limit of questions in one turn
 
 Silence: TypeAlias = Literal["late", "said"]
 """``late``: no answer in time; ``said``: the user answered with words to the running turn."""
@@ -122,14 +122,14 @@ class QuestionBoard:
 
     @property
     def is_waiting(self) -> bool:
-        """Is a question pending, so that the user's next words answer it?"""
+        """Return whether a question is pending, which the user's next message answers."""
         return self._heard is not None and not self._heard.done()
 
     def hear(self, words: str, *, numbered: bool = False) -> bool:
-        """Take words to the running turn; ``numbered``: the user saw numbers before the options.
+        """Handle a message to the running turn; ``numbered``: the user saw numbered options.
 
-        Return True if the words choose an option, or are the line that the question asks for. Such
-        words do not go to the model as words of the user.
+        Return True if the message chooses an option, or is the line that the question asks for. The
+        model then does not get the message.
         """
         if self._heard is None or self._heard.done():
             return False
@@ -137,7 +137,7 @@ class QuestionBoard:
         return self._is_line or (numbered and answer_of(self._options, words).chosen is not None)
 
     def check(self, turn: int) -> None:
-        """Count a question, if one more question may be asked in this turn.
+        """Count a question, if another question may be asked in this turn.
 
         Raises:
             ToolError: Nobody answered the last question, or there were too many questions.
@@ -153,7 +153,7 @@ class QuestionBoard:
     async def wait(
         self, asker: Asker, question: UserQuestion, timeout_s: float
     ) -> Answer | Silence:
-        """Return whichever comes first: an answer, words to the turn, or the end of the time.
+        """Return whichever comes first: an answer, a message to the turn, or a time-out.
 
         The time to answer begins when the question may be shown.
         """
@@ -173,13 +173,13 @@ class QuestionBoard:
             return "late" if answer is None else answer
         finally:
             self._heard = None
-            if not asking.done():  # the front end that shows the question removes it
+            if not asking.done():  # The user interface that shows the question removes it.
                 asking.cancel()
                 await asyncio.wait({asking})
 
 
 async def _answer_in_time(asker: Asker, question: UserQuestion, timeout_s: float) -> Answer | None:
-    """Return the answer; None if nobody answers in time."""
+    """Return the answer; None if the user does not answer in time."""
     await asker.ready(question)
     try:
         async with asyncio.timeout(timeout_s) as limit:
@@ -194,14 +194,14 @@ DECIDE = "decide yourself, and say what you decided"
 
 
 def questions_feature(board: QuestionBoard, tool: Tool[Any]) -> Feature[Session]:
-    """Return the feature for the pending question, which words to the running turn may answer."""
+    """Return the feature for the pending question, which messages to the turn may answer."""
     return Feature(
         name="questions", tools=(tool,), door=board, steered=board.hear, for_child=lambda: None
     )
 
 
 def question_of(session: Session) -> QuestionBoard:
-    """Return the pending question of a session, for front ends.
+    """Return the pending question of a session, for user interfaces.
 
     Raises:
         LookupError: The session cannot ask questions, such as a sub-agent's session.
@@ -210,10 +210,11 @@ def question_of(session: Session) -> QuestionBoard:
 
 
 NAME = "ask_user"
-QUESTION_CHARACTERS = 1_000  # visible characters of a question
-OPTION_CHARACTERS = 100  # characters of an option; editors show a button of this length whole
-MOST_OPTIONS = 6  # most options of a question, because editors show them as buttons
-_FIGURE = 60  # characters of an answer in a list of calls
+QUESTION_CHARACTERS = 1_000  # the limit of visible characters for a question
+# the limit of characters for an option, because editors show options on buttons
+OPTION_CHARACTERS = 100
+MOST_OPTIONS = 6  # the limit of options for a question, because editors show options as buttons
+_FIGURE = 60  # the limit of characters for an answer in a list of calls
 _OWN_WORDS = "The user answers in words of their own, which follow."
 
 
@@ -268,7 +269,7 @@ async def put(
     tell: Callable[[Any], None],
     timeout_s: float,
 ) -> Answer | Silence:
-    """Ask a question during a turn, with events for front ends.
+    """Ask a question during a turn, and emit events for user interfaces.
 
     Raises:
         ToolError: No more questions may be asked in this turn.
@@ -279,7 +280,7 @@ async def put(
     try:
         answer = await board.wait(asker, question, timeout_s)
         chosen = _chosen(question, answer)
-    finally:  # a question disappears with a stopped turn
+    finally:  # The question disappears when the turn is stopped.
         tell(QuestionAnswered(turn, question.id, chosen))
     return answer
 
@@ -316,7 +317,7 @@ def checked_question(arguments: QuestionArguments, call_id: str, session: str) -
 
 
 def _chosen(question: UserQuestion, answer: Answer | Silence) -> str:
-    """Return the chosen option, or the typed line; otherwise an empty text."""
+    """Return the chosen option or the typed line; empty if there is no answer."""
     if question.is_line and isinstance(answer, Answer):
         return short_line(answer.words, QUESTION_CHARACTERS)
     if not isinstance(answer, Answer) or answer.chosen is None:

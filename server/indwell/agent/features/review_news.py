@@ -1,4 +1,4 @@
-"""Tells the user which changes await review, and the model which files have changed.
+"""Reports the changes that await review to the user, and changed files to the model.
 
 The model is told once about each rejected change, and about files that were undone, reformatted,
 changed or deleted. A verdict counts as reported when the model has answered a request with the
@@ -37,24 +37,25 @@ from indwell.workspace.comparing.diff import compare, unified, unified_diff
 from indwell.workspace.paths import display
 from indwell.workspace.text import shown
 
-MOST_TOLD = 5  # files reported in one request; an npm install changes thousands
-EDITED_DIFF = 2_000  # characters of the diff of a file that the model edited
-READ_DIFF = 600  # characters of the diff of a file that the model only read
+MOST_TOLD = 5  # the limit of files in one report; an npm install changes thousands
+EDITED_DIFF = 2_000  # the limit of characters for the diff of a file that the model edited
+READ_DIFF = 600  # the limit of characters for the diff of a file that the model only read
 
 
 class Aftermath:
     """Finds later changes of files that the agent edited or read, and reports each change once."""
 
     def __init__(self) -> None:
-        self._before: dict[Path, str] = {}  # digest of the text before the last edit
-        # The last reported state: a digest, why the file cannot be read, or "" for a deleted file.
+        self._before: dict[Path, str] = {}  # the digest of each file's text before the last edit
+        # The last reported state: a digest, the reason why the file cannot be read, or "" if
+        # deleted.
         self._told: dict[Path, str] = {}
         self._n_followed = 0
-        self._changed: frozenset[Path] = frozenset()  # changed files that were not reported yet
+        self._changed: frozenset[Path] = frozenset()  # the changed files that were not reported yet
         self._late: frozenset[Path] = frozenset()
 
     async def made(self, change: AppliedChange) -> None:
-        """Note an edit that the agent has just made."""
+        """Remember an edit that the agent has just made."""
         before = change.before
         self._before[change.path] = (
             "" if before is None else await asyncio.to_thread(digest, before)
@@ -62,7 +63,7 @@ class Aftermath:
         self._told.pop(change.path, None)
 
     def is_told(self, marks: Mapping[Path, str]) -> None:
-        """Note that another reminder has reported these contents of files (see ``mark_of``)."""
+        """Remember that another reminder has reported these contents of files (see ``mark_of``)."""
         self._told.update(marks)
 
     async def news(
@@ -75,7 +76,7 @@ class Aftermath:
         hide: Callable[[str], str],
         others: Mapping[Path, str],
     ) -> Reminder:
-        """Return a block for each file whose content differs from what the model knows, by path.
+        """Return a block for each file whose content is new to the model, by path.
 
         A file whose whole diff was reported counts as read again. Files that a newer deny rule
         hides (``hidden``) are left out; ``hide`` removes secrets from the diffs. ``others`` are
@@ -152,12 +153,12 @@ class Aftermath:
 
 
 def mark_of(now: Snapshot | str) -> str:
-    """Return the mark of a file's content: a digest, or the reason from ``stands_there``."""
+    """Return a file content's mark: a digest, or the reason from ``stands_there``."""
     return now.stamp.digest if isinstance(now, Snapshot) else now
 
 
 async def stands_there(workspace: Workspace, path: Path) -> Snapshot | str:
-    """Return a file's content, the reason why the file cannot be read, or "" without a file."""
+    """Return a file's content, the reason why it cannot be read, or "" if there is no file."""
     try:
         return await workspace.read(path)
     except ToolError as error:
@@ -178,11 +179,11 @@ def _squeezed(text: str) -> str:
 
 
 def cut_to_lines(diff: str, limit: int) -> str:
-    """Return the whole lines within the first ``limit`` characters."""
+    """Return the complete lines within the first ``limit`` characters."""
     return diff if len(diff) <= limit else diff[: diff.rfind("\n", 0, limit) + 1]
 
 
-MOST_FILES = 10  # files whose rejected changes one request shows; other files are only named
+MOST_FILES = 10  # the limit of files whose rejected changes are shown; other files are only named
 
 
 class _RejectedFile(NamedTuple):
@@ -199,7 +200,7 @@ class Rejections(NamedTuple):
     Attributes:
         blocks: One block for each file.
         verdicts: The verdicts that the blocks report, and verdicts that need no report.
-        marks: The files with these verdicts, with the marks of their contents; see ``mark_of``.
+        marks: The marks of the contents (see ``mark_of``) of files with reported verdicts.
         known: The contents of files that the model knows after the report.
     """
 
@@ -223,8 +224,8 @@ async def rejections(
     Args:
         session: The session that made the changes.
         turn: The turn of the blocks.
-        hidden: Does a deny rule keep this displayed path from the model?
-        waiting: Verdicts in requests that the model has not answered.
+        hidden: Returns whether a deny rule hides this displayed path from the model.
+        waiting: The verdicts in requests that the model has not answered.
     """
     review = session.parts.changes.ledger
     if review is None:
@@ -313,7 +314,7 @@ def in_force(verdicts: Sequence[Verdict], reads: str) -> tuple[Verdict, ...] | N
 
 
 def _is_gone(text: str, places: Collection[tuple[str | None, ...]], hunk: Hunk) -> bool:
-    """Do the text that the model knows and the file's text show that a change was reverted?"""
+    """Return whether a hunk is in the text that the model knows but not in the file."""
     if hunk.kind == "opaque" or (*hunk.old, None, *hunk.new) in places:
         return True
     new = "".join(hunk.new)
@@ -321,7 +322,7 @@ def _is_gone(text: str, places: Collection[tuple[str | None, ...]], hunk: Hunk) 
 
 
 def _diff(hunk: Hunk) -> str:
-    """Return the lines of a hunk as in a diff, without line numbers, which may be outdated."""
+    """Return the lines of a hunk as in a diff, without the perhaps outdated line numbers."""
     if hunk.kind == "opaque":
         return f"[{hunk.note or 'no text'}]\n"
     lines = [f"-{line}" for line in hunk.old] + [f"+{line}" for line in hunk.new]
@@ -330,14 +331,14 @@ def _diff(hunk: Hunk) -> str:
 
 
 class AwaitingReview:
-    """Reports changes that await review to clients; shared by a session and its sub-agents."""
+    """Reports changes that await review to clients; a session and its sub-agents share it."""
 
     def __init__(self) -> None:
         self._last: tuple[int, tuple[str, ...]] = (0, ())
         self._stamp: object = None
 
     def tell(self, moment: Moment[Session]) -> None:
-        """Emit an event if the set of changes that await review has changed; not during an edit."""
+        """Emit an event if other changes await review than before, but not during an edit."""
         session = moment.session
         review = session.parts.changes.ledger
         if review is None or session.is_editing or review.stamp == self._stamp:
@@ -355,16 +356,16 @@ class AwaitingReview:
 
 
 class ReviewNews:
-    """The review reports of one session as a feature; a sub-agent has separate reports."""
+    """Reports the review of one session to the model; a sub-agent has separate reports."""
 
     def __init__(self, awaiting: AwaitingReview | None = None) -> None:
         self._awaiting = AwaitingReview() if awaiting is None else awaiting
         self._aftermath = Aftermath()
-        # Verdicts in requests that the model has not answered.
+        # The verdicts in requests that the model has not answered.
         self._verdicts: tuple[Verdict, ...] = ()
 
     def feature(self) -> Feature[Session]:
-        """Return the feature; its reminders come before those of features listed earlier."""
+        """Return the feature; its reminders are sent before those of features listed earlier."""
         return Feature(
             name="review_news",
             remind=self._remind,
@@ -375,11 +376,12 @@ class ReviewNews:
         )
 
     async def _remind(self, moment: Moment[Session]) -> Reminder:
-        """Report the changes that the user rejected, then changes of other files."""
+        """Report the changes that the user rejected, then other changed files."""
         session, parts = moment.session, moment.session.parts
         hidden = parts.rules().hidden
         rejected = NO_REJECTIONS
-        if session.helping is None:  # verdicts on a sub-agent's changes go to its parent
+        # the parent of a sub-agent gets the verdicts on the sub-agent's changes
+        if session.helping is None:
             rejected = await rejections(session, moment.turn, hidden, self._verdicts)
         became = await self._aftermath.news(
             session.seen,
@@ -401,7 +403,7 @@ class ReviewNews:
         return Reminder((*rejected.blocks, *became.blocks), told)
 
     async def _after_edit(self, _moment: Moment[Session], changes: Sequence[AppliedChange]) -> None:
-        """Note changes that the agent made."""
+        """Remember changes that the agent made."""
         for change in changes:
             await self._aftermath.made(change)
 

@@ -1,6 +1,6 @@
-"""Tells the model how much time has passed: hours between two turns, or a new day within a turn.
+"""Tells the model that hours passed between two turns, or that a new day began in a turn.
 
-The date itself is part of the environment reminder, which is sent again only when it changes.
+The date itself is part of the environment reminder, which is sent again only after a change.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from indwell.sessions.storage.spending import local_day
 
 
 def time_feature() -> Feature[Session]:
-    """Return the feature for one session."""
+    """Return the feature that tells one session's model about passed time."""
     days = Days()
     return Feature(name="time", prompt_blocks=_elapsed, remind=days.remind, for_child=time_feature)
 
 
 async def _elapsed(moment: Moment[Session], _prompt: Prompt) -> tuple[Text, ...]:
-    """Return a block on the time since the model's last answer, if hours have passed."""
+    """Return a block about the time since the model's last answer, if hours have passed."""
     session = moment.session
     words = elapsed_words(session.spending.answered_at, session.parts.clock.now())
     return (inject("reminder", words, turn=moment.turn),) if words else ()
 
 
 class Days:
-    """Knows the date of the last request of a turn."""
+    """Stores the date of the last request in a turn."""
 
     def __init__(self) -> None:
         self._day = ""

@@ -1,8 +1,8 @@
-"""The to-do list of a session: the tool that writes the list, the log records, the reminder.
+"""Manages the to-do list of a session: the tool that writes the list, log, reminder.
 
-The log gets the whole list each time the list changes, so a resumed, forked or rewound session has
-the right list. The list is not part of the prompt prefix. The model sees the list in its own tool
-call. After a compaction has cut that call, the list comes at the end of a request.
+Each change writes the complete list to the log, so a resumed, forked or rewound session has the
+right list. The list is not part of the prompt prefix. The model sees the list in its own tool call.
+After a compaction has cut the call, the list is sent at the end of a request.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
 
 NAME = "todo"
 MOST_ITEMS = 50
-ITEM_CHARACTERS = 200  # characters of a step, which is one line
+ITEM_CHARACTERS = 200  # the limit of characters for a step, which is one line
 
 
 class TodoList:
@@ -42,7 +42,8 @@ class TodoList:
 
     Attributes:
         items: The steps as the model last wrote them.
-        written_in: The turn in which the model wrote the steps; 0 if in an earlier process.
+        written_in: The turn in which the model wrote the steps; 0 if an earlier process ran the
+            turn.
         is_due: Whether the conversation may no longer show the list, so that the next request
             checks.
     """
@@ -54,13 +55,13 @@ class TodoList:
         self._is_untold = False
 
     def write(self, items: tuple[TodoItem, ...], turn: int = 0) -> None:
-        """Replace the list."""
+        """Replace the to-do list."""
         self.written_in = turn
         self._is_untold |= items != self.items
         self.items = items
 
     def feature(self) -> Feature[Session]:
-        """The list as a feature of its session."""
+        """Return the list as a feature of its session."""
         return Feature(
             name=NAME,
             tools=(make_todo(self),),
@@ -77,7 +78,7 @@ class TodoList:
         )
 
     async def _tell(self, moment: Moment[Session]) -> None:
-        """Log a changed list, and emit its event."""
+        """Log a changed list, and emit the event for the list."""
         if not self._is_untold:
             return
         self._is_untold = False
@@ -88,8 +89,8 @@ class TodoList:
     async def _remind(self, moment: Moment[Session]) -> Reminder:
         """Return the list, if steps are open and the conversation no longer shows it.
 
-        The tool call that wrote the list shows the list until a compaction; only then this method
-        searches the conversation.
+        Until a compaction, the tool call that wrote the list shows the list, so the conversation is
+        searched only after a compaction.
         """
         blocks: tuple[Text, ...] = ()
         messages = moment.session.conversation.messages
@@ -107,14 +108,14 @@ class TodoList:
         self.items, self.is_due = items, True
 
     def _inherit(self, items: tuple[TodoItem, ...]) -> None:
-        """Take the list of another session, unless this session already has a list."""
+        """Copy the list of another session, unless this session already has a list."""
         if not self.items:
             self.write(items)
             self.is_due = True
 
 
 def _shown(messages: tuple[Message, ...]) -> tuple[TodoItem, ...] | None:
-    """Return the list of the newest call that the conversation still shows."""
+    """Return the list of the newest tool call that the conversation still contains."""
     for message in reversed(messages):
         for block in reversed(message.blocks):
             if isinstance(block, ToolUse) and block.name == NAME:
@@ -126,7 +127,7 @@ def _shown(messages: tuple[Message, ...]) -> tuple[TodoItem, ...] | None:
 
 
 class TodoStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One step of the list."""
+    """One step of the to-do list."""
 
     text: str
     state: TodoState = "open"
@@ -134,7 +135,7 @@ class TodoStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TodoArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The arguments of the tool that writes the list."""
+    """The arguments of the tool that writes the to-do list."""
 
     items: tuple[TodoStep, ...]
 
@@ -164,7 +165,7 @@ TODO = of_struct(TodoArguments, _understood)
 
 
 def make_todo(todo: TodoList) -> Tool[TodoArguments]:
-    """Make the tool by which the model writes the list."""
+    """Make the tool with which the model writes the to-do list."""
 
     async def run(arguments: TodoArguments, context: ToolContext) -> Outcome:
         todo.write(items_of(arguments), context.turn)
@@ -183,7 +184,7 @@ def make_todo(todo: TodoList) -> Tool[TodoArguments]:
 
 
 def _doing(arguments: TodoArguments) -> str:
-    """Return the step in progress, if there is one."""
+    """Return the step in progress; empty if no step is in progress."""
     doing = (one.text for one in arguments.items if one.state == "doing")
     return short_line(next(doing, ""), ITEM_CHARACTERS)
 
@@ -212,7 +213,7 @@ def items_of(arguments: TodoArguments) -> tuple[TodoItem, ...]:
         TodoItem(
             short_line(one.text, 2 * ITEM_CHARACTERS),
             one.state,
-            # One more than allowed, so that the check fails.
+            # Pass one more dependency than allowed, so that the check fails.
             tuple(sorted(set(one.after)))[: MOST_ITEMS + 1],
         )
         for one in arguments.items

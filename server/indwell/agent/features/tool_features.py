@@ -1,4 +1,4 @@
-"""Small features of tools: code navigation, web pages, the early scan of the workspace."""
+"""Defines small features for code navigation, web pages, and the early scan of the workspace."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ from indwell.workspace.base import AppliedChange
 
 _log = logging.getLogger(__name__)
 
-LATER_S = 0.3  # seconds; the first request, or an early command, should not wait for the scan
+# the delay in seconds, so that the first request or an early command need not wait for the scan
+LATER_S = 0.3
 
 
 def navigation_feature(navigator: Navigator, servers: UserServers) -> Feature[Session]:
-    """The feature with the tool for code navigation; front ends get the navigator from it."""
+    """Return the feature with the tool for code navigation and the navigator."""
 
     async def note_edits(_moment: Moment[Session], changes: Sequence[AppliedChange]) -> None:
         servers.note_changed([change.path for change in changes])
@@ -40,17 +41,17 @@ def navigation_feature(navigator: Navigator, servers: UserServers) -> Feature[Se
 
 
 def web_feature(fetch: Fetch, settings: Callable[[], Settings]) -> Feature[Session]:
-    """Return the feature with the tool for web pages; the tool exists only if the setting is on."""
+    """Return the feature with the tool for web pages, which exists if the setting is on."""
     tools = (make_web_fetch(fetch, lambda: settings().web_hosts),)
     return Feature(name="web", late_tools=lambda: tools if settings().web_fetch else ())
 
 
 class LookingAhead:
-    """Scans the workspace while the model thinks, in the first turn of a session with ``bash``.
+    """Scans the workspace during the first model call of a session with the tool ``bash``.
 
-    In a workspace of 200,000 files the first scan takes half a second. Reading files that commands
-    may change takes several seconds. Faults are only logged, because the scan right before a
-    command reports them.
+    In a workspace of 200,000 files, the first scan takes half a second, and reading guarded files
+    takes several seconds. Errors are only logged, because the scan right before a command reports
+    them.
 
     Args:
         let_go: Ends the file watch that the scan starts; called when the session ends; blocks
@@ -66,7 +67,7 @@ class LookingAhead:
         self._coverage: Coverage | None = None
 
     def feature(self) -> Feature[Session]:
-        """Return the scan as a feature; sub-agents need no scan of their own."""
+        """Return the feature that runs the early scan; sub-agents need no scan."""
         return Feature(
             name="looking_ahead", around=self._around, for_child=lambda: None, close=self._close
         )

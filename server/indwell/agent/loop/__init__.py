@@ -1,1 +1,1 @@
-"""The loop of a turn: rounds of a request and the tool calls of its reply."""
+"""Runs the loop of a turn: each round sends a request and runs the reply's tool calls."""

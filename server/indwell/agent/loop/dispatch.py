@@ -1,7 +1,7 @@
-"""Runs the tool calls of one reply: check, permission, log, run, events (H44, H57).
+"""Runs the tool calls of one reply: checks, permission, log, execution and events.
 
 A tool's failure becomes a result for the model. If the turn is cancelled, the results of finished
-calls stay in ``results``; the caller marks the other calls as interrupted (H58).
+calls stay in ``results``; the caller marks the other calls as interrupted.
 """
 
 from __future__ import annotations
@@ -50,12 +50,15 @@ from indwell.workspace.comparing.diff import compare, unified
 from indwell.workspace.paths import visible
 from indwell.workspace.text import shown
 
-PARALLEL = 8  # read-only calls that run in parallel (H57)
-NAME_LIMIT = 128  # characters of a tool's name in events; a model may invent a longer name
-TOLD_LIMIT = 20_000  # characters of a call's target or failure in events
-CODE_CHARS = 3  # approximate characters per token of code with line numbers (H15)
-LEAST_ROOM, MOST_ROOM = 4_000, 256_000  # bounds of the characters of one result
-MOST_CALLS = 64  # calls of one reply that run; a model with more calls is out of control
+PARALLEL = 8  # the limit of read-only calls that run in parallel
+# the limit of characters for a tool's name in events; a model may invent a longer name
+NAME_LIMIT = 128
+TOLD_LIMIT = 20_000  # the limit of characters for a call's target or failure in events
+CODE_CHARS = 3  # code with line numbers has about so many characters per token
+# the smallest and the largest limit of characters for one result
+LEAST_ROOM, MOST_ROOM = 4_000, 256_000
+# the limit of calls that run in one reply; a model with more calls is out of control
+MOST_CALLS = 64
 
 
 async def dispatch(
@@ -85,7 +88,8 @@ async def dispatch(
             try:
                 outcome = await _run_one(session, use, call, emit, ran)
             finally:
-                if session.is_editing:  # report edits of a turn that was stopped during an edit
+                # Report the edits of a turn that was stopped during an edit.
+                if session.is_editing:
                     session.is_editing = False
                     features.files_changed(Moment(session, use.meta.turn, emit))
         changes.extend(outcome.changes)
@@ -105,8 +109,8 @@ async def dispatch(
             await _at_once([one(use, call) for use, call in group])
         else:
             for use, call in group:
-                # Bind the call again: its meaning, such as its folder, may depend on the call
-                # before it.
+                # Bind the call again, because its meaning (such as its folder) may depend on the
+                # previous call.
                 await one(use, call if isinstance(call, ToolError) else _bind(session, use))
     if uses:
         moment = Moment(session, uses[0].meta.turn, emit)
@@ -125,7 +129,7 @@ class _RanCall(NamedTuple):
 
 
 async def _at_once(calls: Sequence[Coroutine[None, None, None]]) -> None:
-    """Run ``calls`` in parallel; an exception in a call cancels the other calls and is raised."""
+    """Run ``calls`` in parallel; an exception in one call cancels the others and is raised."""
     try:
         async with asyncio.TaskGroup() as tasks:
             for call in calls:
@@ -142,7 +146,7 @@ def _bind(session: Session, use: ToolUse) -> Call | ToolError:
 
 
 def _is_read(call: Call | ToolError) -> bool:
-    """Can the call run in parallel? A call that asks the user cannot."""
+    """Return whether the call can run in parallel; a call that asks the user cannot."""
     if isinstance(call, ToolError) or call.effect != "read" or call.plan is not None:
         return False
     return not (call.facts.asks or call.facts.keeps)
@@ -167,13 +171,13 @@ async def _run_one(
         call = await _planned(session, use, call, emit)
         check_no_marks(call)
         moment = Moment(session, turn, emit)
-        # Features may stop the call and may take a while, so ask features before the permission.
+        # Ask the features before the permission question, because they may stop or delay the call.
         await session.parts.features.before_tool(moment, use, call)
         preview = _previewing(session, use, call)
         meanwhile = await before_command(session, use, call, emit)
         permit = await permitted(session, use, call, emit, preview)
         async with command_turn(session, turn, permit, emit):
-            # The call may have waited for a long time.
+            # The call may have waited for a long time, so check the permit again.
             permit = await check_still_permitted(session, permit)
             if call.effect != "read":
                 intent = Intent(turn, use.id, use.name, call.arguments, session.timestamp())
@@ -216,7 +220,7 @@ async def _run_one(
 
 
 async def _planned(session: Session, use: ToolUse, call: Call, emit: Listener) -> Call:
-    """Replace a call that only plans by the call to run; that call needs its own permission."""
+    """Replace a call that only plans with the call to run, which needs its own permission."""
     if call.plan is None:
         return call
     looking = await permitted(session, use, call, emit, _previewing(session, use, call))
@@ -258,7 +262,7 @@ def _context(
 
 
 def _room(session: Session) -> int:
-    """The most characters of one result: as much code as fits into a quarter of the window."""
+    """Return the limit of characters for one result: code for a quarter of the window."""
     quarter = session.conversation.config.window // 4
     return min(max(quarter * CODE_CHARS, LEAST_ROOM), MOST_ROOM)
 
@@ -289,7 +293,7 @@ def _edit_applied(
 
 
 def deliver(session: Session, outcome: Outcome) -> Outcome:
-    """Queue the user's words in an outcome for the next request; add a failure to the outcome."""
+    """Queue a user's message in an outcome for the next request; add a failure to the outcome."""
     if not outcome.said:
         return outcome
     try:

@@ -1,8 +1,8 @@
-"""Runs the rounds of a turn: prepare and send a request, run its tool calls, and repeat (H6).
+"""Runs the rounds of a turn: each sends a request and runs the reply's tool calls.
 
-The time of a round depends on its new messages, not on the length of the conversation, because
-earlier counts and checks are kept. Before each model call the conversation is repaired, reminders
-are added, and refused pictures are removed.
+The time of a round depends only on its new messages, because earlier counts and checks are kept.
+Before each model call the conversation is repaired, reminders are added, and refused pictures are
+removed.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _ABOUT_PICTURES = lazy_pattern(r"image|picture|vision|media|multimodal", re.IGNO
 async def run_rounds(session: Session, turn: TurnState, emit: Listener) -> tuple[Ending, str]:
     """Alternate model calls and tool calls until the model stops or a limit is reached.
 
-    If the user has sent words to the turn meanwhile, the turn continues.
+    If the user has sent a message to the turn meanwhile, the turn continues.
     """
     words: str | None = turn.words
     limit = session.parts.limits.rounds
@@ -73,7 +73,7 @@ async def run_rounds(session: Session, turn: TurnState, emit: Listener) -> tuple
         else:
             await features.answered(moment)
             ending = None if session.steering else await _after_words(moment, turn, reply)
-        # The user may have sent words to the turn meanwhile.
+        # The user may have sent a message to the turn meanwhile.
         if ending is not None and not session.steering:
             return ending
         if turn.rounds >= limit:
@@ -87,12 +87,12 @@ async def run_rounds(session: Session, turn: TurnState, emit: Listener) -> tuple
 async def _run_calls(
     moment: Moment[Session], turn: TurnState, uses: Sequence[ToolUse]
 ) -> tuple[Ending, str] | None:
-    """Run the calls of a reply; return how the turn ends, None if the model is asked again."""
+    """Run the calls of a reply; return the turn's ending, None if the turn continues."""
     session, features = moment.session, moment.session.parts.features
     results: dict[str, ToolResult] = {}
     pictures: list[Image] = []
     try:
-        # Inside ``try``, because a stopped turn must still give each call a result.
+        # The line is inside ``try``, because a stopped turn must still give each call a result.
         await features.answered(moment)
         await dispatch(
             session,
@@ -121,7 +121,7 @@ async def _run_calls(
 async def _after_words(
     moment: Moment[Session], turn: TurnState, reply: Reply
 ) -> tuple[Ending, str] | None:
-    """Return how the turn ends after a reply without calls; None if the model is asked again."""
+    """Return the turn's ending after a reply without calls; None if the turn continues."""
     if reply.written == "unread":
         if turn.shown_format:
             return "failed", _UNREAD
@@ -134,7 +134,7 @@ async def _after_words(
 
 
 def keep_partial_answer(session: Session, turn: TurnState) -> None:
-    """Keep the streamed part of a cancelled reply, marked as incomplete (H58)."""
+    """Keep the streamed part of a cancelled reply, marked as incomplete."""
     streamed = "".join(turn.streamed)
     if not streamed:
         return
@@ -147,7 +147,7 @@ def keep_partial_answer(session: Session, turn: TurnState) -> None:
 
 
 async def fitting_words(session: Session, words: str) -> tuple[str, str]:
-    """Return ``words`` for the model, and the file that has the whole text if it is too long."""
+    """Return the text for the model, and the file with the whole text if it is too long."""
     if not is_oversize(words, session.conversation.config.window):
         return words, ""
     path = str(await session.parts.spill.keep("prompt", words))
@@ -157,7 +157,7 @@ async def fitting_words(session: Session, words: str) -> tuple[str, str]:
 async def _ask_model(
     session: Session, turn: TurnState, emit: Listener, *, words: str | None, tool_choice: ToolChoice
 ) -> Reply:
-    """Call the model; the request's blocks join the conversation only if the model replies (H5)."""
+    """Call the model; the request's blocks join the conversation only after a reply."""
     repair_conversation(session, turn.number, emit)
     await update_tools(session, turn.number)
     await tell_news(session, turn, emit)
@@ -167,7 +167,7 @@ async def _ask_model(
     await fit(session, turn, _incoming(session, turn, words), emit)
     try:
         return await _ask_once(session, turn, emit, words=words, tool_choice=tool_choice)
-    except ContextOverflow as error:  # the endpoint's count or window differs from Indwell's
+    except ContextOverflow as error:  # the endpoint's token count or window differs from Indwell's
         if not await fit(session, turn, _incoming(session, turn, words), emit, force=True):
             raise _too_large(session, error) from error
         try:
@@ -193,7 +193,7 @@ _DOWN = (Unreachable, RateLimited, ServerFault, OutOfCredit)
 
 
 def _too_large(session: Session, error: ContextOverflow) -> ConversationTooLarge:
-    """The error for the user when the endpoint refuses a request that should fit its window."""
+    """Return the error for the user when the endpoint refuses a request that should fit."""
     if any(message.role == "assistant" for message in session.conversation.messages):
         return too_large_for(error)
     return WindowTooSmall(
@@ -205,7 +205,7 @@ def _too_large(session: Session, error: ContextOverflow) -> ConversationTooLarge
 async def _ask_once(
     session: Session, turn: TurnState, emit: Listener, *, words: str | None, tool_choice: ToolChoice
 ) -> Reply:
-    """Assemble and send the request if the budgets allow it."""
+    """Assemble and send the request, if the budgets allow the call."""
     sending = sending_of(session, turn, words)
     request = assemble(sending, tool_choice=tool_choice, idle_s=idle_s(session))
     usage = expected_usage(
@@ -216,23 +216,23 @@ async def _ask_once(
 
 
 def _incoming(session: Session, turn: TurnState, words: str | None) -> int:
-    """Tokens that will join the conversation with the next request."""
+    """Return the number of tokens that the next request adds to the conversation."""
     now = session.conversation
     return prompt_tokens(sending_of(session, turn, words)) - prompt_tokens(now)
 
 
 async def _take_steering(session: Session, turn: TurnState) -> None:
-    """Add the waiting steering words to the next request, once their records are on disk.
+    """Add the waiting steering messages to the next request, after logging them to disk.
 
     Raises:
-        SessionError: The disk does not take the records; the user gets the words back.
+        SessionError: The records cannot be written; the user gets the messages back.
     """
     n_waiting = len(session.steering)
     await session.parts.log.commit()
     said = session.steering[:n_waiting]
     sent = [(await fitting_words(session, words))[0] for words in said]
     session.steering = session.steering[n_waiting:]
-    # If the last request was refused, its words are sent again, followed by these words.
+    # If the last request was refused, its steering messages are sent again before the new messages.
     turn.steered, turn.steered_sent = (*turn.steered, *said), (*turn.steered_sent, *sent)
 
 
@@ -246,7 +246,7 @@ def _repetition(session: Session, turn: TurnState, n_calls: int) -> str:
             f"stopped: {short_line(name, NAME_LIMIT)} was called {times} times in a row with the "
             "same arguments; say it in other words, or do this step yourself"
         )
-    # The hint comes once, in the round that reaches the limit.
+    # The hint is sent once, in the round that reaches the limit.
     if times - n_calls < HINT_AT <= times:
         is_known = session.parts.tools.has(name)
         _remind(session, repetition_words(name if is_known else "", times), turn.number)
@@ -260,7 +260,7 @@ _UNREAD = (
 
 
 def _tell_of_written(session: Session, turn: TurnState, reply: Reply, emit: Listener) -> None:
-    """Tell the user once for each model that its tool calls are read from text."""
+    """Tell the user, once for each model, that its tool calls are parsed from text."""
     turn.shown_format = False
     model = session.conversation.config.model
     if reply.written == "read" and model not in session.writers:
@@ -288,7 +288,7 @@ def _ending_of(reply: Reply) -> tuple[Ending, str]:
 
 
 def repair_conversation(session: Session, turn: int, emit: Listener) -> None:
-    """Repair calls without results; an endpoint would refuse them in every later request."""
+    """Give results to calls without results, which an endpoint would otherwise refuse."""
     session.conversation = now = counted(session.conversation)
     if not problems(now.messages, start=now.tally.n):
         return
@@ -300,7 +300,7 @@ def repair_conversation(session: Session, turn: int, emit: Listener) -> None:
 
 
 async def tell_news(session: Session, turn: TurnState, emit: Listener) -> None:
-    """Add the changes since the last request, as each feature reports them."""
+    """Add reminders about the changes since the last request, as each feature reports them."""
     moment = Moment(session, turn.number, emit)
     for reminder in await session.parts.features.reminders(moment):
         session.conversation = talk.queue(session.conversation, reminder.blocks)
@@ -309,9 +309,9 @@ async def tell_news(session: Session, turn: TurnState, emit: Listener) -> None:
 
 
 def leave_out_pictures(session: Session, turn: int, emit: Listener) -> bool:
-    """Remove pictures from the conversation after a refusal; False if there are no pictures.
+    """Remove all pictures after an endpoint refused them; return False if there are none.
 
-    The endpoint would refuse them in every later request, so the session could not continue.
+    Otherwise the endpoint would refuse every later request, and the session could not continue.
     """
     before = session.conversation
     after = without_pictures(before)
@@ -325,12 +325,12 @@ def leave_out_pictures(session: Session, turn: int, emit: Listener) -> bool:
 
 HINT_AT = 3
 END_AT = 5
-# Extra repeated calls of a tool that asks for progress, such as of a background command.
+# A tool that asks for progress, such as of a background command, may repeat so many more times.
 MORE_LOOKS = 15
 
 
 def repeated_call(messages: Sequence[Message], turn: int) -> tuple[str, int]:
-    """The tool of the turn's last call, and the number of equal calls in a row."""
+    """Return the tool of the turn's last call, and how many equal calls came in a row."""
     last: tuple[str, str] | None = None
     times = 0
     for message in reversed(messages):

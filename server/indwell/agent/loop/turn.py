@@ -1,4 +1,4 @@
-"""Runs one turn: records the user's words, adds context, runs the rounds and reports the ending.
+"""Runs one turn: records the prompt, adds context, runs the rounds, reports the ending.
 
 ``run_turn`` catches every exception: a bug ends the turn, is logged, and leaves the session valid.
 """
@@ -57,7 +57,7 @@ from indwell.sessions.records import ENDED, Ending, FileLines, TurnEndRecord, Tu
 from indwell.workspace.base import AppliedChange
 from indwell.workspace.comparing.diff import count_changes
 
-FEW = 200  # messages; counting and checking this number takes less than a millisecond
+FEW = 200  # so few messages are counted and checked in less than a millisecond
 
 _log = logging.getLogger(__name__)
 
@@ -109,7 +109,7 @@ async def run_turn(session: Session, prompt: Prompt, emit: Listener) -> events.T
             remedy=remedy,
             outgrown=session.endings.is_outgrown,
         )
-        # Emitted after the record, so that the log is complete even if ``emit`` fails.
+        # Emit after the record is written, so that the log is complete even if ``emit`` fails.
         for words in undelivered:
             emit(events.Steered(turn.number, words, delivered=False))
         emit(finished)
@@ -118,7 +118,7 @@ async def run_turn(session: Session, prompt: Prompt, emit: Listener) -> events.T
 
 
 def _remedy(error: UserError) -> events.Remedy:
-    """What the user can change after this failure."""
+    """Return what the user can change after this failure."""
     match error:
         case NotAuthorised() | OutOfCredit():
             return "key"
@@ -131,7 +131,7 @@ def _remedy(error: UserError) -> events.Remedy:
 async def _worked(
     session: Session, prompt: Prompt, turn: TurnState, emit: Listener
 ) -> tuple[Ending, str]:
-    """Carry out the prompt; return how it ended and the message for the user."""
+    """Carry out the prompt; return the turn's ending and the message for the user."""
     if is_compact(prompt.words):
         return await compact_now(session, turn, emit)
     if is_continue(prompt.words) and not session.conversation.messages:
@@ -139,14 +139,14 @@ async def _worked(
         return "failed", NOTHING
     features = session.parts.features
     if message := features.refuse_words(prompt.words):
-        return "failed", message  # the user gets the words back as a draft
+        return "failed", message  # the user gets the text back as a draft
     if message := no_command(prompt.words, features.commands):
-        turn.draft = ""  # no draft, because the same words would be refused again
+        turn.draft = ""  # There is no draft, because the same text would be refused again.
         return "failed", message
     moment = Moment(session, turn.number, emit)
     checked = await features.check_words(moment, prompt)
     if checked.reason:
-        return "failed", checked.reason  # the user gets the words back as a draft
+        return "failed", checked.reason  # the user gets the text back as a draft
     turn.gathered += checked.blocks
     session.conversation = talk.queue(session.conversation, turn.gathered)
     ending: Ending
@@ -162,9 +162,9 @@ async def _worked(
 
 
 def _changed_nothing(session: Session, turn: TurnState) -> bool:
-    """Should the turn have changed files, and is it certain that no file has changed?
+    """Return whether the turn should have changed files, but certainly has changed no file.
 
-    A model may say that it is done without having changed anything.
+    Some models claim to be done although they have changed nothing.
     """
     if turn.changes or turn.n_agents or not asks_for_changes(turn.words):
         return False
@@ -175,9 +175,9 @@ def _changed_nothing(session: Session, turn: TurnState) -> bool:
 
 
 async def _begin(session: Session, prompt: Prompt, turn: TurnState, emit: Listener) -> None:
-    """Record the user's words, collect context blocks, and emit the start of the turn.
+    """Record the prompt, collect context blocks, and emit the start of the turn.
 
-    Words and context join the conversation later, because a feature may still refuse the words.
+    Prompt and context join the conversation later, because a feature may still refuse the prompt.
     """
     log = session.parts.log
     title = prompt.title or prompt.words[:80]
@@ -219,7 +219,7 @@ async def _count_what_was_loaded(session: Session) -> None:
 
 
 def _given_back(session: Session, turn: TurnState) -> tuple[str, ...]:
-    """Words to the running turn that never reached the model; they are appended to the draft."""
+    """Return messages to the turn that never reached the model, for the draft."""
     undelivered = (*turn.steered, *session.steering)
     session.steering = ()
     turn.draft = "\n\n".join(filter(None, (turn.draft, *undelivered)))
@@ -265,9 +265,9 @@ def _finish(
 
 
 def _changes(session: Session, changes: list[AppliedChange]) -> tuple[FileChanged, ...]:
-    """Net changed lines of each file, from before the first edit to after the last edit.
+    """Return the net changed lines of each file in a turn.
 
-    For a large file only the edited places are known, so the counts of all edits are added up.
+    For a large file, only the edited parts are known, so the counts of all edits are added up.
     """
     first: dict[str, str] = {}
     last: dict[str, str] = {}

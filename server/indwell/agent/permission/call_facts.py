@@ -30,20 +30,20 @@ from indwell.sandbox.starting import batch_files
 from indwell.tools.base import ToolFacts
 from indwell.workspace.paths import parse
 
-SCRIPT_LIMIT_B = 1 << 20  # bytes of a script that a permission is bound to; scripts are smaller
+SCRIPT_LIMIT_B = 1 << 20  # the limit of bytes for a script that a permission is bound to
 
 
 async def call_facts(session: Session, rules: Rules, arguments: str, facts: ToolFacts) -> CallFacts:
-    """The facts of a call, with each path as written, as resolved (FS-05), and other hard links.
+    """Return the facts of a call, with each path as written and resolved, and hard links.
 
     Args:
         session: The session of the call.
         rules: The snapshot of the rules that decides on the call.
-        arguments: The call's arguments under our own names, as JSON.
+        arguments: The call's arguments as JSON, under Indwell's names.
         facts: The tool's facts about the call.
 
     Raises:
-        ToolError: A path leads out of the workspace and of the readable folders.
+        ToolError: A path is outside of the workspace and the readable folders.
     """
     roots = session.parts.workspace.roots
     places = [_resolved(session, written, facts) for written in facts.paths]
@@ -74,7 +74,7 @@ async def call_facts(session: Session, rules: Rules, arguments: str, facts: Tool
 
 
 async def with_scripts(session: Session, rules: Rules, asked: CallFacts) -> CallFacts:
-    """The facts with digests of the scripts that a command runs, to bind a permission to them."""
+    """Return the facts with digests of the command's scripts, to bind a permission to them."""
     if asked.effect != "run":
         return asked
     from indwell.policy.commands.judge import judge  # noqa: PLC0415 - no start is to wait for it
@@ -103,14 +103,11 @@ async def with_scripts(session: Session, rules: Rules, asked: CallFacts) -> Call
 
 
 async def with_batch_files(session: Session, rules: Rules, asked: CallFacts) -> CallFacts:
-    """Add to the facts which programs of a command are batch files.
-
-    PowerShell starts ``rg.cmd`` for ``rg``; bash only starts batch files by their full name.
-    """
+    """Add to the facts which of a command's programs are batch files."""
     if asked.effect != "run" or rules.policy.language != "powershell":
         return asked
     words = _bare_words(judged(asked, rules.policy).parts)
-    # Too many words to look up, so each word counts as a batch file.
+    # There are too many words to look up, so each word counts as a batch file.
     if len(words) > MOST_LOOKED_UP:
         return msgspec.structs.replace(asked, batch_files=tuple(word.lower() for word in words))
     found = await asyncio.to_thread(batch_files, words, session.parts.workspace.roots)
@@ -118,7 +115,7 @@ async def with_batch_files(session: Session, rules: Rules, asked: CallFacts) -> 
 
 
 def display(session: Session, path: str) -> str:
-    """A path for people, with ``/`` alone: relative to the first root that contains it."""
+    """Return a path for display, with ``/``, relative to the first root that contains it."""
     found = (relative(path, str(root)) for root in session.parts.workspace.roots)
     return next((one for one in found if one is not None), slashed(path))
 
@@ -127,11 +124,10 @@ def _resolved(session: Session, written: str, facts: ToolFacts) -> tuple[Path, b
     """Resolve a path in the workspace or, for reading, in the readable folders.
 
     Returns:
-        The path, and whether a link leads out of the workspace to a file that the user may allow
-        (FS-03).
+        The path, and whether a link leads out of the workspace to a file that the user may allow.
 
     Raises:
-        ToolError: The path leads out of these folders.
+        ToolError: The path is outside of the workspace and the readable folders.
     """
     workspace = session.parts.workspace
     try:
@@ -153,7 +149,7 @@ def _twins(paths: Sequence[Path], roots: Sequence[Path], rules: Rules) -> tuple[
 
 
 def _is_of_git(path: Path, roots: Sequence[Path]) -> bool:
-    """Is this file part of a bare git repository, or of a folder that could become one?"""
+    """Return whether a file is in a bare git repository, or a folder that could become one."""
     return any(
         exists(folder / BARE)
         and (
@@ -165,9 +161,9 @@ def _is_of_git(path: Path, roots: Sequence[Path]) -> bool:
 
 
 def _unknown_at_roots(paths: Sequence[Path], roots: Sequence[Path]) -> tuple[str, ...]:
-    """Unknown entries with a leading dot, at the root of a repository, that contain the paths.
+    """Return unknown entries with a leading dot at a repository's root that contain a path.
 
-    On Windows also 8.3 names that do not exist on the disk; Windows resolves existing names.
+    On Windows, the result also contains missing 8.3 names; Windows resolves existing names.
     """
     short = (
         path.relative_to(folder).parts[0]
@@ -187,7 +183,7 @@ def _unknown_at_roots(paths: Sequence[Path], roots: Sequence[Path]) -> tuple[str
 
 
 def _digests(session: Session, files: Bound) -> tuple[tuple[str, str], ...]:
-    """Digests of those files that exist."""
+    """Return digests of the files that exist."""
     roots = session.parts.workspace.roots
     there = [name for name in files.names if is_file(Path(name))]
     found = [(display(session, name), _digest(Path(name), roots)) for name in there[:MOST_SCRIPTS]]
@@ -204,17 +200,17 @@ def _digest(path: Path, roots: Sequence[Path]) -> str:
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
-# Words without a slash in one command; each is looked up in every folder of PATH.
+# The limit of words without a slash; each word is looked up in every folder of PATH.
 MOST_LOOKED_UP = 100
-PROGRAM_LIMIT_B = 1 << 24  # bytes of a program that a permission is bound to
+PROGRAM_LIMIT_B = 1 << 24  # the limit of bytes for a program that a permission is bound to
 
 
 def planted(parts: Iterable[CommandPart], roots: Sequence[Path]) -> tuple[tuple[str, str], ...]:
-    """The programs in the workspace that a command's bare words name, with digests; blocks.
+    """Return workspace programs that a command names without a path, with digests; blocks.
 
     PATH may contain an environment in the workspace. A sandboxed command could create a program
-    ``git`` in this environment, and a later command would run the program with all rights of the
-    user.
+    ``git`` in the environment, and a later command would run that program with all permissions of
+    the user.
     """
     found = (program_within(word, roots) for word in _bare_words(parts)[:MOST_LOOKED_UP])
     return tuple((str(path), _program_digest(path, roots)) for path in found if path is not None)
@@ -231,7 +227,7 @@ def _is_bare(word: str) -> bool:
 
 
 def _program_digest(path: Path, roots: Sequence[Path]) -> str:
-    """Digest of the program's content or, if a link leads out of the workspace, of its target."""
+    """Return a digest of the program, or of a link's target outside the workspace."""
     end = os.path.realpath(path)
     try:
         data = read_bytes(Path(end), roots, PROGRAM_LIMIT_B)

@@ -1,9 +1,9 @@
-"""Decides on permissions, for tool calls, hooks and checks alike.
+"""Decides on permissions for tool calls, hooks and checks.
 
 The policy evaluates the facts of a request with a snapshot of the rules. If the policy demands it,
 the user is asked. After the question, the policy evaluates the request again with a new snapshot.
-Each step is recorded. A caller describes the source of a request as a ``Requester``. An error in an
-evaluation counts as a denial.
+Each step is recorded. Each source of requests implements ``Requester``. An error in an evaluation
+counts as a denial.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from indwell.tools.base import ToolFacts
 VERDICTS: Mapping[type, Verdict] = {Allow: "allow", Ask: "ask", Deny: "deny"}
 """The words for decisions in records."""
 
-FAULT = "fault"  # the rule in the record of a denial that an error of Indwell caused
-PLACE = "place"  # the rule in the record of a denial because tools may not access a path
+FAULT = "fault"  # the rule name in the record of a denial that an error of Indwell caused
+PLACE = "place"  # the rule name in the record of a denial because tools may not access a path
 FAULT_OF_CALL = "Indwell could not decide on this call, through a fault of its own; tell the user"
 FAULT_OF_COMMAND = (
     "Indwell could not decide on this command, through a fault of its own; see the log"
 )
-OWN_RULE = "ask:"  # the user's rule asks about the command from any requester
+OWN_RULE = "ask:"  # the prefix of a user's rule that asks about a command from any requester
 _log = logging.getLogger(__name__)
 
 
@@ -47,7 +47,7 @@ class EvaluatedPolicy(msgspec.Struct, frozen=True):
 
     Attributes:
         asked: The facts.
-        decision: The decision, including the requester's own rights.
+        decision: The decision, including the requester's own permissions.
         rules: The snapshot of the rules.
         by_policy: The decision by the policy alone, as for a command of the agent.
     """
@@ -62,8 +62,8 @@ class RefusedPermission(msgspec.Struct, frozen=True):
     """The refusal of a request.
 
     Attributes:
-        why: The reason, as a clause.
-        kind: What refused the request: the policy, the user, or a change of the request, its bounds
+        why: The reason for the refusal, as a clause.
+        kind: The cause of the refusal: the policy, the user, or a change of the request, its bounds
             or the rules.
         evaluated: The evaluation at the time of the refusal.
     """
@@ -77,7 +77,7 @@ class Consent(msgspec.Struct, frozen=True):
     """The user's yes to a question.
 
     Attributes:
-        chosen: The hunks that the user allowed; None if all.
+        chosen: The hunks that the user allowed; None for all hunks.
         was_reviewed: Whether the user saw the diff of the change and allowed it.
     """
 
@@ -107,7 +107,7 @@ class Permit(msgspec.Struct, frozen=True):
 
     @property
     def surely_reads(self) -> bool:
-        """Whether the sandbox keeps the command from writing anywhere."""
+        """True if the sandbox prevents the command from writing any file."""
         return self.widening.reads_only and self.rules.policy.writes_confined
 
     @property
@@ -118,12 +118,12 @@ class Permit(msgspec.Struct, frozen=True):
 
     @property
     def chosen(self) -> Chosen | None:
-        """The hunks of the preview that the user allowed; None if all."""
+        """The hunks of the preview that the user allowed; None for all hunks."""
         return None if self.consent is None else self.consent.chosen
 
     @property
     def was_reviewed(self) -> bool:
-        """Whether the user saw the diff of the change and allowed it."""
+        """True if the user saw the diff of the change and allowed it."""
         return self.consent is not None and self.consent.was_reviewed
 
 
@@ -132,12 +132,12 @@ class Requester(Protocol):
 
     @property
     def facts(self) -> ToolFacts:
-        """The effects of the request."""
+        """The effects of the request, such as its paths."""
         ...
 
     @property
     def arguments(self) -> str:
-        """The whole request as JSON; the user's answer is bound to this text."""
+        """The complete request as JSON, to which the user's answer is bound."""
         ...
 
     def settled(self, evaluated: EvaluatedPolicy) -> Decision:
@@ -157,7 +157,7 @@ class Requester(Protocol):
         ...
 
     async def keep(self, ask: Ask) -> None:
-        """Keep the answer for later requests, if the user said so."""
+        """Store the answer for later requests, if the user chose that."""
         ...
 
 
@@ -165,7 +165,7 @@ TOOL = "bash"  # rules for this tool also apply to commands of hooks and checks
 
 
 def command_facts(command: str, folder: Path) -> tuple[ToolFacts, str]:
-    """The facts and arguments of a hook's or check's command, as if the agent ran the command."""
+    """Return the facts and arguments of a hook's or check's command, like those of ``bash``."""
     arguments = msgspec.json.encode({"command": command}).decode()
     return ToolFacts(tool=TOOL, effect="run", command=command, cwd=str(folder)), arguments
 
@@ -176,12 +176,12 @@ Permitted: TypeAlias = Permit | RefusedPermission
 async def permission(session: Session, requester: Requester) -> Permitted:
     """Decide on a request; ask the user if the policy demands it.
 
-    Only one question is open at a time in a session, so an answer always has one question.
+    Only one question is open at a time in a session, so each answer belongs to one question.
     """
     now = await evaluate(session, requester)
     if isinstance(now.decision, Ask):
         async with session.asked.lock:
-            # An answer to another question may have allowed this request.
+            # The answer to another question may have allowed this request.
             now = await evaluate(session, requester)
             if isinstance(now.decision, Ask):
                 return await _by_question(session, requester, now, now.decision)
@@ -191,8 +191,8 @@ async def permission(session: Session, requester: Requester) -> Permitted:
 async def still_allowed(session: Session, permit: Permit) -> Permitted:
     """Evaluate a permission again, after the request had to wait for something else.
 
-    Call this function also right before the request starts. It is quick while the rules are the
-    same.
+    Call this function also right before the request starts; the call is fast if the rules are
+    unchanged.
 
     Returns:
         The permit with the bounds of the current rules, or the refusal. A request that needs a new
@@ -219,7 +219,7 @@ async def still_allowed(session: Session, permit: Permit) -> Permitted:
 async def evaluate(
     session: Session, requester: Requester, *, with_files: bool = False
 ) -> EvaluatedPolicy:
-    """Evaluate the current rules for a request; an error is a denial (POL-20).
+    """Evaluate the current rules for a request; an error is a denial.
 
     Args:
         session: The session of the request.
@@ -251,13 +251,13 @@ async def put_question(  # noqa: PLR0917 - whose question it is, and who hears o
     emit: Listener,
     understood: Callable[[Reply], Reply],
 ) -> Reply:
-    """Ask the user a question, with events for front ends; ``understood`` interprets the reply."""
+    """Ask the user, and emit events for user interfaces; ``understood`` parses the reply."""
     shown = question.title, question.detail, question.reason
     emit(PermissionAsked(turn, call_id, question.id, *shown))
     reply: Reply = "unanswered"
     try:
         reply = understood(await session.parts.approver.ask(question))
-    finally:  # a question disappears with a stopped turn
+    finally:  # The question disappears when the turn is stopped.
         if isinstance(reply, Chosen):
             told = PermissionAnswered(turn, call_id, question.id, "hunks", reply.hunks)
         else:
@@ -267,7 +267,7 @@ async def put_question(  # noqa: PLR0917 - whose question it is, and who hears o
 
 
 def how_sandboxed(evaluated: EvaluatedPolicy) -> str:
-    """The sandbox of a command, in words; empty for other calls."""
+    """Return a description of a command's sandbox; empty for other calls."""
     decision = evaluated.decision
     if evaluated.asked.effect != "run" or isinstance(decision, Deny):
         return ""
@@ -280,7 +280,7 @@ def how_sandboxed(evaluated: EvaluatedPolicy) -> str:
 async def _by_question(
     session: Session, requester: Requester, before: EvaluatedPolicy, ask: Ask
 ) -> Permitted:
-    """Ask the user; a yes allows exactly the shown request, if the rules after it still do."""
+    """Ask the user; a yes allows exactly the shown request, if the rules still allow it."""
     answer = await requester.ask(before, ask)
     if isinstance(answer, RefusedPermission):
         return answer
@@ -312,7 +312,7 @@ _SANDBOX = "how commands are held changed while the user was asked; nothing was 
 def _changed(
     before: EvaluatedPolicy, now: EvaluatedPolicy, widening: Widening
 ) -> RefusedPermission | None:
-    """Why a yes is no longer valid; None if facts and bounds are the same as in the question."""
+    """Return why a yes is no longer valid; None if the facts and bounds are unchanged."""
     if now.asked != before.asked:
         return RefusedPermission(_CHANGED, "changed", now)
     is_wider = isinstance(now.decision, Ask) and now.decision.widening != widening
@@ -327,7 +327,7 @@ def _changed_while_waiting(requester: Requester) -> str:
 
 
 def _same_rules(session: Session, before: Rules) -> bool:
-    """Are the current rules the same as ``before``? Facts from the disk are not compared."""
+    """Return whether the current rules equal ``before``, without facts from the disk."""
     try:
         now = session.parts.rules().policy
     except Exception:  # noqa: BLE001 - the evaluation that follows logs the error, and denies
@@ -340,7 +340,7 @@ def _same_rules(session: Session, before: Rules) -> bool:
 async def _by_policy(
     session: Session, asked: CallFacts, rules: Rules, *, with_files: bool
 ) -> EvaluatedPolicy:
-    """Decide by a snapshot of the rules, with facts from the disk if the decision needs them."""
+    """Decide by a snapshot of the rules, and read facts from the disk only if needed."""
     policy = rules.policy
     if asked.effect == "run" and not policy.writes_confined:
         policy = await asyncio.to_thread(_with_disk, rules)
@@ -353,7 +353,7 @@ async def _by_policy(
 
 
 def _binds_to_files(decision: Decision) -> bool:
-    """Does an answer to the request depend on the contents of files?"""
+    """Return whether an answer to the request depends on the contents of files."""
     return isinstance(decision, Ask) or (
         isinstance(decision, Allow) and decision.by.startswith(BY_ANSWER)
     )

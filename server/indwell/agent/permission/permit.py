@@ -1,4 +1,4 @@
-"""Permission for a tool call: the question's text, the meaning of answers, the records."""
+"""Asks for permission for a tool call: the question, the meaning of answers, the records."""
 
 from __future__ import annotations
 
@@ -45,15 +45,16 @@ from indwell.settings.model import SECRETS
 from indwell.tools.base import Call, Outcome, Preview, ToolFacts
 from indwell.workspace.comparing.diff import diff_hunks, is_same_change
 
-# Consecutive questions without a yes; after these, the turn asks no more questions.
+# After so many consecutive questions without a yes, the turn asks no more questions.
 MOST_REFUSED = 5
 NO_MORE = (
     f"{MOST_REFUSED} questions in a row got no yes, so nothing more is asked in this turn; "
     "what would need it is not done"
 )
-# Characters of a secret file that are searched for values; a `.env` is shorter.
+# The limit of characters of a secret file that are searched for values; a `.env` is shorter.
 MOST_NOTED = 100_000
-NAME_LIMIT = 128  # characters of the name and arguments of an unknown tool in a record
+# the limit of characters for the name and arguments of an unknown tool in a record
+NAME_LIMIT = 128
 
 Previewing: TypeAlias = Callable[[Permit], Awaitable[Preview]]
 """Returns what a call would change, given a permit with its resolved paths and bounds."""
@@ -62,10 +63,10 @@ Previewing: TypeAlias = Callable[[Permit], Awaitable[Preview]]
 async def permitted(
     session: Session, use: ToolUse, call: Call, emit: Listener, preview: Previewing
 ) -> Permit:
-    """The permit for a call; asks the user if the policy demands it.
+    """Return the permit for a call; ask the user if the policy demands it.
 
     Raises:
-        ToolError: The call may not run; the model reads why.
+        ToolError: The call may not run; the model gets the reason.
     """
     return _granted(await permission(session, ToolCallRequest(session, use, call, emit, preview)))
 
@@ -74,7 +75,7 @@ async def check_still_permitted(session: Session, permit: Permit) -> Permit:
     """Check the permit of a call again under the current rules, right before the call starts.
 
     Raises:
-        ToolError: The call may no longer run; the model reads why.
+        ToolError: The call may no longer run; the model gets the reason.
     """
     return _granted(await still_allowed(session, permit))
 
@@ -89,7 +90,7 @@ def _granted(found: Permitted) -> Permit:
 
 @dataclass(slots=True)
 class ToolCallRequest:
-    """A tool call that asks for permission; see ``Requester``."""
+    """A tool call that needs permission; see ``Requester``."""
 
     session: Session
     use: ToolUse
@@ -105,11 +106,11 @@ class ToolCallRequest:
         self.facts, self.arguments = self.call.facts, self.call.arguments
 
     def settled(self, evaluated: EvaluatedPolicy) -> Decision:
-        """The policy's decision, unchanged."""
+        """Return the policy's decision, unchanged."""
         return evaluated.by_policy
 
     def record(self, evaluated: EvaluatedPolicy, answer: str = "") -> None:
-        """Record the decision and its rule; allowed reads are not recorded."""
+        """Record the decision and its rule, except for an allowed read."""
         asked, decision, session = evaluated.asked, evaluated.decision, self.session
         if asked.effect == "read" and isinstance(decision, Allow):
             return
@@ -134,12 +135,12 @@ class ToolCallRequest:
         )
 
     async def ask(self, evaluated: EvaluatedPolicy, ask: Ask) -> Consent | RefusedPermission:
-        """Ask the user, unless several consecutive questions of this turn got no yes."""
+        """Ask the user, unless the user refused several consecutive questions of this turn."""
         asker = _asker(self.session)
         if asker.asked.refused >= MOST_REFUSED:
             return self._without_patience(evaluated)
         self._shown = shown = await self.preview(Permit(self, evaluated))
-        # Recorded before the answer, because the question may never be answered.
+        # Record the question before the answer, because the question may never be answered.
         self.record(evaluated)
         reply = await self._put(evaluated, ask)
         self._answer = answer = "hunks" if isinstance(reply, Chosen) else reply
@@ -156,13 +157,13 @@ class ToolCallRequest:
         )
 
     async def shows_the_same(self, evaluated: EvaluatedPolicy) -> bool:
-        """Is the change still the same as the change in the question?"""
+        """Return whether the change is still the same as the change in the question."""
         again, shown = await self.preview(Permit(self, evaluated)), self._shown
         texts = shown.diff, shown.before, again.diff, again.before
         return await asyncio.to_thread(is_same_change, *texts)
 
     async def keep(self, ask: Ask) -> None:
-        """Remember a rule if the user said yes for the session or for good."""
+        """Store a rule if the user said yes for the session or permanently."""
         if self._answer not in {"session", "always"} or not ask.rule:
             return
         try:
@@ -192,7 +193,7 @@ class ToolCallRequest:
         def understood(reply: Reply) -> Reply:
             answer = chosen_of(question, reply)
             if not ask.rule and answer in {"session", "always"}:
-                return "no"  # the question did not offer an answer for longer than this call
+                return "no"  # The question offered only an answer for this call.
             return answer
 
         return await put_question(
@@ -221,14 +222,14 @@ def check_no_marks(call: Call) -> None:
 
 
 def remember_secrets(session: Session, call: Call, permit: Permit, outcome: Outcome) -> None:
-    """Note the values of a secret file that the user let the model see (SEC-07)."""
+    """Remember the values of a secret file that the user let the model see."""
     is_read = any(matches_any(path, SECRETS) for path in call.facts.paths)
     if permit.widening.shows_secrets or (call.effect == "read" and is_read):
         session.asked.shown_secrets |= values_in(outcome.text[:MOST_NOTED])
 
 
 def _with_warning(session: Session, question: Question, arguments: str) -> Question:
-    """The question, with a warning if the call contains a value of a secret file (SEC-07)."""
+    """Return the question, with a warning if the call contains a secret file's value."""
     if not any(secret in arguments for secret in session.asked.shown_secrets):
         return question
     reason = f"{question.reason}; it holds a value from a secret file that the model was shown"
@@ -256,19 +257,19 @@ def record_not_given(session: Session, use: ToolUse, why: str) -> None:
 
 
 def _answer_words(reply: Reply) -> str:
-    """Return an answer in the form for the log record."""
+    """Return the answer in the form that the log stores."""
     if isinstance(reply, Chosen):
         return f"{len(reply.hunks)} of {len(reply.of)} hunks"
     return reply
 
 
 def _asker(session: Session) -> Session:
-    """The session whose user is asked: for a sub-agent, the session that it works for."""
+    """Return the session whose user is asked; for a sub-agent, the parent's session."""
     return session if session.helping is None else session.helping.session
 
 
 def _why_refused(answer: Said, evaluated: EvaluatedPolicy, ask: Ask) -> str:
-    """Why an answer refuses the call, in words for the model; empty if the call is allowed."""
+    """Return why an answer refuses the call, for the model; empty if the answer is yes."""
     if answer == "no":
         return "the user did not allow this; go on without it, or say what it is needed for"
     if answer == "uncovered":

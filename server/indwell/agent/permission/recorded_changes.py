@@ -1,9 +1,9 @@
-"""Records changes by tools and commands for review; asks about risky changes in git.
+"""Records changes by tools and commands for review, and asks about risky changes in git.
 
 Tools use a workspace that records each change before making it. The texts before and after an edit
-are on disk before the edit is sent. So even if the process is killed, the change can be
-distinguished from changes of the user, and reverted. If the ledger cannot record a command's
-change, the user is told. New entries in git are also reported to the model.
+are on disk before the edit is sent. Even after a crash, the change can therefore be distinguished
+from the user's changes, and reverted. If the ledger cannot record a command's change, the user is
+told. New entries in git are also reported to the model.
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ from indwell.workspace.base import (
 )
 from indwell.workspace.large import ByteSplice, Large
 
-NAMED = 3  # files that a notice about a check's changes names
+NAMED = 3  # the limit of files that a notice about a check's changes names
 T = TypeVar("T")
 R = TypeVar("R")
-OF_BYTES = "bytes:"  # prefix of the digest of a large file; see ``line_index``
+OF_BYTES = "bytes:"  # the prefix of the digest of a large file; see ``line_index``
 
 
 def covered(
     session: Session, use: ToolUse, permit: Permit, emit: Listener
 ) -> Callable[[], AbstractAsyncContextManager[None]]:
-    """Return a context that records changes by the call's command or server."""
+    """Return a context that records the changes by a call's command or server."""
     coverage, turn = session.parts.changes.coverage, use.meta.turn
     if coverage is None or not _may_write(permit):
         return nullcontext
@@ -72,7 +72,7 @@ def command_turn(
 ) -> AbstractAsyncContextManager[None]:
     """Return the context in which a command or a server's tool may write.
 
-    Other sessions run no such call at the same time, so that each change has one author.
+    Only one session at a time runs a call that may write, so that each change has one author.
 
     The wait may be long, so check the permit again with ``still_allowed``.
 
@@ -93,7 +93,7 @@ def command_turn(
 
 
 def _may_write(permit: Permit) -> bool:
-    """May a command or a server's tool change files by itself?"""
+    """Return whether a command or a server's tool may change files by itself."""
     facts = permit.requester.facts
     if facts.effect == "external":
         return facts.foreign is None or facts.foreign.is_near
@@ -101,7 +101,7 @@ def _may_write(permit: Permit) -> bool:
 
 
 def apart(session: Session, call: Call) -> AbstractAsyncContextManager[None]:
-    """Return the context of an edit, so that its changes do not count as changes of a command."""
+    """Return the context of an edit, whose changes do not count as a command's changes."""
     coverage, review = session.parts.changes.coverage, session.parts.changes.ledger
     if coverage is None or review is None or call.effect != "edit":
         return nullcontext()
@@ -109,7 +109,7 @@ def apart(session: Session, call: Call) -> AbstractAsyncContextManager[None]:
 
 
 async def cover_beside(session: Session, turn: int, emit: Listener, tool_use_id: str) -> None:
-    """Start to record changes of background commands, as changes of the call ``tool_use_id``."""
+    """Record changes of background commands, as changes of the call ``tool_use_id``."""
     coverage = session.parts.changes.coverage
     if coverage is None:
         return
@@ -142,7 +142,7 @@ async def uncover_beside(session: Session, *, runs_on: bool = False) -> None:
 def covered_check(
     session: Session, turn: int, name: str, emit: Listener, tool_use_id: str
 ) -> AbstractAsyncContextManager[None]:
-    """Return the context of a check; the user is told about changes that the check makes."""
+    """Return the context of a check, which tells the user about changes that the check makes."""
     coverage = session.parts.changes.coverage
     if coverage is None:
         return nullcontext()
@@ -160,14 +160,14 @@ def covered_check(
 
 
 def changed_marks(session: Session, turn: int) -> Marks:
-    """Marks (size, time and the like) of the files that a turn has changed; blocks."""
+    """Return marks (size, time and others) of the files that a turn has changed; blocks."""
     review = session.parts.changes.ledger
     known = () if review is None else review.known()
     paths = {*session.parts.features.changed(turn), *known}
     return {path: file_mark(path) for path in paths}
 
 
-MOST_NAMED = 20  # entries that a question or a result lists
+MOST_NAMED = 20  # the limit of entries that a question or a result lists
 
 
 UNCOVERED = "it is about protected files"
@@ -177,12 +177,12 @@ _UNTIL = "until then nothing is sent anywhere without a question"
 
 
 class _ChangeWords(msgspec.Struct, frozen=True):
-    """Texts about one kind of change in git.
+    """The texts about one kind of change in git.
 
     Attributes:
         title: The title of the question.
         reason: The reason in the question.
-        told: The words before the names in the report.
+        told: The text before the names in the report.
         refused: Advice for the model after a no.
     """
 
@@ -248,14 +248,14 @@ async def before_command(session: Session, use: ToolUse, call: Call, emit: Liste
 
 
 async def command_begins(session: Session, call: Call, permit: Permit) -> None:
-    """Note the state of git right before the command runs."""
+    """Record the state of git right before the command runs."""
     git = session.parts.changes.git
     if git is not None and call.effect == "run" and not permit.surely_reads:
         await git.begin()
 
 
 async def command_ended(session: Session, call: Call, permit: Permit) -> tuple[GitEntry, ...]:
-    """Return the entries that the command added to git without the user's agreement."""
+    """Return the entries that the command added to git without the user's consent."""
     git, widening = session.parts.changes.git, permit.widening
     if git is None or call.effect != "run" or permit.surely_reads:
         return ()
@@ -264,7 +264,7 @@ async def command_ended(session: Session, call: Call, permit: Permit) -> tuple[G
         is_quick=widening.keeps_git and permit.rules.policy.writes_confined,
     )
     agreed = [one for one in new if _was_asked(one, widening)]
-    await git.agree(agreed)  # the question about the command named these entries
+    await git.agree(agreed)  # The question about the command named these entries.
     return tuple(one for one in new if one not in agreed)
 
 
@@ -277,13 +277,13 @@ async def report(
 
 
 def around(session: Session, *, reads_only: bool) -> AbstractAsyncContextManager[None]:
-    """Return the context of a check or hook; ``before_command`` asks about changes in git later."""
+    """Return the context of a check or hook; its changes in git are asked about later."""
     git = session.parts.changes.git
     return nullcontext() if git is None or reads_only else git.around()
 
 
 def _was_asked(entry: GitEntry, widening: Widening) -> bool:
-    """Did the user's yes to the command allow this entry, too?"""
+    """Return whether the user's yes to the command also allowed this entry."""
     if entry.kind == "store":
         # Without the sandbox, the command could write any file of the user.
         return widening.unconfined
@@ -318,7 +318,7 @@ async def _asked(
     question = _question(use, words, new)
 
     def understood(reply: Reply) -> Reply:
-        # Only a yes to this question counts; remembered answers do not.
+        # Only a yes to this question counts, because stored answers do not apply.
         return reply if reply in {"once", "no", "uncovered"} else "no"
 
     async with session.asked.lock:
@@ -342,7 +342,7 @@ def _question(use: ToolUse, words: _ChangeWords, new: Sequence[GitEntry]) -> Que
 
 
 def recorded(session: Session, use: ToolUse, permit: Permit) -> Workspace:
-    """Return the workspace for one call; it records changes if there is a ledger."""
+    """Return the workspace for one call, which records changes if there is a ledger."""
     parts = session.parts
     if parts.changes.ledger is None:
         return parts.workspace
@@ -357,7 +357,7 @@ def recorded(session: Session, use: ToolUse, permit: Permit) -> Workspace:
 
 
 def is_accepted(session: Session, *, was_reviewed: bool = False) -> bool:
-    """Is a change accepted without review, because of the mode or because the user saw the diff?"""
+    """Return whether a change is accepted without review, because of the mode or a seen diff."""
     return was_reviewed or session.parts.rules().mode == "auto"
 
 
@@ -367,7 +367,7 @@ class RecordedWorkspace:
     Args:
         inner: The user's files.
         ledger: The review ledger of this workspace.
-        actor: The session and turn that make the changes.
+        actor: The session and the turn that make the changes.
         tool_use_id: The id of the call.
         accepted: Returns whether a change is accepted without review; called before each change.
         hide: Removes secrets from a text; a text with secrets is not kept.
@@ -431,7 +431,7 @@ class RecordedWorkspace:
     async def write(
         self, path: Path, base: Snapshot | None, text: str, *, label: str
     ) -> AppliedChange:
-        """Record the intended change, make it, and record the result."""
+        """Record the intended change, make the change, and record the result."""
         before = None if base is None else base.text
         ledger, accepted = self._ledger, self._accepted()
         pending = await self._begun(path, before, text)
@@ -468,7 +468,7 @@ class RecordedWorkspace:
             raise
 
     def _labelled(self, label: str) -> str:
-        """The label with the turn's number, for editors that list edits."""
+        """Return the label with the turn's number, for editors that list edits."""
         return f"{label} (turn {self._actor.turn})"
 
 

@@ -1,1 +1,1 @@
-"""Builds and sends one request to the model, within the budgets."""
+"""Builds and sends requests to the model, within the budgets."""

@@ -1,10 +1,10 @@
-"""The blocks that go with a request: environment, context, attachments, and changed tools.
+"""Collects the blocks of a request: environment, context, attachments, changed tools.
 
 The tools are at the beginning of every request, so a change of the tools empties the prompt cache.
 A reminder at the end describes a changed list of tools, until the request itself gets the new list.
-This happens at once if it is cheaper, at the latest with the next compaction. The reminder always
-compares with the tools in the request. So the newest reminder replaces all earlier reminders, also
-in a compacted, resumed or rewound conversation.
+The request gets the new list at once if that is cheaper, and otherwise with the next compaction.
+The reminder always compares with the tools in the request, so the newest reminder replaces all
+earlier reminders, even in a compacted, resumed or rewound conversation.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ async def gathered(moment: Moment[Session], prompt: Prompt, now: Surroundings) -
 
 
 def _environment(session: Session, now: Surroundings, turn: int) -> list[Text]:
-    """Return the environment reminder; none for small models, which mistake it for the task."""
+    """Return the environment reminder; empty for small models, which mistake it for the task."""
     if session.parts.tools.is_lean:
         return []
     return [inject("environment", surroundings_words(now), turn=turn)]
@@ -55,8 +55,8 @@ class ToolChanges(NamedTuple):
     """The differences between the tools in a request and the present tools.
 
     Attributes:
-        added: Present tools that the request lacks, or has with another description or schema.
-        departed: Tools in the request that cannot be called any more.
+        added: Present tools that are new or have another description or schema than in the request.
+        departed: Tools in the request that can no longer be called.
     """
 
     added: tuple[ToolSpec, ...] = ()
@@ -64,7 +64,7 @@ class ToolChanges(NamedTuple):
 
 
 class AttachedBlocks(NamedTuple):
-    """Blocks of a prompt's attachments, and notices for the user."""
+    """The blocks of a prompt's attachments, and notices for the user."""
 
     blocks: tuple[Block, ...]
     notices: tuple[str, ...]
@@ -110,7 +110,7 @@ def check_pictures(session: Session, prompt: Prompt) -> None:
 
 
 def no_pictures_words(model: str) -> str:
-    """The reason why pictures cannot be sent, with advice."""
+    """Return the reason why pictures cannot be sent, with advice."""
     return (
         f"the model {model!r} is not known to take pictures, so nothing was sent; take them out, "
         "choose another model, or set `pictures = true` in your settings if it does"
@@ -127,7 +127,7 @@ async def update_tools(session: Session, turn: int, *, join: bool = False) -> No
     Args:
         session: The session that sends the request.
         turn: The turn that the request belongs to.
-        join: Whether to put the tools into the request at any cost, because the cache is lost
+        join: Whether to put the tools into the request in any case, because the cache is lost
         anyway.
     """
     now = session.conversation
@@ -144,9 +144,9 @@ async def update_tools(session: Session, turn: int, *, join: bool = False) -> No
 
 
 async def tool_reminder(session: Session, turn: int) -> tuple[Text, ...]:
-    """Return the reminder of the next request, for a preview, without any change.
+    """Return the tool reminder of the next request for a preview, without changing state.
 
-    The conversation may already contain this block.
+    The conversation may already contain the reminder.
     """
     changes = _changes(session)
     if changes != _NONE and await _is_rebuild_cheaper(session, turn, changes):
@@ -159,7 +159,7 @@ async def _reminder(session: Session, turn: int, changes: ToolChanges) -> tuple[
     newest, _ = talk.sent_texts(session.conversation)
     if changes == _NONE and KIND not in newest:
         return ()
-    # The descriptions of late tools come from others.
+    # The descriptions of deferred tools come from other programs, so secrets are removed.
     words = await session.hidden(change_words(changes))
     return (inject(KIND, words, turn=turn),)
 
@@ -170,7 +170,7 @@ def _changes(session: Session) -> ToolChanges:
 
 
 async def _is_rebuild_cheaper(session: Session, turn: int, changes: ToolChanges) -> bool:
-    """Does a new list of tools cost less than a reminder of the changes?"""
+    """Return whether a new list of tools costs less than a reminder of the changes."""
     newest, _ = talk.sent_texts(session.conversation)
     (block,) = await _reminder(session, turn, changes)
     return is_rebuild_cheaper(
@@ -182,7 +182,7 @@ async def _is_rebuild_cheaper(session: Session, turn: int, changes: ToolChanges)
 
 
 def _cached_tokens(session: Session) -> int:
-    """Tokens that the next request can read from the prompt cache if its tools do not change."""
+    """Return the tokens that the next request can read from the cache if its tools stay."""
     last, idle, now = session.health.last, idle_s(session), session.conversation
     if last is None or last.model != now.config.model or not has_cache(session):
         return 0
@@ -196,7 +196,7 @@ def _cached_tokens(session: Session) -> int:
 
 
 class Forthcoming(NamedTuple):
-    """Blocks of the next request: those before the editor's attachments, and those after."""
+    """The blocks of the next request: those before the editor's attachments, and those after."""
 
     before: tuple[Text, ...] = ()
     behind: tuple[Text, ...] = ()
@@ -223,7 +223,7 @@ async def forthcoming(session: Session) -> Forthcoming:
 
 
 def changes_between(sent: Sequence[ToolSpec], now: Sequence[ToolSpec]) -> ToolChanges:
-    """Compare the tools in the request with the present tools; their order does not matter."""
+    """Compare the tools in the request with the present tools, in any order."""
     before = {spec.name: spec for spec in sent}
     names = {spec.name for spec in now}
     return ToolChanges(
@@ -233,7 +233,7 @@ def changes_between(sent: Sequence[ToolSpec], now: Sequence[ToolSpec]) -> ToolCh
 
 
 def change_words(changes: ToolChanges) -> str:
-    """Return the reminder for the model; without changes, it revokes earlier reminders."""
+    """Return the reminder about changed tools; without changes, it revokes earlier reminders."""
     added, departed = changes
     if not added and not departed:
         return _SAME
@@ -249,15 +249,15 @@ def change_words(changes: ToolChanges) -> str:
 def is_rebuild_cheaper(
     changes: ToolChanges, *, cached: int, reminder: int, rates: TokenRates
 ) -> bool:
-    """Is it cheaper to put the new tools into the request than to send a reminder?
+    """Return whether new tools in the request are cheaper than a reminder.
 
     A rebuilt request must write the whole prompt to the cache again. With a reminder, each later
     call still pays for the removed tools. If the cache is empty, a rebuild loses nothing.
 
     Args:
         changes: The changes of the tools.
-        cached: Tokens that the next request could read from the cache if its tools stayed.
-        reminder: Tokens of the reminder; 0 if the conversation has it already.
+        cached: The tokens that the next request could read from the cache if its tools stayed.
+        reminder: The tokens of the reminder; 0 if the conversation already contains the reminder.
         rates: The prices of the model's tokens.
     """
     lost = cached * (rates.cache_write - rates.cached)

@@ -1,11 +1,11 @@
 """Sends one request: assembles the conversation, streams the reply, and charges the call.
 
 Each request is logged, so that its bytes can be rebuilt. The user is told when the prompt cache
-stops working, and which part of the request changed (H36).
+stops working, and which part of the request changed.
 
 Budgets are checked before a call. The call is charged to turn, session, day and log. A sub-agent's
 calls are also charged to the turn that the sub-agent works for. The calls must fit the budgets of
-that turn, in which the possible cost of other running sub-agents counts as spent.
+that turn, where the possible cost of other running sub-agents counts as spent.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from indwell.providers.base import Sending
 from indwell.sessions.records import Purpose, RequestRecord, Spent, Wire
 from indwell.sessions.spending_lines import Reservation
 
-TRIES = 2  # attempts if the model replies with nothing
+TRIES = 2  # the number of attempts if the model replies with nothing
 
-_PROBE = 1_000  # tokens; a cache that served fewer of the expected tokens counts as failed
+_PROBE = 1_000  # A cache counts as failed if it served fewer by so many tokens than expected.
 
 
 def sending_of(session: Session, turn: TurnState, words: str | None) -> talk.Conversation:
-    """The conversation with everything that the next request adds."""
+    """Return the conversation with everything that the next request adds."""
     return talk.with_input(
         session.conversation,
         words=words,
@@ -50,11 +50,10 @@ def sending_of(session: Session, turn: TurnState, words: str | None) -> talk.Con
 async def send(
     session: Session, turn: TurnState, emit: Listener, sending: talk.Conversation, request: Request
 ) -> Reply:
-    """Call the model and charge the call, even if no reply comes.
+    """Call the model and charge the call, even if there is no reply.
 
     Raises:
-        EmptyReply: The reply was empty twice. Without the error, the turn's end would look like
-            success.
+        EmptyReply: The reply was empty twice. Without the error, the turn would seem to succeed.
     """
     for said in turn.steered[turn.n_told :]:
         emit(events.Steered(turn.number, said, delivered=True))
@@ -85,11 +84,11 @@ async def send(
 async def _asked(
     session: Session, turn: TurnState, emit: Listener, sending: talk.Conversation, request: Request
 ) -> Reply:
-    """Call the model once."""
+    """Call the model once, and return the reply."""
     turn.rounds += 1
     turn.streamed, turn.thought = [], []
     log_request(session, request, turn.number)
-    # Write earlier replies and results to disk while the model thinks (H59).
+    # Write earlier replies and results to disk while the model thinks.
     session.parts.log.commit_soon()
 
     def on_event(event: stream.StreamEvent) -> None:
@@ -108,7 +107,7 @@ async def _asked(
 
 
 def _is_empty(reply: Reply, request: Request) -> bool:
-    """Is the reply without text and calls, though no limit, filter or error ended it?
+    """Return whether the reply is empty, although no limit, filter or error ended it.
 
     An empty reply is accepted where the request allows no tools.
     """
@@ -117,7 +116,7 @@ def _is_empty(reply: Reply, request: Request) -> bool:
 
 
 def _tell(event: stream.StreamEvent, turn: TurnState, emit: Listener) -> None:
-    """Emit an event of the stream."""
+    """Emit an event of the model's stream."""
     match event:
         case stream.TextDelta(text=text):
             turn.streamed.append(text)
@@ -128,7 +127,7 @@ def _tell(event: stream.StreamEvent, turn: TurnState, emit: Listener) -> None:
         case stream.PromptProgress(share=share):
             emit(events.PromptRead(turn.number, share))
         case stream.Sending() | stream.CallStarted():
-            pass  # the tool call is shown once it is complete and checked
+            pass  # The tool call is shown after it is complete and checked.
         case stream.Discarded():
             turn.streamed, turn.thought = [], []
             emit(events.TextAdded(turn.number, "", restart=True))
@@ -149,7 +148,7 @@ def _count(
 def _count_unanswered(
     session: Session, turn: TurnState, sending: talk.Conversation, emit: Listener
 ) -> None:
-    """Charge a call whose reply began but never ended, because the endpoint charges it, too.
+    """Charge a call whose reply began but never ended, as the endpoint does.
 
     The endpoint sent no usage, so the tokens are estimated and marked as an estimate.
     """
@@ -168,7 +167,7 @@ def _without_calls(reply: Reply) -> Reply:
 def log_request(
     session: Session, request: Request, turn: int, *, purpose: Purpose = "work"
 ) -> None:
-    """Log the parts of a request that the log lacks; call this function right before sending."""
+    """Log the parts of a request that are not in the log; call this right before sending."""
     conversation = session.conversation
     record = _record(session, request, turn, purpose=purpose)
     session.parts.log.append(
@@ -182,7 +181,7 @@ def log_request(
 
 
 def log_alone(session: Session, request: Request, turn: int, *, window: int) -> None:
-    """Log a whole summary request, which belongs to no conversation.
+    """Log a complete summary request, which belongs to no conversation.
 
     ``window`` is the window of the summary's model, in tokens.
     """
@@ -192,7 +191,7 @@ def log_alone(session: Session, request: Request, turn: int, *, window: int) -> 
 
 
 def _record(session: Session, request: Request, turn: int, *, purpose: Purpose) -> RequestRecord:
-    """The record of the session's next request, with all of its messages."""
+    """Return the record of the session's next request, with all of its messages."""
     session.spending.requests += 1
     return RequestRecord(
         turn=turn,
@@ -224,8 +223,8 @@ def log_attempt(session: Session, event: Sending) -> None:
 def watch_cache(session: Session, turn: int, request: Request, usage: Usage, emit: Listener) -> int:
     """Check how much of an answered request the cache served; warn the user if it failed.
 
-    Call this before ``session.spending.answered_at`` is updated. Returns the prompt tokens that
-    the cache should have served, as the endpoint counts them.
+    Call this function before ``session.spending.answered_at`` is updated. The result is the number
+    of prompt tokens that the cache should have served.
     """
     seen = after_reply(
         session.health,
@@ -241,18 +240,18 @@ def watch_cache(session: Session, turn: int, request: Request, usage: Usage, emi
 
 
 def idle_s(session: Session) -> float | None:
-    """Seconds since the model's last reply; None without a reply, or if the time is unknown."""
+    """Return the seconds since the model's last reply; None if the time is unknown."""
     at = session.spending.answered_at
     return None if at is None else max(0.0, (session.parts.clock.now() - at).total_seconds())
 
 
 def has_cache(session: Session) -> bool:
-    """Does the endpoint have a prompt cache, by its prices or by cached tokens in replies?"""
+    """Return whether the endpoint has a prompt cache, judging by prices and replies."""
     return session.health.has_cache or _is_cache_priced(session)
 
 
 def _is_cache_priced(session: Session) -> bool:
-    """Do cached tokens cost less than other tokens, so that the model has a prompt cache?"""
+    """Return whether cached tokens cost less than other tokens."""
     full = session.parts.model.cost(Usage(input=_PROBE))
     cached = session.parts.model.cost(Usage(input=_PROBE, cached=_PROBE))
     return full is not None and cached is not None and cached < full
@@ -291,17 +290,17 @@ async def leave(
 async def allowance(
     budgets: Budgets, outlay: Outlay, usage: Usage, cost: float | None, ledger: Ledger
 ) -> AsyncIterator[None]:
-    """Reserve the cost of a call in this context; other processes count the cost as spent.
+    """Reserve the cost of a call in this context, so that other processes count it.
 
     Args:
         budgets: The user's budgets.
         outlay: The spending of turn and session; its ``day`` is ignored.
         usage: The most that the call may use.
         cost: The price of the call in US dollars; None if unknown.
-        ledger: The spending of today.
+        ledger: The ledger with today's spending.
 
     Raises:
-        OverBudget: The call could exceed a budget; the message names it, with numbers.
+        OverBudget: The call could exceed a budget; the message names the budget, with numbers.
     """
     why = refusal(msgspec.structs.replace(budgets, day=None), outlay, usage, cost)
     if why:
@@ -316,7 +315,7 @@ async def allowance(
     try:
         yield
     finally:
-        # Released after the cost was added, so that the call is counted at every moment.
+        # Release the reservation after the cost was added, so that the call is always counted.
         ledger.release(held)
 
 
@@ -331,7 +330,7 @@ def charge(
     expected: int = 0,
     agent: str = "",
 ) -> None:
-    """Charge a call of any model that this session makes.
+    """Charge a call of any model to the session, the turn and the day.
 
     ``expected`` and ``agent`` are as in ``records.Spent``.
     """

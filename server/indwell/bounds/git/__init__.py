@@ -1,1 +1,1 @@
-"""Detects protected files that commands bring into git, and damage to git's object store."""
+"""Detects protected files that commands add to git, and damage to git's object store."""

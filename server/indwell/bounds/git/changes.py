@@ -17,11 +17,12 @@ from indwell.bounds.git.store import UnreadableStore
 from indwell.errors import UserError
 from indwell.workspace.git.repository import around
 
-MOST_FILES = 200  # most files whose changes are shown
-MOST_UNTRACKED = 50  # most names of new files that git does not know
-PATCH_B = 8 << 20  # bytes of one diff by git
-PATCH_CHARACTERS = 40_000  # characters of all changes; about 12,000 tokens
-FILE_CHARACTERS = 8_000  # characters of one file's changes, if there are several files
+MOST_FILES = 200  # the limit of files whose changes are shown
+MOST_UNTRACKED = 50  # the limit of names of untracked files
+PATCH_B = 8 << 20  # the limit of bytes for one diff by git
+PATCH_CHARACTERS = 40_000  # the limit of characters for all changes, about 12,000 tokens
+# the limit of characters for one file's changes, if there are several files
+FILE_CHARACTERS = 8_000
 MOST_SUBJECTS = 10
 SUBJECT_CHARACTERS = 100
 
@@ -45,7 +46,7 @@ class NoChanges(UserError):
 
 
 class ChangedFile(NamedTuple):
-    """A changed file: git's letter, its displayed path and its path before a renaming."""
+    """A changed file: git's status letter, the displayed path, and the path before a rename."""
 
     kind: str
     path: str
@@ -53,7 +54,7 @@ class ChangedFile(NamedTuple):
 
     @property
     def line(self) -> str:
-        """The file on one line."""
+        """The file's status and path on one line."""
         word = _WORDS.get(self.kind, "changed")
         return f"{word}: {self.before} -> {self.path}" if self.before else f"{word}: {self.path}"
 
@@ -62,12 +63,12 @@ class RepositoryChanges(NamedTuple):
     """The changes of a repository.
 
     Attributes:
-        is_staged: Whether these are the changes of the index; else those of the working tree.
+        is_staged: Whether the changes are in the index, not in the working tree.
         files: The changed files that may be shown.
         patch: The diff, perhaps shortened.
-        untracked: New files that git does not know, whose text is not in the diff.
-        n_left_out: The number of changed files that a rule hides, or outside the workspace.
-        subjects: The first lines of the last commits.
+        untracked: Untracked files, whose text is not in the diff.
+        n_left_out: The number of changed files that are outside the workspace or hidden by a rule.
+        subjects: The subjects of the last commits.
     """
 
     is_staged: bool
@@ -79,7 +80,7 @@ class RepositoryChanges(NamedTuple):
 
     @property
     def words(self) -> str:
-        """The changes as the model reads them."""
+        """The changes as text for the model."""
         what = "of the index (staged for the next commit)" if self.is_staged else "of the tree"
         parts = [f"The changes {what}:", *(one.line for one in self.files)]
         parts += [f"new, not added to git: {one}" for one in self.untracked]
@@ -95,12 +96,12 @@ Named = Callable[[Path], str | None]
 async def read_changes(
     folder: Path, *, named: Named, never_in: Sequence[Path]
 ) -> RepositoryChanges:
-    """Read the staged changes of a repository; without any, those of the working tree.
+    """Read the staged changes of a repository; if there are none, read the working tree's.
 
     Args:
         folder: A trusted folder, resolved.
-        named: Returns the displayed names of the files that may be shown.
-        never_in: The workspace's folders, which may not provide git.
+        named: Returns the displayed paths of the files that may be shown.
+        never_in: The workspace's folders, from which git is never run.
 
     Raises:
         NoChanges: The folder has no repository, or nothing has changed.
@@ -137,7 +138,7 @@ class _Reader:
         raise NoChanges("nothing has changed since the last commit")
 
     async def _no_filters(self) -> Iterator[str]:
-        """Return options that turn off each filter of the repository's settings.
+        """Return git options that turn off each filter in the repository's settings.
 
         Raises:
             UnreadableStore: The name of a filter cannot be part of an option.
@@ -153,7 +154,7 @@ class _Reader:
         )
 
     def _allowed(self, told: bytes) -> tuple[tuple[ChangedFile, ...], tuple[str, ...], int]:
-        """Return the files that may be shown, their paths in git, and the number of other files."""
+        """Return the files that may be shown, their paths in git, and the number of others."""
         shown: list[ChangedFile] = []
         paths: list[str] = []
         n_left_out = 0

@@ -1,10 +1,9 @@
 """Finds protected files that enter git's index or commits without appearing in a folder.
 
 ``git update-index --cacheinfo`` and ``git commit`` write no protected file, but a later checkout by
-the user does. ``git replace`` gives another object an existing name. The entries are therefore
-compared with the entries before a command. The work is proportional to the changes, because the
-index and the refs are read only if their stamps differ. ``git_program`` runs git commands that obey
-no setting that runs a program.
+the user does. ``git replace`` gives another object an existing name. Git's entries before and after
+a command are therefore compared. The index and the refs are read only if their stamps differ.
+``git_program`` runs git without any setting that runs a program.
 """
 
 from __future__ import annotations
@@ -28,20 +27,21 @@ from indwell.files.spelling import quoted
 from indwell.policy.paths import is_protected
 from indwell.workspace.git.repository import around, nested, repository_of
 
-FILE_B = 16 << 20  # bytes of a protected file that is compared with its entry
-MOST_ENDED = 200  # settled entries to remember; another session may ask about older ones again
+FILE_B = 16 << 20  # the limit of bytes for a protected file that is compared with its entry
+# the number of settled entries to remember; about older entries, another session may ask again
+MOST_ENDED = 200
 
 
 class GitEntries:
-    """The entries that Indwell's programs brought into git; one object per session.
+    """Finds the entries that Indwell's commands added to git; one object per session.
 
     Args:
         roots: Returns the trusted folders of the workspace, resolved.
         note: The record on disk that survives this process.
-        runs_on: Returns whether a background command runs that may change a repository.
+        runs_on: Returns whether a background command that may change a repository is running.
 
     Attributes:
-        waiting: Entries that the user has not agreed to.
+        waiting: The entries that the user has not accepted.
     """
 
     def __init__(
@@ -56,22 +56,23 @@ class GitEntries:
         self._before: Mapping[Path, RepositoryState | str] = {}
         self._kept = KeptFile()
         self._untold: tuple[GitEntry, ...] = ()
-        self._ended: tuple[GitEntry, ...] = ()  # other sessions must learn of these, too
+        # settled entries that other sessions have not learned of yet
+        self._ended: tuple[GitEntry, ...] = ()
         self._one_at_a_time = asyncio.Lock()
         self.waiting: tuple[GitEntry, ...] = ()
 
     @property
     def in_git(self) -> tuple[str, ...]:
-        """Protected files whose entries await the user's answer, in words."""
+        """The protected files whose entries the user has not accepted, described in words."""
         return tuple(one.words for one in self.waiting if one.kind in _NAMED)
 
     @property
     def unchecked(self) -> tuple[str, ...]:
-        """Other entries that await the user's answer, in words."""
+        """Other entries that the user has not accepted, described in words."""
         return tuple(one.words for one in self.waiting if one.kind not in _NAMED)
 
     async def news(self) -> tuple[GitEntry, ...]:
-        """Return the entries that Indwell's programs brought in since the last call."""
+        """Return the entries that Indwell's commands added since the last call."""
         async with self._one_at_a_time:
             await self._take_over()
             if await asyncio.to_thread(self._note.is_open):
@@ -80,10 +81,9 @@ class GitEntries:
             return self._told()
 
     async def begin(self) -> None:
-        """Note that a program of Indwell's begins that may change a repository.
+        """Note that a command of Indwell that may change a repository begins.
 
-        If no program ran since the last comparison, all changes are the user's and are not
-        compared.
+        Changes made while no command ran are the user's, and are not compared.
         """
         async with self._one_at_a_time:
             await self._take_over()
@@ -92,15 +92,15 @@ class GitEntries:
             else:
                 self._before = await self._states(self._before, is_quick=True)
                 await self._forget_gone()
-            await self._keep()  # before the mark, because a mark without a note has no meaning
+            # Write the note before the mark, because a mark without a note has no meaning.
+            await self._keep()
             await asyncio.to_thread(self._note.open)
 
     async def look(self, *, fetches: bool = False, is_quick: bool = False) -> tuple[GitEntry, ...]:
-        """Find new entries since the last comparison; each entry waits for ``agree`` or disappears.
+        """Find new entries since the last comparison; each is kept until ``agree`` or its removal.
 
         Args:
-            fetches: Whether the command may reach hosts; content from hosts is not the command's
-                own.
+            fetches: Whether the command may use the network; fetched content is allowed.
             is_quick: Whether the command could not write to git's store.
         """
         async with self._one_at_a_time:
@@ -109,7 +109,7 @@ class GitEntries:
 
     @contextlib.asynccontextmanager
     async def around(self) -> AsyncIterator[None]:
-        """Run a check or hook; the next command first reports the new entries."""
+        """Run a check or hook; its new entries are reported before the next command."""
         await self.begin()
         yield
         await self.settle()
@@ -120,7 +120,7 @@ class GitEntries:
             await self._look()
 
     async def agree(self, entries: Iterable[GitEntry]) -> None:
-        """Note that the user has agreed to these entries."""
+        """Note that the user has accepted these entries."""
         async with self._one_at_a_time:
             agreed = set(entries)
             if any(one.kind == "note" for one in agreed):
@@ -130,7 +130,7 @@ class GitEntries:
 
     async def _look(self, *, fetches: bool = False, is_quick: bool = False) -> None:
         await self._take_over()
-        # read this first, because a program may end during the comparison
+        # Read the flag first, because a background command may end during the comparison.
         runs_on = self._runs_on()
         await self._compare(fetches=fetches, is_quick=is_quick and not runs_on)
         await self._keep()
@@ -138,7 +138,7 @@ class GitEntries:
             await asyncio.to_thread(self._note.close)
 
     async def _compare(self, *, fetches: bool = False, is_quick: bool = False) -> None:
-        """Add new entries since the last comparison to the waiting and the unreported entries."""
+        """Find entries that are new since the last comparison, and remember them as unreported."""
         before = self._before
         after = await self._states(before, is_quick=is_quick)
         found: list[GitEntry] = []
@@ -151,11 +151,12 @@ class GitEntries:
                 continue
             known = was if isinstance(was, RepositoryState) else RepositoryState()
             try:
-                if was is not None:  # all objects of a new repository are new
+                # all objects of a new repository are new, so they are not examined
+                if was is not None:
                     found += await self._faults(holder, known, state, fetches=fetches)
                 found += await self._new(holder, known, state, fetches=fetches)
             except UnreadableStore as error:
-                # the repository is compared again next time
+                # The next comparison examines the repository again.
                 after[holder] = words = _unreadable(holder, error)
                 found.append(_unread(holder, words))
         self._before = after
@@ -172,14 +173,14 @@ class GitEntries:
         self._untold = (*self._untold, *new)
 
     def _wait_for(self, kept: Iterable[GitEntry]) -> None:
-        """Keep only these waiting entries."""
+        """Keep only these entries as not accepted."""
         left = tuple(kept)
         self._ended = (*self._ended, *(one for one in self.waiting if one not in left))
         self.waiting = left
         self._untold = tuple(one for one in self._untold if one in left)
 
     async def _take_over(self) -> None:
-        """Continue from the state that another or an earlier Indwell process has recorded."""
+        """Continue from the state that another Indwell process has recorded."""
         news = await asyncio.to_thread(self._note.news)
         if news is not None:
             self._before = {Path(holder): state for holder, state in news.states.items()}
@@ -215,7 +216,7 @@ class GitEntries:
             except (UnreadableStore, OSError) as error:
                 words = _unreadable(holder, error)
                 before = known.get(holder)
-                # the repository was reported already
+                # The user was already told about the unreadable repository.
                 states[holder] = before if before == words else words
         return states
 
@@ -268,7 +269,7 @@ class GitEntries:
     ) -> list[GitEntry]:
         """Return new files of the object store whose content does not match their names."""
         new = {path for path, one in now.store.files.items() if was.store.files.get(path) != one}
-        if fetches:  # git records there how much of the history a host has sent
+        if fetches:  # git records there how much history a host has sent
             new = {path for path in new if not path.endswith("/shallow")}
         if not new:
             return []
@@ -292,7 +293,7 @@ class GitEntries:
     async def _committed(
         self, holder: Path, tips: Sequence[str], old: Sequence[str], *, fetches: bool
     ) -> list[tuple[str, str, str]]:
-        """Return protected files that new commits bring in, by path, blob and commit."""
+        """Return the protected files in new commits, by path, blob and commit."""
         there = await self._existing(holder, [*tips, *old])
         wanted = "".join(
             [
@@ -317,7 +318,7 @@ class GitEntries:
         ]
 
     async def _existing(self, holder: Path, names: Sequence[str]) -> frozenset[str]:
-        """Return the names that lead to an existing commit."""
+        """Return those of the names that lead to an existing commit."""
         asked = "".join(f"{one}^{{commit}}\n" for one in names)
         told = await self._git(
             holder, "cat-file", "--batch-check=%(objecttype) %(objectname)", stdin=asked.encode()
@@ -328,7 +329,7 @@ class GitEntries:
         )
 
     async def _is_known(self, holder: Path, path: str, entry: str, was: RepositoryState) -> bool:
-        """Return whether git had this content under this name before, or the user's file has it."""
+        """Return whether this content was already in git at this path, or in the user's file."""
         mode, _, blob = entry.partition(" ")
         if was.index.get(path) == entry:
             return True
@@ -341,11 +342,11 @@ class GitEntries:
         return any(line.startswith(blob.encode()) for line in told.splitlines())
 
     async def _forget_gone(self) -> None:
-        """Drop entries that were removed from the index, or whose commit no ref leads to."""
+        """Drop entries that are no longer in the index or in a commit with a ref."""
         self._wait_for([one for one in self.waiting if await self._still(one)])
 
     async def _still(self, one: GitEntry) -> bool:
-        """Return whether the entry still exists."""
+        """Return whether the index or a commit still contains the entry."""
         if one.kind == "note":
             return await asyncio.to_thread(os.path.lexists, one.inner)
         state = self._before.get(Path(one.repository))
@@ -410,7 +411,7 @@ def _unread(holder: Path, words: str) -> GitEntry:
 
 
 def _mark(store: Store, path: str) -> str:
-    """Return a mark that distinguishes this file of the store from a replacement."""
+    """Return a mark that changes when another file replaces this file of the store."""
     return repr(store.files.get(path))
 
 
@@ -422,11 +423,11 @@ def _holders(roots: Sequence[Path]) -> tuple[Path, ...]:
 def _is_gits(holder: Path) -> bool:
     """Return whether git accepts the folder as a repository (``is_git_directory`` in setup.c).
 
-    If a command later turns the folder into a repository, all protected entries are new.
+    When a folder becomes a repository later, all of its protected entries are new.
     """
     repository = repository_of(holder)
     if repository is None or not repository.folders:
-        return True  # another program is changing the folder right now
+        return True  # another program is changing the folder at the moment
     return all(
         any(os.path.lexists(folder / name) for folder in repository.folders)
         for name in ("HEAD", "objects", "refs")
@@ -434,7 +435,7 @@ def _is_gits(holder: Path) -> bool:
 
 
 def _hashes(path: Path, holder: Path) -> frozenset[str]:
-    """Return git's names for the file's content, also with normalised line ends."""
+    """Return git's possible names for the file's content, also with converted line ends."""
     try:
         data = read_bytes(path, (holder,), FILE_B)
     except ToolError:
@@ -447,7 +448,7 @@ def _hashes(path: Path, holder: Path) -> frozenset[str]:
 
 
 def _changes(told: bytes) -> Iterator[tuple[str, str, str]]:
-    """Return commit, path and entry of each change but deletions in raw ``diff-tree`` output."""
+    """Yield commit, path and entry of each change but deletions in raw ``diff-tree`` output."""
     commit = ""
     fields = iter(told.split(b"\0"))
     for field in fields:

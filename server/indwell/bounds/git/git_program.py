@@ -1,4 +1,4 @@
-"""Runs git so that it obeys no setting that runs a program, and reaches no network.
+"""Runs git without network access, and without any setting that runs a program.
 
 Git is run by its absolute path, without hooks and monitors, and with only the repository's
 settings.
@@ -16,7 +16,8 @@ from indwell.errors import ToolError
 from indwell.sandbox import find_program, run_program
 from indwell.workspace.git.repository import repository_of
 
-OUTPUT_B = 64 << 20  # bytes of one run's output; a repository with more entries cannot be compared
+# the limit of bytes for one run's output; a larger repository cannot be compared
+OUTPUT_B = 64 << 20
 TIME_S = 60.0
 _ALONE: Mapping[str, str] = {
     "GIT_NO_LAZY_FETCH": "1",
@@ -29,7 +30,7 @@ _ALONE: Mapping[str, str] = {
 }
 _SETTINGS = (
     *("-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=false"),
-    # Git would trust these two files, which a command could have written.
+    # A command could have written these two files, which git would otherwise trust.
     *("-c", "core.commitGraph=false", "-c", "core.multiPackIndex=false"),
     *("-c", "advice.graftFileDeprecated=false"),
 )
@@ -49,13 +50,13 @@ async def run_git(
 
     Args:
         holder: The folder of the repository, which contains ``.git``.
-        words: A git command that obeys no setting that runs a program.
-        never_in: The workspace's folders, which may not provide git.
+        words: The arguments of a git command that runs no other program.
+        never_in: The workspace's folders, from which git is never run.
         options: Options before the command.
         stdin: The standard input.
-        seconds: Seconds until git is ended.
+        seconds: The time limit in seconds, after which git is ended.
         limit_b: The largest number of bytes of output.
-        env: Additional variables.
+        env: Additional environment variables.
 
     Raises:
         UnreadableStore: git cannot be run, failed, did not finish, or wrote too much.

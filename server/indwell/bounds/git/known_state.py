@@ -1,9 +1,10 @@
 """The known state of a workspace's repositories, kept in the state folder across processes.
 
-The folder has two files that only the user can read. ``seen.json`` has the last comparison and the
-entries that the user has not agreed to. An empty file ``open-…`` exists while a program of
-Indwell's may change a repository. Without that file, all changes since the last comparison are the
-user's. With that file, the author is unknown, so changes are compared and the user is asked.
+A folder holds two kinds of files that only the user can read. ``seen.json`` contains the last
+comparison and the entries that the user has not accepted. An empty file ``open-…`` exists while a
+command of Indwell may change a repository. Without an ``open-…`` file, all changes since the last
+comparison are the user's. With an ``open-…`` file, the author is unknown, so changes are compared
+and the user is asked.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from indwell.sandbox.leftovers import here as leftovers
 
 log = logging.getLogger(__name__)
 
-MOST_B = 32 << 20  # most bytes of the note; 100,000 loose objects take 15 MB
+MOST_B = 32 << 20  # the limit of bytes for the note; 100,000 loose objects take 15 MB
 _SEEN, _DAMAGED, _OPEN = "seen.json", "damaged.json", "open-"
 _notes: weakref.WeakValueDictionary[str, GitNote] = weakref.WeakValueDictionary()
 
@@ -36,7 +37,7 @@ Kind: TypeAlias = Literal["file", "replacement", "unread", "store", "note"]
 
 
 class GitEntry(msgspec.Struct, frozen=True):
-    """One entry in git about which the user is asked.
+    """A change of git's data about which the user is asked.
 
     Attributes:
         kind: A protected ``file``; a ``replacement`` that git reads in place of an object;
@@ -58,7 +59,7 @@ class GitEntry(msgspec.Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """The entry in words for people and the model."""
+        """The entry described in words, for people and the model."""
         return f"{self.path!r} in {self.where}" if self.path else self.where
 
 
@@ -69,7 +70,7 @@ class RepositoryState(msgspec.Struct, frozen=True):
         stamps: Stamps of the index and of the files with refs.
         tips: All objects that refs, heads and the stash's log name.
         index: The blobs of protected entries by path.
-        replaced: For each replaced object's name, the object that git reads in its place.
+        replaced: The replacement for each replaced object, by the object's name.
         store: The files of the repository's objects.
     """
 
@@ -81,12 +82,12 @@ class RepositoryState(msgspec.Struct, frozen=True):
 
 
 class KeptFile(msgspec.Struct, frozen=True):
-    """The content of the note's file.
+    """The content of the file ``seen.json``.
 
     Attributes:
-        states: The repositories at the last comparison, or why a repository could not be read.
-        waiting: Entries that the user has not agreed to.
-        ended: Entries that no longer wait, which other sessions must drop, too.
+        states: The state of each repository at the last comparison, or why it could not be read.
+        waiting: The entries that the user has not accepted.
+        ended: Settled entries, which other sessions must drop, too.
     """
 
     states: Mapping[str, RepositoryState | str] = {}
@@ -95,7 +96,7 @@ class KeptFile(msgspec.Struct, frozen=True):
 
 
 class GitNote:
-    """The note of one workspace. All methods block, so call them in a thread.
+    """Reads and writes the recorded git state of one workspace; all methods block.
 
     Args:
         folder: The note's folder beneath the state folder; with None, nothing is stored.
@@ -106,7 +107,7 @@ class GitNote:
         self._stamp: tuple[int, int] | None = None
         self._mark = f"{_OPEN}{os.getpid()}-{secrets.token_hex(4)}"
         self._is_open = False
-        self._is_stuck = False  # whether a damaged note cannot be moved away
+        self._is_stuck = False  # whether the damaged note could not be moved away
         _notes[self._mark] = self
 
     @property
@@ -117,7 +118,7 @@ class GitNote:
         return str(path) if path is not None and path.is_file() else ""
 
     def news(self) -> KeptFile | None:
-        """Return the content that another process has written since the last call; None if none.
+        """Return the content written by another process since the last call; else None.
 
         A damaged note is renamed; see ``damaged``.
         """
@@ -149,7 +150,7 @@ class GitNote:
         try:
             make_private_folder(self._folder)
             data = _encoded(kept)
-            # the note is not written, so all objects count as new after a restart
+            # An unwritten note means that all objects count as new after a restart.
             if len(data) > MOST_B:
                 data = _encoded(_without_stores(kept))
             replace_own(self._folder / _SEEN, data)
@@ -164,7 +165,7 @@ class GitNote:
             self._is_stuck = False
 
     def open(self) -> None:
-        """Note that a program of Indwell's begins that may change a repository."""
+        """Create the mark: a command of Indwell that may change a repository begins."""
         if self._is_open:
             return
         self._is_open = True
@@ -176,7 +177,7 @@ class GitNote:
                 log.warning("the mark of a running program could not be saved", exc_info=error)
 
     def close(self) -> None:
-        """Note that all changes by programs were examined, and that no program runs any more."""
+        """Remove the mark: no command runs any more, and all changes were examined."""
         self._is_open = False
         for name in self._marks():
             if name == self._mark or not _is_of_others(name):
@@ -193,7 +194,8 @@ class GitNote:
             return tuple(name for name in list_names(self._folder) if name.startswith(_OPEN))
         except OSError as error:
             log.warning("%r cannot be listed", str(self._folder), exc_info=error)
-            return (self._mark,)  # the mark is unreadable, so the user is asked about the changes
+            # the mark is unreadable, so treat it as open and ask the user about the changes
+            return (self._mark,)
 
     def _remove(self, name: str) -> None:
         assert self._folder is not None
@@ -214,7 +216,8 @@ def _is_of_others(mark: str) -> bool:
 def _encoded(kept: KeptFile) -> bytes:
     try:
         return msgspec.json.encode(kept)
-    except UnicodeEncodeError:  # a file name with other bytes, which ASCII JSON can represent
+    # a file name that is not UTF-8, which ASCII JSON can still represent
+    except UnicodeEncodeError:
         return json.dumps(msgspec.to_builtins(kept)).encode("ascii")
 
 

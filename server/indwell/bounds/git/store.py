@@ -1,9 +1,9 @@
 """Reads git's refs and objects, and checks that objects match their names.
 
-Git trusts the names of objects. A command that may write to the store can give other content the
-name of an object in a commit; the next checkout writes that content. A pack's index, an index of
-several packs and a graph of commits can be forged in the same way. Each new file is therefore
-hashed here or verified by git. Files that lead git to other objects or another history are
+Git trusts the names of objects. A command that may write to the store can give wrong content the
+name of a committed object, and the next checkout writes the wrong content. A pack's index, an index
+of several packs and a graph of commits can be forged in the same way. Each new file is therefore
+hashed here or verified by git. Files that redirect git to other objects or another history are
 reported.
 """
 
@@ -28,12 +28,14 @@ from indwell.files.system import calls
 from indwell.lazy_pattern import lazy_pattern
 from indwell.workspace.git.repository import repository_of
 
-MOST_FILES = 100_000  # most files of one repository's stores; git packs loose objects from 6,700 on
+# the limit of files in one repository's stores; git packs loose objects from 6,700 on
+MOST_FILES = 100_000
 MOST_REFS = 20_000
-REFS_B = 4 << 20  # bytes of one file with refs
-MOST_STORES = 20  # stores that name each other
-CHECK_S = 20.0  # seconds for all files of one command; git packs 500 MB in this time
-REDIRECT_B = 64 << 10  # bytes of a file that names other stores
+REFS_B = 4 << 20  # the limit of bytes for one file with refs
+MOST_STORES = 20  # the limit of stores that refer to one another
+# the time limit, in seconds, for all files of one command; git packs 500 MB in 20 seconds
+CHECK_S = 20.0
+REDIRECT_B = 64 << 10  # the limit of bytes for a file that names other stores
 _PIECE_B = 1 << 20
 NO_OBJECT = frozenset({"0" * 40, "0" * 64})
 _SHA = lazy_pattern(r"\b[0-9a-f]{64}\b|\b[0-9a-f]{40}\b")
@@ -69,11 +71,11 @@ class Store(msgspec.Struct, frozen=True):
 
 
 class Fault(msgspec.Struct, frozen=True):
-    """A file of a store that git may not read without a question.
+    """A suspicious file of a store, about which the user is asked.
 
     Attributes:
         path: The absolute path.
-        words: The problem of the file, without its path.
+        words: The problem of the file in words, without the path.
     """
 
     path: str
@@ -87,7 +89,7 @@ class UnreadableStore(Exception):
 def refs_of(
     holder: Path,
 ) -> tuple[tuple[tuple[str, FileStamp], ...], frozenset[str], Mapping[str, str]]:
-    """Return stamps of the index and the refs, the objects that refs name, and replacements."""
+    """Return the stamps of index and refs, the objects that refs name, and the replacements."""
     repository = repository_of(holder)
     if repository is None or not repository.folders:
         return (), frozenset(), {}
@@ -105,13 +107,13 @@ def refs_of(
         tips.update(_SHA.findall(text))
         if at.name == "packed-refs":
             replaced |= {name: other for other, name in _PACKED_REPLACEMENT.findall(text)}
-        elif at.parent in replacements:  # a loose ref, which is listed later, takes precedence
+        elif at.parent in replacements:  # a loose ref comes later in the list and takes precedence
             replaced[at.name] = text.strip()
     return tuple(stamps), frozenset(tips - NO_OBJECT), replaced
 
 
 def _ref_files(folders: Sequence[Path]) -> Iterator[Path]:
-    """Return the index, heads of any name, and the files of refs and worktrees."""
+    """Return the paths of the index, of all heads, and of the files with refs."""
     for folder in folders:
         yield folder / "index"
         if (folder / "reftable").exists():
@@ -148,14 +150,14 @@ def _text(path: Path) -> str:
 def store_of(
     folders: Sequence[Path], roots: Sequence[Path], known: Store, *, is_quick: bool = False
 ) -> Store:
-    """Return the present files of a repository's stores; blocks.
+    """Return the files that a repository's stores contain now; blocks.
 
     Args:
         folders: Git's own folders.
         roots: Folders in which commands may write; stores outside are skipped.
         known: The store at the last comparison.
-        is_quick: Whether unchanged folders are copied from ``known``, because no file was written
-            in place.
+        is_quick: Whether to copy unchanged folders from ``known``; correct if no file was
+            overwritten.
 
     Raises:
         Unreadable: There are more than ``MOST_FILES`` files.
@@ -181,7 +183,7 @@ def store_of(
 
 
 async def faults(new: Iterable[str], run_git: RunGit) -> list[Fault]:
-    """Return the faults of these new or changed files of a store."""
+    """Return the faults among the new or changed files of a store."""
     until = time.monotonic() + CHECK_S
     paths = sorted(new)
     found = await asyncio.to_thread(_loose_faults, paths, until)
@@ -200,7 +202,7 @@ async def faults(new: Iterable[str], run_git: RunGit) -> list[Fault]:
 
 
 def _check_of(path: str) -> tuple[str, ...]:
-    """Return the git command that verifies a pack, an index or a commit graph; else nothing."""
+    """Return the git command that verifies a pack, an index or a commit graph; empty for others."""
     if _PACK.search(path):
         pack = Path(path).with_suffix(".pack")
         is_whole = pack.exists() and pack.with_suffix(".idx").exists()
@@ -259,11 +261,11 @@ def _digest(name: str) -> Any:  # noqa: ANN401 - hashlib gives its type no publi
 
 
 def _stores(folders: Sequence[Path], roots: Sequence[Path]) -> list[str]:
-    """Return the object folders, and the alternates that they name in the workspace."""
+    """Return the object folders, and their alternates inside the workspace."""
     found = [str(folder / "objects") for folder in folders]
     if any(leads_abroad(one, roots) for one in found):
         raise UnreadableStore("its objects lead to a network share")
-    for store in found:  # grows during the loop
+    for store in found:  # the list grows during the loop
         for line in _redirects(f"{store}/{_REDIRECTS[0]}"):
             other = os.path.join(store, line)  # noqa: PTH118 - as git joins them
             if leads_abroad(other, roots):
@@ -291,7 +293,7 @@ def _redirects(path: str) -> Iterator[str]:
 
 
 def _folders(store: str) -> Iterator[str]:
-    """Return the existing folders of one store that git reads."""
+    """Return those folders of one store that exist and that git reads."""
     try:
         names = os.listdir(store)  # noqa: PTH208 - names alone
     except (FileNotFoundError, NotADirectoryError):

@@ -231,7 +231,7 @@ EDITORS = (
 
 
 async def editors(home: Path, folder: Path | None = None) -> Findings:
-    """One finding for each editor on PATH outside ``folder``; a warning if there is none."""
+    """Return one finding for each editor on PATH outside ``folder``; a warning if there is none."""
     never_in = () if folder is None or home.is_relative_to(folder) else (folder,)
     found = await asyncio.gather(*(_editor(editor, home, never_in) for editor in EDITORS))
     here = tuple(finding for finding in found if finding is not None)

@@ -329,7 +329,7 @@ class TerminalScreen:
         return one_line(display(path, self._roots))
 
     def heading(self, hunk: Hunk) -> str:
-        """One line: the place, the turn and the size of a hunk."""
+        """Return one line: the place, the turn and the size of a hunk."""
         facts = [f"+{len(hunk.new)} −{len(hunk.old)}", whose(hunk)]
         facts += [_KINDS[hunk.kind]] if hunk.kind in _KINDS else []
         facts += ["changed by you since"] if hunk.is_touched else []

@@ -52,7 +52,7 @@ class Provenance:
 
     @property
     def is_foreign(self) -> bool:
-        """Whether the draft contains anything that the user may not have typed."""
+        """Return whether the draft contains anything that the user may not have typed."""
         draft = self._text[self._start :]
         n_left = 0
         for at, line in _lines(draft):

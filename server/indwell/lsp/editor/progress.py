@@ -119,7 +119,7 @@ class TurnProgress:
 
 
 def describe(event: events.Event) -> str:
-    """One line for an event, with control characters made visible; may be empty."""
+    """Return one line for an event, with control characters made visible; may be empty."""
     return short_line(_words_of(event), LINE_LIMIT)
 
 
@@ -171,7 +171,7 @@ _AFTER = " after the last edit"
 
 
 def summary(finished: events.TurnFinished) -> str:
-    """One sentence for the end of a turn: changes, cost and verification.
+    """Return one sentence for the end of a turn: changes, cost and verification.
 
     After a good end the sentence fits one line. The summary always says which check passed, or why
     nothing is verified; the other parts are shortened first.

@@ -98,7 +98,7 @@ class Offered(NamedTuple):
 
     @property
     def is_part(self) -> bool:
-        """Whether other turns have parts in these hunks; those parts stay pending."""
+        """Return whether other turns have parts in these hunks; those parts stay pending."""
         return any(not self._is_own(by) for one in self.hunks for by in one.actors)
 
     def argument(self, uri: str) -> dict[str, Any]:

@@ -63,7 +63,7 @@ class Framer:
 
     @property
     def awaits_body(self) -> bool:
-        """Whether a header has arrived whose body is not complete."""
+        """Return whether a header has arrived whose body is not complete."""
         return self._body_b is not None
 
     def check_stalled(self) -> None:

@@ -1,1 +1,1 @@
-"""Attachments of the user's words: from the editor, from git, and by mentions."""
+"""Attaches content to the user's prompt: from the editor, from git, and by mentions."""

@@ -1,4 +1,4 @@
-"""Turns the editor's context of a prompt into blocks for the model, with secrets removed."""
+"""Converts the editor's context of a prompt to blocks for the model, without secrets."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ async def _blocks(moment: Moment[Session], prompt: Prompt) -> tuple[Text, ...]:
 async def _count_as_read(session: Session, marked: Selection) -> None:
     """Let ``edit_file`` change the selected lines without an earlier call of ``read_file``.
 
-    Only lines that the prompt quotes in full and unchanged count.
+    The method only applies to lines that the prompt quotes in full and unchanged.
     """
     if is_cut(marked) or await session.hidden(marked.text) != marked.text:
         return
@@ -71,7 +71,7 @@ async def _count_as_read(session: Session, marked: Selection) -> None:
         path = session.parts.workspace.resolve(marked.path)
         snapshot = await session.parts.workspace.read(path)
     except ToolError:
-        return  # the file is binary or too large, so the model has to read it with a tool
+        return  # The file is binary or too large, so the model must read it with a tool.
     page = whole_lines(marked, snapshot.text)
     if page:
         session.seen.record_page(path, snapshot.stamp.digest, snapshot.text, page)

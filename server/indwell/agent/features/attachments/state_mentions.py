@@ -1,4 +1,4 @@
-"""``@changes`` and ``@problems`` in the user's words: git's changes, and the editor's problems."""
+"""Attaches git's changes and the editor's problems for ``@changes`` and ``@problems``."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Text
 from indwell.workspace.paths import display
 
-SHARE = 4  # git's changes take at most a quarter of the window
-CHARS = 3  # characters per token of code, at least
+SHARE = 4  # git's changes may take at most a quarter of the context window
+CHARS = 3  # a token of code has at least so many characters
 
 _MENTION = lazy_pattern(r"(?<![\w@/.`])@(changes|problems)(?![\w/#-]|\.\w)")
 
 
 def state_mentions(words: str) -> tuple[str, ...]:
-    """Return the mentions ``@changes`` and ``@problems`` in the words, without the ``@``."""
+    """Return which of ``@changes`` and ``@problems`` the text mentions, without the ``@``."""
     return tuple(dict.fromkeys(_MENTION.findall(words)))
 
 
@@ -32,7 +32,7 @@ class StateMentions:
     """Reads the problems and changes that the user mentions in one session.
 
     Attributes:
-        problems: Returns the known problems that the model may see; a front door sets it.
+        problems: Returns the known problems that the model may see; set by the user interface.
     """
 
     def __init__(self) -> None:

@@ -1,1 +1,1 @@
-"""Background commands: started, watched, listed, and stopped with the session."""
+"""Runs background commands: starts, watches, lists, and stops them with the session."""

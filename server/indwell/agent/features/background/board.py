@@ -1,4 +1,4 @@
-"""Starts, watches and stops the background commands of a session (H55)."""
+"""Starts, watches and stops the background commands of a session."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from indwell.sandbox import Finished
 from indwell.tools.base import Outcome, Run, ToolContext
 from indwell.tools.commands.command_output import ending_figure, ending_words
 
-COMMAND_CHARACTERS = 200  # characters of a command's text in a list
+COMMAND_CHARACTERS = 200  # the limit of characters for a command's text in a list
 
 
 def started_words(name: str, text: str, *, is_held: bool) -> str:
@@ -39,7 +39,7 @@ def started_words(name: str, text: str, *, is_held: bool) -> str:
 
 
 def list_words(rows: Sequence[tuple[str, str, str]]) -> str:
-    """List all commands: name, state, text."""
+    """Return the list of all commands, with name, state and text."""
     if not rows:
         return "no background commands; bash starts one with `background`"
     return "\n".join(
@@ -49,20 +49,20 @@ def list_words(rows: Sequence[tuple[str, str, str]]) -> str:
 
 
 def ended_words(rows: Sequence[tuple[str, str]]) -> str:
-    """Return a reminder of commands that ended by themselves, without the commands' output."""
+    """Return a reminder about commands that ended by themselves, without their output."""
     said = "; ".join(f"{name}: {state}" for name, state in rows)
     one = "A background command has" if len(rows) == 1 else "Background commands have"
     return f"{one} ended ({said}). `commands` with its id shows what it wrote."
 
 
 def untold_words(names: Sequence[str]) -> str:
-    """Return a reminder of commands whose tool call was stopped before the model got a result."""
+    """Return a reminder about commands whose call was stopped before the model got a result."""
     one = "A background command runs" if len(names) == 1 else "Background commands run"
     return f"{one} on, begun by a call that was interrupted: {', '.join(names)}."
 
 
 def lost_words(names: Sequence[str]) -> str:
-    """Return a reminder of commands that ended earlier or belong to another branch."""
+    """Return a reminder about commands that ended earlier or belong to another branch."""
     listed = ", ".join(names)
     return (
         f"No background command runs any more: {listed} ended with the session that began "
@@ -71,14 +71,14 @@ def lost_words(names: Sequence[str]) -> str:
 
 
 def seconds_words(seconds: float) -> str:
-    """Return a duration for people: ``12 s``, ``3 min``, ``2 h 5 min``."""
+    """Return a duration as readable text: ``12 s``, ``3 min``, ``2 h 5 min``."""
     if seconds < 100:  # noqa: PLR2004 - two digits
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"  # noqa: PLR2004
 
 
-SHOWN_COMMAND = 2_000  # characters of a command's text in events
+SHOWN_COMMAND = 2_000  # the limit of characters for a command's text in events
 
 Who = Literal["", "model", "user"]
 
@@ -97,12 +97,12 @@ class RunningCommand(msgspec.Struct):
         stop: Setting this event stops the command.
         task: The asyncio task that runs the command.
         finished: How the command ended; None while it runs.
-        problem: Why the command could not be started, or its end could not be observed.
-        seconds: How long the command ran, once the command has ended.
+        problem: The reason why the command could not be started or watched.
+        seconds: The duration of the command, after it has ended.
         by: Who stopped the command.
         is_told: Whether the model knows that the command started.
         is_known: Whether the model knows how the command ended.
-        notes: The command's actions without permission, one sentence each.
+        notes: Sentences about the command's actions without permission.
         n_noted: The number of ``notes`` that the model knows.
     """
 
@@ -126,18 +126,18 @@ class RunningCommand(msgspec.Struct):
 
     @property
     def runs(self) -> bool:
-        """Is the command unfinished? Recording the command's changes may take longer."""
+        """Return whether the command is still running; recording its changes may take longer."""
         if self.finished is not None or self.problem:
             return False
         return self.task is not None and not self.task.done()
 
     def where(self) -> str:
-        """A clause that names the file with the whole output, for a text that was cut."""
+        """Return a clause that names the file with the whole output, for a text that was cut."""
         how = "it is whole in" if self.output.is_whole else "its beginning is in"
         return f"; {how} {self.path!r}, for read_file or grep"
 
     def state_words(self, now: float) -> str:
-        """The command's state, in a few words."""
+        """Return the command's state in a few words."""
         if self.runs:
             return f"runs, {seconds_words(now - self.began)}"
         if self.problem:
@@ -175,9 +175,10 @@ class RunningCommand(msgspec.Struct):
         )
 
 
-MOST = 8  # commands that run at once
-MOST_ENDED = 20  # ended commands that are still listed
-BEGIN_S = 1.0  # seconds; a command that fails at once has failed within this time
+MOST = 8  # the limit of commands that run at the same time
+MOST_ENDED = 20  # the limit of ended commands in the list
+# the wait in seconds for a command's start; a command that fails at once fails within this time
+BEGIN_S = 1.0
 
 
 async def _nothing() -> None:
@@ -193,7 +194,7 @@ class BackgroundBoard:
 
     Args:
         begin_s: Seconds after which a command counts as running.
-        monotonic: Returns seconds of a monotonic clock.
+        monotonic: Returns the time of a monotonic clock in seconds.
 
     Attributes:
         begin_s: Seconds after which a command counts as running.
@@ -203,9 +204,9 @@ class BackgroundBoard:
         cover: Starts recording changes by background commands, as changes of a given tool call.
         uncover: Stops recording changes by background commands.
         note: Records that the model knows the state of a command. Arguments: the id, the text,
-        whether the command runs.
-        lost: Ids of commands that the conversation names and that ended with an earlier process.
-        is_told: Whether the user was told that changes between turns are not reviewed.
+        whether the command runs. lost: Ids of commands that the conversation names and that ended
+        with an earlier process. is_told: Whether the user was told that changes between turns are
+        not reviewed.
     """
 
     def __init__(
@@ -225,7 +226,7 @@ class BackgroundBoard:
         self._n_begun = 0
         self._n_beginning = 0
         self._said = asyncio.Event()
-        self._covered: set[str] = set()  # ids of running commands that can change files
+        self._covered: set[str] = set()  # the ids of running commands that can change files
 
     @property
     def commands(self) -> tuple[RunningCommand, ...]:
@@ -243,7 +244,7 @@ class BackgroundBoard:
         return self._monotonic()
 
     def event(self) -> CommandsChanged:
-        """The event with the state of all commands."""
+        """Return the event with the state of all commands."""
         return CommandsChanged(self.turn, tuple(one.row(self.now) for one in self.commands))
 
     def get(self, name: str) -> RunningCommand:
@@ -345,13 +346,14 @@ class BackgroundBoard:
             await asyncio.wait({one.task}, timeout=self.begin_s)
             if not one.runs:
                 await asyncio.wait({one.task})
-                one.task.result()  # raises a fault of our own
+                one.task.result()  # this line raises an error of our own code
         except BaseException:  # the model does not know about the command yet
             await self._given_up(one)
             raise
         if one.problem:
             raise ToolError(one.problem)
-        # Told at once, because the command keeps running if the turn is stopped after this line.
+        # Notify the model now, because the command keeps running if the turn is stopped after this
+        # line.
         if one.runs:
             self._commands[name] = one
             self._tell()
@@ -362,7 +364,7 @@ class BackgroundBoard:
         return one
 
     async def _given_up(self, one: RunningCommand) -> None:
-        """Stop a command that the model does not know yet; record an ended command's changes."""
+        """Stop a command that is unknown to the model; record an ended command's changes."""
         if one.task is not None:
             if one.runs:
                 one.task.cancel()
@@ -370,7 +372,7 @@ class BackgroundBoard:
         self._covered.discard(one.id)
 
     async def _run(self, one: RunningCommand, run: Run) -> None:
-        """Run a command, and report its end even after an error."""
+        """Run a command, and report the command's end even after an error."""
         try:
             await self._ran(one, run)
         finally:
@@ -411,5 +413,5 @@ class BackgroundBoard:
 
 
 async def _keep(path: Path, text: str) -> None:
-    """Append a piece of output to its file."""
+    """Append a part of the output to the command's file."""
     await asyncio.to_thread(append_own, path, text.encode("utf-8", "replace"))

@@ -1,4 +1,4 @@
-"""Background commands as a feature: reminders, recorded changes, the tool ``commands``."""
+"""Makes background commands a feature: reminders, recorded changes, the tool ``commands``."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ MOST_WAIT_S = 300
 
 
 def background_feature(board: BackgroundBoard) -> Feature[Session]:
-    """Return the background commands of one session as a feature; sub-agents do not have it."""
+    """Return the feature of one session's background commands; sub-agents lack the feature."""
 
     def steered(words: str, *, numbered: bool) -> bool:
         del words, numbered
@@ -92,7 +92,7 @@ async def _around(board: BackgroundBoard, moment: Moment[Session]) -> AsyncItera
         for words in take_untold(parts.workspace.roots):
             emit(Notice(turn, "warning", words))
         yield
-        # Skipped if the turn was stopped, because a stop must not take long.
+        # A stopped turn skips the check, because a stop must not take long.
         await check_running_commands()
         if standing := await remaining_plants(parts.workspace.roots):
             emit(Notice(turn, "warning", blocked_message(standing)))
@@ -107,7 +107,7 @@ async def _around(board: BackgroundBoard, moment: Moment[Session]) -> AsyncItera
 
 
 async def _remind(board: BackgroundBoard, moment: Moment[Session]) -> Reminder:
-    """Name the commands that have ended since the last request, once each."""
+    """Return a reminder that names each command that has ended since the last request."""
     lost = board.lost
     untold = [one for one in board.running if not one.is_told]
     ended = [one for one in board.commands if not one.runs and not one.is_known]
@@ -136,7 +136,7 @@ def _run_on(names: list[str]) -> str:
 
 
 async def _look_at_all(session: Session) -> None:
-    """Record changes once no background command that can change files is running."""
+    """Record changes as soon as no background command that can change files is running."""
     await uncover_beside(session)
     if session.parts.changes.git is not None:
         await session.parts.changes.git.settle()
@@ -151,7 +151,7 @@ class BackgroundArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=Tru
 
 
 def make_commands(board: BackgroundBoard) -> Tool[BackgroundArguments]:
-    """Make the tool of the session that ``board`` belongs to."""
+    """Return the tool ``commands`` for the session of ``board``."""
 
     async def run(arguments: BackgroundArguments, context: ToolContext) -> Outcome:
         if not arguments.id:
@@ -184,7 +184,7 @@ def _subject(given: BackgroundArguments) -> str:
 
 async def _looked_at(board: BackgroundBoard, one: RunningCommand, context: ToolContext) -> Outcome:
     await check_running_commands()
-    # Read the state before the output. Otherwise output between the two reads would be missed.
+    # Read the state before the output; otherwise output between the two reads would be missed.
     has_ended, state = not one.runs, one.state_words(board.now)
     text = await one.output.take_news(one.where)
     lines = [f"{one.id} {state}", text.rstrip("\n") or "(no new output)"]

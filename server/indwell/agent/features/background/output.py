@@ -1,9 +1,9 @@
 """Stores the output of a background command up to a limit, and keeps new output for the model.
 
 Output is decoded line by line, and a private key as a whole, so that the search for secrets never
-meets half a secret. The model sees an unfinished line only up to the last blank. The event loop
-only queues bytes. Threads decode them, in small pieces with pauses between them, because a busy
-thread delays the event loop. A command that writes faster than threads decode has to wait.
+gets half a secret. The model sees an unfinished line only up to the last blank. The event loop only
+queues bytes. Threads decode the bytes in small parts with pauses, because a busy thread delays the
+event loop. A command that writes faster than threads decode has to wait.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from indwell.sandbox.capture import output_decoder
 from indwell.secrets import open_key
 from indwell.tools.truncate import OUTPUT_LIMIT, OUTPUT_TAIL, plain
 
-KEPT_CHARACTERS = 8_000_000  # characters of one command's output on disk
-# Characters of the output's end in a list, and of an unfinished line for the model.
+KEPT_CHARACTERS = 8_000_000  # the limit of characters on disk for one command's output
+# The limit of characters for the output's end in a list, and for an unfinished line.
 SHOWN_CHARACTERS = 2_000
-# Bytes that may wait for decoding, even if the writer ignores ``HELD_B``.
+# The limit of bytes that wait for decoding, even if the writer ignores ``HELD_B``.
 MOST_WAITING_B = 1_000_000
-HELD_B = 1 << 18  # bytes that wait for decoding; above this number the command has to wait
-_PIECE_B = 1 << 15  # bytes decoded in one go, 1 ms
-_LONG_LINE_B = 65_536  # bytes of an unfinished line; a longer line is decoded in parts
-_MOST_PAUSE_S = 0.01  # longest pause between two pieces, in seconds
-_MOST_WORD_B = 4_096  # bytes of a word that is not split; a secret is shorter
+HELD_B = 1 << 18  # If more bytes wait for decoding, the command has to wait.
+_PIECE_B = 1 << 15  # so many bytes are decoded in one step, which takes 1 ms
+_LONG_LINE_B = 65_536  # a longer unfinished line is decoded in parts
+_MOST_PAUSE_S = 0.01  # the longest pause, in seconds, between two steps
+_MOST_WORD_B = 4_096  # the limit of bytes for a word that is not split; secrets are shorter
 _NO_WORD = lazy_pattern(rb"[^\w+/=.~:@-][\w+/=.~:@-]*\Z")
 _BLANKS = (b" ", b"\t", b"\r")
 
@@ -33,7 +33,7 @@ Keep = Callable[[str], Awaitable[None]]
 
 
 class News:
-    """New output for the model: head and tail, and the size of the part between them."""
+    """Collects new output for the model: the head, the tail, and the size of the omitted middle."""
 
     def __init__(self) -> None:
         self._head = ""
@@ -41,7 +41,7 @@ class News:
         self._n_left_out = 0
 
     def add(self, text: str) -> None:
-        """Append a text."""
+        """Append a text to the new output."""
         room = OUTPUT_LIMIT - len(self._head)
         if room > 0 and not self._tail:
             self._head, text = self._head + text[:room], text[room:]
@@ -51,7 +51,7 @@ class News:
             self._tail = self._tail[-OUTPUT_TAIL:]
 
     def take(self, where: str) -> str:
-        """Return and forget the new output. ``where`` names the file with the whole output."""
+        """Return the new output and forget it; ``where`` names the file with the whole output."""
         head, tail, n = self._head, self._tail, self._n_left_out
         self._head, self._tail, self._n_left_out = "", "", 0
         if not n:
@@ -60,21 +60,21 @@ class News:
 
 
 class Output:
-    """The output of one command.
+    """Decodes and stores the output of one command.
 
     Args:
-        keep: Writes a piece to disk or raises OSError; it gets nothing beyond the limit.
+        keep: Writes text to disk or raises OSError; called only up to the limit.
         hide: Returns a text without its secrets; called in a thread.
     """
 
     def __init__(self, keep: Keep, hide: Callable[[str], str]) -> None:
         self.tail = ""
-        self.n_kept = 0  # characters that were written to disk
+        self.n_kept = 0  # the number of characters that were written to disk
         self.is_whole = True  # whether the whole output is on disk
         self._keep = keep
         self._hide = hide
         self._waiting = bytearray()
-        self._n_taken = 0  # bytes that were decoded so far
+        self._n_taken = 0  # the number of bytes that were decoded so far
         self._n_lost = 0
         self._is_losing = False  # whether bytes are dropped until the next line begins
         self._news = News()
@@ -84,7 +84,7 @@ class Output:
         self._has_room: asyncio.Future[None] | None = None
 
     def feed(self, data: bytes) -> asyncio.Future[None] | None:
-        """Queue bytes, on the event loop; the returned future is done when there is more room."""
+        """Queue bytes, on the event loop; if too many wait, return a future that ends the wait."""
         self._put(data)
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._follow())
@@ -110,11 +110,12 @@ class Output:
             del self._waiting[stop:]
 
     async def settle(self, *, is_end: bool = False) -> None:
-        """Decode the whole lines among the received bytes; at the command's end, all bytes.
+        """Decode the complete lines among the received bytes; at the command's end, all bytes.
 
-        The method ignores output that arrives meanwhile, because a command may write without end.
+        The method ignores output that arrives during decoding, because a command may write without
+        end.
         """
-        async with self._taking:  # wait for a piece that is being decoded
+        async with self._taking:  # wait until the current step of decoding has ended
             self._say_lost()
             goal = self._n_taken + len(self._waiting)
         while self._n_taken < goal and await self._took(is_end=is_end):
@@ -146,7 +147,7 @@ class Output:
             self._has_room = None
 
     async def _took(self, *, is_end: bool = False) -> bool:
-        """Decode one piece; False if no piece is waiting."""
+        """Decode one part of the waiting bytes; return False if no bytes are waiting."""
         async with self._taking:
             stop = _stop(self._waiting) or (len(self._waiting) if is_end else 0)
             if not stop:
@@ -160,7 +161,7 @@ class Output:
             return True
 
     def _say_lost(self) -> None:
-        """Add a mark for lost output, after the output that waits."""
+        """Add a note about lost output after the waiting output."""
         if self._n_lost:
             words = f"\n[… {self._n_lost:,} bytes came too fast to be kept …]\n"
             self._waiting += words.encode()
@@ -170,7 +171,7 @@ class Output:
         return self._hide(plain(self._decoder.decode(data)))
 
     def _begun_line(self, data: bytes) -> str:
-        """Return the unfinished line; the whole line is returned again once it is finished."""
+        """Return the unfinished line; it is returned again as a whole when it is finished."""
         text = self._hide(plain(data.decode("utf-8", "replace")))
         return text if len(text) <= SHOWN_CHARACTERS else f"[…]{text[-SHOWN_CHARACTERS:]}"
 
@@ -185,14 +186,14 @@ class Output:
         self.n_kept += len(kept)
         try:
             await self._keep(kept)
-        except OSError:  # a full disk does not stop the command; the newest lines stay in memory
+        except OSError:  # A full disk does not stop the command; the newest lines stay in memory.
             self.is_whole, self.n_kept = False, KEPT_CHARACTERS
 
 
 def _stop(waiting: bytearray) -> int:
-    """Return where a piece may end: after whole lines, before an unfinished private key.
+    """Return where a step of decoding may end: after whole lines, before an unfinished key.
 
-    If more bytes wait than a long line has, such a place always exists.
+    If more bytes wait than a long line has, the position always exists.
     """
     stop = waiting.rfind(b"\n", 0, _PIECE_B) + 1
     if not stop:
@@ -219,7 +220,7 @@ def _before_key(waiting: bytearray, stop: int) -> int:
 
 
 def _untorn(data: bytearray) -> int:
-    """Return a place between two words; the end if the last word is longer than any secret."""
+    """Return a position between two words; the end if the last word is longer than any secret."""
     start = max(data.rfind(b"\n") + 1, len(data) - _MOST_WORD_B)
     if start == len(data):
         return start

@@ -1,1 +1,1 @@
-"""Checks: finds new problems in edited files, and decides whether a turn may end with them."""
+"""Finds new problems in edited files, and decides whether a turn may end with problems."""

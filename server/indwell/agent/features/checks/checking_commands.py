@@ -1,8 +1,8 @@
 """Recognises commands that check the project, such as tests, by their text. Pure.
 
-A check is a program that looks for faults and reports by its exit status whether it found some:
-tests, type checkers, linters, builds. A check counts only if its exit status is that of the whole
-text. A check before a pipe, ``|| true`` or ``; echo done`` does not count.
+A check is a program that looks for faults and reports through its exit status whether it found any:
+tests, type checkers, linters, builds. A check counts only if the exit status of the whole text is
+the check's. A check before a pipe, ``|| true`` or ``; echo done`` does not count.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from indwell.policy.shell.words import (
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-MOST = 10_000  # characters of the longest text that is parsed
+MOST = 10_000  # longer texts are not parsed
 
 
 class _Checker(msgspec.Struct, frozen=True):
-    """A check: the first words of its command, and the suffixes of the files that it covers."""
+    """A kind of check: the first words of its command, and the suffixes of the files it covers."""
 
     words: frozenset[str]
     suffixes: tuple[str, ...]
@@ -97,7 +97,7 @@ class CheckPart(msgspec.Struct, frozen=True):
     suffixes: tuple[str, ...] = ()
 
     def is_about(self, path: Path) -> bool:
-        """Does the check cover this file?"""
+        """Return whether the check covers this file."""
         is_kind = not self.suffixes or path.name.endswith(self.suffixes)
         return is_kind and path.is_relative_to(self.folder)
 
@@ -136,7 +136,7 @@ class _CheckReader:
     """Walks through the statements of a bash command in the order in which bash runs them.
 
     Attributes:
-        is_upset: Whether something in the text may change the meaning of a name or an exit status.
+        is_upset: Whether the text may change the meaning of a name or of an exit status.
     """
 
     def __init__(self, cwd: Path, declared: frozenset[str]) -> None:
@@ -221,7 +221,7 @@ class _CheckReader:
         self._folder = Path(joined(folder.as_posix(), target)) if folder and is_known else None
 
     def _look_for_upsets(self, node: Node) -> None:
-        """Note whether a loop or condition may have changed the meaning of later names."""
+        """Record whether a loop or condition may have changed the meaning of later names."""
         for child in node.named_children:
             if child.type in {"command", "function_definition"}:
                 self._of(child)
@@ -242,8 +242,8 @@ _LOOK_UP = frozenset(["path", "pathext", "psmodulepath"])
 def _checks_in_powershell(command: str, cwd: Path, declared: frozenset[str]) -> Iterator[CheckPart]:
     """Yield the checks of a PowerShell text, whose status is that of the last statement.
 
-    The text may have only programs and cmdlets that read. A block, a variable or another cmdlet
-    could change the meaning of a name or of the status.
+    The text may contain only programs and reading cmdlets. A block, a variable or another cmdlet
+    could change the meaning of a name or of the exit status.
     """
     from indwell.policy.shell.powershell import PowerShellReading  # noqa: PLC0415 - for Windows
 
@@ -268,7 +268,7 @@ def _checks_in_powershell(command: str, cwd: Path, declared: frozenset[str]) -> 
 
 
 def _keeps_names(one: Simple) -> bool:
-    """Does this PowerShell command leave the meaning of all names unchanged?"""
+    """Return whether this PowerShell command leaves the meaning of all names unchanged."""
     from indwell.policy.commands.powershell.arguments import CMDLET_NAME, tables  # noqa: PLC0415
 
     if any(each.name.lower() in _LOOK_UP for each in one.assignments) or one.is_nested:
@@ -319,7 +319,10 @@ def _suffixes(words: Sequence[str]) -> tuple[str, ...] | None:
 
 
 def _of_program(name: str, rest: list[str], plain: list[str]) -> tuple[str, ...] | None:
-    """As ``_suffixes``, given the program's name; ``plain`` has the words that are not options."""
+    """Return the suffixes of the files that a named program checks.
+
+    ``plain`` contains the words that are not options.
+    """
     if re.fullmatch(r"python[\d.]*|py|pypy[\d.]*", name):
         return _of_python(rest)
     if name in _ALWAYS:
@@ -343,7 +346,7 @@ def _of_program(name: str, rest: list[str], plain: list[str]) -> tuple[str, ...]
 
 
 def _of_python(words: list[str]) -> tuple[str, ...] | None:
-    """As ``_suffixes``, for ``python`` with a module or script."""
+    """Return the suffixes of the files that ``python`` checks with a module or script."""
     for at, word in enumerate(words):
         if word == "-m" and at + 1 < len(words):
             module = words[at + 1]
@@ -360,6 +363,6 @@ def _of_python(words: list[str]) -> tuple[str, ...] | None:
 
 
 def _behind_options(words: list[str]) -> list[str]:
-    """Return the command that a runner such as ``uv run`` starts: the words after the options."""
+    """Return the words after the options of a runner such as ``uv run``: the started command."""
     at = next((at for at, one in enumerate(words) if not one.startswith("-")), len(words))
     return words[at:]

@@ -1,6 +1,6 @@
-"""Checks as a feature: before an edit, after the calls of a reply, and when a turn wants to end.
+"""Runs checks before an edit, after the calls of a reply, and at the end of a turn.
 
-Checks cost nothing if no source knows problems. Checks wait no longer than the limits below.
+If no source reports problems, checks take no time. Checks wait no longer than the limits below.
 """
 
 from __future__ import annotations
@@ -40,12 +40,13 @@ from indwell.workspace.paths import visible
 _NOTHING_RAN = lazy_pattern(
     r"^Ran 0 tests|No tests? (?:found|ran|files found)|no test files", re.MULTILINE
 )
-EDIT_SETTLE_S = 2.0  # seconds that checkers have to report problems after the edits of a reply
-BASELINE_S = 10.0  # seconds that a check may delay the first edit of a turn
+# the time in seconds for checkers to report problems after the edits of a reply
+EDIT_SETTLE_S = 2.0
+BASELINE_S = 10.0  # the limit in seconds for a check's delay of a turn's first edit
 
 
 def checks_feature(checks: SessionChecks) -> Feature[Session]:
-    """Return the checks of one session as a feature; its sub-agents share them."""
+    """Return the feature for the checks of one session; sub-agents share the session's checks."""
 
     async def before_tool(moment: Moment[Session], use: ToolUse, call: Call) -> None:
         await _before_edit(checks, moment, use, call)
@@ -85,7 +86,7 @@ def checks_feature(checks: SessionChecks) -> Feature[Session]:
 async def _before_edit(
     checks: SessionChecks, moment: Moment[Session], use: ToolUse, call: Call
 ) -> None:
-    """Find out which problems a file has before its first edit in a turn."""
+    """Record which problems a file has before the file's first edit in a turn."""
     if call.effect != "edit" or not checks.settings().check_edits:
         return
     session = moment.session
@@ -106,7 +107,7 @@ async def _before_edit(
 async def _note_command(
     checks: SessionChecks, moment: Moment[Session], call: Call, outcome: Outcome
 ) -> None:
-    """Remember a command of the model that is a check and passed."""
+    """Record a passed command of the model that is a check."""
     succeeded, turn = outcome.succeeded, moment.turn
     state = checks.of(turn)
     if succeeded is None or not state.files or not checks.settings().check_edits:
@@ -129,9 +130,9 @@ async def _new_problems(
     uses: Sequence[ToolUse],
     outcomes: Mapping[str, Outcome],
 ) -> Mapping[str, str]:
-    """Add the effect of all edits of a reply on problems to the result of the last edit.
+    """Add the problems that a reply's edits caused or fixed to the result of the last edit.
 
-    A reply therefore waits only once, however many files the reply edits.
+    A reply with several edits therefore waits only once.
     """
     session = moment.session
     edited = [use for use in uses if use.id in outcomes and outcomes[use.id].changes]
@@ -151,12 +152,13 @@ async def _new_problems(
 
 
 async def _goes_on(checks: SessionChecks, moment: Moment[Session]) -> bool:
-    """Look for new problems before a turn ends; True if the model should repair some first.
+    """Look for new problems before a turn ends; return True if the model should fix some.
 
-    The model is asked once a turn, and only if a round is left.
+    The model is asked once in a turn, and only if the limit of rounds allows another round.
     """
     session, turn, emit = moment.session, moment.session.under_way, moment.emit
-    if session.helping is not None:  # the parent turn looks for problems at its end
+    # the turn that started the sub-agent looks for problems at its end
+    if session.helping is not None:
         return False
     assert turn is not None
     state = checks.of(turn.number)
@@ -185,7 +187,7 @@ async def _goes_on(checks: SessionChecks, moment: Moment[Session]) -> bool:
 async def _begin(
     checks: SessionChecks, session: Session, turn: int, paths: Sequence[Path], emit: Listener
 ) -> None:
-    """Run the checks before the first edit of a turn, unless the last results still apply."""
+    """Run the checks before the first edit of a turn, unless the last results are still valid."""
     state = checks.of(turn)
     commands = await asyncio.to_thread(checks.finder.commands, paths)
     if not commands:
@@ -212,7 +214,7 @@ def _named(session: Session, path: Path) -> str:
 
 
 def _paths(session: Session, call: Call) -> tuple[Path, ...]:
-    """Return the files that a tool call edits, as far as its arguments name them."""
+    """Return the files that a tool call edits, if the call's arguments name the files."""
     found = []
     for written in call.facts.paths:
         try:

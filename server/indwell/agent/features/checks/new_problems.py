@@ -1,4 +1,4 @@
-"""Looks for new problems at the end of a turn, and puts problems into words."""
+"""Looks for new problems at the end of a turn, and describes problems in words."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from indwell.lazy_pattern import lazy_pattern
 from indwell.workspace.paths import visible
 from indwell.workspace.problems.difference import ProblemDifference
 
-MOST_LINES = 10  # problems in one message
-MOST_REASONS = 3  # reasons why checkers' reports were not used, in one message
-_SHORT = 300  # characters of one reason
+MOST_LINES = 10  # the limit of problems in one message
+MOST_REASONS = 3  # the limit of reasons, in one message, why checkers' reports were not used
+_SHORT = 300  # the limit of characters for one reason
 _PLAIN = lazy_pattern(r"[\w./@+=~:\\-]{1,300}")
 
 ASKED = (
@@ -44,9 +44,9 @@ ASKED = (
 
 
 def told_words(found: Mapping[Path, ProblemDifference], shown: Callable[[Path], str]) -> str:
-    """Describe the effect of edits on problems, for the end of a tool's result.
+    """Describe the problems that edits caused or fixed, for the end of a tool's result.
 
-    The text is empty if the edits had no effect on problems.
+    The text is empty if the edits caused or fixed no problem.
     """
     new = [Located(path, one) for path, diff in found.items() for one in diff.new]
     n_gone = sum(len(diff.gone) for diff in found.values())
@@ -61,7 +61,7 @@ def told_words(found: Mapping[Path, ProblemDifference], shown: Callable[[Path], 
 
 
 def listed(new: Sequence[Located], shown: Callable[[Path], str], output: str = "") -> list[str]:
-    """Return one line per problem, errors first, up to a limit; ``output`` names the output."""
+    """Return one line per problem, errors first, up to a limit, with the path of the output."""
     ranked = sorted(new, key=lambda one: one.problem.severity != "error")
     severities = {one.problem.severity for one in ranked}
     lines = [
@@ -75,7 +75,7 @@ def listed(new: Sequence[Located], shown: Callable[[Path], str], output: str = "
 
 
 def stay_words(n_errors: int) -> str:
-    """Return a sentence about a turn that leaves errors."""
+    """Return a sentence about the errors that a turn leaves."""
     return f"{new_errors(n_errors)} {'stays' if n_errors == 1 else 'stay'}"
 
 
@@ -94,9 +94,8 @@ class VerifiedState(msgspec.Struct, frozen=True):
         proven: Commands of the agent that check the project and passed after the last edit.
         n_left: Number of changed files that no check covers.
         n_others: Number of files with errors that someone other than the agent changed during the
-        turn.
-        is_sure: Whether the problems before the turn are known.
-        why: Clauses that say why some checkers' reports were not used.
+        turn. is_sure: Whether all problems before the turn are known. why: Clauses that say why
+        some checkers' reports were not used.
     """
 
     verified: tuple[str, ...] = ()
@@ -137,7 +136,7 @@ def standing_words(standing: VerifiedState) -> str:
 
 
 def both(names: Sequence[str]) -> str:
-    """Join names into the subject of a sentence."""
+    """Join names to a subject such as "a, b and c"."""
     return " and ".join(names)
 
 
@@ -171,7 +170,7 @@ def _said(problem: Problem) -> str:
     return message + (f" [{origin}]" if origin else "")
 
 
-END_SETTLE_S = 2.0  # seconds to wait for checkers at the end of a turn
+END_SETTLE_S = 2.0  # the time in seconds to wait for checkers at the end of a turn
 
 
 async def look_back(
@@ -247,7 +246,7 @@ def _unseen(session: Session, left: Sequence[Path], known: KnownProblems) -> tup
 async def _known(
     checks: SessionChecks, session: Session, state: TurnChecks, paths: Sequence[Path]
 ) -> KnownProblems:
-    """Return the reports of the editor's checkers on the present texts of the files."""
+    """Return the editor's reports about the present texts of the files."""
     known = await checks.source.problems(paths, settle_s=END_SETTLE_S)
     return KnownProblems() if known is None else shown_of(session, state, known)
 
@@ -281,7 +280,7 @@ async def _check(
     paths: Sequence[Path],
     emit: Listener,
 ) -> Mapping[CheckCommand, CheckRun]:
-    """Run the checks that cover these files, and keep the results."""
+    """Run the checks that cover these files, and store the results."""
     commands = await asyncio.to_thread(checks.finder.commands, paths)
     runs: dict[CheckCommand, CheckRun] = {}
     loop = asyncio.get_running_loop()
@@ -316,7 +315,7 @@ def _remember(  # noqa: PLR0917 - what each knew, side by side
     known: KnownProblems,
     runs: Mapping[CheckCommand, CheckRun],
 ) -> None:
-    """Remember which checks fail because of this session's turns, for the task card (H27)."""
+    """Remember which checks fail because of this session's turns, for the task card."""
     now = {
         quoted(command.name): ran.problems for command, ran in runs.items() if ran.state == "ran"
     }
@@ -339,7 +338,7 @@ def _remember(  # noqa: PLR0917 - what each knew, side by side
 
 def _stands(one: Located, problems: Mapping[Path, Sequence[object]]) -> bool:
     if one.path is None:
-        return False  # the check failed as a whole, and now names problems in files
+        return False  # The check failed as a whole before, and now names problems in files.
     messages = {getattr(problem, "message", "") for problem in problems.get(one.path, ())}
     return one.problem.message in messages
 

@@ -1,7 +1,7 @@
 """Runs a check command: permission, recorded changes, and the problems in its output.
 
 A check runs like a command of the agent, so that its changes can be undone. A run counts only if
-its exit status and output fit together, because a program that crashed has not checked all files.
+its exit status matches its output, because a program that crashed has not checked all files.
 """
 
 from __future__ import annotations
@@ -53,10 +53,12 @@ from indwell.workspace.base import Workspace
 from indwell.workspace.problems.difference import read_output
 
 CHECK = "check"  # the tool name of checks in the log
-NOT_STARTED, NOT_FOUND = 126, 127  # exit codes of a shell
-BY_SIGNAL = 128  # from this exit code on, a signal ended the program
-OF_ERRORS = frozenset({1, 2, 101})  # exit codes of checkers and of `make` after errors were found
-_WRONG_USE = 2  # exit code of checkers that got wrong arguments
+# the exit codes of a shell for a command that could not be started or found
+NOT_STARTED, NOT_FOUND = 126, 127
+BY_SIGNAL = 128  # exit codes from this number on mean that a signal ended the program
+# the exit codes of checkers and of `make` after errors were found
+OF_ERRORS = frozenset({1, 2, 101})
+_WRONG_USE = 2  # the exit code of checkers that got wrong arguments
 _TWO_IS_TROUBLE = frozenset({"ruff", "mypy", "eslint"})
 _BROKE_OFF = lazy_pattern(
     r"^\s*Traceback|\bpanicked at\b|\binternal (?:compiler )?error\b|^Segmentation fault"
@@ -73,7 +75,7 @@ async def run_check(  # noqa: PLR0917 - whose check it is, and who hears of it
     emit: Listener,
     timeout_s: float,
 ) -> CheckRun:
-    """Run the check if it may run without a question.
+    """Run the check, if the policy allows it without a question.
 
     Raises:
         SessionError: The start of the check cannot be recorded.
@@ -156,7 +158,7 @@ def _refused(
 
 
 class RefusedCheck(msgspec.Struct, frozen=True):
-    """The refusal of a check.
+    """A check that may not run.
 
     Attributes:
         why: The reason, as a clause.
@@ -191,7 +193,7 @@ _PLANNED = Deny("the mode is `plan`", by="plan")
 
 @dataclass(frozen=True, slots=True)
 class CheckRequest:
-    """A run of a check that needs permission; see ``Requester``. The user is not asked."""
+    """A request to run a check; see ``Requester``. The user is not asked."""
 
     session: Session
     turn: int
@@ -242,16 +244,16 @@ class CheckRequest:
         return RefusedPermission(ask.reason, "denied", evaluated)
 
     async def shows_the_same(self, evaluated: EvaluatedPolicy) -> bool:
-        """Return True, because there is no question."""
+        """Return True, because there is no question that could change."""
         del evaluated
         return True
 
     async def keep(self, ask: Ask) -> None:
-        """Keep nothing, because there is no answer."""
+        """Store nothing, because there is no answer."""
 
 
 def _advice(command: CheckCommand, ask: Ask) -> str:
-    """Explain how to let the check run without a question."""
+    """Return advice on how to let the check run without a question."""
     if ask.by.startswith(OWN_RULE):
         rule = ask.by.removeprefix(OWN_RULE).strip()
         return f"to allow it, take the rule {rule!r} that asks for it out of your `rules_ask`"
@@ -275,7 +277,7 @@ def note_ending(session: Session, turn: int, command: CheckCommand, words: str) 
 
 
 def check_id(turn: int) -> str:
-    """Return the id that the checks of a turn share; checks run one after the other."""
+    """Return the shared id of a turn's checks, which run one after the other."""
     return f"check-{turn}"
 
 
@@ -286,10 +288,10 @@ class CheckReading(msgspec.Struct, frozen=True):
         problems: Problems of workspace files that the model may know, by absolute path.
         has_any: Whether the output names a problem in any file.
         has_errors: Whether the output names an error in a file of the workspace.
-        is_cut: Whether the output is too long to be parsed whole.
+        is_cut: Whether the output is too long to be parsed completely.
         has_strays: Whether the output names errors in files that do not exist.
         is_broken_off: Whether the output reports that the check's program crashed.
-        stale: Files of which the check read an older text than the editor's.
+        stale: Files whose text on disk, which the check has read, is older than the editor's.
         program: The first word of the check's command.
     """
 
@@ -310,7 +312,7 @@ def read_check(
     stale: frozenset[Path],
     changed: Collection[Path],
 ) -> CheckReading:
-    """Parse the output of a check; blocks. ``stale``: files with unsaved text."""
+    """Parse the output of a check; ``stale`` are files with unsaved text. Blocks."""
     report = read_output(text, command.name)
     known, hidden = {*changed, *session.seen.paths()}, session.parts.rules().hidden
     found: dict[Path, tuple[Problem, ...]] = defaultdict(tuple)
@@ -339,7 +341,7 @@ def read_check(
 def judged(
     finished: Finished, reading: CheckReading, text: str, where: str, timeout_s: float
 ) -> CheckRun:
-    """Return the result of a check, by its exit status and output."""
+    """Return the result of a check, from the exit status and output."""
     code = finished.exit_code
     if finished.timed_out:
         shown = f"{timeout_s:.0f}" if timeout_s >= 1 else f"{timeout_s:.1g}"
@@ -362,7 +364,7 @@ def judged(
 
 
 def _doubt(finished: Finished, reading: CheckReading) -> str:
-    """Say why a check may not have finished its work; empty if it has."""
+    """Return a reason why a check may not have finished its work; empty if there is none."""
     code = finished.exit_code
     if finished.overrun or code < 0 or code >= BY_SIGNAL:
         return f"was ended before it was done ({finished.overrun or f'exit code {code}'})"
@@ -386,7 +388,7 @@ def _resolved(
     """Return the file that a check's output names, and whether the name is ambiguous.
 
     A check may name files relative to a package below its folder. Such a name means the only known
-    file whose path ends with the name. If several paths do, the name is ambiguous.
+    file whose path ends with the name. If several paths end with the name, the name is ambiguous.
     """
     try:
         path = workspace.resolve(str(folder / written))

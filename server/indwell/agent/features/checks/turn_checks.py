@@ -1,4 +1,4 @@
-"""The state of checks: sources of problems, check commands, and the changes of the turn.
+"""Stores the state of checks: sources of problems, check commands, changes of the turn.
 
 ``feature`` and ``run_check`` do the work that needs a session.
 """
@@ -38,8 +38,8 @@ class KnownProblems(msgspec.Struct, frozen=True):
             without findings has an empty tuple.
         late: Clauses that say why reports of other checkers on a file are not used, by path.
         silent: The checkers of each file that no checker has examined yet, by path.
-        shown: Problems that the editor shows for a file, by path. The problems may refer to the
-            text before the edit.
+        shown: Problems that the editor shows for a file, by path, perhaps for the text before the
+            edit.
     """
 
     reports: Mapping[Path, Reports] = {}
@@ -48,7 +48,7 @@ class KnownProblems(msgspec.Struct, frozen=True):
     silent: Mapping[Path, tuple[str, ...]] = {}
 
     def is_seen(self, path: Path) -> bool:
-        """Has every checker of this file (at least one) examined the file's present text?"""
+        """Return whether every checker of this file has examined the present text."""
         return bool(self.reports.get(path)) and not self.late.get(path)
 
     def problems(self, source: str) -> Mapping[Path, tuple[Problem, ...]]:
@@ -75,7 +75,7 @@ class ProblemSource(Protocol):
         ...
 
     def edited(self, path: Path) -> None:
-        """Note that a file has a new text, so that known problems refer to the old text."""
+        """Record that a file has a new text, so that known problems refer to the old text."""
         ...
 
 
@@ -110,7 +110,7 @@ class CheckCommand(msgspec.Struct, frozen=True):
     is_own: bool = False
 
     def is_about(self, path: Path) -> bool:
-        """Does the check cover this file?"""
+        """Return whether the check covers this file."""
         is_kind = not self.suffixes or path.name.endswith(self.suffixes)
         return is_kind and path.is_relative_to(self.folder)
 
@@ -124,14 +124,12 @@ class CheckRun(msgspec.Struct, frozen=True):
     """The result of a check.
 
     Attributes:
-        state: How the check went. The output was understood; or is incomplete, and so proves errors
-            but not their absence; or has faults in an unknown format. Otherwise the check did not
-            finish, or was not allowed to run.
+        state: Whether the check ran to its end, and how much of its output was understood.
         problems: Problems in files of the workspace, by absolute path.
         why: Why the state is not "ran"; shown after the name of the check.
         line: The line of the output about the failure.
         output: The file with the whole output, if the output was long.
-        stale: Files of which the check read an older text, because the user has not saved the
+        stale: Files whose text on disk is outdated, because the user has not saved the
         files.
     """
 
@@ -151,12 +149,12 @@ class CheckFinder(Protocol):
         ...
 
     def mark(self, folder: Path) -> str:
-        """Return a mark that changes with the folder's contents; empty for a large folder."""
+        """Return a value that changes with the folder's contents; empty for a large folder."""
         ...
 
 
 class NoFinder:
-    """A project without check commands."""
+    """Finds no check commands, for a project without check commands."""
 
     def commands(self, paths: Sequence[Path]) -> tuple[CheckCommand, ...]:
         """Return no command."""
@@ -170,16 +168,16 @@ class NoFinder:
 
 
 class Located(msgspec.Struct, frozen=True):
-    """A problem with its file; the file is None if a check as a whole fails."""
+    """A problem with its file; the file is None if the check as a whole failed."""
 
     path: Path | None
     problem: Problem
 
 
 class Edited(msgspec.Struct):
-    """A file that the turn has changed, with the texts before the first and after the last edit.
+    """A file that the turn has changed, with the text before the first and after the last edit.
 
-    ``is_part`` says that only the edited places are known, not the whole texts.
+    With ``is_part``, only the edited parts of the texts are known.
     """
 
     before: str | None
@@ -188,7 +186,7 @@ class Edited(msgspec.Struct):
 
     @property
     def edits(self) -> LineMap:
-        """Return the map from the old lines to the current lines."""
+        """Return the map from old line numbers to current line numbers."""
         return UNKNOWN if self.is_part else line_map(self.before, self.after)
 
 
@@ -201,7 +199,7 @@ class TurnChecks(msgspec.Struct):
         files: The files that the turn changed, in order.
         before: The problems of the files before the first edit, by checker.
         partial: Some of the problems before the first edit, if not all are known.
-        told: For each file and checker, the text and problems that the model was last told.
+        told: The text and problems that the model was last told, by file and checker.
         runs: The result of each check before the first edit, by command.
         is_begun: Whether the checks before the first edit were run.
         passed: Checks that the agent ran and that passed, with the number of edits at that time and
@@ -263,7 +261,7 @@ class TurnChecks(msgspec.Struct):
         """
         found = {}
         for check, (n_edits, saw) in self.passed.items():
-            if n_edits != self.n_edits:  # a later edit may not be on disk yet
+            if n_edits != self.n_edits:  # A later edit may not be on disk yet.
                 continue
             about = [path for path in now if check.is_about(path)]
             if about and all(
@@ -273,7 +271,7 @@ class TurnChecks(msgspec.Struct):
         return found
 
     def untold(self, known: KnownProblems) -> dict[Path, ProblemDifference]:
-        """Return the problems that the model was not told, and mark them as told. May block.
+        """Return the problems that the model was not told, and mark them as told; may block.
 
         If the problems before the edit are unknown, only problems in changed lines count.
         """
@@ -298,7 +296,7 @@ class TurnChecks(msgspec.Struct):
         return difference(before, problems, edits)
 
     def new_by(self, known: KnownProblems) -> dict[str, tuple[Located, ...]]:
-        """Return the problems that are new since the turn began, by checker. Blocks."""
+        """Return the problems that are new since the turn began, by checker; blocks."""
         return {
             source: tuple(
                 Located(path, one)
@@ -309,7 +307,7 @@ class TurnChecks(msgspec.Struct):
         }
 
     def is_compared(self, path: Path, known: KnownProblems) -> bool:
-        """Is the report of each checker before the first edit of a file known?"""
+        """Return whether each checker's report before the file's first edit is known."""
         return all(self._base(path, source) is not None for source in known.reports[path])
 
     def new_by_run(
@@ -336,7 +334,7 @@ class TurnChecks(msgspec.Struct):
         )
 
     def was_there(self, path: Path) -> bool:
-        """Did a changed file exist before the turn?"""
+        """Return whether a changed file existed before the turn."""
         return self.files[path].before is not None
 
     def _base(self, path: Path, source: str) -> tuple[Problem, ...] | None:
@@ -371,12 +369,12 @@ class SessionChecks(msgspec.Struct):
         finder: Finds the check commands.
         settings: Returns the current settings.
         state: The state of the running turn.
-        kept: The last result of each check, and the mark of the check's folder at that time.
+        kept: The last result of each check, with the mark of its folder at that time.
         slow: Checks that took too long before an edit; no later edit waits for these checks.
         readable: Checks that once named a problem, so that the format of their output is known.
         is_vague: Whether the report of an editor's checker could not be used at the end of the last
             turn. Then check commands run, also before the first edit.
-        told: Sentences that the user has already been told.
+        told: The sentences that were already shown to the user.
         failing: Errors that turns have left, by source.
     """
 
@@ -392,13 +390,13 @@ class SessionChecks(msgspec.Struct):
     failing: dict[str, tuple[Located, ...]] = msgspec.field(default_factory=dict)
 
     def of(self, turn: int) -> TurnChecks:
-        """Return the state of a turn; a new turn gets an empty state."""
+        """Return the state of a turn; a new turn begins with an empty state."""
         if self.state.turn != turn:
             self.state = TurnChecks(turn)
         return self.state
 
     def verdict(self, turn: int) -> str:
-        """Describe how a turn's changes are verified; empty without changes or with checks off."""
+        """Describe whether a turn's changes are verified; empty without changes or checks."""
         state = self.of(turn)
         if not state.files or not self.settings().check_edits:
             return ""

@@ -1,4 +1,4 @@
-"""Hooks: commands of the user or of a trusted project that run at moments of a turn (H56).
+"""Runs hooks: commands of the user or of a trusted project, at moments of a turn.
 
-`feature` has the moments, `permit` decides whether a hook may run, and `run` starts the hook.
+`feature` calls the hooks, `permit` decides whether a hook may run, and `run` starts the hook.
 """

@@ -1,7 +1,7 @@
-"""The moments of a turn at which hooks run, and the effect of a stop at each moment (H56).
+"""Runs hooks at certain moments of a turn, and stops an action that a hook blocks.
 
-A hook can only forbid more: it runs before the permission question, and the policy decides after it
-in any case.
+A hook cannot allow an action: hooks run before the permission question, and the policy decides
+after the hooks.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from indwell.settings.model import Mode
 from indwell.tools.base import Call, Outcome
 from indwell.workspace.base import AppliedChange
 
-MOST_FILES = 1_000  # changed files in the payload of the event ``turn_end``
-_TOLD = 300  # characters of a hook's reason in a notice
+MOST_FILES = 1_000  # the limit of changed files in the payload of the event ``turn_end``
+_TOLD = 300  # the limit of characters for a hook's reason in a notice
 GOES_ON = (
     "A hook asks you to go on before this turn ends; why is listed next. Do it, or say in a "
     "sentence why not. You are asked this once."
@@ -47,7 +47,7 @@ GOES_ON = (
 
 
 class _About(TypedDict):
-    """The fields that every payload has."""
+    """The fields that every payload contains."""
 
     session: str
     turn: int
@@ -57,7 +57,7 @@ class _About(TypedDict):
 
 
 def hooks_feature(book: HookBook) -> Feature[Session]:
-    """Return the hooks of one session as a feature; its sub-agents share them."""
+    """Return the feature for one session's hooks; sub-agents share the session's hooks."""
     return Feature(
         name="hooks",
         door=book,
@@ -72,7 +72,7 @@ def hooks_feature(book: HookBook) -> Feature[Session]:
 
 
 async def _check_words(book: HookBook, moment: Moment[Session], prompt: Prompt) -> Checked:
-    """Ask the hooks whether the prompt may go to the model; return text that the hooks add."""
+    """Run the hooks for a prompt; return a refusal, or the text that the hooks add."""
     session, number, emit = moment.session, moment.turn, moment.emit
     if not await book.has(session.id, number, "prompt_submitted"):
         return Checked()
@@ -86,16 +86,16 @@ async def _check_words(book: HookBook, moment: Moment[Session], prompt: Prompt) 
 
 
 async def _check_steering(book: HookBook, moment: Moment[Session]) -> None:
-    """Ask the hooks about the user's words that wait for the next model call.
+    """Run the hooks for the user's messages that wait for the next model call.
 
     Raises:
-        UserError: A hook objects, which ends the turn and returns the words to the user.
+        UserError: A hook blocks a message, which ends the turn and returns the text to the user.
     """
     session, turn, emit = moment.session, moment.turn, moment.emit
     if not await book.has(session.id, turn, "prompt_submitted"):
         return
     n_checked, added = 0, list[Text]()
-    while n_checked < len(session.steering):  # the user may send more words meanwhile
+    while n_checked < len(session.steering):  # The user may send more messages meanwhile.
         words = session.steering[n_checked]
         n_checked += 1
         payload = PromptSubmitted(**_about(session, turn), words=words, attached=(), steering=True)
@@ -107,10 +107,10 @@ async def _check_steering(book: HookBook, moment: Moment[Session]) -> None:
 
 
 async def _before_tool(book: HookBook, moment: Moment[Session], use: ToolUse, call: Call) -> None:
-    """Ask the hooks whether a tool call may run.
+    """Run the hooks that may block a tool call.
 
     Raises:
-        ToolError: A hook objects; the model reads why.
+        ToolError: A hook blocks the call; the model gets the reason.
     """
     session, turn, emit = moment.session, moment.turn, moment.emit
     if not await book.has(session.id, turn, "before_tool", use.name):
@@ -136,7 +136,7 @@ async def _after_tool(  # noqa: PLR0917 - the slot's own arguments
     outcome: Outcome,
     applied: Sequence[EditApplied],
 ) -> None:
-    """Tell hooks of each edit of a finished call, then of the call itself."""
+    """Run the hooks for each edit of a finished call, then those for the call."""
     session, turn, emit = moment.session, moment.turn, moment.emit
     for edit, change in zip(applied, outcome.changes, strict=True):
         await _after_edit(book, session, use, edit, change, emit)
@@ -179,9 +179,10 @@ async def _after_edit(  # noqa: PLR0917 - as in the slot
 
 
 async def _on_stop(book: HookBook, moment: Moment[Session]) -> bool:
-    """Tell hooks that the model is done; True if a hook asks the model to continue, once a turn."""
+    """Run the hooks when the model is done; return True if a hook continues the turn, once only."""
     session, turn = moment.session, moment.session.under_way
-    if session.helping is not None or turn is None:  # a sub-agent's end is not the end of a turn
+    # the end of a sub-agent is not the end of a turn
+    if session.helping is not None or turn is None:
         return False
     verdict = await _at_end(book, moment, turn, "done", "")
     if (
@@ -204,7 +205,7 @@ async def _on_stop(book: HookBook, moment: Moment[Session]) -> bool:
 
 
 async def _end(book: HookBook, moment: Moment[Session], how: Ended) -> None:
-    """Tell hooks that a turn has ended, unless ``_on_stop`` did; no hook can continue the turn."""
+    """Run the hooks for a turn's end, unless ``_on_stop`` ran them; no hook can continue."""
     turn = moment.session.under_way
     if turn is not None and (how.ending != "done" or book.told_in != moment.turn):
         await _at_end(book, moment, turn, how.ending, how.message)
@@ -232,7 +233,7 @@ async def _at_end(
 async def _after_compaction(
     book: HookBook, moment: Moment[Session], before: int, after: int
 ) -> None:
-    """Tell hooks about a compaction, so that hooks can add important text again."""
+    """Run the hooks for a compaction, so that a hook can add important text again."""
     session, turn, emit = moment.session, moment.turn, moment.emit
     if not await book.has(session.id, turn, "compaction"):
         return

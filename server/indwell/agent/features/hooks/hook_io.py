@@ -1,4 +1,4 @@
-"""The input of a hook on standard input for each event, and the meaning of its output. Pure.
+"""Encodes the JSON that a hook reads on standard input, and interprets its output. Pure.
 
 The input is one JSON object. Secrets are removed from the input, as from texts for the model.
 """
@@ -16,7 +16,8 @@ from indwell.policy.call_facts import Effect
 from indwell.sessions.records import Ending
 from indwell.settings.model import Hook, Mode
 
-MOST_CHARACTERS = 100_000  # characters of a result, a diff or an answer; arguments are never cut
+# the limit of characters for a result, a diff or an answer; arguments are never cut
+MOST_CHARACTERS = 100_000
 
 
 class _Payload(msgspec.Struct, frozen=True, kw_only=True, tag_field="event"):
@@ -24,10 +25,10 @@ class _Payload(msgspec.Struct, frozen=True, kw_only=True, tag_field="event"):
 
     Attributes:
         session: The id of the session.
-        turn: The turn of the session, from 1.
+        turn: The turn's number in the session, from 1.
         cwd: The absolute path of the folder in which the hook runs.
         mode: The current mode.
-        in_agent: Whether a sub-agent of the turn acts.
+        in_agent: Whether the event belongs to a sub-agent of the turn.
     """
 
     session: str
@@ -38,12 +39,12 @@ class _Payload(msgspec.Struct, frozen=True, kw_only=True, tag_field="event"):
 
 
 class PromptSubmitted(_Payload, frozen=True, kw_only=True, tag="prompt_submitted"):
-    """The user has sent words.
+    """The user has sent a prompt or a message.
 
     Attributes:
-        words: The words as typed.
+        words: The text as typed.
         attached: Labels of the attachments, a few words each.
-        steering: Whether the words were sent to the running turn.
+        steering: Whether the text was sent to the running turn.
     """
 
     words: str
@@ -58,7 +59,7 @@ class BeforeTool(_Payload, frozen=True, kw_only=True, tag="before_tool"):
         call: The id of the call.
         tool: The name of the tool.
         effect: Whether the tool reads, edits or runs commands.
-        arguments: The whole arguments as the model wrote them.
+        arguments: The complete arguments as the model wrote them.
     """
 
     call: str
@@ -73,7 +74,7 @@ class AfterTool(_Payload, frozen=True, kw_only=True, tag="after_tool"):
     Attributes:
         call: The id of the call.
         tool: The name of the tool.
-        arguments: The whole arguments as the model wrote them.
+        arguments: The complete arguments as the model wrote them.
         result: The text for the model; cut if the text is long.
         is_error: Whether the call failed.
     """
@@ -111,7 +112,7 @@ class TurnEnd(_Payload, frozen=True, kw_only=True, tag="turn_end"):
     Attributes:
         ending: The kind of ending, as in ``TurnFinished``.
         message: The reason, if the turn is not done.
-        answer: The model's last words; cut if the text is long.
+        answer: The model's last text; cut if it is long.
         files: Paths of files that the turn has changed.
         again: Whether a hook has already asked the model to continue in this turn; hooks cannot ask
         twice.
@@ -128,8 +129,8 @@ class Compaction(_Payload, frozen=True, kw_only=True, tag="compaction"):
     """Older parts of the conversation were shortened.
 
     Attributes:
-        before: Tokens of the conversation before.
-        after: Tokens of the conversation now.
+        before: The number of tokens before the compaction.
+        after: The number of tokens after the compaction.
     """
 
     before: int
@@ -171,9 +172,9 @@ def cut(text: str) -> str:
     return f"{text[:MOST_CHARACTERS]}\n[… {left:,} characters left out …]"
 
 
-BLOCKS = 2  # the exit code by which a hook stops an action
-MOST_ADDED = 10_000  # characters of one hook's text that the model reads
-_TAIL = 2_000  # characters that are kept from the end of such a text
+BLOCKS = 2  # the exit code with which a hook stops an action
+MOST_ADDED = 10_000  # the limit of characters for one hook's text that the model reads
+_TAIL = 2_000  # the number of characters that are kept from the end of a long text
 NO_REASON = "it gives no reason"
 _KEYS = frozenset({"add", "block"})
 _BEGINS = lazy_pattern(r'\{\s*"(?:add|block)"\s*:')
@@ -224,12 +225,13 @@ def _said(output: str) -> HookOutcome:
         return HookOutcome(add=output)
     try:
         said = msgspec.json.decode(output)
-    except (msgspec.DecodeError, RecursionError):  # RecursionError: thousands of nested brackets
+    # A RecursionError means thousands of nested brackets.
+    except (msgspec.DecodeError, RecursionError):
         if _BEGINS.match(output):
             return HookOutcome(problem="it begins as JSON with 'add' or 'block', and is none")
         return HookOutcome(add=output)
     if not _KEYS & said.keys():
-        # The output is JSON without our fields, so it counts as text.
+        # The output is JSON without the expected fields, so it counts as text.
         return HookOutcome(add=output)
     if not said.keys() <= _KEYS:
         other = next(key for key in said if key not in _KEYS)
@@ -241,7 +243,7 @@ def _said(output: str) -> HookOutcome:
 
 
 def is_closed(hook: Hook) -> bool:
-    """If this hook is broken, does that stop the action?"""
+    """Return whether a fault in this hook stops the action."""
     if hook.if_broken:
         return hook.if_broken == "block"
     return hook.event in _CLOSED
@@ -253,12 +255,12 @@ def kind_of(event: EventName, *, is_own: bool) -> Kind:
 
 
 def is_long(text: str, most: int = MOST_ADDED) -> bool:
-    """Is the text longer than the limit for the model?"""
+    """Return whether the text is longer than the limit for the model."""
     return len(text) > most
 
 
 def shortened(text: str, path: str, most: int = MOST_ADDED) -> str:
-    """Return the head and tail of a long text, with a note that names the whole text's file."""
+    """Return the head and tail of a long text, with a note that names the file with the text."""
     tail = min(_TAIL, most // 4)
     left = len(text) - most
     note = f"[… {left:,} characters left out; all of it is in {path!r} …]"

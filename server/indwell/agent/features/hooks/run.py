@@ -1,4 +1,4 @@
-"""Runs the hooks of an event in order; the first that stops the event ends the run.
+"""Runs the hooks of an event in order, until a hook stops the event.
 
 The user is told about a broken hook each time. A setting of the hook decides whether a broken hook
 stops the action.
@@ -53,16 +53,16 @@ from indwell.sandbox import Finished, spawn
 from indwell.sandbox.capture import output_text
 from indwell.tools.truncate import without_escapes
 
-KEPT_B = 400_000  # bytes that are kept of a hook's output, and of its standard error
-CHARS = 3  # characters per token, roughly
-SHARE = 16  # one hook may add text of at most 1/16 of the window
-# All hooks of a request may add 1/8 of the window; above that, each may add LEAST_ADDED.
+KEPT_B = 400_000  # the limit of bytes kept from a hook's output, and from its standard error
+CHARS = 3  # a token has about so many characters
+SHARE = 16  # one hook may add text of at most 1/16 of the context window
+# All hooks of a request may add 1/8 of the window; beyond that, each may add LEAST_ADDED.
 SHARE_OF_ALL = 8
-LEAST_ADDED = 200  # characters that a hook may always add
-SLOW_S = 1.0  # seconds after which the user is told that the turn waits for a hook
-_NAME = 80  # characters of a hook's name
-_MOST_REASON = 4_000  # characters of the reason for a stop
-_PROBLEM = 500  # characters of the description of a hook's fault
+LEAST_ADDED = 200  # a hook may always add so many characters
+SLOW_S = 1.0  # the time in seconds after which the user is told that the turn waits for a hook
+_NAME = 80  # the limit of characters for a hook's name
+_MOST_REASON = 4_000  # the limit of characters for the reason of a stop
+_PROBLEM = 500  # the limit of characters for the description of a hook's fault
 _OF_HOOKS: Mapping[str, str] = {"PYTHONSAFEPATH": "1"}
 """``python3 -c`` imports modules from its folder, where the model may have written one."""
 _MADE: frozenset[EventName] = frozenset({"after_tool", "edit_applied", "turn_end"})
@@ -73,9 +73,9 @@ class HooksVerdict(msgspec.Struct, frozen=True):
     """The outcome of all hooks of an event.
 
     Attributes:
-        block: The reason to stop; empty to go on.
+        block: The reason to stop; empty if no hook stops.
         by: A description of the hook that stops.
-        is_own: Whether that hook is the user's.
+        is_own: Whether the hook that stops is the user's.
         added: Text that the hooks of a prompt add; the caller queues this text once the prompt is
         sent.
     """
@@ -98,8 +98,7 @@ async def run_hooks(
 ) -> HooksVerdict:
     """Run the hooks of an event; text that the hooks add waits for the next request.
 
-    Text from hooks of a prompt is only returned. It may quote the prompt, and another hook may
-    still stop the prompt.
+    For a prompt, the added text is only returned, because another hook may still stop the prompt.
     """
     found = await book.found(session.id, turn)
     event = event_of(payload)
@@ -129,7 +128,7 @@ def tell_late(
     verdict: HooksVerdict,
     tool_use_id: str | None = None,
 ) -> None:
-    """Tell the model why a hook would have stopped a finished action."""
+    """Tell the model why a hook wanted to stop an action that is already finished."""
     if verdict.block:
         kind = kind_of(event, is_own=verdict.is_own)
         about = {"event": event, "wants": "a change"}
@@ -153,7 +152,7 @@ async def _adding(  # noqa: PLR0917 - as ``run_hooks``
     tool_use_id: str | None,
     held: Sequence[Text],
 ) -> Text:
-    """Return a hook's added text, within the limits of one hook and of all hooks of the request."""
+    """Return a hook's added text, shortened to the limits of one hook and of all hooks."""
     event = found.hook.event
     window = session.conversation.config.window * CHARS
     waiting = (*session.conversation.pending, *held)
@@ -196,13 +195,13 @@ async def _run(  # noqa: PLR0917 - as ``run_hooks``
 
 def _not_run(found: FoundHook, refused: RefusedHook) -> HookOutcome:
     if refused.by_user and not found.is_own:
-        # If the user refuses a project's hook, the user's words are still sent.
+        # If the user refuses a project's hook, the user's prompt is still sent.
         return HookOutcome()
     return HookOutcome(problem=f"it was not run: {refused.why}")
 
 
 class RunningHook(NamedTuple):
-    """One run of a permitted hook."""
+    """Runs a permitted hook once."""
 
     turn: int
     id: str

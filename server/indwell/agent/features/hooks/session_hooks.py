@@ -1,8 +1,8 @@
 """Finds the hooks of a session, and decides whether a hook may run.
 
 A hook is subject to the same rules as a command of the agent. If the rules demand a question, the
-user's own hooks run without a question, and for a project's hook the user is asked once a session.
-A hook never runs a command that the policy denies to the agent.
+user's own hooks still run without a question. For a project's hook, the user is asked once in a
+session. A hook never runs a command that the policy denies to the agent.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from indwell.sessions.records import Decided
 from indwell.settings.model import Hook
 from indwell.tools.base import ToolFacts
 
-_SHOWN = 60  # characters of a command that serve as the hook's name
+_SHOWN = 60  # a hook is named by so many characters of its command
 
 
 class FoundHook(msgspec.Struct, frozen=True):
@@ -58,7 +58,7 @@ class FoundHook(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """The hook's name for people: the event, and the beginning of the command."""
+        """The hook's displayed name: the event, and the beginning of the command."""
         whose = "the hook" if self.is_own else "the project's hook"
         return f"{whose} {self.hook.event} ({short_line(self.hook.command, _SHOWN)})"
 
@@ -68,7 +68,7 @@ class MatchingHooks(msgspec.Struct, frozen=True):
 
     Attributes:
         hooks: The hooks, in the order in which the hooks run.
-        folder: The folder in which the hooks run; None if there are no hooks.
+        folder: The folder in which the hooks run; None if no hook matches.
     """
 
     hooks: tuple[FoundHook, ...] = ()
@@ -76,7 +76,7 @@ class MatchingHooks(msgspec.Struct, frozen=True):
 
 
 def none_found() -> MatchingHooks:
-    """Return no hook."""
+    """Return an empty list of hooks."""
     return MatchingHooks()
 
 
@@ -85,14 +85,13 @@ class HookBook:
     """The hooks of a session.
 
     Attributes:
-        look: Finds the hooks; blocks. Called once a turn, so that the hooks stay the same during a
-            turn.
+        look: Finds the hooks; blocks. Called once in a turn, so that a turn has the same hooks
+            throughout.
         answers: The user's answers for this session: exact rules that may run, and commands that
-        may not run.
-        running: Held while a hook runs, so that each change of a file has one author.
-        n_runs: Number of runs so far; part of the id of each run.
-        asked_in: The turn in which a hook asked the model to continue; hooks can ask once a turn.
-        told_in: The last turn in which hooks were told that the model wants to end.
+        may not run. running: The lock that is held while a hook runs, so that each change of a file
+        has one author. n_runs: The number of runs so far, which is part of each run's id. asked_in:
+        The turn in which a hook continued the turn, which hooks may do once. told_in: The last turn
+        in which hooks ran because the model wanted to end the turn.
     """
 
     look: Callable[[], MatchingHooks] = none_found
@@ -114,7 +113,7 @@ class HookBook:
         return self._found
 
     async def has(self, session: str, turn: int, event: EventName, tool: str = "") -> bool:
-        """Is there a hook for this event? Callers ask before they prepare a payload."""
+        """Return whether there is a hook for this event, before a payload is prepared."""
         found = await self.found(session, turn)
         return found.folder is not None and bool(wanted(found, event, tool))
 
@@ -147,11 +146,11 @@ _CHANGED = "what it would run, or its sandbox, changed while you were asked"
 
 
 class RefusedHook(msgspec.Struct, frozen=True):
-    """The refusal of a hook.
+    """A hook that may not run.
 
     Attributes:
         why: The reason, as a clause.
-        by_user: Whether the user was asked and did not say yes.
+        by_user: Whether the user was asked and did not agree.
     """
 
     why: str
@@ -173,7 +172,7 @@ async def hook_permit(  # noqa: PLR0917 - what runs where, and who is told
 
 
 async def still_permitted_hook(session: Session, permit: Permit) -> Permit | RefusedHook:
-    """Check the permit of a hook again, under the current rules, right before the hook starts."""
+    """Check the permit of a hook again under the current rules, just before the hook starts."""
     return _worded(await still_allowed(session, permit))
 
 
@@ -194,7 +193,7 @@ def _worded(found: Permitted) -> Permit | RefusedHook:
 
 @dataclass(frozen=True, slots=True)
 class HookRequest:
-    """A hook that needs permission to run; see ``Requester``."""
+    """A request to run a hook; see ``Requester``."""
 
     session: Session
     turn: int
@@ -237,7 +236,7 @@ class HookRequest:
         )
 
     async def ask(self, evaluated: EvaluatedPolicy, ask: Ask) -> Consent | RefusedPermission:
-        """Ask the user; a no is kept for the command, a yes for the command with its scripts."""
+        """Ask the user; store a no for the command, and a yes for the command with its scripts."""
         answers = self.session.parts.features.door(HookBook).answers
         command, rule = self.found.hook.command, rule_of(evaluated.asked, widening=ask.widening)
         yes = answers.get(command, answers.get(rule))
@@ -262,7 +261,7 @@ class HookRequest:
         return True
 
     async def keep(self, ask: Ask) -> None:
-        """Keep nothing, because the hook book keeps the answers for the session."""
+        """Store nothing, because the hook book stores the answers for the session."""
 
     async def _put(self, evaluated: EvaluatedPolicy, ask: Ask) -> bool:
         whose = "a hook of yours" if self.found.is_own else "a hook of this project"
@@ -275,7 +274,7 @@ class HookRequest:
         def understood(reply: Reply) -> Reply:
             return reply if isinstance(reply, str) else "no"
 
-        # Recorded before the answer, because the question may never be answered.
+        # Record the question before the answer, because the question may never be answered.
         self.record(evaluated)
         reply = await put_question(
             self.session, self.turn, self.id, question, self.emit, understood
@@ -286,9 +285,9 @@ class HookRequest:
 
 
 def _only_reads(evaluated: EvaluatedPolicy, by: str) -> bool:
-    """Is a hook denied only because it might write, and does the sandbox let it only read?
+    """Return whether a hook is denied only for possible writes, which the sandbox prevents.
 
-    In an untrusted folder the command must also be known to read only, because another command
+    In an untrusted folder, the command must also be known to only read, because another command
     might start a program of the folder.
     """
     policy = evaluated.rules.policy

@@ -1,1 +1,1 @@
-"""Instruction files of a project, such as AGENTS.md: found, read, and sent to the model."""
+"""Finds instruction files of a project, such as AGENTS.md, and sends them to the model."""

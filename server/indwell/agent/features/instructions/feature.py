@@ -1,8 +1,8 @@
-"""Sends instruction files: the project's with a prompt, a folder's when the agent works there.
+"""Sends instruction files to the model: the project's with a prompt, a folder's later.
 
 The user is told once about untrusted files. The nearest file takes precedence, so each file is sent
-when the agent works in its folder, and again when it changes. Blocks are added at the end, because
-sent blocks never change.
+when the agent works in the file's folder, and again after a change. New blocks are added at the
+end, because sent blocks never change.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from indwell.prompt.reminders import (
     no_room_words,
 )
 
-SHARE = 8  # all instructions together take at most an eighth of the window
-CHARS = 3  # characters per token of prose, at least
-LEAST = 200  # characters; a file that would be cut shorter is only named
+SHARE = 8  # all instructions together may take an eighth of the context window
+CHARS = 3  # a token of prose has at least so many characters
+LEAST = 200  # a file that would be cut to fewer characters is only named
 
 _PATH = lazy_pattern(r'<project-instructions path="([^"]+)">')
 
@@ -55,7 +55,7 @@ class Instruction(NamedTuple):
 
 
 class FoundInstructions(NamedTuple):
-    """The instruction files that apply, outermost first; ``ignored`` names untrusted files."""
+    """The instruction files that apply, outermost first; ``ignored`` lists untrusted files."""
 
     texts: tuple[Instruction, ...] = ()
     ignored: tuple[str, ...] = ()
@@ -65,19 +65,19 @@ NOTHING = FoundInstructions()
 
 
 def limit_of(window: int) -> int:
-    """Return the characters that one file may have in a window of so many tokens."""
+    """Return the limit of characters for one file in a context window of so many tokens."""
     return min(LIMIT, window // SHARE * CHARS)
 
 
 def told_paths(conversation: Conversation) -> tuple[str, ...]:
-    """Return the paths of folders' instruction files in the conversation or its queued blocks."""
+    """Return the paths of the folders' instruction files that were sent or queued."""
     return tuple(_told(conversation))
 
 
 def instruction_blocks(
     conversation: Conversation, found: FoundInstructions, *, turn: int
 ) -> tuple[Text, ...]:
-    """Return blocks for new, changed and removed instruction files in ``found``."""
+    """Return blocks for the new, changed and removed instruction files in ``found``."""
     told = _told(conversation)
     room = conversation.config.window // SHARE - _tokens(conversation)
     limit = limit_of(conversation.config.window)
@@ -97,7 +97,7 @@ def instruction_blocks(
 
 
 def _fitting(one: Instruction, limit: int, room: int, turn: int) -> Text:
-    """Return as much of a file as the tokens allow; otherwise only the path."""
+    """Return as much of a file as the limit of tokens allows; else only the path."""
     while limit >= LEAST:
         block = _block(one, limit, turn)
         if block.meta.tokens <= room:
@@ -117,7 +117,7 @@ def _inject(path: str, words: str, turn: int) -> Text:
 
 
 def _shown(path: str) -> str:
-    """Return a path as its block shows it, with consecutive blanks as one."""
+    """Return a path with consecutive blanks joined, as the path appears in a block."""
     match = _PATH.match(_inject(path, "", 0).text)
     return path if match is None else html.unescape(match[1])
 
@@ -140,14 +140,14 @@ def _tokens(conversation: Conversation) -> int:
     )
 
 
-MOST_NAMED = 5  # ignored files that one notice names
+MOST_NAMED = 5  # the limit of ignored files that one notice names
 
 
 class Instructions:
-    """The instructions of one session.
+    """Sends the instructions of one session.
 
     Args:
-        own: Returns the instructions of the project itself; empty without such a file.
+        own: Returns the instructions of the project itself; empty if there is no file.
         of_folders: Returns the instructions for folders of given files. The second argument names
             the instruction files that the conversation already shows.
     """
@@ -162,7 +162,7 @@ class Instructions:
         self._told = NOTHING
 
     def feature(self) -> Feature[Session]:
-        """Return the instructions as a feature of their session."""
+        """Return the feature that sends the instructions of one session."""
         return Feature(
             name="instructions",
             prompt_blocks=self._blocks,
@@ -171,7 +171,7 @@ class Instructions:
         )
 
     async def _blocks(self, moment: Moment[Session], _prompt: Prompt) -> tuple[Text, ...]:
-        """Return the instructions of the project itself."""
+        """Return a block with the instructions of the project itself."""
         session = moment.session
         text = await session.hidden(await self._own())
         if not text:
@@ -180,7 +180,7 @@ class Instructions:
         return (inject("instructions", instruction_words(text, limit=limit), turn=moment.turn),)
 
     async def _remind(self, moment: Moment[Session]) -> Reminder:
-        """Return the instructions of folders whose files the model has read."""
+        """Return a reminder with the instructions of folders whose files the model has read."""
         session, before = moment.session, self._told
         known = told_paths(session.conversation)
         found = await self._of_folders((*session.seen.paths(), *_marked(session)), known)
@@ -210,7 +210,8 @@ def _marked(session: Session) -> tuple[Path, ...]:
     names += [f"{one.path}/{FILE_NAME}" for one in prompt.folders]
     found = []
     for name in names:
-        with contextlib.suppress(ToolError):  # skip a missing file, or a file outside the workspace
+        # A file that is missing or outside the workspace is skipped.
+        with contextlib.suppress(ToolError):
             found.append(session.parts.workspace.resolve(name))
     return tuple(found)
 

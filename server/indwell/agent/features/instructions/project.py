@@ -1,8 +1,8 @@
 """Finds the instruction files of a workspace, and reads their trusted text.
 
 A file is used only with the text that the user trusted, unless the user trusts all content of the
-folder. A file is not used if a deny rule hides it, or if it has a hard link, which could be a
-secret file.
+folder. A file is not used if a deny rule hides the file, or if the file has another hard link,
+which could be a secret file.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from indwell.tools.searching.patterns import path_matcher
 from indwell.workspace.base import Workspace
 from indwell.workspace.paths import display
 
-MOST_B = 1 << 20  # bytes; a longer file is not read; see also ``LIMIT``
-MOST_FOLDERS = 1_000  # folders that are examined for a request; this takes a millisecond or two
-MOST_RULES = 100  # files in one folder of rules
+MOST_B = 1 << 20  # the limit of bytes for a file that is read; see also ``LIMIT``
+MOST_FOLDERS = 1_000  # the limit of folders that are examined for a request, which takes 1 or 2 ms
+MOST_RULES = 100  # the limit of rule files in one folder
 MOST_RULE_DEPTH = 3
-MOST_FILES = 200  # instruction files of one request, imports included
-NEAR = 95  # per cent; two texts with so many equal characters count as copies
+MOST_FILES = 200  # the limit of instruction files for one request, imports included
+NEAR = 95  # two texts count as copies if so many per cent of their characters are equal
 
 
 class _Place(NamedTuple):
@@ -56,12 +56,12 @@ class _Place(NamedTuple):
 
 
 class ProjectInstructions:
-    """The instructions of a workspace.
+    """Finds the instructions of a workspace.
 
     Args:
         workspace: The user's files.
         settings: Returns the current settings.
-        trust: The user's trust in its folders.
+        trust: The user's trust in the workspace's folders.
     """
 
     def __init__(
@@ -73,18 +73,18 @@ class ProjectInstructions:
         self._compared: tuple[tuple[Instruction, ...], tuple[Instruction, ...]] = ((), ())
 
     async def own(self) -> str:
-        """Return the text of the project's AGENTS.md; empty if missing or not trusted."""
+        """Return the text of the project's AGENTS.md; empty if it is missing or not trusted."""
         if "agents" not in self._settings().instruction_files:
             return ""
         root = self._workspace.roots[0]
         return await self._text(root, root / FILE_NAME) or ""
 
     async def of_folders(self, files: Sequence[Path], told: Sequence[str]) -> FoundInstructions:
-        """Return other instructions that apply to ``files`` or are in ``told``; outermost first.
+        """Return the instructions that apply to ``files`` or are in ``told``, outermost first.
 
         Args:
             files: Absolute, resolved paths.
-            told: Instruction files that the model has, as shown.
+            told: The displayed paths of instruction files that the model has.
         """
         roots = self._workspace.roots
         kinds = self._settings().instruction_files
@@ -135,7 +135,7 @@ class ProjectInstructions:
             yield Instruction(shown, words)
 
     async def _once(self, texts: tuple[Instruction, ...]) -> tuple[Instruction, ...]:
-        """Leave out files of other agents that repeat the text of an earlier file."""
+        """Leave out instruction files of other agents that repeat the text of an earlier file."""
         if texts != self._compared[0]:
             self._compared = texts, await asyncio.to_thread(_without_copies, texts)
         return self._compared[1]
@@ -184,7 +184,7 @@ def _places(folders: Iterable[Path], roots: Sequence[Path], kinds: Sequence[str]
 
 
 def _in_folder(root: Path, folder: Path, kinds: Sequence[str]) -> Iterator[_Place]:
-    """Yield a folder's instruction files in the user's order; AGENTS.md alone if it comes first."""
+    """Yield a folder's instruction files in the user's order; if AGENTS.md is first, only that."""
     names = AT_ROOT if folder == root else IN_FOLDERS
     for at, kind in enumerate(kinds):
         for name in names.get(kind, ()):

@@ -1,1 +1,1 @@
-"""Tools of MCP servers: a short catalogue, a search tool, and calls that need permission."""
+"""Offers tools of MCP servers to the model: a catalogue, a search tool, and calls."""

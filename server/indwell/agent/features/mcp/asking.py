@@ -29,21 +29,21 @@ DECLINE = "Decline"
 OPENED = "I have opened it"
 YES, NO = "Yes", "No"
 LEAVE_OUT = "(leave it out)"
-# Options of a server's form on buttons; further options are listed in the question.
+# The limit of a form's options on buttons; further options are listed in the question.
 MOST_OPTIONS = 4
-_WORDS = 600  # characters of a server's words in a question
+_WORDS = 600  # the limit of characters for a server's text in a question
 _OPTION = 90
 _CANCELLED = ServerAnswer("cancel")
 _DECLINED = ServerAnswer("decline")
 
 
 class ToolCaller:
-    """The tool call that a server works on. Implements ``Caller``.
+    """The tool call that a server is handling; implements ``Caller``.
 
     Args:
         context: The context of the tool call.
         ask_user: Asks the user.
-        ask_model: Lets the model answer.
+        ask_model: Sends a request to the model.
     """
 
     def __init__(self, context: ToolContext, ask_user: AskUser, ask_model: AskModel) -> None:
@@ -56,16 +56,16 @@ class ToolCaller:
         self._context.on_output(f"{words}\n")
 
     async def answer(self, question: ServerQuestion) -> ServerAnswer:
-        """Ask the user for each field of a form, or to open an address."""
+        """Ask the user for each field of a form, or ask whether to open an address."""
         try:
             if question.url:
                 return await self._opened(question)
             return await self._filled_in(question)
-        except ToolError:  # the turn has asked too many questions, or there is no user
+        except ToolError:  # the turn has asked too many questions, or there is no user to ask
             return _CANCELLED
 
     async def sample(self, request: SampleRequest) -> Sample:
-        """Let the model answer."""
+        """Send a server's request to the model, and return the answer."""
         return await self._ask_model(request)
 
     async def _opened(self, question: ServerQuestion) -> ServerAnswer:
@@ -104,7 +104,7 @@ class ToolCaller:
 
 
 def _intro(question: ServerQuestion) -> str:
-    """Return a sentence that says that the server asks."""
+    """Return a sentence which says that the question comes from the server."""
     return (
         f"The MCP server {question.server!r} asks (never tell it a password): "
         f"{short_line(question.message, _WORDS)}"
@@ -129,7 +129,7 @@ def _field_question(field: FormField) -> tuple[str, tuple[str, ...]]:
 
 
 def _usual(field: FormField) -> tuple[str, ...]:
-    """Return the option that chooses the field's default, or leaves the field out."""
+    """Return the option for the field's default, or the option to leave the field out."""
     if field.default is not None:
         return (_shown_value(field, field.default),)
     return () if field.is_required else (LEAVE_OUT,)
@@ -143,7 +143,7 @@ def _shown_value(field: FormField, value: FieldValue) -> str:
 
 
 def _value(field: FormField, said: str) -> FieldValue:
-    """Return the field's value for the user's answer; None leaves the field out.
+    """Return the field's value in the user's answer; None if the field is left out.
 
     Raises:
         McpError: The value does not fit the field.

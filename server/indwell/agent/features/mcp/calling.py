@@ -1,7 +1,7 @@
-"""Makes a tool of the agent from a tool of an MCP server.
+"""Makes a tool of an MCP server callable as a tool of the agent.
 
-The arguments are only checked against parts of the schema that are safe. A server's schema could
-take for ever to check, with references to itself or slow patterns. The server checks the arguments
+The arguments are only checked against safe parts of the schema, because a server's schema with
+references to itself or slow patterns could take very long to check. The server checks the arguments
 itself.
 """
 
@@ -25,28 +25,29 @@ from indwell.tools.base import Outcome, Picture, Tool, ToolContext, ToolFacts
 Run = Callable[[NamedTool, Given, ToolContext], Awaitable[CallResult]]
 
 PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
-MOST_PICTURES = 4  # pictures in one result
-PICTURE_CHARS = 7_000_000  # characters of a picture in base64; endpoints refuse larger pictures
+MOST_PICTURES = 4  # the limit of pictures in one result
+# the limit of base64 characters for a picture; endpoints refuse larger pictures
+PICTURE_CHARS = 7_000_000
 DESCRIPTION_CHARS = 4_000
-MOST_PROBLEMS = 3  # problems with the arguments of one call that are reported
-_SUBJECT = 200  # characters of the arguments in a list of calls
-_COMPLAINT = 300  # characters of the description of one problem
-_HEAD_SHARE = 2 / 3  # share of the beginning in a cut result; the rest is the result's end
+MOST_PROBLEMS = 3  # the limit of reported problems with one call's arguments
+_SUBJECT = 200  # the limit of characters for the arguments in a list of calls
+_COMPLAINT = 300  # the limit of characters for the description of one problem
+_HEAD_SHARE = 2 / 3  # A cut result keeps this share from its beginning and the rest from its end.
 _UNCHECKED = (
     *("pattern", "patternProperties", "propertyNames", "uniqueItems", "format"),
-    # The time to check these keywords doubles with each level.
+    # The time to check these keywords doubles with each level of nesting.
     *("unevaluatedProperties", "unevaluatedItems"),
 )
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 
 
 def foreign_tool(named: NamedTool, foreign: ForeignTool, folder: str, run: Run) -> Tool[Given]:
-    """Make the tool.
+    """Create the agent's tool for a tool of an MCP server.
 
     Args:
         named: The tool of the server.
-        foreign: The facts to which the user's permission for the call is bound.
-        folder: The workspace folder; no tool of a server runs in a restricted folder.
+        foreign: The facts that the user's permission for the call depends on.
+        folder: The workspace folder; in a restricted folder, no tool of a server runs.
         run: Calls the tool at the server; raises ``ToolError``.
     """
 
@@ -83,7 +84,7 @@ def described(named: NamedTool) -> str:
 
 
 def _neutral(node: Any) -> Any:  # noqa: ANN401 - JSON
-    """Return a schema in which no text can open or close a tag."""
+    """Return a schema with escaped texts, so that no text can open or close a tag."""
     match node:
         case dict():
             return {_plain(str(key)): _neutral(value) for key, value in node.items()}
@@ -96,7 +97,7 @@ def _neutral(node: Any) -> Any:  # noqa: ANN401 - JSON
 
 
 def _plain(text: str) -> str:
-    """Return a text with all characters visible, in which no tag can open or close."""
+    """Return a text with visible characters only, in which no tag can open or close."""
     return seen(neutralise(scalar_text(text))).text
 
 
@@ -104,7 +105,7 @@ def check_arguments(schema: Mapping[str, Any], given: Given) -> None:
     """Check the arguments of a call.
 
     Raises:
-        ToolError: The arguments do not fit the schema; the message names the place.
+        ToolError: The arguments do not fit the schema; the message names the position.
     """
     try:
         found = _validator()(checkable(schema)).iter_errors(given)
@@ -112,7 +113,7 @@ def check_arguments(schema: Mapping[str, Any], given: Given) -> None:
             f"{_path(one.absolute_path)}{one.message}" for one in islice(found, MOST_PROBLEMS)
         ]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        return  # the schema is invalid, so only the server can check the arguments
+        return  # The schema is invalid, so only the server can check the arguments.
     except Exception as error:
         if type(error).__module__.split(".")[0] not in {"jsonschema", "referencing"}:
             raise
@@ -136,7 +137,7 @@ def _validator() -> Callable[[object], Any]:
 
 
 def checkable(node: Any) -> Any:  # noqa: ANN401 - JSON
-    """Return a schema without parts that could take for ever to check, such as references."""
+    """Return a schema without parts that could take very long to check, such as references."""
     match node:
         case dict() if any(one in node for one in _REFERENCES):
             return True
@@ -149,7 +150,7 @@ def checkable(node: Any) -> Any:  # noqa: ANN401 - JSON
 
 
 async def outcome_of(result: CallResult, named: NamedTool, context: ToolContext) -> Outcome:
-    """Return the result for the model; a long text is cut, with the full text in a file."""
+    """Return a call's result for the model; the full text of a long result goes to a file."""
     pictures = _pictures(result.pieces) if context.takes_pictures else []
     shown = {id(piece) for piece, _ in pictures}
     words = [_words(one, is_shown=id(one) in shown) for one in result.pieces]

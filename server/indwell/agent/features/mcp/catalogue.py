@@ -18,13 +18,15 @@ from indwell.context.untrusted_text import neutralise, short_line
 from indwell.lazy_pattern import lazy_pattern
 from indwell.mcp.offers import OfferedTool
 
-BUDGET = 350  # estimated tokens of the catalogue's text; fewer than 400 with the catalogue's tag
-MOST_FOUND = 8  # tools that one search loads
-INSTRUCTIONS = 100  # estimated tokens of a server's instructions in the result of a search
-_NAME_CHARS = 64  # characters of a tool's name; the limit of OpenAI's and Anthropic's endpoints
-_LINES = (100, 60, 30, 0)  # characters of a description, in layouts of decreasing size
-_NAMES = (40, 20, 10, 5, 2, 0)  # tool names of each server, in layouts of decreasing size
-_STEM = 4  # letters that two words of one stem share, at least
+BUDGET = 350  # the limit of estimated tokens for the catalogue's text; with its tag, below 400
+MOST_FOUND = 8  # the limit of tools that one search loads
+INSTRUCTIONS = 100  # the limit of estimated tokens for a server's instructions in a search result
+_NAME_CHARS = 64  # the limit of characters for a tool's name at OpenAI's and Anthropic's endpoints
+# the limit of characters for a description, in layouts of decreasing size
+_LINES = (100, 60, 30, 0)
+# the limit of tool names for each server, in layouts of decreasing size
+_NAMES = (40, 20, 10, 5, 2, 0)
+_STEM = 4  # the least number of first letters that two words of one stem have in common
 _OTHER = lazy_pattern(r"[^a-zA-Z0-9_-]")
 _WORD = lazy_pattern(r"[a-z0-9]+|[^\W\d_]+")
 _CAMEL = lazy_pattern(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -53,18 +55,14 @@ class NamedTool(NamedTuple):
         return next(iter(self.tool.description.strip().splitlines()), "")
 
     def digest(self, fingerprint: str) -> str:
-        """Return a digest of everything that the user's approval of this tool depends on.
-
-        Args:
-            fingerprint: The fingerprint of the server's definition.
-        """
+        """Return a digest of all facts that the user's approval of this tool depends on."""
         schema = msgspec.json.encode(self.tool.schema, order="sorted").decode()
         parts = (fingerprint, self.tool.name, self.tool.description, schema)
         return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()
 
 
 class ListedServer(NamedTuple):
-    """A server in the catalogue; ``state`` says why the server is not running, empty if it runs."""
+    """A server in the catalogue; ``state`` says why the server is not running, or is empty."""
 
     name: str
     tools: Sequence[OfferedTool]
@@ -72,17 +70,17 @@ class ListedServer(NamedTuple):
 
 
 def named_tools(servers: Iterable[tuple[str, Sequence[OfferedTool]]]) -> tuple[NamedTool, ...]:
-    """Give each tool a name that endpoints accept and no other tool has.
+    """Give each tool a unique name that endpoints accept.
 
-    A name that is not accepted is changed. A changed name ends with a digest of the original name,
-    so that two names never become equal.
+    A name that endpoints do not accept is changed. A changed name ends with a digest of the
+    original name, so that two names never become equal.
     """
     named: list[NamedTool] = []
     taken: set[str] = set()
     for server, tools in servers:
         for tool in tools:
             name = _name_of(server, tool.name)
-            # A server may list a name twice; the first tool of that name is used.
+            # A server may list a name twice; only the first tool of that name is used.
             if name not in taken:
                 taken.add(name)
                 named.append(NamedTool(name, server, tool))
@@ -134,7 +132,7 @@ def _line(description: str, n_chars: int) -> str:
 
 
 def search(tools: Sequence[NamedTool], query: str) -> tuple[NamedTool, ...]:
-    """Return the tools that a query names, else the tools that match its words best.
+    """Return the tools that a query names; else the tools that match the query's words best.
 
     A query names a tool by its name for the model, or by its name at the server.
     """
@@ -161,7 +159,7 @@ def _score(tool: NamedTool, words: set[str]) -> int:
 
 
 def _has(found: set[str], word: str) -> bool:
-    """Do the words contain this word, or a word with the same stem (``issue``, ``issues``)?"""
+    """Return whether the words contain this word, or a word of the same stem such as a plural."""
     if word in found:
         return True
     long = (one for one in found if len(one) >= _STEM)
@@ -173,8 +171,8 @@ def _words(text: str) -> list[str]:
 
 
 def instructions_line(server: str, instructions: str) -> str:
-    """Return a server's instructions, cut to one line; empty if the server gave no instructions."""
-    most = 4 * INSTRUCTIONS  # characters; plain English has four per token
+    """Return a server's instructions on one line, shortened; may be empty."""
+    most = 4 * INSTRUCTIONS  # the limit of characters; plain English has four characters per token
     shown = neutralise(short_line(instructions, most))
     while estimate_tokens(shown) > INSTRUCTIONS:
         most = most * 4 // 5

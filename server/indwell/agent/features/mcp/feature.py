@@ -1,7 +1,7 @@
-"""The MCP servers of one session: started with a turn, described in a catalogue, called by name.
+"""Manages the MCP servers of one session: starts them, and offers their tools to the model.
 
-A tool that the model has found, or that the user pinned, is a late tool of the session. The model
-gets its schema at the end of the conversation, so the prompt cache stays valid.
+A tool that the model has found, or that the user pinned, is a deferred tool of the session. The
+model gets the tool's schema at the end of the conversation, so the prompt cache stays valid.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ if TYPE_CHECKING:
     from indwell.mcp.connection import Connection
 
 NAME = "find_tools"
-MOST_LOADED = 40  # tools that the model has found and can call; the oldest are dropped first
-PINNED_WAIT_S = 10.0  # most seconds that a first turn waits for the pinned tools
-SETTLE_S = 30.0  # most seconds that a search waits for servers that are starting
-MOST_NAMED = 8  # servers that the description of the search tool names
-_LINE = 200  # characters of a description in the result of a search
+MOST_LOADED = 40  # the limit of found tools that the model can call; the oldest are dropped first
+PINNED_WAIT_S = 10.0  # the longest wait, in seconds, of a first turn for the pinned tools
+SETTLE_S = 30.0  # the longest wait, in seconds, of a search for servers that are starting
+MOST_NAMED = 8  # the limit of servers that the description of the search tool names
+_LINE = 200  # the limit of characters for a description in a search result
 _PROBLEM = 300
 
 
@@ -66,19 +66,19 @@ class FoundTool(msgspec.Struct, frozen=True):
     schema: msgspec.Raw
 
     def offered(self) -> OfferedTool:
-        """Return the tool as the server described it."""
+        """Return the tool as described by its server."""
         return OfferedTool(self.name, self.description, msgspec.json.decode(self.schema))
 
 
 class McpState(msgspec.Struct, frozen=True):
-    """The state that survives a restart: tools that were found, and digests of known tools."""
+    """The stored state: the tools that were found, and digests of known tools."""
 
     loaded: tuple[FoundTool, ...] = ()
     seen: dict[str, str] = {}
 
 
 class Query(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The arguments of the tool that searches for tools of servers."""
+    """The arguments of the tool that searches for MCP servers' tools."""
 
     query: Annotated[str, Meta(description="words, or exact names of tools")]
 
@@ -97,7 +97,7 @@ class McpInputs(NamedTuple):
 
     Attributes:
         definitions: Returns the servers that may run now.
-        lease: Starts to use a server; the given function is called when the server has changed.
+        lease: Starts to use a server; calls the given function when the server has changed.
         folder: The workspace folder.
         ask_user: Asks the user on behalf of a server.
         ask_line: Asks the user for an argument of a prompt.
@@ -111,7 +111,7 @@ class McpInputs(NamedTuple):
 
 
 class ServerTools:
-    """The servers of one session, and which of their tools the model can call."""
+    """The servers of one session, and the servers' tools that the model can call."""
 
     def __init__(self, inputs: McpInputs) -> None:
         self._inputs = inputs
@@ -131,7 +131,7 @@ class ServerTools:
         self._find: tuple[str, Tool[Query]] | None = None
 
     def feature(self) -> Feature[Session]:
-        """The servers as a feature of their session."""
+        """Return the servers as a feature of their session."""
         return Feature(
             name="mcp",
             door=self,
@@ -155,11 +155,11 @@ class ServerTools:
 
     @property
     def leases(self) -> tuple[Lease, ...]:
-        """The servers of the session, for front ends that list resources and prompts."""
+        """The session's servers, for user interfaces that list resources and prompts."""
         return tuple(self._leases.values())
 
     async def offers(self) -> Mapping[str, ServerOffers]:
-        """Return the prompts and resources of running servers, by server; waits only briefly."""
+        """Return the prompts and resources of running servers, by server, after a short wait."""
         return await offers_of(self.leases)
 
     def _prompts_known(self) -> tuple[str, ...]:
@@ -174,7 +174,7 @@ class ServerTools:
         return labels_in(words, tuple(self._leases))
 
     async def _named_in(self, moment: Moment[Session], prompt: Prompt) -> tuple[Text, ...]:
-        """Attach the resources and the prompt that the user's words name.
+        """Return blocks for the resources and the prompt that the user's text names.
 
         Raises:
             UserError: A resource or the prompt cannot be read.
@@ -189,14 +189,14 @@ class ServerTools:
         return await offer_blocks(moment, prompt.words, tuple(self._leases), opened, ask)
 
     def late_tools(self) -> tuple[Tool[Any], ...]:
-        """Return the present tools; the same objects until a tool changes."""
+        """Return the deferred tools, as the same objects until a tool changes."""
         if self._has_changed:
             self._has_changed = False
             self._late = self._tools_now()
         return self._late
 
     async def _begin(self, moment: Moment[Session]) -> None:
-        """Start to use the servers of the current settings; the servers start meanwhile."""
+        """Begin to use the servers of the current settings, without waiting for their start."""
         self._samples.begin(moment.session, moment.turn, moment.emit)
         wanted = {one.name: one for one in await self._inputs.definitions()}
         for name, lease in tuple(self._leases.items()):
@@ -232,7 +232,7 @@ class ServerTools:
         task.add_done_callback(self._tasks.discard)
 
     async def _settled(self, limit_s: float, leases: Sequence[Lease]) -> None:
-        """Wait until these servers run or have failed, or until the time limit."""
+        """Wait until these servers run or have failed, up to a time limit."""
         try:
             async with asyncio.timeout(limit_s):
                 while any(_is_starting(one) for one in leases) and self._tasks:
@@ -249,7 +249,7 @@ class ServerTools:
         return [_listed(one, self._problems) for one in self._leases.values()]
 
     def _named(self) -> tuple[NamedTool, ...]:
-        """The tools of all servers; for a server that does not run, the tools that were found."""
+        """Return the tools of all servers; of a stopped server, only tools that were found."""
         offered = []
         for one in self._servers():
             found = [tool for (server, _), tool in self._loaded.items() if server == one.name]
@@ -366,7 +366,7 @@ class ServerTools:
         self._told = ""
 
     async def _tell(self, moment: Moment[Session]) -> None:
-        """Tell the user about each problem of a server once, and save changed state."""
+        """Tell the user once about each problem of a server, and save the changed state."""
         for lease in self.leases:
             name, connection = lease.definition.name, lease.connection
             problem = connection.problem if connection else self._problems.get(name, "")
@@ -418,5 +418,5 @@ def _listed(lease: Lease, problems: dict[str, str]) -> ListedServer:
 
 
 def _differ(one: OfferedTool, other: OfferedTool) -> bool:
-    """Do two tools differ in description or schema? The log keeps no other facts."""
+    """Return whether two tools differ in description or schema, the facts in the log."""
     return (one.description, one.schema) != (other.description, other.schema)

@@ -1,7 +1,7 @@
-"""Resources and prompts of servers in the user's words: ``@server:uri`` and ``/server:prompt``.
+"""Attaches servers' resources (``@server:uri``) and prompts (``/server:prompt``).
 
 The texts come from the server. A resource counts as data, and a prompt that the user calls counts
-as a procedure, like a project's skill. Neither can grant a permission.
+as instructions, like a project's skill. A server's text can never grant a permission.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ Open: TypeAlias = "Callable[[str], Awaitable[Connection]]"
 AskArgument: TypeAlias = Callable[[str], Awaitable[str | None]]
 """Asks the user for a line; None for no answer."""
 
-MOST_RESOURCES = 10  # resources that one prompt of the user may name
-LIST_S = 2.0  # most seconds to list the resources and prompts of one server
-MOST_LISTED = 500  # prompts and resources of one server that front ends list
-_WINDOW_SHARE = 8  # a resource takes at most this part of the window
-_CHARACTERS = 3  # characters per token, at least
+MOST_RESOURCES = 10  # the limit of resources that one prompt of the user may name
+LIST_S = 2.0  # the time limit, in seconds, to list the resources and prompts of one server
+MOST_LISTED = 500  # the limit of listed prompts and resources for one server
+_WINDOW_SHARE = 8  # a resource may take at most 1/8 of the context window
+_CHARACTERS = 3  # a token has at least so many characters
 _WORDS = 300
 _NAME = r"[a-z0-9][a-z0-9-]{0,31}"
 _RESOURCE = lazy_pattern(
@@ -59,19 +59,19 @@ _ENDS = ".,:;!?…)"
 
 
 class NamedResource(NamedTuple):
-    """A resource in the user's words."""
+    """A resource that the user's text names."""
 
     server: str
     uri: str
 
     @property
     def label(self) -> str:
-        """The resource's name for people."""
+        """The resource's displayed name."""
         return one_line(f"@{self.server}:{self.uri}")
 
 
 class CalledPrompt(NamedTuple):
-    """A prompt that the user calls, and the words after its name."""
+    """A prompt that the user calls, and the text after the prompt's name."""
 
     server: str
     name: str
@@ -79,19 +79,19 @@ class CalledPrompt(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The prompt's name for people."""
+        """The prompt's displayed name."""
         return one_line(f"/{self.server}:{self.name}")
 
 
 class ServerOffers(NamedTuple):
-    """The prompts and resources of one server, for lists in front ends."""
+    """The prompts and resources of one server, for lists in user interfaces."""
 
     prompts: tuple[OfferedPrompt, ...] = ()
     resources: tuple[OfferedResource, ...] = ()
 
 
 async def offers_of(leases: Sequence[Lease]) -> Mapping[str, ServerOffers]:
-    """Return the offers of running servers, by server; slow servers are left out."""
+    """Return the prompts and resources of running servers, by server, without slow servers."""
     found = await asyncio.gather(*map(_offers_of, leases))
     names = (one.definition.name for one in leases)
     return {name: one for name, one in zip(names, found, strict=True) if one is not None}
@@ -112,14 +112,14 @@ async def _offers_of(lease: Lease) -> ServerOffers | None:
 
 
 def labels_in(words: str, servers: Sequence[str]) -> tuple[str, ...]:
-    """Return names, for people, of the resources and the prompt that the words attach."""
+    """Return displayed names of the resources and the prompt that the text attaches."""
     prompt = called_prompt(words, servers)
     resources = named_resources(words, servers)[:MOST_RESOURCES]
     return (*([prompt.label] if prompt else ()), *(one.label for one in resources))
 
 
 def named_resources(words: str, servers: Sequence[str]) -> tuple[NamedResource, ...]:
-    """Return the resources of these servers that the words name, each once."""
+    """Return the resources of these servers that the text names, without duplicates."""
     found = (
         NamedResource(match["server"], match["uri"].rstrip(_ENDS))
         for match in _RESOURCE.finditer(words)
@@ -129,7 +129,7 @@ def named_resources(words: str, servers: Sequence[str]) -> tuple[NamedResource, 
 
 
 def called_prompt(words: str, servers: Sequence[str]) -> CalledPrompt | None:
-    """Return the server's prompt that the words begin with; None if there is no such prompt."""
+    """Return the server's prompt with which the text begins; None if there is no prompt."""
     match = _PROMPT.match(words)
     if match is None or match["server"] not in servers:
         return None
@@ -139,7 +139,7 @@ def called_prompt(words: str, servers: Sequence[str]) -> CalledPrompt | None:
 async def offer_blocks(
     moment: Moment[Session], words: str, servers: Sequence[str], open_: Open, ask: AskArgument
 ) -> tuple[Text, ...]:
-    """Return the blocks for the resources and the prompt that the words name.
+    """Return the blocks for the resources and the prompt that the text names.
 
     Raises:
         UserError: A resource or the prompt cannot be read, or the prompt lacks an argument.
@@ -181,7 +181,7 @@ async def _prompt_block(
 async def _complete(
     prompt: OfferedPrompt, called: CalledPrompt, ask: AskArgument
 ) -> Mapping[str, str]:
-    """Return the arguments of a prompt; the user is asked for missing arguments.
+    """Return the arguments of a prompt; ask the user for missing arguments.
 
     Raises:
         UserError: A required argument is still missing.
@@ -202,7 +202,7 @@ async def _complete(
 
 
 def arguments_in(rest: str, known: Sequence[str]) -> dict[str, str]:
-    """Return the arguments in the words after a prompt's name.
+    """Return the arguments in the text after a prompt's name.
 
     ``name=value`` gives an argument by its name. Other words are the value of the first argument
     that has no value yet.

@@ -1,7 +1,7 @@
 """Lets the session's model write text for an MCP server, if the user allows this.
 
 The request is separate from the conversation, so the server sees nothing of the conversation. The
-model is told that the words come from a server. The running turn is charged.
+model is told that the request comes from a server. The running turn pays for the call.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from indwell.errors import UserError
 from indwell.mcp.offers import McpError, Sample, SampleRequest
 from indwell.messages import Message, Request, Usage
 
-MOST_CHARS = 100_000  # characters of the messages in one request of a server
-MOST_SAMPLES = 20  # requests of servers in one turn
+MOST_CHARS = 100_000  # the limit of characters for the messages in one request of a server
+MOST_SAMPLES = 20  # the limit of requests by servers in one turn
 _SYSTEM = (
     "A program, the MCP server {!r}, asks you for a text. You see nothing of any conversation with "
     "the user, have no tools, and give away no secrets. The program's own instructions:\n{}"
@@ -35,13 +35,13 @@ class Samples:
         self._n_samples = 0
 
     def begin(self, session: Session, turn: int, emit: Listener) -> None:
-        """Charge all later requests to this turn."""
+        """Charge all further requests to this turn."""
         self._session, self._emit = session, emit
         if turn != self._turn:
             self._turn, self._n_samples = turn, 0
 
     async def answer(self, request: SampleRequest) -> Sample:
-        """Let the model answer.
+        """Send a server's request to the model, and return the answer.
 
         Raises:
             McpError: No turn runs, the request is too long, or the model failed.

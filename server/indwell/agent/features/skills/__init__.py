@@ -1,1 +1,1 @@
-"""Skills: instructions for one kind of task; the model or the user loads a skill."""
+"""Loads skills (instructions for one kind of task) for the model or the user."""

@@ -1,4 +1,4 @@
-"""Skills as a feature: the tool that loads a skill, the catalogues, and calls by name (H53)."""
+"""Offers skills to the model: the tool that loads a skill, the catalogues, calls by name."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
 NO_TOOLS = "(`allowed-tools` of a skill allows nothing here: permissions are the user's.)"
 
 _CALLED = lazy_pattern(r"\s*/([A-Za-z0-9][\w.-]{0,63})(?!\S)")
-_MOST_NAMED = 40  # skills that an error message lists
+_MOST_NAMED = 40  # the limit of skills that an error message lists
 _NAME_CHARACTERS = 64
 
 
@@ -45,7 +45,7 @@ class FoundSkills(msgspec.Struct, frozen=True):
     """The result of a scan of the skill folders.
 
     Attributes:
-        skills: The skills; of equal names, the first takes precedence.
+        skills: The skills; if names are equal, the first takes precedence.
         problems: Sentences about unusable skills.
         withheld: Names of folders with untrusted skills; no file in these folders was read.
     """
@@ -56,7 +56,7 @@ class FoundSkills(msgspec.Struct, frozen=True):
 
     @property
     def ranked(self) -> Ranked:
-        """The skills in use, at most one of each name."""
+        """The skills in use, at most one skill for each name."""
         return ranked(self.skills)._replace(withheld=self.withheld)
 
 
@@ -86,7 +86,7 @@ class Content(msgspec.Struct, frozen=True):
 
 
 class SkillPlaces(Protocol):
-    """Finds and reads skills. ``look`` and ``content`` block."""
+    """Finds and reads skills; the methods ``look`` and ``content`` block."""
 
     def look(self) -> FoundSkills:
         """Scan the folders; this method never raises."""
@@ -96,12 +96,12 @@ class SkillPlaces(Protocol):
         """Read a skill.
 
         Raises:
-            ToolError: The skill cannot be read any more, or is not trusted.
+            ToolError: The skill can no longer be read, or is not trusted.
         """
         ...
 
     def may_have_changed(self) -> bool:
-        """Has a file in the skill folders changed since the last scan? Returns at once."""
+        """Return at once whether a file in the skill folders has changed since the last scan."""
         ...
 
     def close(self) -> None:
@@ -131,7 +131,7 @@ class SkillCatalogue:
         self._notices = (*problems, *names)
 
     async def look(self, *, again: bool = False) -> None:
-        """Scan the folders if a file may have changed; with ``again``, scan in any case."""
+        """Scan the folders if a file may have changed; with ``again``, scan always."""
         if again or self._places.may_have_changed():
             await asyncio.to_thread(self.look_now)
 
@@ -142,12 +142,12 @@ class SkillCatalogue:
         return new
 
     def called(self, words: str) -> Skill | None:
-        """Return the skill whose name begins the user's words (``/name``); None without a skill."""
+        """Return the skill that begins the user's text (``/name``); None if there is no skill."""
         match = _CALLED.match(words)
         return self.known.by_name.get(match[1].lower()) if match else None
 
     def not_trusted(self, words: str) -> str:
-        """Return why words are not sent that call a skill of an untrusted folder; else empty."""
+        """Return why a text that calls an untrusted folder's skill is not sent; else empty."""
         match = _CALLED.match(words)
         if match is None or match[1].lower() not in self.known.withheld or self.called(words):
             return ""
@@ -158,7 +158,7 @@ class SkillCatalogue:
         )
 
     def labels(self, words: str) -> tuple[str, ...]:
-        """Return the label of the skill that the user's words call, if any."""
+        """Return the label of the skill that the user's text calls, if the text calls a skill."""
         skill = self.called(words)
         return () if skill is None else (f"skill {skill.name}",)
 
@@ -175,8 +175,8 @@ class SkillCatalogue:
         The skill's folder is added to ``readable``.
 
         Raises:
-            ToolError: No such skill exists, the skill cannot be read, or the caller may not load
-                it. The caller is the user (``by_user``) or the model.
+            ToolError: The skill does not exist, cannot be read, or may not be loaded by the caller:
+                the user (``by_user``) or the model.
         """
         known = self.known.by_name
         may_load = {key: one for key, one in known.items() if by_user or one.is_offered}
@@ -194,7 +194,7 @@ class SkillCatalogue:
         return skill, skill_text(content, room)
 
     def open_again(self, names: Iterable[str], readable: ReadableFolders) -> None:
-        """Make the folders of skills readable again that were loaded before a restart."""
+        """Make the folders of skills that were loaded before a restart readable again."""
         for name in names:
             if skill := self.known.by_name.get(name):
                 _open(skill, readable)
@@ -210,7 +210,7 @@ def _open(skill: Skill, readable: ReadableFolders) -> None:
 
 
 def skill_text(content: Content, room: int = BODY_CHARACTERS) -> str:
-    """Return a skill as the model reads it: the text, then the places of the skill's files."""
+    """Return a skill as text for the model, with the paths of the skill's files."""
     whole = f"{content.folder}/{content.file}"
     parts = [bounded_body(content.body.strip("\n"), whole, room)]
     if content.files:
@@ -222,7 +222,7 @@ def skill_text(content: Content, room: int = BODY_CHARACTERS) -> str:
 
 
 NAME = "load_skill"
-CHARACTERS = 3  # characters per token, at least; a skill may take a quarter of the window
+CHARACTERS = 3  # a token has at least so many characters; a skill may take a quarter of the window
 
 _OPENS = lazy_pattern(r'<skill name="([\w.-]+)" from="(?:user|indwell)">')
 _OF_FOLDER = "Skills of this folder; load one with load_skill if it fits the task:"
@@ -233,7 +233,7 @@ _AS_BEFORE = "The user's skills are as listed at the beginning again."
 
 
 def skills_feature(skill_catalogue: SkillCatalogue) -> Feature[Session]:
-    """Return the skills of one session as a feature."""
+    """Return the feature for the skills of one session."""
 
     async def begin(moment: Moment[Session]) -> None:
         """Scan the folders, and tell the user about each problem once."""
@@ -275,7 +275,7 @@ class SkillArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def make_load_skill(skill_catalogue: SkillCatalogue) -> Tool[SkillArguments]:
-    """Make the tool by which the model loads a skill."""
+    """Make the tool with which the model loads a skill."""
 
     async def run(arguments: SkillArguments, context: ToolContext) -> Outcome:
         skill, text = await skill_catalogue.load(
@@ -297,14 +297,14 @@ def make_load_skill(skill_catalogue: SkillCatalogue) -> Tool[SkillArguments]:
 def not_again(
     outcome: Outcome, messages: Iterable[Message], results: Iterable[ToolResult]
 ) -> Outcome:
-    """Replace a skill's text by a pointer if the conversation shows the same text already.
+    """Replace a skill's text with a reference if the conversation already shows the text.
 
     A text that compaction has cut, or a skill that has changed, is sent again.
 
     Args:
         outcome: The result of any tool.
         messages: The conversation.
-        results: Results of the same reply, which the conversation does not contain yet.
+        results: The results of the same reply, which are not in the conversation yet.
     """
     frame = outcome.frame
     if frame is None or frame.kind != "skill":
@@ -320,11 +320,11 @@ def not_again(
 def skill_blocks(skill_catalogue: SkillCatalogue, session: Session, turn: int) -> tuple[Text, ...]:
     """Return the catalogues that the next request should show.
 
-    The blocks are whole lists, not changes. So a compacted, resumed or rewound conversation gets
-    each list that it no longer shows.
+    The blocks are complete lists, not changes. A compacted, resumed or rewound conversation
+    therefore gets each list that it no longer shows.
     """
     if not session.parts.tools.has(NAME):
-        return ()  # the session is a sub-agent's without the tool
+        return ()  # the session is a sub-agent's, and lacks the tool
     known = skill_catalogue.known
     newest, _ = talk.sent_texts(session.conversation)
     blocks: list[Text] = []
@@ -347,7 +347,7 @@ def skill_blocks(skill_catalogue: SkillCatalogue, session: Session, turn: int) -
 async def _called(
     skill_catalogue: SkillCatalogue, session: Session, words: str, turn: int
 ) -> tuple[Text, ...]:
-    """Return the skill that the user's words call, as a block.
+    """Return a block with the skill that the user's text calls.
 
     Raises:
         UserError: The skill cannot be read.
@@ -368,7 +368,7 @@ async def _called(
 
 
 def _loaded(conversation: Conversation) -> Iterator[str]:
-    """Return the names of the skills in a conversation."""
+    """Return the names of the skills whose texts are in a conversation."""
     by_model: set[str] = set()
     for message in conversation.messages:
         for block in message.blocks:

@@ -36,24 +36,24 @@ OF_WORKSPACE = (".indwell/skills", ".agents/skills", ".claude/skills")
 COMMANDS = ((".claude/commands", ".md"), (".github/prompts", ".prompt.md"))
 """Folders with commands of Claude Code and Copilot, and the suffix of the commands' files."""
 SHIPPED = Path(package.__file__).parent / "shipped"
-MOST_B = 256 << 10  # bytes of a SKILL.md; for larger files, trust compares only times
-MOST_SKILLS = 200  # skills of one folder
-MOST_FILES = 40  # files next to a SKILL.md that the model is told
+MOST_B = 256 << 10  # the limit of bytes for a SKILL.md; for larger files, trust compares only times
+MOST_SKILLS = 200  # the limit of skills in one folder
+MOST_FILES = 40  # the limit of files next to a SKILL.md that are listed for the model
 MOST_DEEP = 3
-WATCHED_FROM = 2  # the model call from which on the folders are watched; see ``SkillFolders``
+WATCHED_FROM = 2  # From this model call on, the folders are watched; see ``SkillFolders``.
 
 
 class SkillFolders:
-    """The folders of a workspace's skills; implements ``SkillPlaces`` of the skills feature.
+    """Finds, reads and watches a workspace's skills; implements ``SkillPlaces``.
 
     Args:
         roots: The workspace's folders.
         settings: Returns the current settings; denied files are not read.
-        trust: The trust in the roots.
-        watch: Reports changes between two scans. The watch begins with the second model call: its
-            imports take 0.1 s, which would delay a single answer.
+        trust: The user's trust in the workspace's folders.
+        watch: Reports changes between two scans. The watch begins with the second model call,
+            because its imports take 0.1 s.
         own: The folders of the user's skills; the first takes precedence.
-        private: Folders that no skill of the user may link to: Indwell's own, the home folder.
+        private: Folders that no skill of the user may link to: Indwell's folders, the home folder.
     """
 
     def __init__(
@@ -124,12 +124,12 @@ class SkillFolders:
         return Content(written.body, shown, files, written.asks_for_tools)
 
     def may_have_changed(self) -> bool:
-        """Has the watch reported a change?"""
+        """Return whether the watch has reported a change."""
         if self._watch is None:
             return False
         self._n_asked += 1
         if self._n_asked <= WATCHED_FROM:
-            # The folders are scanned once more, and then watched.
+            # Scan the folders once more, and then begin to watch them.
             return self._n_asked == WATCHED_FROM
         return bool(self._watch.changed())
 
@@ -139,7 +139,7 @@ class SkillFolders:
             self._watch.close()
 
     def _folders(self) -> Iterator[tuple[Path, Origin, Path | None]]:
-        """Return each possible folder of a skill, its owner, and the root that contains it."""
+        """Yield each possible folder of a skill, with its owner and the root that contains it."""
         for place in self._own:
             yield from ((place / name, "user", None) for name in self._names(place))
         for root in self._roots:
@@ -154,7 +154,7 @@ class SkillFolders:
         yield from ((SHIPPED / name, "indwell", None) for name in sorted(names_in(SHIPPED)))
 
     def _names(self, place: Path, root: Path | None = None) -> list[str]:
-        self._follow(place)  # a file next to the skills' folders is not a skill
+        self._follow(place)  # A file next to the skills' folders is not a skill.
         return [name for name in _listed(place, root) if not (place / name).is_file()]
 
     def _follow(self, folder: Path, origin: Origin = "user") -> None:
@@ -169,7 +169,7 @@ class SkillFolders:
 
         Raises:
             BadFrontMatter: The skill cannot be used.
-            ToolError: The skill links out of its folder, or is unreadable.
+            ToolError: The skill's file is a link to another folder, or is unreadable.
         """
         if not _is_there(_text_file(folder)):
             return None
@@ -230,17 +230,17 @@ def folder_names(root: Path) -> tuple[str, ...]:
 
 
 def _text_file(place: Path) -> Path:
-    """Return the file with a skill's text: ``SKILL.md`` in a folder, or a command's own file."""
+    """Return the file with a skill's text: a folder's ``SKILL.md``, or a command's file."""
     return place if _is_command(place) else place / FILE_NAME
 
 
 def _is_there(path: Path) -> bool:
-    """Does the path exist? A link to another network share does not count as existing."""
+    """Return whether the path exists; a link to another network share does not count."""
     return not leads_abroad(path, (path.parent,)) and path.exists()
 
 
 def _is_command(place: Path) -> bool:
-    """Is the path a command's file, not a skill's folder? Follows links as ``_is_there`` does."""
+    """Return whether the path is a command's file, not a skill's folder."""
     return _is_there(place) and place.is_file()
 
 
@@ -278,7 +278,7 @@ def _listed(place: Path, root: Path | None) -> list[str]:
 
 
 def _files(folder: Path, root: Path) -> Iterator[str]:
-    """Yield names of files next to a ``SKILL.md``, up to a limit; no links or hidden files."""
+    """Yield names of files next to a ``SKILL.md``, up to a limit, without links."""
     waiting, n_found = [(folder, 0)], 0
     while waiting:
         at, depth = waiting.pop(0)

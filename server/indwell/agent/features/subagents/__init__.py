@@ -1,1 +1,1 @@
-"""Sub-agents: a sub-agent works on a task in a separate conversation and returns an answer."""
+"""Runs sub-agents, which work on a task in a separate conversation and return an answer."""

@@ -1,9 +1,9 @@
 """Creates a sub-agent's session, and runs the session until the sub-agent answers.
 
-A sub-agent may never do more than its parent: it has the same policy or a stricter one, fewer
-tools, the same user, workspace and review ledger. A sub-agent shares the session's id and turn
-number, so reviewing, undoing and rewinding a turn include sub-agents. Its tool calls get ids that
-are unique in the session.
+A sub-agent may never do more than its parent. A sub-agent has the same policy or a stricter one,
+fewer tools, and the same user, workspace and review ledger. A sub-agent shares the session's id and
+turn number, so reviewing, undoing and rewinding a turn include sub-agents. Its tool calls get ids
+that are unique in the session.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ LEFT_OUT = frozenset({"agent", "ask_user", "plan", "remember", "commands"})
 
 
 class SubagentLimits(msgspec.Struct, frozen=True):
-    """Limits of one sub-agent: model calls, and input and output tokens (None: unlimited)."""
+    """The limits of one sub-agent: model calls, and input and output tokens (None: no limit)."""
 
     rounds: int = 20
     tokens: int | None = None
@@ -65,7 +65,7 @@ class Task(msgspec.Struct, frozen=True):
         number: The sub-agent's number in its session, from 1.
         call: The id of the tool call that started the sub-agent.
         definition: The definition of a named sub-agent.
-        read_only: Whether the model asked for a sub-agent that only reads.
+        read_only: Whether the model asked for a sub-agent that may only read.
     """
 
     number: int
@@ -75,12 +75,12 @@ class Task(msgspec.Struct, frozen=True):
 
     @property
     def only_reads(self) -> bool:
-        """May the sub-agent only read?"""
+        """Return whether the sub-agent may only read."""
         return self.read_only or (self.definition is not None and self.definition.read_only)
 
 
 class OwnTools(msgspec.Struct, frozen=True):
-    """New tools for one conversation, with the compaction ``wish`` that they share."""
+    """The new tools of one conversation, with the compaction ``wish`` that the tools share."""
 
     wish: CompactionWish
     tools: tuple[Tool[Any], ...]
@@ -94,14 +94,14 @@ def make_child(  # noqa: PLR0917 - all that it is made of
     model: OtherModel | None,
     log: Log,
 ) -> Session:
-    """Create the session.
+    """Create the session of a sub-agent.
 
     Args:
-        helping: The turn that the sub-agent works for.
+        helping: The turn that starts the sub-agent.
         task: The sub-agent's task.
         own: The tools of the sub-agent's conversation.
         limits: The sub-agent's limits; the budgets of the turn also apply.
-        model: Another model in place of the session's, if any.
+        model: Another model to use in place of the session's; None for the session's.
         log: The sub-agent's log.
     """
     parent = helping.session
@@ -133,7 +133,7 @@ def make_child(  # noqa: PLR0917 - all that it is made of
 
 
 def _is_foreign(definition: Definition) -> bool:
-    """Is the definition from a repository, so that its text never gets the system role (H13)?"""
+    """Return whether the definition is from a repository and so must not be a system message."""
     return definition.origin == "workspace"
 
 
@@ -143,7 +143,7 @@ def _tools(
     late: Callable[[], Sequence[Tool[Any]]],
     definition: Definition | None,
 ) -> ToolTable:
-    """Return the sub-agent's tools: ``own``, and tools of the parent that the definition allows."""
+    """Return the sub-agent's tools: ``own``, and the parent's tools that are allowed."""
     anew: Mapping[str, Tool[Any]] = {tool.spec.name: tool for tool in own}
     wanted = None if definition is None else definition.tools
     fixed = {spec.name for spec in registry.fixed}
@@ -175,14 +175,14 @@ def _bounded(  # noqa: PLR0917 - all that is its own
         limits=TurnLimits(
             min(limits.rounds, rounds or limits.rounds),
             Budgets(turn_tokens=limits.tokens, tokens_setting="agent_budget_tokens"),
-            MemoryLedger(),  # the parent turn records the spending
+            MemoryLedger(),  # the turn of the parent records the spending
         ),
         compaction=replace(parts.compaction, wish=own.wish),
     )
 
 
 def _asking(parts: Parts, model: OtherModel | None) -> Parts:
-    """Return the parts with another model, if ``model`` is set."""
+    """Return the parts, with another model if ``model`` is set."""
     if model is None:
         return parts
 
@@ -213,7 +213,7 @@ def _config(config: Config, model: OtherModel | None, suffix: str) -> Config:
 
 
 class OwnIds:
-    """A model whose calls get ids such as ``a3-…``; implements ``Provider``.
+    """Gives the tool calls of a model unique ids such as ``a3-…``; implements ``Provider``.
 
     The review ledger, the events and the log distinguish tool calls by id. An endpoint may number
     the calls of each conversation from 1.
@@ -237,7 +237,7 @@ class OwnIds:
         return msgspec.structs.replace(reply, calls=calls)
 
 
-ANSWER_LIMIT = 5_000  # characters of an answer (H52)
+ANSWER_LIMIT = 5_000  # the limit of characters for a sub-agent's answer
 ANSWER_HEAD, ANSWER_TAIL = 3_000, 1_500
 K = 1_000
 
@@ -246,10 +246,10 @@ class SubagentReport(msgspec.Struct, frozen=True):
     """The result of a sub-agent.
 
     Attributes:
-        answer: The sub-agent's last words.
-        early: Why the sub-agent ended early; empty if it finished.
+        answer: The sub-agent's last text.
+        early: The reason why the sub-agent ended early; empty if it finished.
         rounds: Number of the sub-agent's model calls.
-        usage: Tokens of all these calls.
+        usage: The tokens of all model calls.
     """
 
     answer: str
@@ -321,7 +321,7 @@ def _begin_log(child: Session, task: str) -> None:
     conversation, at = child.conversation, child.timestamp()
     log = child.parts.log
     system = tuple(block.text for block in conversation.system)
-    # The digest of the tools stays empty: only a resumed session needs it.
+    # The digest of the tools stays empty, because only a resumed session needs the digest.
     log.append(Prefixed(system=system, tools="", at=at, specs=conversation.tools))
     log.append(
         TurnStartRecord(child.turns, task, at, preview_of(task), (), child.parts.rules().mode)
@@ -331,7 +331,7 @@ def _begin_log(child: Session, task: str) -> None:
 async def _gather(
     moment: Moment[Session], task: str, definition: Definition | None, turn: TurnState
 ) -> None:
-    """Queue the context of the task: environment, instructions of project and sub-agent."""
+    """Queue the context of a task: the environment, and instructions of project and sub-agent."""
     child = moment.session
     now = await child.parts.surroundings()
     blocks = await gathered(moment, Prompt(task), now)

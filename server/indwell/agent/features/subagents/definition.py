@@ -1,7 +1,6 @@
 """Reads definitions of named sub-agents from Markdown, and lists them for the model. Pure.
 
-A definition can only restrict: no value gives a sub-agent more rights than an unnamed sub-agent
-has.
+A definition can only add restrictions; an unnamed sub-agent has the most permissions.
 """
 
 from __future__ import annotations
@@ -17,10 +16,10 @@ from indwell.context.untrusted_text import neutralise, short_line
 from indwell.lazy_pattern import lazy_pattern
 from indwell.skills.front_matter import BadFrontMatter, read_document
 
-# Characters of a definition's instructions; the same limit as for instruction files.
+# The limit of characters for a definition's instructions, as for instruction files.
 MOST_BODY = 16_000
-LINE_TOKENS = 25  # tokens of one line of the catalogue, including the name
-MOST_LISTED = 12  # lines of a catalogue
+LINE_TOKENS = 25  # the limit of tokens for one line of the catalogue, including the name
+MOST_LISTED = 12  # the limit of lines for a catalogue
 
 Origin: TypeAlias = Literal["user", "indwell", "workspace"]
 """The owner of a definition; among definitions of one name, the definition of the first owner in
@@ -44,16 +43,14 @@ class Definition(msgspec.Struct, frozen=True):
 
     Attributes:
         name: The name that the model uses.
-        description: When to use the sub-agent, on one line.
+        description: A line that says when to use the sub-agent.
         body: The sub-agent's instructions, in addition to the task.
         origin: The owner of the definition.
         path: The path of the definition's file, as shown to people; empty if Indwell ships the
-        definition.
-        model: A model of the same endpoint; empty for the usual model. Only files of the user may
-        set it.
-        tools: Names of the tools that the sub-agent may have; None for all tools.
-        read_only: Whether the sub-agent may only read.
-        rounds: Most model calls; None for the limit in the settings.
+        definition. model: A model of the same endpoint; empty for the usual model. Only files of
+        the user may set it. tools: Names of the tools that the sub-agent may have; None for all
+        tools. read_only: Whether the sub-agent may only read. rounds: The limit of model calls;
+        None for the limit in the settings.
     """
 
     name: str
@@ -68,7 +65,7 @@ class Definition(msgspec.Struct, frozen=True):
 
     @property
     def line(self) -> str:
-        """The line of the sub-agent in the catalogue, without tags and invisible characters."""
+        """The sub-agent's line in the catalogue, without tags and invisible characters."""
         marks = " (only reads)" if self.read_only else ""
         words = neutralise(f"{self.name}{marks}: {self.description}")
         line = short_line(words, 4 * LINE_TOKENS)
@@ -122,43 +119,43 @@ def known_by_name(found: Iterable[Definition]) -> Mapping[str, Definition]:
 
 
 def catalogue(known: Mapping[str, Definition]) -> tuple[str, ...]:
-    """Return a line for each definition, at most ``MOST_LISTED``, and a note if there are more."""
+    """Return a line for each definition, up to ``MOST_LISTED``, and a note about the others."""
     lines = tuple(one.line for one in known.values())
     n_more = len(lines) - MOST_LISTED
     return lines if n_more <= 0 else (*lines[:MOST_LISTED], f"and {n_more} more")
 
 
 def workspace_catalogue(known: Mapping[str, Definition]) -> tuple[str, ...]:
-    """Return the ``catalogue`` of the definitions in the workspace."""
+    """Return the ``catalogue`` lines of the definitions in the workspace."""
     return catalogue({name: one for name, one in known.items() if one.origin == "workspace"})
 
 
 def _own_name(tool: str) -> str:
-    """Return our name for a tool; empty for an unknown name."""
+    """Return Indwell's name for a tool; empty for an unknown tool."""
     lower = tool.lower()
     return _OTHERS.get(lower, lower)
 
 
 NAME = "agent"  # the name of the tool that starts a sub-agent
-GENERAL = "general"  # the name of a sub-agent without a name
-NAME_LIMIT = 40  # characters of a sub-agent's name
-SUBJECT_LIMIT = 200  # characters of a task that are shown while it runs
+GENERAL = "general"  # the displayed name of a sub-agent without a name
+NAME_LIMIT = 40  # the limit of characters for a sub-agent's name
+SUBJECT_LIMIT = 200  # the limit of characters for a running task's description
 
 
 class _Begun(msgspec.Struct, frozen=True):
-    """The arguments of the tool ``agent`` that people see."""
+    """The arguments of the tool ``agent`` that are shown to people."""
 
     task: str
     name: str = ""
 
 
 def subject(name: str, task: str) -> str:
-    """Describe a call of the tool ``agent`` for people: the name, and the beginning of the task."""
+    """Describe a call of the tool ``agent`` for people, by name and task."""
     return f"{short_line(name, NAME_LIMIT) or GENERAL}: {short_line(task, SUBJECT_LIMIT)}"
 
 
 def subject_of(arguments: str) -> str:
-    """Describe a call of the tool ``agent`` by its JSON arguments; empty if they are invalid."""
+    """Describe a call of the tool ``agent`` from its JSON; empty if the JSON is invalid."""
     try:
         begun = msgspec.json.decode(arguments, type=_Begun)
     except (msgspec.DecodeError, RecursionError):
@@ -169,7 +166,7 @@ def subject_of(arguments: str) -> str:
 def next_name(target: str, begun: dict[str, int]) -> str:
     """Return the name of a new sub-agent; the second with the name `explore` is `explore 2`.
 
-    The sub-agent is counted in ``begun``, the number of sub-agents of each name in a turn.
+    The function counts the sub-agent in ``begun``, the number of sub-agents by name in a turn.
     """
     name = target.partition(":")[0][:NAME_LIMIT]
     number = begun[name] = begun.get(name, 0) + 1
@@ -184,7 +181,10 @@ class SubagentNames:
         self._begun: dict[str, int] = {}
 
     def of(self, event: events.Event) -> str:
-        """Return the name of the event's sub-agent; empty for the main agent. Pass all events."""
+        """Return the name of an event's sub-agent; empty for the main agent.
+
+        The caller must pass all events of a turn in order.
+        """
         if isinstance(event, events.ToolStarted) and event.name == NAME and not event.agent:
             self._names[event.id] = next_name(event.target, self._begun)
         return self._names.get(event.agent, GENERAL) if event.agent else ""

@@ -1,11 +1,12 @@
-"""Sub-agents: the tool ``agent``, which returns a sub-agent's answer, and the list of names (H52).
+"""Offers the tool ``agent``, which runs a sub-agent, and lists the sub-agents' names.
 
-Several calls of one reply run at once. The call itself counts as a read; the policy decides about
-each tool call of the sub-agent. A sub-agent has a log file; decisions also go to the parent's log.
+Several calls of the tool in one reply run at once. The call itself counts as a read, because the
+policy decides about each tool call of the sub-agent. A sub-agent has a log file; decisions also go
+to the parent's log.
 
 The description of the tool stays the same for a whole session, and no text of a workspace may have
-the system role. So the names of the workspace's sub-agents come at the end of a request, as data:
-once, and after each change.
+the system role. The names of the workspace's sub-agents are therefore sent at the end of a request,
+as data, and again after each change.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ from indwell.sessions.audit_trail import DONE
 from indwell.sessions.records import CallEnded, Decided, Intent, Record
 from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
 
-MOST_AGENTS = 32  # sub-agents of one turn; each may use `agent_budget_tokens`
+MOST_AGENTS = 32  # the limit of sub-agents in one turn; each may use `agent_budget_tokens`
 
 _DESCRIPTION = """\
 Give a sub-agent an independent part of the work, such as a wide search. It knows only `task`: \
@@ -79,10 +80,10 @@ class Subagents:
     """The parts that a session needs for sub-agents; ``wiring`` creates them.
 
     Attributes:
-        listed: The named sub-agents in the tool's description, known when a session begins.
+        listed: The named sub-agents in the tool's description, as found when a session begins.
         known: Returns the present named sub-agents; reads files.
         limits: Returns the limits of a sub-agent, by the current settings.
-        model: The model in the settings; empty for the session's.
+        model: The model in the settings; empty for the session's model.
         own_tools: Makes the tools of one conversation.
         logs: Creates a sub-agent's log, given the session and the name of the model; returns the
             log with the sub-agent's number.
@@ -116,7 +117,7 @@ def make_agent(subagents: Subagents) -> Tool[SubagentArguments]:
 
 
 def _subject(arguments: SubagentArguments) -> str:
-    """Describe a call for people: the sub-agent, and the beginning of its task."""
+    """Describe a call for people: the sub-agent's name, and the beginning of the task."""
     return subject(arguments.name, arguments.task)
 
 
@@ -124,7 +125,7 @@ async def _run(subagents: Subagents, arguments: SubagentArguments, context: Tool
     session = subagents.session
     assert session is not None, "the composition root sets it"
     turn = session.under_way or TurnState(context.turn, "", "")
-    # First, because names are numbered in the order in which calls begin.
+    # Choose the name first, because names are numbered in the order in which calls begin.
     name = next_name(_subject(arguments), turn.agents)
     if is_blank(arguments.task):
         raise ToolError("there is no task; write what is to be done, with all that it needs")
@@ -146,7 +147,7 @@ async def _run(subagents: Subagents, arguments: SubagentArguments, context: Tool
 
 
 def _check_counted(session: Session, model: OtherModel | None) -> None:
-    """Check that the turn's budgets in dollars can be kept with this model.
+    """Check that the turn's budgets in dollars can be checked for this model.
 
     Raises:
         ToolError: The price of ``model`` is unknown.
@@ -162,7 +163,7 @@ def _check_counted(session: Session, model: OtherModel | None) -> None:
 
 
 def _check_few(turn: TurnState) -> None:
-    """Count a new sub-agent of the turn.
+    """Count a new sub-agent in the turn.
 
     Raises:
         ToolError: The limit is reached.
@@ -178,7 +179,7 @@ def _check_few(turn: TurnState) -> None:
 def _log(
     session: Session, own: Log, arguments: SubagentArguments, context: ToolContext
 ) -> ChildLog:
-    """Return the log of a sub-agent; this log also copies actions into the session's log."""
+    """Return the log of a sub-agent, which also copies actions into the session's log."""
     turn, call, at = context.turn, context.call_id, session.timestamp()
     words = msgspec.json.encode(arguments).decode()
     return ChildLog(
@@ -209,7 +210,7 @@ async def _named(subagents: Subagents, name: str) -> Definition | None:
 
 
 def relay(call: str, emit: Listener) -> Listener:
-    """Return a listener that forwards those events of a sub-agent to ``emit`` that clients may get.
+    """Return a listener that forwards a sub-agent's events to ``emit``, if clients may get them.
 
     Args:
         call: The id of the call that started the sub-agent.
@@ -248,7 +249,7 @@ class ChildLog:
         self._decided: dict[str, Decided] = {}
 
     def append(self, record: Record) -> None:
-        """Queue a record, with a copy in the session's log if the record is about an action."""
+        """Queue a record, and copy records about actions into the session's log."""
         self._own.append(record)
         match record:
             case Intent():
@@ -260,8 +261,8 @@ class ChildLog:
                 if self._call is not None:
                     self._above.append(msgspec.structs.replace(self._call, at=record.at))
                     self._call = None
-                # Checks and hooks are not calls of the sub-agent, so clients do not show them
-                # inside the call.
+                # Checks and hooks are not calls of the sub-agent, so clients show them outside of
+                # the call.
                 within = self._within if record.agent else ""
                 decided = msgspec.structs.replace(record, within=within)
                 self._decided[record.tool_use_id] = decided
@@ -276,10 +277,10 @@ class ChildLog:
                 pass
 
     async def commit(self) -> None:
-        """Write both logs to disk, the sub-agent's and the session's; callers edit only afterwards.
+        """Write the sub-agent's log and the session's log to disk, before files are changed.
 
         Raises:
-            SessionError: The disk does not take the records.
+            SessionError: The records cannot be written to disk.
         """
         await self._above.commit()
         await self._own.commit()
@@ -289,7 +290,7 @@ class ChildLog:
         self._own.commit_soon()
 
     async def close(self) -> None:
-        """Close the sub-agent's file."""
+        """Close the file of the sub-agent's log."""
         await self._own.close()
 
 
@@ -301,7 +302,7 @@ _FROM = {"from": "workspace"}
 def subagents_feature(
     subagents: Subagents, find: Callable[[], Awaitable[tuple[str, ...]]]
 ) -> Feature[Session]:
-    """Return sub-agents as a feature; ``find`` lists the workspace's sub-agents, one line each."""
+    """Return the sub-agents' feature; ``find`` lists the workspace's sub-agents as lines."""
     listing = SubagentListing(find)
     return Feature(
         name="sub-agents",
