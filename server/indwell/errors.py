@@ -1,32 +1,24 @@
 """The tree of errors; the class of an error says who can fix it and who reads it.
 
-    IndwellError
-    ├── ToolError              an error of the model's call, which the model reads
-    │   ├── EditRefused        the editor or the user did not take an edit; the buffer is untouched
-    │   │   ├── TextMoved      the text was changed before the edit; read and merge again
-    │   │   └── EditMayCome    the editor has not answered, and may still apply the edit
-    │   ├── TooLarge           a file must be read in pieces
-    │   └── NotText            a file is not text
-    ├── UserError              an error for the user, shown once, with the next step
-    │   ├── ProviderError      the endpoint failed
-    │   │   ├── Unreachable    no answer, or the connection broke first (retryable)
-    │   │   ├── RateLimited    asks to wait (retryable, ``retry_after_s``)
-    │   │   ├── ServerFault    status 5xx (retryable)
-    │   │   ├── NotAuthorised  the key is missing or refused
-    │   │   ├── OutOfCredit    no quota is left
-    │   │   ├── ToolsUnsupported  the model takes no tools
-    │   │   ├── ContextOverflow   the endpoint says that the request is too long
-    │   │   ├── RequestRejected   any other status 4xx
-    │   │   ├── BadReply       the answer is not a model's reply
-    │   │   └── EmptyReply     neither words nor a tool call, twice
-    │   ├── ConversationTooLarge  the conversation exceeds the window
-    │   │   └── WindowTooSmall     even a first request exceeds the window
-    │   ├── NobodyThere        an endpoint that many requests need cannot be used
-    │   ├── SettingsError      a settings file cannot be used
-    │   └── SessionError       a session cannot be found, read or written
-    │       ├── SessionOpen       another Indwell process has the session open
-    │       └── RecordsLost       the disk failed, so the log cannot be continued
-    └── (any other error is a bug and is not caught)
+    IndwellError ├── ToolError              an error of the model's call, which the model reads │
+    ├── EditRefused        the editor or the user refused an edit; the buffer is untouched │   │
+    ├── TextMoved      the text was changed before the edit; read the text and merge again │   │
+    └── EditMayCome    the editor has not answered, and may still apply the edit │   ├── TooLarge
+    a file must be read in pieces │   └── NotText            a file is not text ├── UserError
+    an error for the user, shown once, with the next step │   ├── ProviderError      the endpoint
+    failed │   │   ├── Unreachable    no answer, or the connection broke first (retryable) │   │
+    ├── RateLimited    the endpoint asks to wait (retryable, ``retry_after_s``) │   │   ├──
+    ServerFault    status 5xx (retryable) │   │   ├── NotAuthorised  the key is missing or refused │
+    │   ├── OutOfCredit    no quota is left │   │   ├── ToolsUnsupported  the model accepts no tools
+    │   │   ├── ContextOverflow   the endpoint says that the request is too long │   │   ├──
+    RequestRejected   any other status 4xx │   │   ├── BadReply       the answer is not a model's
+    reply │   │   └── EmptyReply     neither text nor a tool call, twice │   ├──
+    ConversationTooLarge  the conversation exceeds the window │   │   └── WindowTooSmall     even a
+    first request exceeds the window │   ├── NobodyThere        an endpoint that many requests need
+    cannot be used │   ├── SettingsError      a settings file cannot be used │   └── SessionError
+    a session cannot be found, read or written │       ├── SessionOpen       another Indwell process
+    has the session open │       └── RecordsLost       the disk failed, so the log cannot be
+    continued └── (any other error is a bug and is not caught)
 
 A message says what was wrong, with which value, and what to do next; it has no full stop at its
 end.
@@ -79,15 +71,15 @@ class TextMoved(EditRefused):
 
 
 class EditMayCome(EditRefused):
-    """An edit without an answer, which the editor may still apply."""
+    """The editor has not answered an edit, and may still apply the edit."""
 
 
 class TooLarge(ToolError):
-    """A file that is too large to be read at once, and is read and edited in pieces."""
+    """A file is too large to be read at once, and must be read and edited in parts."""
 
 
 class NotText(ToolError):
-    """A file that is not text.
+    """A file is not text.
 
     Args:
         message: The sentence for the model.
@@ -123,7 +115,7 @@ class RateLimited(ProviderError):
 
     Args:
         message: The sentence for the user.
-        retry_after_s: Seconds that the endpoint asked for; None if it did not say.
+        retry_after_s: Seconds that the endpoint asked for; None if not given.
     """
 
     def __init__(self, message: str, *, retry_after_s: float | None = None) -> None:
@@ -144,7 +136,7 @@ class OutOfCredit(ProviderError):
 
 
 class ToolsUnsupported(ProviderError):
-    """The model does not take tools, which Indwell needs."""
+    """The model does not accept tools, which Indwell needs."""
 
 
 class ContextOverflow(ProviderError):
@@ -164,15 +156,15 @@ class EmptyReply(ProviderError):
 
 
 class ConversationTooLarge(UserError):
-    """The conversation does not fit the model's window."""
+    """The conversation does not fit into the model's window."""
 
 
 class WindowTooSmall(ConversationTooLarge):
-    """Not even a first request fits, so a new session would not help."""
+    """Not even a first request fits into the window, so a new session would not help."""
 
 
 class NobodyThere(UserError):
-    """An endpoint cannot be used at all, so Indwell stops trying."""
+    """An endpoint cannot be used at all, so Indwell stops sending requests."""
 
 
 class SettingsError(UserError):
@@ -188,4 +180,4 @@ class SessionOpen(SessionError):
 
 
 class RecordsLost(SessionError):
-    """The disk failed while the log was written; unlike on a full disk, no later try helps."""
+    """The disk failed while the log was written; unlike with a full disk, no retry helps."""

@@ -1,6 +1,7 @@
 """Checks whether an update has replaced Indwell's files on disk since this process started.
 
-Modules that a server imports after an update do not match the loaded modules, or are missing.
+After an update, modules that a running server imports may be missing, or may not match the loaded
+modules.
 """
 
 from __future__ import annotations
@@ -29,18 +30,18 @@ class Installation:
         self._is_told = False
 
     def is_replaced(self) -> bool:
-        """Return whether the file was replaced or is missing; takes some microseconds."""
+        """Return whether the file was replaced or is missing; takes a few microseconds."""
         return self._now() != self._stamp
 
     def news(self) -> str:
-        """Return a notice about an update, once; then empty."""
+        """Return a notice about an update, only once; otherwise an empty text."""
         if self._is_told or not self.is_replaced():
             return ""
         self._is_told = True
         return UPDATED
 
     def fault_words(self, fault: BaseException) -> str:
-        """Return the message for a bug, which names an update as the likely reason."""
+        """Return the message for a bug, with an update as the likely reason."""
         return UPDATED if self.is_replaced() else bug_words(fault)
 
     def _now(self) -> tuple[int, int, int] | None:

@@ -50,7 +50,8 @@ Finish: TypeAlias = Literal["stop", "tool_calls", "length", "filtered", "incompl
 BROKEN_OFF: frozenset[Finish] = frozenset({"incomplete", "endless"})
 """Only the beginning of the reply is there; an endless one is not worth another attempt."""
 
-BROKE_OFF = "[the reply broke off here]"  # the end of the text of such a reply, for the model
+# The text of a reply that broke off ends with this line, for the model.
+BROKE_OFF = "[the reply broke off here]"
 
 ToolChoice: TypeAlias = Literal["auto", "none"]
 Effort: TypeAlias = Literal["", "none", "minimal", "low", "medium", "high", "xhigh", "max"]
@@ -62,15 +63,15 @@ Verbosity: TypeAlias = Literal["", "low", "medium", "high"]
 
 
 class Meta(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """The engine's facts about a block (H2), without a time, which only the session log has.
+    """Facts about a block (H2); the time of a block is only in the session log.
 
     Attributes:
         tier: The trust tier, 0 to 3.
         source: The origin of the text.
         tokens: Estimated tokens, counted once when the block was created (H17).
-        turn: The turn that added it, from 1; 0 for the system prompt.
+        turn: The turn that added the block, from 1; 0 for the system prompt.
         tool_use_id: The call that an injected block belongs to, if any; tool uses and results have
-            their own id.
+            ids of their own.
         pinned: Whether compaction must keep the block.
         compactable: Whether compaction may change the block.
     """
@@ -85,14 +86,14 @@ class Meta(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class Text(msgspec.Struct, frozen=True, gc=False, tag="text"):
-    """Text; ``meta.source`` names the author."""
+    """A text block; ``meta.source`` names the author."""
 
     text: str
     meta: Meta
 
 
 class Image(msgspec.Struct, frozen=True, gc=False, tag="image", omit_defaults=True):
-    """A picture; ``data`` is base64 of the bytes of ``media_type``; ``label`` is for people."""
+    """A picture: ``data`` is base64 of the bytes, and ``label`` is a text for people."""
 
     media_type: str
     data: str
@@ -103,8 +104,8 @@ class Image(msgspec.Struct, frozen=True, gc=False, tag="image", omit_defaults=Tr
 class ToolUse(msgspec.Struct, frozen=True, gc=False, tag="tool_use", omit_defaults=True):
     """A tool call of the model; ``arguments`` is the JSON text as the model wrote it.
 
-    ``extra`` is JSON of the endpoint's own that must be sent back with the call (Gemini's
-    signature).
+    ``extra`` is the endpoint's JSON, such as Gemini's signature, which must be sent back with the
+    call.
     """
 
     id: str
@@ -154,12 +155,15 @@ class ToolSpec(msgspec.Struct, frozen=True, gc=False):
 
 
 class Anchors(msgspec.Struct, frozen=True):
-    """Where a prompt cache may end (H34); endpoints with ``cache_control`` get a mark there.
+    """Positions where a prompt cache may end (H34); some endpoints mark them by ``cache_control``.
 
     Attributes:
-        tools: Whether a mark follows the last tool.
-        system: Whether a mark follows the last system block.
-        messages: Ascending indices of messages whose last block a mark follows.
+
+    tools: Whether a mark follows the last tool.
+
+    system: Whether a mark follows the last system block.
+
+    messages: Ascending indices of messages whose last block a mark follows.
     """
 
     tools: bool = False
@@ -180,7 +184,7 @@ class Request(msgspec.Struct, frozen=True):
         tools: Tool specs, in a stable order.
         messages: Messages of alternating roles; every tool use has its result.
         max_output: Tokens that the reply may have.
-        anchors: The places of cache marks.
+        anchors: The positions of cache marks.
         tool_choice: ``none`` forbids calls but keeps the tools, so the prefix stays the same.
         cache_key: The key of the prompt cache; stable for the session (H35).
         tokens: Estimated tokens, from a running sum; 0 if not counted.
@@ -212,7 +216,8 @@ class Usage(msgspec.Struct, frozen=True):
         cache_write: Tokens of ``input`` that were written to a cache.
         cache_hour: Tokens of ``cache_write`` that the cache keeps for an hour.
         output: Tokens of the reply, including reasoning.
-        thinking: Tokens of ``output`` that were reasoning; an estimate if the endpoint did not say.
+        thinking: Tokens of ``output`` that were reasoning; an estimate if the endpoint did not
+            report them.
         reported: Whether the endpoint reported the numbers; otherwise they are estimates.
     """
 
@@ -246,13 +251,13 @@ class ToolCall(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Reasoning(msgspec.Struct, frozen=True):
-    """A piece of reasoning that goes back to the endpoint with the next request.
+    """A part of the reasoning that is sent back to the endpoint with the next request.
 
     Attributes:
         text: The part that the endpoint shows; may be empty.
         extra: JSON from the endpoint's API that must be returned unchanged (a signature, encrypted
             content), and the only model that can read it.
-        place: The place in the reply: 0 before the text, 1 before the first call, and one more
+        place: The position in the reply: 0 before the text, 1 before the first call, and one more
             after each call.
     """
 
@@ -265,15 +270,15 @@ class Reply(msgspec.Struct, frozen=True):
     """The result of a model call.
 
     Attributes:
-        text: The assistant's words; may be empty.
+        text: The assistant's text; may be empty.
         thinking: Reasoning text, if the endpoint shows it.
         calls: Complete tool calls, in order; empty if the reply broke off.
         finish: Why the reply ended; ``incomplete`` if the stream broke after text, ``endless`` if
-            it exceeded all limits and was cut off.
+            the reply exceeded all limits and was cut off.
         usage: Tokens of this call.
         problem: The failure, or the exceeded limit, in plain words; else empty.
-        reasoning: The pieces of reasoning that must be returned, in order; ``thinking`` is their
-            text.
+        reasoning: The parts of reasoning that must be sent back, in order; ``thinking`` has the
+            text of all parts.
         written: ``read`` if the model wrote its calls as text, from which ``calls`` were read;
             ``unread`` if the text seems to be a call but cannot be parsed.
     """

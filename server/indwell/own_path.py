@@ -1,13 +1,12 @@
-"""Keeps this process from finding programs and modules in the workspace (S-H6).
+"""Removes workspace folders from the search paths for programs and modules (S-H6).
 
 An activated environment of the project puts a folder of the workspace first on PATH. Libraries
-start programs by a bare name (``uname``, ``ldconfig``, ``gcc``). Libraries would then start a
-program that a command or the repository's author put there, outside the sandbox, even in a
-restricted folder. PATH and ``sys.path`` of this process (from which ``keyring`` loads plugins)
-therefore have no folder of the workspace and no relative folder. Commands of the agent get the
-original PATH.
+start programs by a bare name (``uname``, ``ldconfig``, ``gcc``). A program that a command or the
+repository's author put into the workspace would then run outside the sandbox, even in a restricted
+folder. PATH and ``sys.path`` of this process (from which ``keyring`` loads plugins) therefore have
+no folder of the workspace and no relative folder. Commands of the agent get the original PATH.
 
-This module imports nothing heavy, because the process runs it first.
+This module imports nothing heavy, because the process runs this module first.
 """
 
 from __future__ import annotations
@@ -16,21 +15,21 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 
-_SYSTEM = "/usr/bin"  # a workspace that contains this folder leaves no other folder for programs
+_SYSTEM = "/usr/bin"  # If the workspace contains this folder, no other folder is left for programs.
 if sys.platform == "win32":
     _ROOT = os.environ.get("SYSTEMROOT", r"C:\Windows")
-    # not `os.defpath`, which contains the working folder
+    # `os.defpath` is unsuitable, because it contains the working folder.
     DEFAULT_PATH = f"{_ROOT}\\System32{os.pathsep}{_ROOT}"
-    # Without this, Windows and libraries search the working folder before PATH.
+    # Without this variable, Windows and libraries search the working folder before PATH.
     _NOT_HERE = {"NoDefaultCurrentDirectoryInExePath": "1"}
 else:
     DEFAULT_PATH = os.defpath
     _NOT_HERE = dict[str, str]()
-_MOST_LINKS = 40  # consecutive links, as the system follows them
+_MOST_LINKS = 40  # The system follows at most 40 links in a row.
 
 
 class OwnPath:
-    """The original PATH, and the PATH of this process; the process has one object, ``own_path``.
+    """Keeps the original PATH and changes the PATH of this process, by one object ``own_path``.
 
     Attributes:
         pending: Waits for the folders from ``sandbox.login_path``; None if there is no search.
@@ -46,14 +45,15 @@ class OwnPath:
     def given(self) -> str:
         """The original PATH, for commands of the agent."""
         now = os.environ.get("PATH")
-        # A later value was set on purpose.
+        # If the variable has another value, somebody set it on purpose.
         chosen = self._given if now is not None and now == self._own else now
         return DEFAULT_PATH if chosen is None else chosen
 
     def keep_out(self, folders: Iterable[str | os.PathLike[str]] = ()) -> None:
-        """Remove these and relative folders from the search; blocks for some ``stat`` calls.
+        """Remove these folders and all relative ones from PATH; blocks for some ``stat`` calls.
 
-        A folder that leaves the workspace stays excluded: files that commands wrote there remain.
+        A folder stays excluded after leaving the workspace, because files that commands wrote
+        remain.
 
         Args:
             folders: The known folders of the workspace.
@@ -64,11 +64,11 @@ class OwnPath:
         sys.path[:] = [one for one in sys.path if _is_installed(one) or self._may_be_used(one)]
 
     def add(self, entries: Iterable[str], *, first: bool) -> None:
-        """Search these folders, too, except those of the workspace, for this process and commands.
+        """Add folders outside the workspace to the PATH of this process and of commands.
 
         Args:
             entries: Absolute folders.
-            first: Whether to search them before the present folders, else after them.
+            first: Whether to search the folders before the present ones; otherwise after.
         """
         added = [one for one in entries if self._may_be_used(one)]
         given = self.given.split(os.pathsep)
@@ -96,7 +96,7 @@ own_path = OwnPath()
 
 
 def lies_in(path: str | os.PathLike[str], folders: Iterable[str | os.PathLike[str]]) -> bool:
-    """Return whether the path is in one of the folders: as written, or by the targets of links.
+    """Return whether the path is in one of the folders: as written, or after following links.
 
     Both names and the system's facts about parent folders are compared, because some systems ignore
     case.
@@ -112,7 +112,7 @@ def lies_in(path: str | os.PathLike[str], folders: Iterable[str | os.PathLike[st
 
 
 def _is_installed(entry: str) -> bool:
-    """Whether the path is in Indwell's installation, whose writers control the server anyway."""
+    """Return whether Indwell is installed at the path; whoever writes there controls the server."""
     return any(_is_below(entry, one) for one in (sys.prefix, sys.base_prefix, sys.exec_prefix))
 
 
@@ -126,7 +126,7 @@ def _names(path: str) -> Iterator[str]:
         try:
             path = os.path.join(os.path.dirname(path), os.readlink(path))
         except (OSError, ValueError):
-            return  # not a link
+            return  # The path is not a link.
 
 
 def _is_below(path: str, folder: str) -> bool:

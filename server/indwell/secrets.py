@@ -16,10 +16,11 @@ from indwell.lazy_pattern import lazy_pattern
 PRIVATE_KEY = "private key"
 PASSWORD = "password in an address"  # noqa: S105 - the name of a kind
 _BEGIN = lazy_pattern(r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----")
-_MOST_KEY = 20_000  # most characters of a private key, including line prefixes
-_MOST_HEADERS = 160  # characters between a key's first line and the key, such as `Proc-Type: 4,…`
-_MOST_BETWEEN = 40  # most characters between two lines, such as a line number
-_LAST_LINE = 64  # characters of a key's last line, which may be short
+_MOST_KEY = 20_000  # A private key has at most so many characters, including line prefixes.
+# Headers such as `Proc-Type: 4,…` may come between a key's first line and the key.
+_MOST_HEADERS = 160
+_MOST_BETWEEN = 40  # Other text, such as a line number, may come between two lines.
+_LAST_LINE = 64  # The last line of a key may be short.
 _LEAST_CUT = 100  # characters of a key without its end; a single line could be anything
 _KEY_LINE = lazy_pattern(r"[A-Za-z0-9+/=]{40,}")
 _ADDRESS = lazy_pattern(
@@ -27,18 +28,19 @@ _ADDRESS = lazy_pattern(
 )
 _WORD = lazy_pattern(r"[\w+/=.~:@-]{20,}")  # at least as long as the shortest kind of secret
 _DIGIT = lazy_pattern(r"[0-9]")  # of 36 random letters and digits, one word in 500 has no digit
-_PIECE = 100_000  # characters in one search, which blocks all threads for 4 ms
-_OVERLAP = 1_000  # characters between two pieces; every secret is shorter
-_BEFORE = 60  # characters before a word that may contain the secret's name
-_LEAST_ENTROPY = 2.8  # bits per character of a password in an address, which is short
+_PIECE = 100_000  # A search of one part locks all threads for 4 ms.
+_OVERLAP = 1_000  # Two parts overlap by 1,000 characters; every secret is shorter.
+_BEFORE = 60  # The secret's name may be in the 60 characters before a word.
+_LEAST_ENTROPY = 2.8  # The unit is bits per character of a password in an address, which is short.
 _EXAMPLES = lazy_pattern(
     r"example|placeholder|redacted|dummy|changeme|xxxx|your[-_]|\*\*\*|\.\.\.|01234567|abcdefgh",
     re.IGNORECASE,
 )
-MARK = "[secret " + "hidden:"  # in two parts, so that a tool may write this file
-_LEAST = 12  # characters of a known secret; shorter secrets may be ordinary words
+# The mark is written in two parts, so that a tool may write this file.
+MARK = "[secret " + "hidden:"
+_LEAST = 12  # Shorter secrets, in characters, may be ordinary words.
 _LEAST_OWN = 8
-_PASSWORD_ENTROPY = 3.0  # bits per character; natural language has about as many
+_PASSWORD_ENTROPY = 3.0  # The unit is bits per character; natural language has about as many.
 _ASSIGNED = lazy_pattern(r"[=:][ \t]{0,4}[\"']?([^\s\"',;]+)")
 _PLAIN = lazy_pattern(r"[a-z]+|[A-Z]+|[0-9.]+")
 _PATH = lazy_pattern(r"[~./]|[A-Za-z]:[\\/]|[a-z]+://[^@]*\Z")
@@ -77,7 +79,7 @@ def _in_piece(text: str, start: int, stop: int) -> list[FoundSecret]:
 
 
 def _spans(text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
-    """Yield long words with a digit, and the text before them, because only these have secrets."""
+    """Yield long words that have a digit, with the text before each; only these hide secrets."""
     start = stop = -1
     for word in _WORD.finditer(text, first, last):
         if not _DIGIT.search(word[0]):
@@ -168,9 +170,9 @@ class Kind(msgspec.Struct, frozen=True):
 
     Attributes:
         name: The name for the user and the model.
-        needles: Short texts of which every such secret's text contains one, for a fast search.
+        needles: Short texts for a fast search; every secret of this kind contains one of them.
         form: A regular expression; its group ``secret`` is hidden, or the whole match.
-        entropy: The minimum in bits per character; a text with less is an example.
+        entropy: The minimum in bits per character; a text with less is only an example.
     """
 
     name: str
@@ -344,7 +346,7 @@ def values_in(text: str) -> frozenset[str]:
 
 
 def has_mark(text: str) -> bool:
-    """Whether a text contains a mark; writing such a text to a file would overwrite a secret."""
+    """Return whether a text contains a mark; writing such a text would overwrite a secret."""
     return MARK in text
 
 
@@ -371,7 +373,7 @@ _OTHER_NAME = lazy_pattern(r"KEYRING|KEYLOG|KEYCHAIN|KEYBOARD|KEYMAP|KEYTIMEOUT|
 _PROXY = lazy_pattern(r"_proxy$", re.IGNORECASE)
 
 
-_LEAST_CHARACTERS = 8  # characters; shorter values are words like "true"
+_LEAST_CHARACTERS = 8  # Shorter values are words like "true".
 
 
 def is_secret(name: str) -> bool:
@@ -407,7 +409,7 @@ class RedactionSettings(Protocol):
 
     @property
     def redact_secrets(self) -> bool:
-        """Whether texts that look like secrets are hidden, and not only known keys."""
+        """Whether to hide texts that look like secrets, and not only known keys."""
         ...
 
     @property
@@ -417,7 +419,7 @@ class RedactionSettings(Protocol):
 
 
 class Secrecy:
-    """Removes secrets from texts; a session has one object, so every part knows every key.
+    """Removes secrets from texts; a session has one object, which knows all keys.
 
     Args:
         settings: Returns the settings; they may turn off all but the keys (INJ-17).

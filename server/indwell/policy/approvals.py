@@ -22,9 +22,9 @@ from indwell.policy.web_address import web_address
 from indwell.secrets import kinds_in
 from indwell.workspace.comparing.diff import DiffHunk
 
-MOST_RISKY = 8  # parts of a command that a reason names; the rest are counted
-PART_LIMIT = 200  # characters of such a part, or of the model's words
-UNHELD = "not sandboxed"  # the same words as in ``Strength.words``
+MOST_RISKY = 8  # A reason names at most 8 parts of a command, and gives the number of the others.
+PART_LIMIT = 200  # The limit for such a part, or for the model's text, in characters.
+UNHELD = "not sandboxed"  # ``Strength.words`` uses the same text.
 
 Answer: TypeAlias = Literal["no", "once", "session", "always"]
 Said: TypeAlias = Answer | Literal["hunks", "unanswered", "beforehand", "uncovered"]
@@ -41,7 +41,7 @@ class ShownHunk(msgspec.Struct, frozen=True):
 
     Attributes:
         id: The hunk's name in the question.
-        header: The hunk's place, such as ``@@ -1,4 +1,5 @@``.
+        header: The hunk's header line, such as ``@@ -1,4 +1,5 @@``.
         text: The hunk's lines, escaped and complete.
     """
 
@@ -74,7 +74,7 @@ class Question(msgspec.Struct, frozen=True):
 
     Attributes:
         id: A hash of call id, arguments and folder, which binds the answer to the call.
-        title: One line: the effect of a yes.
+        title: One line that says what happens after a yes.
         detail: The exact text that would run, or the diff; escaped and complete.
         reason: The reason for the question.
         rule: The rule that ``session`` and ``always`` store; empty if only ``once`` is possible.
@@ -84,8 +84,8 @@ class Question(msgspec.Struct, frozen=True):
         why: The model's reason for requesting more access, in the model's words.
         wanted: Whether the model itself asks for more access.
         risky: The parts of the command that cause the question, each with the reason.
-        uncovered: The reason why an earlier yes does not cover the call, which is not shown; empty
-            if an earlier yes does.
+        uncovered: The reason why an earlier yes does not cover the call, which the user does not
+            see; empty if an earlier yes covers the call.
         hunks: The hunks of an edit with several hunks, which together form ``detail``; the user can
             answer each hunk.
         kind: The kind of permission.
@@ -110,8 +110,8 @@ class Question(msgspec.Struct, frozen=True):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return further notes for a person, a line each, for plain-text front doors."""
-        # otherwise a yes is valid for as long as its title says
+        """Return further notes for the user, a line each, for clients that show plain text."""
+        # Without a rule, a yes is valid only for one call.
         once = "" if self.rule else ", for this one call"
         told = [f"Because of: {one}" for one in self.risky]
         told += [f"The model requests more: {self.more}, for this one call"] if self.wanted else []
@@ -124,7 +124,7 @@ class Approver(Protocol):
     """Asks the user; if there is no user to ask, nothing is allowed."""
 
     async def ask(self, question: Question) -> Reply:
-        """Ask, and wait for the answer; an error or a closed dialog is ``no``."""
+        """Ask and wait for the answer; an error or a closed dialog counts as ``no``."""
         ...
 
 
@@ -144,10 +144,10 @@ def question_for(  # noqa: PLR0917 - all that a question is made of
         ask: The decision with its reason.
         preview: The diff of an edit, if there is one.
         sandbox: The confinement of commands here, in words.
-        hunks: The hunks of the preview, if each can be answered; with a single hunk, the user
-            answers the call.
+        hunks: The hunks of the preview, if the user can answer each hunk; with a single hunk, the
+            user answers the call.
     """
-    # Not JSON, because only ``repr`` can write half a surrogate pair in a file name.
+    # JSON is unsuitable here, because only ``repr`` can write half a surrogate pair in a file name.
     bound = repr((tool_use_id, asked, preview, ask.widening, sandbox)).encode()
     identifier = hashlib.blake2b(bound, digest_size=16).hexdigest()
     kinds = ", ".join(kinds_in(asked.command or asked.arguments))
@@ -219,7 +219,7 @@ def _indented(arguments: str) -> str:
 def chosen_of(question: Question, reply: Reply) -> Reply:
     """Reduce an answer by hunks to yes or no, if all hunks have the same answer.
 
-    Names that the question does not have are ignored.
+    The function ignores ids that are not in the question.
     """
     if not isinstance(reply, Chosen):
         return reply
@@ -235,7 +235,7 @@ def _shown_hunk(hunk: DiffHunk) -> ShownHunk:
 
 
 def _risky(parts: tuple[CommandPart, ...], command: str) -> tuple[str, ...]:
-    """Return the parts that cause the question; empty if the command has only one part."""
+    """Return the parts of a command that cause the question; empty if the command has one part."""
     if len(parts) == 1 and parts[0].text.strip() == command.strip():
         return ()
     named = [
@@ -253,7 +253,7 @@ _GUARDED = frozenset({"protected", "secret"})
 
 
 def why_uncovered(asked: CallFacts, ask: Ask, *, is_held: bool) -> str:
-    """Return why an earlier yes does not cover this call, as a clause; empty if it covers it.
+    """Return why no earlier yes covers this call, as a clause; empty if a yes covers the call.
 
     Args:
         asked: The call.

@@ -58,24 +58,27 @@ class CallFacts(msgspec.Struct, frozen=True):
         command: The shell command; empty if the call runs none.
         cwd: The working directory, relative to the workspace.
         arguments: The whole call as JSON text; an approval is bound to it.
-        has_other_names: A file to be changed has other hard links, whose paths are unknown.
+        has_other_names: Whether a file to be changed has other hard links, whose paths are unknown.
         wants: The access beyond the sandbox that the model requested.
         why: The model's reason for that request, which never affects the decision.
-        leads_out: The file to be read lies outside the workspace, behind a link in it.
+        leads_out: Whether a link in the workspace leads to a file outside, which the call would
+            read.
         scripts: Workspace files that the command runs, each with the digest of its content.
         programs: Workspace files that the command runs through PATH, if no sandbox would confine
-            it; ``scripts`` lists them too.
-        is_git: Git uses the file to be changed in a bare repository, or would if its folder became
-            a bare repository.
+            the command; ``scripts`` lists them too.
+        is_git: Whether the file to be changed belongs to a bare git repository, or would if its
+            folder became one.
         unknown: Unlisted dot names at the root of a repository in the workspace, and 8.3 names that
-            could mean such names. The file to be changed has one of these names or lies beneath
-            one.
-        is_private: The workspace is a home folder, and a file lies where programs keep keys.
+            could mean such names. The file to be changed has such a name or lies beneath such a
+            folder.
+        is_private: Whether the workspace is a home folder and the file lies where programs keep
+            keys.
         address: The web page that the call fetches; empty if it fetches none.
-        batch_files: Words of the command, in lower case, that name batch files on PATH (Windows).
+        batch_files: Names of batch files on PATH (Windows) among the command's words, in lower
+            case.
         keeps: The owner of a memory that the call would store beyond the session, such as ``for
             you``; empty if it stores nothing.
-        background: The command keeps running after the call has ended.
+        background: Whether the command keeps running after the call has ended.
         foreign: The tool of an MCP server that the call is for.
     """
 
@@ -103,7 +106,7 @@ class CallFacts(msgspec.Struct, frozen=True):
 
 
 class Allow(msgspec.Struct, frozen=True):
-    """Run the call with the access in ``widening``; ``by`` is the deciding rule, for the log."""
+    """Runs the call with the access in ``widening``; ``by`` is the deciding rule, for the log."""
 
     by: str = ""
     widening: Widening = NOTHING_MORE
@@ -128,7 +131,7 @@ class Ask(msgspec.Struct, frozen=True):
 
 
 class Deny(msgspec.Struct, frozen=True):
-    """Do not run the call; the model sees ``reason``; ``by`` is the deciding rule, for the log."""
+    """Refuses the call; the model sees ``reason``; ``by`` is the deciding rule, for the log."""
 
     reason: str
     by: str = ""
@@ -152,12 +155,12 @@ class Policy(msgspec.Struct, frozen=True):
         restricted: Absolute workspace folders that the user does not trust: tools may neither
             change nor run anything in them.
         roots: The workspace's folders, absolute.
-        writes_confined: Commands run in a sandbox that keeps their writes in the workspace.
+        writes_confined: Whether commands run in a sandbox that keeps their writes in the workspace.
         sandbox: A short description for people of the sandbox for commands that the user approved.
         readers_sandbox: The description for commands that run without a question because they only
-            read; empty if it is the same.
-        asks_for_all: Whether every command needs approval (Windows). There is no sandbox, and
-            programs parse their arguments by other rules than the shell.
+            read; empty if it equals ``sandbox``.
+        asks_for_all: Whether every command needs approval (Windows). Windows has no sandbox, and
+            its programs parse their arguments by other rules than the shell.
         secret_files: Absolute workspace paths that lead to secret files; reading them needs
             approval if no sandbox hides them.
         obeyed: Absolute files and folders that git is configured to run or obey; protected too.
@@ -197,17 +200,17 @@ class Policy(msgspec.Struct, frozen=True):
     web_hosts: tuple[str, ...] = ()
 
 
-BY_ANSWER = "your answer: "  # prefix of ``by`` if an earlier approval decided
-NO_FILE = "nothing"  # replaces the digest of a file that could not be read
-_SHOWN = 16  # hex digits of a digest: 64 bits make a second preimage infeasible
+BY_ANSWER = "your answer: "  # ``by`` begins with this prefix if an earlier approval decided.
+NO_FILE = "nothing"  # This word replaces the digest of an unreadable file.
+_SHOWN = 16  # A digest of 16 hex digits (64 bits) makes a second preimage infeasible.
 
 
 def rule_of(asked: CallFacts, *, confined: bool = False, widening: Widening = NOTHING_MORE) -> str:
-    """Return the rule that a permanent approval stores; odd names are quoted.
+    """Return the rule that a permanent approval stores; unusual file names are quoted.
 
     Args:
         asked: The call.
-        confined: The approval is for a sandboxed command, and applies only in the sandbox.
+        confined: Whether the approval is for a sandboxed command and applies only in the sandbox.
         widening: The access beyond the sandbox that the rule grants.
     """
     if asked.foreign is not None:
@@ -223,7 +226,7 @@ def rule_of(asked: CallFacts, *, confined: bool = False, widening: Widening = NO
 
 
 def may_stand(asked: CallFacts, widening: Widening) -> bool:
-    """Return whether an approval of this call can cover later calls, too.
+    """Return whether an approval of this call can also cover later calls.
 
     An approval covers only one call if the call may reach every host, secrets, protected files or
     the whole machine, if a script could not be read, or if the model itself requested the access
@@ -238,9 +241,9 @@ def may_stand(asked: CallFacts, widening: Widening) -> bool:
 def is_granted(
     asked: CallFacts, granted: frozenset[str], widening: Widening, *, confined: bool
 ) -> str:
-    """Return the earlier approval that allows this call; empty if missing.
+    """Return the earlier approval that allows this call; empty if there is none.
 
-    An approval without a sandbox also applies in a sandbox, but not the reverse.
+    An approval given without a sandbox also applies in a sandbox, but not the reverse.
     """
     if not may_stand(asked, widening):
         return ""

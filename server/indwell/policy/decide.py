@@ -69,7 +69,8 @@ def decide(asked: CallFacts, policy: Policy) -> Decision:
     """Return the decision for one tool call."""
     if (denied := _denied(asked, policy)) is not None:
         return denied
-    if asked.keeps:  # ask in every mode and each time, because later sessions will read the memory
+    # Memory needs a question in every mode and each time, because later sessions will read it.
+    if asked.keeps:
         return Ask("nothing is remembered without your yes", rule="", by="memory")
     if by_name := tool_rule(asked.tool, policy.rules.ask):
         return _asked_by_name(_by_effect(asked, policy), by_name)
@@ -77,7 +78,7 @@ def decide(asked: CallFacts, policy: Policy) -> Decision:
 
 
 def is_own(asked: CallFacts, policy: Policy) -> bool:
-    """Return whether a call touches Indwell's own folders, apart from reading the readable ones."""
+    """Return whether a call touches Indwell's own folders, apart from reading readable folders."""
     return any(
         is_beneath(path, policy.own)
         and not (asked.effect == "read" and is_inside(path, policy.readable))
@@ -187,7 +188,7 @@ def _decide_edit(asked: CallFacts, policy: Policy) -> Decision:
         return Ask("your rules ask about changing it", rule="", by=f"ask: {by_rule}")
     protected = _why_protected(asked, policy)
     if protected:
-        # No earlier approval applies, because tools execute or trust these files (POL-01/02).
+        # No earlier approval applies, because tools execute or trust protected files (POL-01/02).
         return Ask(protected, rule="", by="protected")
     rule = rule_of(asked)
     answered = Allow(by=f"{BY_ANSWER}{rule}") if rule in policy.granted else None
@@ -243,9 +244,10 @@ def _is_restricted(asked: CallFacts, policy: Policy) -> bool:
     return any(is_beneath(place, policy.restricted) for place in places)
 
 
-_OWN_RULES = ("ask:", "deny:")  # "deny:" leads to a question if only running the command could tell
-_MOST_NAMED = 5  # protected files that a reason names
-COMMAND_LIMIT = 8_000  # must equal `shell.parse.LIMIT`; a test checks this
+# A "deny:" rule leads to a question if only running the command could show a match.
+_OWN_RULES = ("ask:", "deny:")
+_MOST_NAMED = 5  # A reason names at most 5 protected files.
+COMMAND_LIMIT = 8_000  # A test checks that this number equals `shell.parse.LIMIT`.
 ASKS_FOR_ALL = "no sandbox confines commands on this system, so Indwell asks about each one"
 
 
@@ -261,7 +263,7 @@ def decide_command(asked: CallFacts, policy: Policy) -> Decision:
     if text != asked.command:
         return _decide_long(asked, policy, text)
     danger = _danger(asked.command, policy.language)
-    if danger:  # denied in every mode, before any approval, because nobody intends this (H49)
+    if danger:  # Nobody intends such a command, so every mode denies it before any approval (H49).
         return Deny(
             f"the command {danger}; no answer allows that here. If the user wants it, they can "
             "run it in a terminal of their own",
@@ -314,7 +316,7 @@ def _risky(verdict: CommandVerdict) -> tuple[CommandPart, ...]:
 
 
 def _may_send(verdict: CommandVerdict, widening: Widening, policy: Policy) -> bool:
-    """Return whether a command could send data; in the sandbox, only with hosts or unconfined."""
+    """Return whether a command could send data, given its extra access and the sandbox."""
     if widening.hosts or widening.unconfined:
         return True
     return not (policy.writes_confined or verdict.reads_only)
@@ -348,7 +350,7 @@ def judged(asked: CallFacts, policy: Policy) -> CommandVerdict:
     return _judged(asked.command, _situation(asked, policy))
 
 
-@lru_cache(maxsize=32)  # a question or an explanation judges the same call again
+@lru_cache(maxsize=32)  # A question or an explanation judges the same call again.
 def _judged(command: str, situation: Situation) -> CommandVerdict:
     from indwell.policy.commands.judge import judge  # noqa: PLC0415 - keeps startup fast
 
@@ -385,7 +387,7 @@ def _by_place(verdict: CommandVerdict, policy: Policy) -> CommandVerdict:
 
 
 def _runs_unasked(asked: CallFacts, verdict: CommandVerdict) -> bool:
-    """Whether a command runs without a question, with no more access than a user's rule grants.
+    """Return whether a command runs unasked, with no more access than a user's rule grants.
 
     A rule such as `npm *` also grants the network access that npm needs, but never a run outside
     the sandbox.
@@ -419,7 +421,7 @@ def _runs_git(verdict: CommandVerdict) -> bool:
 
 
 def _is_asked_each_time(verdict: CommandVerdict) -> bool:
-    """Whether a user's rule or a guarded file requires a question each time (POL-02, POL-13)."""
+    """Return whether a rule or a guarded file needs a question each time (POL-02, POL-13)."""
     if verdict.rule.startswith(_OWN_RULES):
         return True
     return any(part.decision == "ask" and _touches_guarded(part) for part in verdict.parts)
@@ -434,7 +436,7 @@ def _touches_guarded(part: CommandPart) -> bool:
 
 
 def _unsent(policy: Policy) -> Iterator[str]:
-    """Yield the reasons why sending data needs approval."""
+    """Yield the reasons why sending data needs approval: guarded files that could be sent."""
     if policy.in_git:
         named = ", ".join(policy.in_git[:_MOST_NAMED])
         yield f"it may send protected files that came into git without your approval: {named}"
@@ -469,7 +471,7 @@ class Explanation(msgspec.Struct, frozen=True):
         decision: The decision.
         rule: The deciding rule.
         reason: The reason for a denial or a question; empty if the command is allowed.
-        parts: In source order; empty for a command longer than ``COMMAND_LIMIT``.
+        parts: The parts in source order; empty for a command longer than ``COMMAND_LIMIT``.
         widening: The access that the command needs beyond the sandbox, in words.
     """
 

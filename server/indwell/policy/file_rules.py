@@ -17,10 +17,11 @@ from indwell.policy.rules import FileEffect, file_rule, globs_of, is_for_files, 
 from indwell.policy.shell.items import joined
 from indwell.policy.shell.words import STAR, UNKNOWN
 
-MOST_SCRIPTS = 8  # scripts per command; nobody would read a longer list
-MOST_CANDIDATES = 2_000  # candidate names per command; checking these takes 5 ms
+MOST_SCRIPTS = 8  # A command has at most 8 scripts, because nobody would read a longer list.
+MOST_CANDIDATES = 2_000  # A command has at most 2,000 candidate names, which take 5 ms to check.
 
-_UNKNOWN = frozenset((STAR, UNKNOWN))  # marks of text that is known only at run time
+# These characters replace text that is known only at run time.
+_UNKNOWN = frozenset((STAR, UNKNOWN))
 _IS_WORD = lazy_pattern(r"[^\s;&|<>()\"'$=`]*")
 
 
@@ -71,7 +72,7 @@ def bound_files(parts: Iterable[CommandPart], cwd: str, roots: Sequence[str]) ->
     """
     acting = [
         part for part in parts if part.rule != "removes"
-    ]  # a command does not run files that it removes
+    ]  # A command does not run files that it removes.
     names = dict.fromkeys(name for part in acting for name in _inside(part, cwd, roots))
     is_known = all(map(_is_known, acting))
     return Bound(tuple(names)[:MOST_CANDIDATES], is_known and len(names) <= MOST_CANDIDATES)
@@ -82,7 +83,7 @@ def _is_known(part: CommandPart) -> bool:
 
 
 def _candidates(words: Sequence[str]) -> tuple[str, ...]:
-    """Return the texts in a command's words that may name a file that it runs or obeys."""
+    """Return the texts in a command's words that may name a file the command runs or obeys."""
     texts = [text for word in words for text in (*_paths_in(word), *_attached(word))]
     inner = (word for word in words if not _IS_WORD.fullmatch(word))
     texts += [token for word in inner for token in _TOKEN.findall(word)]
@@ -138,7 +139,7 @@ def by_file_rules(verdict: CommandVerdict, asked: CallFacts, policy: Policy) -> 
         return verdict
     effects: tuple[FileEffect, ...] = ("read", "edit")
     named = named_files(verdict.parts, asked.cwd, policy.roots)
-    # without words that have unknown parts
+    # Words with unknown parts are left out.
     names = tuple(name for name in named if name.isprintable())
     secret = next((one for one in names if matching_glob(one, own)), "")
     if secret:

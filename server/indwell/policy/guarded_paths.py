@@ -1,4 +1,4 @@
-"""Finds a workspace's paths that are guarded from commands, even among 100,000 paths."""
+"""Finds the paths of a workspace that are protected from commands, even among 100,000 paths."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ objects or commits, ``branches`` and ``remotes`` to other hosts."""
 
 SHUT = frozenset(
     [
-        ".git",  # see GIT_OBEYS
+        ".git",  # ``GIT_OBEYS`` covers this folder.
         *("node_modules", "__pycache__", "site-packages", ".tox", ".nox", "bower_components"),
         *(".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis", ".gradle", ".terraform"),
     ]
@@ -96,10 +96,10 @@ def kind_of(
 
 
 def ordinary_of(deny: tuple[str, ...], edits: tuple[str, ...] = ()) -> Callable[[str], bool]:
-    """Return a test for names that no rule mentions; a path of such names has no kind.
+    """Return a test for names that no rule mentions; a path of only such names has no kind.
 
-    The test may also return False for such a name. The test is fast enough for the million names in
-    a scan of a large workspace.
+    The test may wrongly return False, but never wrongly True. The test is fast enough for the
+    million names in a scan of a large workspace.
 
     Args:
         deny: As in ``kind_of``.
@@ -135,7 +135,7 @@ def ordinary_of(deny: tuple[str, ...], edits: tuple[str, ...] = ()) -> Callable[
             or "\\" in small
         )
 
-    # Such a name in a folder shows whether everything in the folder is hidden.
+    # A name inside a folder shows whether everything in the folder is hidden.
     return is_ordinary if is_ordinary(INSIDE) else lambda _name: False
 
 
@@ -171,9 +171,10 @@ HOLD_PROGRAMS = frozenset([".venv", "venv", ".virtualenv"])
 
 
 def is_posing(path: str) -> bool:
-    """Return whether the path is a folder from which editors start programs.
+    """Return whether editors start programs from a folder of this path.
 
-    A link or a file at this path would lead editors elsewhere, so it is guarded like the programs.
+    A link or a file at this path would lead editors elsewhere, so the path is guarded like the
+    programs.
     """
     return path.rpartition("/")[2].casefold() in HOLD_PROGRAMS
 
@@ -188,13 +189,13 @@ def is_repository_sign(name: str, *, folds: bool = _FOLDS) -> bool:
 
 
 def is_obeyed_by_git(path: str) -> bool:
-    """Whether git runs or obeys this path, which is relative to a repository's own folder."""
+    """Return whether git runs or obeys this path, relative to a repository's folder."""
     small = path.casefold()
     return any(small == one or small.startswith(f"{one}/") for one in GIT_OBEYS)
 
 
 def _prefilter(deny: tuple[str, ...]) -> Callable[[str], bool]:
-    """Return a fast test that never misses a match of a glob; one path in a hundred passes it."""
+    """Return a fast test that never misses a match of a glob; only 1 % of paths pass the test."""
     wanted = [folded(one).removeprefix("./") for one in deny if not one.startswith("!")]
     plain = [one for one in wanted if "/" not in one and "[" not in one and "\\" not in one]
     names = re.compile("|".join(fnmatch.translate(one) for one in plain) or r"(?!)")
@@ -234,17 +235,17 @@ def is_set_aside(path: str) -> bool:
 
 
 def is_minor(path: str) -> bool:
-    """Whether the path is guarded only up to a number of paths, such as names deep in the tree."""
+    """Return whether the path is guarded only up to a limit, such as names deep in the tree."""
     return not is_set_aside(path) or (is_installed(path) and path.count("/") > 1)
 
 
 def set_aside_name(name: str) -> str:
-    """Return a name for a file that is moved aside, which no program loads."""
+    """Return a new name for a file that is moved aside; no program loads a file of that name."""
     return f"quarantined-{name}.txt"
 
 
 def topmost(paths: Iterable[str]) -> tuple[str, ...]:
-    """Return the sorted paths that are not inside another of these paths."""
+    """Return the sorted paths that do not lie inside another path of the list."""
     kept: list[str] = []
     for path in sorted(paths, key=lambda one: one.split("/")):
         if not kept or not path.startswith(f"{kept[-1]}/"):

@@ -1,4 +1,4 @@
-"""Recognises secret and protected paths by their names, without regard to case, in NFC."""
+"""Recognises secret and protected paths by their names, ignoring case, in Unicode form NFC."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class _Names(msgspec.Struct, frozen=True):
     Attributes:
         folders: Folders with all their contents.
         files: Files by their whole name.
-        runs: By first component, the names directly below; the last name may have a ``*``.
+        runs: The names directly below each first component; the last name may have a ``*``.
         beginnings: Beginnings of file names.
         endings: Endings of file names.
         like: File names with a ``*`` in the middle.
@@ -63,7 +63,7 @@ class _Names(msgspec.Struct, frozen=True):
         return False
 
     def have(self, names: tuple[str, ...]) -> bool:
-        """Return whether a path of these case-folded names is one of the names or inside one."""
+        """Return whether a path of case-folded names is one of the names or lies inside one."""
         if not names:
             return False
         name = names[-1]
@@ -122,26 +122,26 @@ CHATS = ".chat.md"
 
 
 def is_protected(path: str) -> bool:
-    """Whether a change of this file, judged by its name, affects trust or programs that run."""
+    """Return whether a change of this file, by its name, affects trust or programs that run."""
     if LISTED.have(components(path)):
         return True
-    # the same condition as in has_more_readings
+    # ``has_more_readings`` has the same condition.
     return (":" in path or "~" in path) and LISTED.may_have(path)
 
 
 def is_listed_protected(path: str) -> bool:
-    """The same as ``is_protected``, for names that a disk listed, which have one spelling."""
+    """Return the same as ``is_protected``, for names listed by a disk, which have one spelling."""
     return LISTED.have(components(path))
 
 
 def is_unknown(name: str, harmless: tuple[str, ...] = ()) -> bool:
     """Return whether the path has a dot name that is not on any list.
 
-    Tools look for such names at the root of a repository. There, these names are protected with all
-    contents.
+    Tools look for such names at the root of a repository. At the root, unknown dot names are
+    protected with all contents.
 
     Args:
-        name: The name, or a path whose first name counts.
+        name: The name, or a path, of which only the first name is tested.
         harmless: Names that the user declares harmless. A protected name stays protected, because
             ``is_protected`` decides.
     """
@@ -153,7 +153,7 @@ def is_unknown(name: str, harmless: tuple[str, ...] = ()) -> bool:
 
 
 def is_at_root_unknown(path: str, harmless: tuple[str, ...] = ()) -> bool:
-    """Return whether the path is an unlisted dot name at the root, or inside one.
+    """Return whether the path is an unknown dot name at the root, or lies inside one.
 
     The path is relative to the root.
     """
@@ -165,7 +165,8 @@ def is_at_root_unknown(path: str, harmless: tuple[str, ...] = ()) -> bool:
 def is_short_at_root(path: str, harmless: tuple[str, ...] = ()) -> bool:
     """Return whether the path is, or is inside, an 8.3 name at the root, perhaps of a dot name.
 
-    Use this only for unresolved paths of Windows; elsewhere ``notes~1`` is an ordinary name.
+    Use this function only for unresolved paths of Windows; elsewhere ``notes~1`` is an ordinary
+    name.
     """
     if path.startswith(("/", "\\")):
         return False
@@ -174,7 +175,7 @@ def is_short_at_root(path: str, harmless: tuple[str, ...] = ()) -> bool:
 
 
 def is_installed(path: str) -> bool:
-    """Whether the file is a program that a package manager installs, and may change after a yes."""
+    """Return whether a package manager installs the file, so that a yes allows changing it."""
     return INSTALLED.hold(path)
 
 
@@ -201,7 +202,7 @@ def is_chat(path: str) -> bool:
 
 
 def is_beneath(path: str, folders: tuple[str, ...]) -> bool:
-    """Whether an absolute path is one of these folders or is in one, compared by component."""
+    """Return whether an absolute path is one of the folders or inside one, by whole components."""
     if HERE == "win32":
         path, folders = slashed(path), tuple(map(slashed, folders))
     parts = components(path)
@@ -237,8 +238,8 @@ def matches_any(path: str, globs: tuple[str, ...]) -> bool:
     """Return whether a path matches one of ``globs``, in any of its readings.
 
     The globs are those of ignore files. A pattern applies in any folder unless it begins with a
-    slash. A pattern that ends with a slash applies to the folder's contents. ``!`` excludes names,
-    in any order.
+    slash. A pattern that ends with a slash applies to the folder's contents. A ``!`` glob excludes
+    names, wherever it is in the list.
     """
     return bool(matching_glob(path, globs))
 
@@ -257,7 +258,7 @@ def matching_glob(path: str, globs: tuple[str, ...]) -> str:
 def listed_matching_glob(path: str, globs: tuple[str, ...]) -> str:
     """Return the same as ``matching_glob``, but with names compared unchanged.
 
-    Use this for rules that allow something, and for names that a disk listed.
+    Use this function for rules that allow something, and for names that a disk listed.
     """
     names = components(path)
     if not names or not globs:

@@ -1,10 +1,10 @@
-"""The names that editors, shells, git, package managers, CI and agents load unasked: data only.
+"""The names of files that editors, shells, git, CI and other programs load unasked.
 
-The data is in ``protected_names.json``. ``name/`` is a folder with all its contents; ``a/b`` is
-``b`` directly in ``a``, with all its contents; a ``*`` means any characters of a file's name. Each
-name applies at any depth and is written in lower case. A leading ``!`` marks a folder whose new
-contents running editors and agents obey at once; see ``AT_ONCE``. `indwell.policy.paths` compares
-paths with these names.
+The module has only data, which is in ``protected_names.json``. ``name/`` is a folder with all its
+contents; ``a/b`` is ``b`` directly in ``a``, with all its contents; a ``*`` means any characters of
+a file's name. Each name applies at any depth and is written in lower case. A leading ``!`` marks a
+folder whose new contents running editors and agents obey at once; see ``AT_ONCE``.
+`indwell.policy.paths` compares paths with these names.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from indwell.settings.model import SECRETS
 
 FileEffect: TypeAlias = Literal["read", "edit"]
 Subject: TypeAlias = Literal["read", "edit", "tool"]
-_ALSO = {"write": "edit"}  # subjects with the same meaning
+_ALSO = {"write": "edit"}  # Both subjects have the same meaning.
 _SUBJECTS: tuple[Subject, ...] = get_args(Subject)
 ANY_HOST = "*"
 ShellLanguage: TypeAlias = Literal["bash", "powershell"]
@@ -95,7 +95,8 @@ def aimless(rules: PatternRules, tools: Iterable[str]) -> str:
     lost = [
         one
         for one in patterns
-        if "__" not in one  # a tool of an MCP server, which may start later
+        # A tool with such a name belongs to an MCP server, which may start later.
+        if "__" not in one
         and not any(tool_rule(name, (f"tool: {one}",)) for name in names)
     ]
     if not lost:
@@ -113,7 +114,7 @@ def own_globs(deny: tuple[str, ...]) -> tuple[str, ...]:
     return (*(one for one in deny[len(SECRETS) :] if not one.startswith("!")), *spared)
 
 
-@lru_cache(maxsize=4096)  # cached, because each decision needs the parsed patterns
+@lru_cache(maxsize=4096)  # The result is cached, because each decision needs the parsed patterns.
 def _subject_of(pattern: str) -> Subject | None:
     head, colon, _ = pattern.partition(":")
     word = head.strip().casefold()
@@ -130,13 +131,13 @@ class Widening(msgspec.Struct, frozen=True):
 
     Attributes:
         hosts: Hosts the command may reach through the proxy, such as ``github.com``; ``ANY_HOST``
-            for all. Empty means no network (SBX-20).
+            for all. An empty list means no network (SBX-20).
         shows_secrets: The command may read files that the sandbox otherwise hides.
         writes_protected: The command may change protected workspace files (``package.json`` …), as
             a git checkout does, but not git's own configuration and hooks.
         installs: The command may change programs that package managers install into the workspace
             (`.venv/bin`, `node_modules/.bin`), as `pip install` does.
-        unconfined: The command runs outside the sandbox, with all of the user's rights.
+        unconfined: The command runs outside the sandbox, with all of the user's permissions.
         reads_only: A restriction: the command was allowed without a question, so it may write
             nowhere.
         keeps_git: A restriction: the command was allowed without a question and runs no git, so it
@@ -153,7 +154,7 @@ class Widening(msgspec.Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """The extra access in words, such as ``with network to github.com``; empty without any."""
+        """The extra access as a phrase, such as ``with network to github.com``; may be empty."""
         if self.unconfined:
             return "outside the sandbox"
         hosts = "any host" if ANY_HOST in self.hosts else ", ".join(self.hosts)

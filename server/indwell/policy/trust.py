@@ -1,7 +1,7 @@
-"""Decides whether a folder is trusted, and words the question to the user. Pure.
+"""Decides whether a folder is trusted, and writes the question to the user. Pure.
 
-An answer covers the files that were executable or obeyed when the user gave it (TRU-05). The answer
-for the nearest parent folder applies (TRU-06), but only to files that were there.
+An answer covers the files that were executable or obeyed when the user gave the answer (TRU-05).
+The answer for the nearest parent folder applies (TRU-06), but only to files that were there.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ State: TypeAlias = Literal["trusted", "restricted", "open"]
 STAY = "Stay restricted"
 TRUST = "Trust this folder"
 
-MOST_NAMES = 12  # most files of each kind in a list; for more, the list names their folders
-MOST_SHOWN = 150  # most entries of each kind; more than all well-known names
-MANY = 3  # files; for more, a long list names their folder instead
-MOST_COMPARED = 200  # most lines; a longer text is not compared, and only its new lines are listed
-MOST_LINES = 30  # most lines of a diff in a question; about as many as fit in a dialog
+MOST_NAMES = 12  # A list has at most 12 files of each kind; for more, the list names their folders.
+# A list has at most 150 entries of each kind, which is more than all well-known names.
+MOST_SHOWN = 150
+MANY = 3  # A long list names a folder in place of 3 or more files.
+MOST_COMPARED = 200  # A longer text is not compared; only its new lines are listed.
+MOST_LINES = 30  # A diff in a question has at most 30 lines, about as many as fit in a dialog.
 LINE_CHARACTERS = 160
 
 _KINDS: Mapping[Kind, str] = {
@@ -54,8 +55,8 @@ class TrustStanding(msgspec.Struct, frozen=True):
     Attributes:
         folder: The folder's real path.
         state: ``open`` means that no answer covers the current files, so the folder is restricted.
-        by: The reason for this state, in words.
-        items: The folder's executable or obeyed files; empty if they were not searched.
+        by: The reason for ``state``, as a clause.
+        items: The folder's executable or obeyed files; empty if Indwell did not search for them.
         before: The files that were trusted earlier or still are; None if there were none.
         is_whole: Whether the folder is trusted with any content, now and later.
         remedy: A remedy for the user if the folder is restricted, in words.
@@ -71,7 +72,7 @@ class TrustStanding(msgspec.Struct, frozen=True):
 
     @property
     def question(self) -> str:
-        """The question to the user."""
+        """The trust question to the user."""
         return question_words(self.folder, self.items, self.before)
 
 
@@ -83,7 +84,7 @@ def nearest(folder: str, answers: Mapping[str, FolderAnswer]) -> str | None:
 
 
 def is_unchanged(before: Mapping[str, TrustedFile], now: Sequence[Executable]) -> bool:
-    """Whether each current file was trusted with the same content; removed files do not matter."""
+    """Return whether each current file was trusted with the same content; removals are fine."""
     return all(
         one.seen.digest and one.name in before and before[one.name].digest == one.seen.digest
         for one in now
@@ -93,7 +94,7 @@ def is_unchanged(before: Mapping[str, TrustedFile], now: Sequence[Executable]) -
 def question_words(
     folder: str, items: Sequence[Executable], before: Mapping[str, TrustedFile] | None
 ) -> str:
-    """Word the question, with the files that trust would enable."""
+    """Write the question, with the files that trust would enable."""
     if before is not None:
         opening = (
             f"Indwell: files of {one_line(folder)!r} that you trusted have changed. Trust the "
@@ -119,7 +120,7 @@ def question_words(
 
 
 def restricted_words(standing: TrustStanding, n_instructions: int) -> str:
-    """Word the notice about a restricted folder, which is shown once with a prompt."""
+    """Write the notice about a restricted folder, which is shown once with a prompt."""
     ignored = (
         f" {n_instructions} instruction {'file' if n_instructions == 1 else 'files'} ignored "
         "(untrusted)."

@@ -1,4 +1,4 @@
-"""Addresses of web pages in one spelling, and the hosts that the settings allow. Pure.
+"""Parses addresses of web pages, and matches the hosts that the settings allow. Pure.
 
 A question to the user shows exactly the address that is fetched.
 """
@@ -21,9 +21,9 @@ from indwell.sandbox.proxy.hosts import (
     place_of,
 )
 
-MOST_CHARACTERS = 2_000  # most characters of an address; a longer address could carry a file away
+MOST_CHARACTERS = 2_000  # An address is limited, because a longer address could carry a file away.
 _PORTS = {"https": 443, "http": 80}
-_SAFE = "%/:=&?~#+!$,;'@()*[]"  # characters that a path or a query may contain unescaped
+_SAFE = "%/:=&?~#+!$,;'@()*[]"  # A path or a query may contain these characters unescaped.
 
 
 class WebAddress(msgspec.Struct, frozen=True):
@@ -31,7 +31,7 @@ class WebAddress(msgspec.Struct, frozen=True):
 
     Attributes:
         scheme: ``https`` or ``http``.
-        place: The host in its only spelling, and the port.
+        place: The host in its normal form, and the port.
         target: The path and the query, escaped.
     """
 
@@ -47,12 +47,12 @@ class WebAddress(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The whole address."""
+        """The whole address as text."""
         return f"{self.origin}{self.target}"
 
     @property
     def is_near(self) -> bool:
-        """Whether the host is this machine, or an address that is not on the internet."""
+        """Return whether the host is this machine, or an address that is not on the internet."""
         return self.place.host == LOCALHOST or literal(self.place.host) is not None
 
 
@@ -93,8 +93,8 @@ def redirected(address: WebAddress, location: str) -> WebAddress:
 def may_lead_to(address: WebAddress, reached: Address, *, is_named: bool) -> bool:
     """Return whether a page may be fetched from this IP address of its host.
 
-    A host name may lead only to the internet, so that no page can reach this machine or network. A
-    host in the settings (``is_named``) may also lead to the user's network.
+    A host name may lead only to the internet, so that no page can reach the user's machine or
+    network. A host in the settings (``is_named``) may also lead to the user's network.
     """
     host = address.place.host
     if Allowed().lets_address(host, reached):

@@ -40,9 +40,9 @@ kind.
 """
 
 NESTED = frozenset(name for names in IN_FOLDERS.values() for name in names)
-MOST_IMPORTS = 20  # imports of one file
-MOST_IMPORT_DEPTH = 5  # imports of imports, as in Claude Code
-# Characters of all globs of a rule; splitting longer globs would take too long.
+MOST_IMPORTS = 20  # One file imports at most 20 files.
+MOST_IMPORT_DEPTH = 5  # Imports are nested at most 5 deep, as in Claude Code.
+# All globs of a rule have at most 4,000 characters; splitting longer globs would take too long.
 MOST_GLOB_CHARACTERS = 4_000
 
 _IMPORT = lazy_pattern(r"(?<![^\s(])@(?![\s/~@])([^\s`,;:()<>\"']+)")
@@ -58,7 +58,7 @@ class InstructionRule(NamedTuple):
     Attributes:
         globs: Patterns of the files that the rule applies to.
         is_always: Whether the rule applies to each task.
-        description: When the model should read the rule.
+        description: The description that says when the model should read the rule.
         body: The instructions.
     """
 
@@ -100,7 +100,7 @@ def imports_of(text: str, name: str) -> tuple[str, ...]:
 
 
 def imports_files(name: str) -> bool:
-    """Does ``@path`` in a file of this name import another file?"""
+    """Return whether ``@path`` in a file of this name imports another file."""
     return posixpath.basename(name) in IN_FOLDERS["claude"]
 
 

@@ -1,6 +1,6 @@
 """Texts of reminders for the model: surroundings, time, limits, changed files, AGENTS.md. Pure.
 
-AGENTS.md of a trusted folder reaches the model as bounded data (H13).
+The AGENTS.md of a trusted folder reaches the model as bounded data (H13).
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ import msgspec
 from indwell.lazy_pattern import lazy_pattern
 from indwell.prompt.instruction_files import FILE_NAME
 
-# A pattern that no sentence matches, because the model reads the branch's name.
+# The pattern matches no sentence, because the model reads the branch's name.
 _BRANCH = lazy_pattern(r"[\w./+@#-]{1,120}")
 
-LEAST = timedelta(hours=1)  # the shortest pause that the model is told
+LEAST = timedelta(hours=1)  # The model is not told about shorter pauses.
 _DAY, _WEEK = timedelta(days=1), timedelta(weeks=1)
-_FEW_DAYS = 14  # from this number of days on, the pause is given in weeks
+_FEW_DAYS = 14  # The reminder gives longer pauses in weeks.
 
 
 class Surroundings(msgspec.Struct, frozen=True):
-    """The current surroundings; ``date`` is ISO 8601, ``branch`` is empty outside a repository."""
+    """The current surroundings. ``date`` is ISO 8601; ``branch`` is empty outside git."""
 
     date: str
     folder: str
@@ -31,7 +31,7 @@ class Surroundings(msgspec.Struct, frozen=True):
 
 
 def surroundings_words(now: Surroundings) -> str:
-    """The body of the reminder; equal facts give equal bytes, so the reminder is not repeated."""
+    """The body of the reminder. Equal facts give equal bytes, so the reminder is not repeated."""
     parts = [f"Today is {now.date}.", f"The workspace is {now.folder!r}."]
     if _BRANCH.fullmatch(now.branch):
         parts.append(f"The git branch is {now.branch!r}.")
@@ -42,7 +42,7 @@ def surroundings_words(now: Surroundings) -> str:
 
 
 def round_limit_words(limit: int) -> str:
-    """The request for closing words when a turn has used all its rounds (H64)."""
+    """The request for a closing message when a turn has used all its rounds (H64)."""
     return (
         f"This turn has used its {limit} rounds, so no tool can be called now. Say in a few "
         "sentences what is done, what is left, and what to do next; the user can let you go on."
@@ -52,8 +52,8 @@ def round_limit_words(limit: int) -> str:
 def repetition_words(name: str, times: int) -> str:
     """The hint after the same call was made ``times`` times in a row (H64).
 
-    ``name`` is the name of an existing tool. It is empty for any other name, because a name that
-    the model made up may be any text.
+    ``name`` is the name of an existing tool. ``name`` is empty for any other name, because a name
+    that the model invented may be any text.
     """
     what = f"{name} was called" if name else "This call was made"
     return (
@@ -76,7 +76,7 @@ def elapsed_words(before: datetime | None, now: datetime) -> str:
 
     Args:
         before: Time of the model's last answer; None before the first.
-        now: Time of the user's next words. Both times have a time zone.
+        now: Time of the user's next message. Both times have a time zone.
     """
     if before is None or now - before < LEAST:
         return ""
@@ -151,8 +151,8 @@ def verdict_words(
         n_rejected: Number of rejected changes.
         n_accepted: Number of accepted changes of this file.
         is_gone: Whether the file no longer exists.
-        is_sure: Whether the file has the text that it would have without the rejected changes.
-            Otherwise the places of these changes have changed again.
+        is_sure: Whether the file's text shows that the rejected changes are gone. Otherwise the
+            same lines have changed again.
     """
     them = "this change" if n_rejected == 1 else "these changes"
     it = "it" if n_rejected == 1 else "them"
@@ -195,7 +195,8 @@ def more_changed_words(n_more: int) -> str:
     )
 
 
-LIMIT = 16_000  # characters: about 4,700 tokens; read_file has the rest
+# The unit is characters; 16,000 are about 4,700 tokens, and read_file shows the rest.
+LIMIT = 16_000
 
 
 def instruction_words(

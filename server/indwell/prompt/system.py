@@ -1,7 +1,7 @@
 """Texts for the model: system prompt, sub-agents, plan mode (H54), summaries (H28), tasks.
 
-The system prompt's bytes stay the same for a session: no date, folder, model or text of a
-repository (H13, H14, H25). The tasks belong to the code actions.
+The system prompt's bytes stay the same for a session: they contain no date, folder, model name or
+repository text (H13, H14, H25). The task texts belong to the code actions.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ TITLES: dict[Task, str] = {
 
 
 class Machine(msgspec.Struct, frozen=True):
-    """Facts about the machine, which stay the same for a session."""
+    """Facts about the machine, which do not change during a session."""
 
     system: str
     architecture: str
@@ -126,7 +126,8 @@ def system_prompt(
         machine: The machine that Indwell runs on.
         instructions: The user's standing instructions, from the user's settings.
         skills: The catalogue of the user's skills and the skills that ship.
-        lean: Whether the prompt is for a small model: shorter, and without skills.
+        lean: Whether the prompt is for a small model: the prompt is then shorter and lists no
+            skills.
     """
     facts = (
         f"# Machine\n{machine.system} on {machine.architecture}, shell {machine.shell}, "
@@ -179,17 +180,17 @@ def summary_words(*, target: int, range_words: str) -> str:
 
 
 def named(path: str) -> str:
-    """A path for a prompt; quoted if it could be read as more than a path."""
+    """Return a path for a prompt, quoted if it could be read as more than a path."""
     return path if _PLAIN.fullmatch(path) else repr(path)
 
 
 def task_words(task: Task, *, place: str, words: str = "") -> str:
-    """The prompt of a task, without the problems, because problems are not the user's words.
+    """The prompt of a task. The code's problems are sent separately.
 
     Args:
         task: The code action.
         place: The place in the code, such as ``shop/invoice.py, lines 3-9``.
-        words: The user's words, for ``refactor``, ``edit`` and ``ask``.
+        words: The user's text, for ``refactor``, ``edit`` and ``ask``.
     """
     typed = words.strip()
     match task:

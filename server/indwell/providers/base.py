@@ -11,7 +11,7 @@ from indwell.messages import Reply, Request
 
 
 class Sending(msgspec.Struct, frozen=True):
-    """An attempt is about to be sent.
+    """The event that an attempt is about to be sent.
 
     Attributes:
         dialect: The dialect in which the request was written, as JSON.
@@ -23,35 +23,35 @@ class Sending(msgspec.Struct, frozen=True):
 
 
 class TextDelta(msgspec.Struct, frozen=True):
-    """A piece of the assistant's text."""
+    """A part of the assistant's text."""
 
     text: str
 
 
 class ThinkingDelta(msgspec.Struct, frozen=True):
-    """A piece of the model's reasoning."""
+    """A part of the model's reasoning."""
 
     text: str
 
 
 class PromptProgress(msgspec.Struct, frozen=True):
-    """The share of the prompt that the endpoint has read, from 0 to 1."""
+    """The fraction of the prompt that the endpoint has read, from 0 to 1."""
 
     share: float
 
 
 class CallStarted(msgspec.Struct, frozen=True):
-    """The model began a tool call; the arguments are still arriving."""
+    """The event that the model began a tool call; the arguments are still arriving."""
 
     name: str
 
 
 class Discarded(msgspec.Struct, frozen=True):
-    """The text streamed for this request so far is void, because the request is sent again."""
+    """The event that all text streamed for this request is void, because a new attempt follows."""
 
 
 class RetryWait(msgspec.Struct, frozen=True):
-    """The next attempt starts after ``seconds``."""
+    """The event that the next attempt starts after ``seconds``."""
 
     seconds: float
     reason: str
@@ -97,7 +97,7 @@ class EditorRefusal(Exception):
     """The editor could not answer with its model.
 
     Args:
-        code: The editor's name of the error; may be empty.
+        code: The editor's code for the error; may be empty.
         words: The editor's message.
     """
 

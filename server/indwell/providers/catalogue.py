@@ -1,7 +1,7 @@
-"""Providers that are known by name: address, page for keys, local port. Data.
+"""Providers that are known by name, with address, page for keys, and local port. Data only.
 
-Addresses and key pages come from each provider's documentation (November 2026). The user gives any
-other endpoint by its address.
+Addresses and key pages come from each provider's documentation (November 2026). The user must give
+the address of any other endpoint.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class KnownModel(msgspec.Struct, frozen=True):
         port: The usual port on this machine; None for a provider on the network.
         other_port: Another port to try, such as the port of older or newer versions.
         key_path: A path that answers 401 to a bad key, for providers with a public list of models.
-        begin: The command that gets a first model for a local server.
+        begin: The command that downloads a first model for a local server.
     """
 
     name: str
@@ -124,7 +124,7 @@ CATALOGUE: tuple[KnownModel, ...] = (
         needs_key=False,
         variables=("LLAMA_API_KEY",),
         port=8080,
-        other_port=9931,  # llama.cpp's default since the autumn of 2026
+        other_port=9931,  # The port is llama.cpp's default since the autumn of 2026.
         begin="llama-server --jinja -c 32768 -m MODEL.gguf",
     ),
     KnownModel(
@@ -164,7 +164,7 @@ LOCAL: tuple[KnownModel, ...] = tuple(
 
 
 def row_of(base_url: str) -> KnownModel | None:
-    """Return the entry with an address's host (on this machine: port); None if missing."""
+    """Return the entry for an address by host, or by port on this machine; None if missing."""
     parts = urlsplit(base_url)
     for row in CATALOGUE:
         known = urlsplit(row.base_url)
@@ -179,14 +179,14 @@ SMALL = 10.0
 """Billion parameters; a smaller model works better with a shorter prompt."""
 
 _SIZE = lazy_pattern(r"(?<![a-z0-9.])(?:(\d{1,2})x|e)?(\d{1,4}(?:\.\d{1,2})?)(b|m)(?![a-z0-9])")
-_LEAST_M = 50  # a smaller number before an `m` is not a size: `1m` is a window
+_LEAST_M = 50  # A smaller number before an `m` is not a size: `1m` is a window.
 
 
 def size_in_name(model: str) -> float | None:
-    """Return the billion parameters in a model's name; None without such a number.
+    """Return how many billion parameters a model's name states; None without such a number.
 
-    If the name has several sizes, the largest is used: `30b-a3b` has 30, of which 3 work on each
-    token.
+    If the name has several sizes, the largest is used: `30b-a3b` means 30 billion, of which 3 work
+    on each token.
     """
     sizes = [
         int(experts or 1) * float(number) / (1 if unit == "b" else 1_000)
@@ -200,7 +200,7 @@ LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 def is_local_model(base_url: str | None) -> bool:
-    """Does a server on this machine run the model itself? False for LiteLLM, which is a gateway."""
+    """Return whether a server on this machine runs the model itself; LiteLLM is only a gateway."""
     if not base_url or urlsplit(base_url).hostname not in LOOPBACK:
         return False
     row = row_of(base_url)

@@ -1,4 +1,4 @@
-"""The client of one endpoint, over any wire, through the official SDK (H38, H39, H41, H42).
+"""The client of one endpoint, over any wire, through OpenAI's official SDK (H38, H39, H41, H42).
 
 Only this module imports ``openai``, which takes most of a second. So import this module only when
 needed, not at the top of another module. Building an ``EndpointClient`` loads the certificates
@@ -46,17 +46,17 @@ from indwell.providers.wires.messages import VERSION, MessagesReply
 from indwell.providers.wires.reply import GrowingReply
 from indwell.providers.wires.responses import ResponsesReply
 
-try:  # the SDK's private function to make a request, which may be missing in other releases
+try:  # The SDK's private function that makes a request may be missing in other releases.
     from openai._models import FinalRequestOptions
 except ImportError:  # pragma: no cover -- the public call does the same, slower
     FinalRequestOptions = None  # type: ignore[assignment,misc]
 
-STALL_S = 60.0  # seconds without a data event; H42
-CONNECT_S = 10.0  # seconds to reach the endpoint
-ADAPTIONS = 5  # parameters of one request that refusals may remove (LLM-08)
-# Requests with more new characters are encoded in a thread; encoding so many takes 5 ms.
+STALL_S = 60.0  # The unit is seconds without a data event (H42).
+CONNECT_S = 10.0  # The unit is seconds to reach the endpoint.
+ADAPTIONS = 5  # Refusals may remove at most 5 parameters of one request (LLM-08).
+# Requests with more new characters are encoded in a thread, because encoding takes over 5 ms.
 IN_A_THREAD = 500_000
-# Digests of larger bodies are computed in a thread; so many bytes take 4 ms.
+# Digests of larger bodies are computed in a thread, because a digest takes over 4 ms.
 LONG_BODY = 4_000_000
 
 _PLATFORMS: Mapping[str, Any] = {"linux": "Linux", "darwin": "MacOS", "win32": "Windows"}
@@ -66,8 +66,8 @@ REPLIES: Mapping[WireName, type[GrowingReply]] = {
     "responses": ResponsesReply,
     "messages": MessagesReply,
 }
-_NO_KEY = "none"  # the SDK requires a key; local servers ignore the key
-# Modules that the first request imports.
+_NO_KEY = "none"  # The SDK requires a key; local servers ignore the key.
+# The first request imports these modules.
 _LAZY = ("anyio._backends._asyncio", "encodings.idna", "stringprep")
 
 
@@ -75,7 +75,7 @@ _WRONG_WIRE = frozenset({httpx2.codes.BAD_REQUEST, httpx2.codes.NOT_FOUND})
 
 
 class _OtherWire(Exception):
-    """The endpoint wants another wire for this model; the dialect now names that wire."""
+    """The endpoint wants another wire (API) for this model; the dialect now names that wire."""
 
 
 class _Client(openai.AsyncOpenAI):
@@ -119,7 +119,7 @@ class EndpointClient:
         extras: The user's own headers, parameters and proxy.
         keeps_wire: Whether to keep the wire, even if the endpoint asks for another wire.
         on_wire: Called in a thread with a model and the wire that the endpoint asked for, once a
-            reply came over that wire; with None if the endpoint lacks the wire.
+            reply came over that wire; the wire is None if the endpoint lacks the wire.
         now: Returns the time to compare a ``Retry-After`` date with.
         by_public_call: Whether to send the same bytes through the SDK's public ``post``, as if the
             SDK's private function did not exist; slower.
@@ -156,14 +156,14 @@ class EndpointClient:
             self._dialect_of = dialect
         self._keeps_wire = keeps_wire
         self._on_wire = on_wire
-        # By model: the wire that the endpoint asked for, until a reply comes over that wire.
+        # The wire that the endpoint asked for, by model, until a reply comes over that wire.
         self._asked_for: dict[str, WireName] = {}
-        # By model: the dialect, with changes learned from refusals.
+        # The dialect with changes learned from refusals, by model.
         self._dialects: dict[str, Dialect] = {}
         self._encoder = RequestEncoder()
         self._http = http_client(
             connect_s=min(CONNECT_S, timeout_s),
-            trust_env=host_of(url) not in _LOOPBACK,  # a proxy cannot reach this machine
+            trust_env=host_of(url) not in _LOOPBACK,  # A proxy cannot reach this machine.
             is_openai=self._needs_key,
             headers=extras.all_headers(url, key or _NO_KEY),
             proxy=extras.proxy,
@@ -175,11 +175,11 @@ class EndpointClient:
             http_client=self._http,
             default_query=extras.query or None,
         )
-        if not self._needs_key:  # remove values for OpenAI that the SDK took from the environment
+        if not self._needs_key:  # Remove OpenAI's values that the SDK took from the environment.
             self._client.organization = self._client.project = None
         self._by_public_call = by_public_call
         self._patterns: dict[str, httpx2.Request | None] = {}
-        for wire in REPLIES:  # imported here, because the first digest takes milliseconds
+        for wire in REPLIES:  # The first digest takes milliseconds, so the code is imported here.
             self._pattern(wire, LAYOUTS[wire].PATH)
         warm_up()
 
@@ -225,7 +225,7 @@ class EndpointClient:
     async def _attempt(
         self, request: Request, reply: GrowingReply, on_event: Callable[[StreamEvent], None]
     ) -> None:
-        """Send the request, and read the stream into ``reply``; translate errors."""
+        """Send the request, read the stream into ``reply``, and translate errors."""
         try:
             async with asyncio.timeout(self._where.first_s) as timer:
                 response = await self._open(request, on_event)
@@ -242,7 +242,7 @@ class EndpointClient:
     async def _open(
         self, request: Request, on_event: Callable[[StreamEvent], None]
     ) -> httpx2.Response:
-        """Return the answer's head; after a 400 that names a parameter, stop sending it."""
+        """Return the response's head; after a 400 that names a parameter, drop the parameter."""
         tried = [self._dialect(request.model)]
         while True:
             try:
@@ -270,7 +270,7 @@ class EndpointClient:
             self._dialects[request.model] = changed
 
     async def _forget(self, model: str) -> None:
-        """Forget the learned wire of a model: the endpoint does not have this wire."""
+        """Forget the learned wire of a model, because the endpoint does not have this wire."""
         self._asked_for.pop(model, None)
         if not self._keeps_wire:
             self._dialects.pop(model, None)
@@ -309,7 +309,7 @@ class EndpointClient:
         )
 
     def _pattern(self, wire: WireName, path: str) -> httpx2.Request | None:
-        """Return a request of the SDK without the body; None if the SDK cannot make a request."""
+        """Return one of the SDK's requests without the body; None if that is impossible."""
         if self._by_public_call:
             return None
         if path not in self._patterns:
@@ -324,11 +324,11 @@ class EndpointClient:
         return self._patterns[path]
 
     def _headers(self, wire: WireName, path: str) -> Mapping[str, str | openai.Omit]:
-        """Return the headers that a wire or the user adds to the SDK's, or leaves out.
+        """Return headers that a wire or the user adds to the SDK's, or removes from them.
 
         Anthropic wants the key in a separate header, and refuses a request with both headers.
-        Gateways with this API want one of these two headers. Google's token goes into the usual
-        header.
+        Gateways with Anthropic's API want one of the two headers. Google's token goes into the
+        usual header.
         """
         key, name = self._where.key, self._extras.key_name(self._url)
         headers: dict[str, str | openai.Omit] = {}
@@ -341,7 +341,7 @@ class EndpointClient:
         return {**headers, **self._extras.all_headers(self._url, key)}
 
     async def _post(self, wire: WireName, path: str, content: bytes) -> httpx2.Response:
-        """Send through the public API: the SDK makes the request with our bytes."""
+        """Send through the public API: the SDK makes the request with Indwell's bytes."""
         try:
             stream = await self._client.post(
                 path,
@@ -354,7 +354,7 @@ class EndpointClient:
                 stream_cls=openai.AsyncStream[Any],
             )
         except openai.APIConnectionError as error:
-            hidden = error.__cause__  # the original error
+            hidden = error.__cause__  # The cause is the original error.
         else:
             return stream.response
         raise hidden if isinstance(hidden, Exception) else Unreachable("the connection failed")
@@ -387,14 +387,14 @@ def _tell_of(dialect: Dialect, digest: str, on_event: Callable[[StreamEvent], No
 
 
 def warm_up() -> None:
-    """Import the modules that the libraries load at their first request; 30 ms, so use a thread."""
+    """Import modules that the first request would load; 30 ms, so call this in a thread."""
     for name in _LAZY:
         with suppress(ImportError):
             importlib.import_module(name)
 
 
 def _pattern(client: openai.AsyncOpenAI, path: str) -> httpx2.Request | None:
-    """Return a request of the SDK without the body: address, key, headers; None if impossible.
+    """Return a request of the SDK without a body: address, key, headers; None if impossible.
 
     The request is made once, because the SDK takes longer to make a request than to send it.
     """

@@ -22,9 +22,12 @@ from indwell.providers.offered_models import (
     token_count,
 )
 
-SEARCH_S = 1.0  # seconds for all requests together; local servers answer within milliseconds
-SMALL_CONTEXT = 16_384  # tokens; enough for system prompt, tools, one file and an edit of the file
-OLLAMA_DEFAULT = 4_096  # tokens, with less than 24 GB of memory (docs.ollama.com/context-length)
+# The unit is seconds for all requests together; local servers answer within milliseconds.
+SEARCH_S = 1.0
+# The unit is tokens: enough for system prompt, tools, one file and an edit of the file.
+SMALL_CONTEXT = 16_384
+# The unit is tokens, with less than 24 GB of memory (docs.ollama.com/context-length).
+OLLAMA_DEFAULT = 4_096
 
 
 async def find_servers(
@@ -47,7 +50,7 @@ async def find_servers(
 
 
 def local_rows(environment: Mapping[str, str]) -> tuple[KnownModel, ...]:
-    """Return the local rows of the catalogue, with Ollama's address from ``OLLAMA_HOST``.
+    """Return the catalogue's local servers, with Ollama's address from ``OLLAMA_HOST``.
 
     An address on another machine is ignored, because the user has not chosen that machine.
     """
@@ -77,7 +80,7 @@ async def _look(
             answer = await fetcher.get("/models")
             models = await asyncio.to_thread(parse_models, answer)
             if models is None:
-                return None  # another program listens on this port
+                return None  # Another program listens on this port.
             owned_by = owners(answer)
             server = _server(row, models)
             server = _server(row, await enriched(fetcher, models, owned_by, timeout_s))
@@ -87,7 +90,7 @@ async def _look(
     except NotAuthorised:
         return LocalServer(row.name, row.title, row.base_url, needs_key=True)
     except (ProviderError, TimeoutError):
-        return server  # return the facts that arrived in time
+        return server  # Return the facts that arrived in time.
     return server
 
 
@@ -128,7 +131,7 @@ def _too_small(what: str, size: int) -> str:
     )
 
 
-N_SHOWN = 40  # models of Ollama that are queried one by one
+N_SHOWN = 40  # At most 40 models of Ollama are queried one by one.
 AT_ONCE = 8
 
 
@@ -143,22 +146,22 @@ async def enriched(
     Args:
         fetcher: Asks the server.
         models: The models of the server's list.
-        owned_by: The models' owners, which tell the kind of server.
+        owned_by: The models' owners, which identify the kind of server.
         timeout_s: Seconds for all requests; facts that arrive later are ignored.
     """
     told = [*models]
     try:
         async with asyncio.timeout(timeout_s):
-            if "library" in owned_by:  # Ollama's owner of models
+            if "library" in owned_by:  # Ollama names this owner of models.
                 await _ask_one_by_one(fetcher, told)
-            elif "organization_owner" in owned_by:  # LM Studio's owner of models
+            elif "organization_owner" in owned_by:  # LM Studio names this owner of models.
                 page = parse_models(await fetcher.get("/api/v0/models", at_root=True)) or ()
                 by_name = {model.name: model for model in page}
                 return tuple(by_name.get(model.name, model) for model in models)
             elif "llamacpp" in owned_by:
                 return _with_running_window(await fetcher.get("/props", at_root=True), models)
     except (ProviderError, TimeoutError):
-        pass  # an older or slow server, or a gateway in front of it
+        pass  # The server is older or slow, or a gateway hides it.
     return tuple(told)
 
 

@@ -82,7 +82,7 @@ class Extras(msgspec.Struct, frozen=True):
     """Values that an endpoint needs with each request, in addition to the key and the body.
 
     Attributes:
-        headers: More headers, by their names in small letters; the values may be secret.
+        headers: More headers, by their names in lower case; the values may be secret.
         query: Query parameters that are added to each address.
         key_header: The header that has only the key; empty for the usual header.
         proxy: The address of the proxy; empty for the system's proxy.
@@ -94,11 +94,11 @@ class Extras(msgspec.Struct, frozen=True):
     proxy: str = ""
 
     def key_name(self, url: str) -> str:
-        """Return the header that has only the key at an address; empty for ``Authorization``."""
+        """Return the name of the header for the key at an address; empty for ``Authorization``."""
         return self.key_header or ("api-key" if host_of(url).endswith(AZURE) else "")
 
     def all_headers(self, url: str, key: str) -> dict[str, str]:
-        """Return the headers, with the key's header if the key needs a separate header."""
+        """Return the headers, including the key's header if the key needs a separate header."""
         name = self.key_name(url)
         return {**({name: key} if name and key else {}), **self.headers}
 
@@ -109,7 +109,7 @@ class Extras(msgspec.Struct, frozen=True):
 
 
 NO_EXTRAS = Extras()
-LEAST_SECRET = 8  # characters; a shorter value of a header does not count as a secret
+LEAST_SECRET = 8  # A shorter value of a header, in characters, is not treated as a secret.
 
 
 State: TypeAlias = Literal["ok", "warn", "fail", "skipped"]
@@ -132,7 +132,7 @@ class EndpointStep(msgspec.Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """The result in words, with advice for the user."""
+        """The result of the step as text, with advice for the user."""
         return f"{self.sentence}; {self.fix}" if self.fix else self.sentence
 
 
@@ -157,7 +157,7 @@ class LocalServer(msgspec.Struct, frozen=True):
 
     @property
     def is_ready(self) -> bool:
-        """Can the server be used without further steps?"""
+        """Return whether the server can be used without further steps."""
         return bool(self.models) and not self.needs_key
 
 
@@ -186,5 +186,5 @@ class LoginOutcome(msgspec.Struct, frozen=True):
 
 
 def failure(steps: tuple[EndpointStep, ...]) -> EndpointStep | None:
-    """The first failed step."""
+    """Return the first failed step, or None."""
     return next((step for step in steps if step.state == "fail"), None)

@@ -33,9 +33,9 @@ from indwell.providers.endpoint import OPENAI_URL, host_of
 from indwell.providers.offered_models import LEAST_WINDOW, TRAINED, OfferedModel
 from indwell.providers.pricing import ModelPrices, Prices, Tier
 
-UNKNOWN_WINDOW = 32_000  # tokens that are assumed for an unknown window (H65)
-MAX_RESERVE = 16_384  # tokens; enough for a reply with an edit of a file
-RESERVED_SHARE = 4  # at most a quarter of the window is reserved for the reply
+UNKNOWN_WINDOW = 32_000  # The unit is tokens, assumed for an unknown window (H65).
+MAX_RESERVE = 16_384  # The unit is tokens: enough for a reply with an edit of a file.
+RESERVED_SHARE = 4  # At most a quarter of the window is reserved for the reply.
 
 
 class ModelFacts(msgspec.Struct, frozen=True):
@@ -45,7 +45,7 @@ class ModelFacts(msgspec.Struct, frozen=True):
         window: Tokens of prompt and reply together.
         max_output: Tokens reserved for the reply.
         prices: The model's prices; None if unknown.
-        known: Whether the window is known; otherwise it is a careful assumption.
+        known: Whether the window is known; otherwise the window is a careful assumption.
         source: The source of the facts, with the versions of the data.
         output_limit: Most tokens of a reply that the model allows; None if unknown.
         tools: Whether the model accepts tools; None if unknown.
@@ -68,7 +68,7 @@ class ModelFacts(msgspec.Struct, frozen=True):
 
     @property
     def budget(self) -> int:
-        """The most tokens of a prompt: the window minus the reserved output (H65)."""
+        """The most tokens of a prompt: the window minus the tokens reserved for the reply (H65)."""
         return self.window - self.max_output
 
 
@@ -166,7 +166,7 @@ def _public_facts(name: str, now: datetime) -> ModelFacts | None:
 
 
 def _is_listed(url: str) -> bool:
-    """Does the data list this endpoint's models?"""
+    """Return whether the data lists this endpoint's models."""
     try:
         data_snapshot.get_snapshot().find_provider("", None, url)
     except LookupError:
@@ -188,7 +188,7 @@ def prices_anywhere(model: str, *, now: datetime) -> tuple[Prices, str] | None:
 
 
 def warm_up() -> None:
-    """Read the bundled data now (0.3 s, in a thread), so that no prompt has to wait for it."""
+    """Read the bundled data early (0.3 s, in a thread), so that no prompt has to wait."""
     facts_for("", None, now=datetime.now(UTC))
 
 
@@ -217,9 +217,9 @@ def _bundled_prices(listed: BundledModel | None) -> Prices | None:
     """Return the prices of models.dev, if genai-prices does not know the model."""
     known = listed.cost if listed is not None else None
     if known is None or known.reasoning is not None or known.context_over_200k is not None:
-        return None  # reasoning or long prompts have other prices, and a guess would be wrong
+        return None  # Reasoning or long prompts have other prices, and a guess would be wrong.
     if not known.input or not known.output:
-        return None  # zero in a subscription is not the price of a call
+        return None  # Zero in a subscription is not the price of a call.
     return Prices(
         ModelPrices(
             input=known.input,
@@ -235,7 +235,8 @@ def _prices(info: ModelInfo, now: datetime) -> Prices | None:
     if listed.input_mtok is None or listed.output_mtok is None:
         return None
     if listed.output_reasoning_mtok is not None:
-        return None  # reasoning has a separate price, but usage does not count reasoning separately
+        # Reasoning has a separate price, but usage does not count reasoning separately.
+        return None
     call = listed.requests_kcount
     return Prices(
         rates=_rates(listed, 0),
@@ -245,7 +246,7 @@ def _prices(info: ModelInfo, now: datetime) -> Prices | None:
 
 
 def _rates(listed: ModelPrice, n_input: int) -> ModelPrices:
-    """Return the rates for ``n_input`` prompt tokens; a cache without a price costs as input."""
+    """Return rates for ``n_input`` prompt tokens; a missing cache price is the input price."""
     plain = listed.input_mtok
     return ModelPrices(
         input=_price(plain, n_input),
@@ -285,10 +286,10 @@ def _price(price: Decimal | TieredPrices | None, n_input: int) -> float:
             return float(price)
 
 
-_LIMIT_B = 32_000_000  # compressed bytes; a hundred times the real size
+_LIMIT_B = 32_000_000  # The unit is compressed bytes; the limit is a hundred times the real size.
 _log = logging.getLogger(__name__)
 
-# Hosts of providers whose address is missing in the data.
+# The data has no address for these providers.
 _HOSTS: Mapping[str, str] = {
     "api.openai.com": "openai",
     "api.anthropic.com": "anthropic",
@@ -309,14 +310,14 @@ _LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class Limit(msgspec.Struct, frozen=True):
-    """The most tokens of prompt and reply together, and of a reply; 0 or None if unknown."""
+    """A model's limits: tokens of prompt and reply, and of a reply; 0 or None if unknown."""
 
     context: int | None = None
     output: int | None = None
 
 
 class Modalities(msgspec.Struct, frozen=True):
-    """The kinds of input: ``text``, ``image`` and the like."""
+    """The kinds of input that a model accepts: ``text``, ``image`` and others."""
 
     input: tuple[str, ...] = ()
 
@@ -333,7 +334,7 @@ class Cost(msgspec.Struct, frozen=True):
 
 
 class BundledModel(msgspec.Struct, frozen=True):
-    """The used fields of an entry, named as in the data."""
+    """The fields that Indwell uses of a model's entry, named as in the data."""
 
     tool_call: bool
     reasoning: bool

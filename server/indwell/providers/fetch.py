@@ -31,11 +31,12 @@ from indwell.providers.endpoint import (
 from indwell.providers.http.refusals import EndpointRefusal, error_of
 from indwell.settings.credentials import origin_of
 
-LIMIT_B = 8 << 20  # bytes; OpenRouter's list of all models has less than 1 MB
-MOST_VALUES = 400_000  # commas in one answer; OpenRouter's list has 30,000
-SMALL_B = 64 << 10  # bytes that are decoded in a millisecond; more bytes are decoded in a thread
+LIMIT_B = 8 << 20  # The unit is bytes; OpenRouter's list of all models has less than 1 MB.
+MOST_VALUES = 400_000  # The unit is commas in one answer; OpenRouter's list has 30,000.
+# So many bytes are decoded in a millisecond; more bytes are decoded in a thread.
+SMALL_B = 64 << 10
 _Other: TypeAlias = str | int | float | bool | None
-_ANTHROPIC = "api.anthropic.com"  # Anthropic's list of models needs two additional headers
+_ANTHROPIC = "api.anthropic.com"  # Anthropic's list of models needs two additional headers.
 
 
 class Fetcher:
@@ -74,10 +75,11 @@ class Fetcher:
         return await self._ask("GET", self._url(path, at_root=at_root), None)
 
     async def post(self, path: str, body: Mapping[str, str], *, at_root: bool = False) -> object:
-        """Like ``get``, with a body; for servers that need a POST.
+        """Send a POST request with a body; otherwise the same as ``get``.
 
         Raises:
-            ProviderError: See ``get``.
+
+        ProviderError: See ``get``.
         """
         return await self._ask("POST", self._url(path, at_root=at_root), body)
 
@@ -110,7 +112,7 @@ class Fetcher:
             if len(data) < SMALL_B:
                 return decoded(data)
             return await asyncio.to_thread(decoded, data)
-        except (ValueError, RecursionError) as error:  # errors of msgspec are ValueErrors
+        except (ValueError, RecursionError) as error:  # Errors of msgspec are ValueErrors.
             raise BadReply(
                 f"{self.address} answered with something that is not JSON; check the address, it "
                 "often ends in /v1"
@@ -176,7 +178,7 @@ async def fetching(
     """
     endpoint_address(base_url)
     sendable = sendable_key(key)
-    # Loading certificates takes 20-100 ms, so use a thread; plain http needs no certificates.
+    # Loading certificates takes 20-100 ms and runs in a thread; plain http needs no certificates.
     client = await asyncio.to_thread(
         httpx2.AsyncClient,
         verify=not base_url.lower().startswith("http:"),
@@ -190,7 +192,7 @@ async def fetching(
 
 
 def unreachable(error: BaseException, address: str) -> ProviderError:
-    """Return the sentence for a connection that failed or broke off."""
+    """Return the error for a connection that failed or broke off."""
     causes = tuple(_causes(error))
     if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
         return ProviderError(

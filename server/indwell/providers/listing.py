@@ -25,7 +25,8 @@ from indwell.providers.offered_models import (
     running_contexts,
 )
 
-LIST_S = 10.0  # seconds; OpenRouter's list takes two, but a gateway may ask other servers first
+# The unit is seconds; OpenRouter's list takes two, but a gateway may ask other servers first.
+LIST_S = 10.0
 
 
 async def list_models(
@@ -55,7 +56,7 @@ async def list_models(
         try:
             async with asyncio.timeout_at(deadline):
                 answer = await _list(fetcher, url, has_key=bool(key))
-        except TimeoutError as error:  # each request was in time, but all together took too long
+        except TimeoutError as error:  # Each request was in time, but all together took too long.
             raise unreachable(error, fetcher.address) from error
         # Parse in a thread, because a list may have thousands of entries.
         models = await asyncio.to_thread(parse_models, answer)
@@ -71,7 +72,7 @@ async def list_models(
 async def _list(fetcher: Fetcher, url: str, *, has_key: bool) -> object:
     row = row_of(url)
     if row is not None and row.key_path and has_key:
-        # This page needs a valid key, unlike the public list of models.
+        # The page needs a valid key, unlike the public list of models.
         await fetcher.get(row.key_path)
     return await fetcher.get("/models")
 
@@ -86,8 +87,8 @@ async def told_of(
 ) -> OfferedModel:
     """Return the endpoint's facts about one model; only the name if there are no facts.
 
-    The list of models is read first, then further pages of this kind of server, in up to three
-    requests. For a known provider on the network, only the list is read.
+    The list of models is read first, then up to three further pages, depending on the kind of
+    server. For a known provider on the network, only the list is read.
 
     Args:
         model: The endpoint's name of the model.

@@ -15,16 +15,17 @@ import msgspec
 
 from indwell.providers.pricing import ModelPrices, Prices, Tier
 
-MAX_MODELS = 2_000  # models that are returned; OpenRouter lists 400
-MAX_ENTRIES = 20_000  # entries of a list that are examined, including models that cannot chat
-MAX_PRICE = 1.0  # dollars per token; a higher price is a mistake in the list
-MAX_PARAMETERS = 10**14  # parameters of a model; a larger number is a mistake
+MAX_MODELS = 2_000  # At most 2,000 models are returned; OpenRouter lists 400.
+# At most 20,000 entries of a list are examined, including models that cannot chat.
+MAX_ENTRIES = 20_000
+MAX_PRICE = 1.0  # The unit is dollars per token; a higher price is a mistake in the list.
+MAX_PARAMETERS = 10**14  # A larger number of parameters is a mistake.
 TRAINED = "as trained"
-# Tokens; no served model has a smaller window, so a smaller number is a mistake.
+# The unit is tokens; no served model has a smaller window, so a smaller number is a mistake.
 LEAST_WINDOW = 1_024
-_MAX_NAME = 200  # characters of a model's name
-_MAX_PARAMETERS = 10_000  # characters of a model file's settings
-# A tuple, because a hostile type may be a list, which a set cannot look up.
+_MAX_NAME = 200  # The unit is characters of a model's name.
+_MAX_PARAMETERS = 10_000  # The unit is characters of a model file's settings.
+# A tuple is used because a hostile type may be a list, which a set cannot look up.
 _NO_CHAT = ("embeddings", "embedding")
 
 
@@ -85,7 +86,7 @@ def parse_models(answer: object) -> tuple[OfferedModel, ...] | None:
     if isinstance(answer, Mapping):
         entries = answer.get("data", answer.get("models"))
         if entries is None and answer.get("object") == "list":
-            return ()  # Ollama without a model sends `"data": null`
+            return ()  # Ollama without a model sends `"data": null`.
     if not isinstance(entries, Sequence) or isinstance(entries, str | bytes):
         return None
     found: dict[str, OfferedModel] = {}
@@ -99,7 +100,7 @@ def parse_models(answer: object) -> tuple[OfferedModel, ...] | None:
 
 
 def owners(answer: object) -> frozenset[str]:
-    """Return the owners that a server names; these distinguish Ollama, vLLM and llama.cpp."""
+    """Return the owners that a server names; owners distinguish Ollama, vLLM and llama.cpp."""
     entries = answer.get("data") if isinstance(answer, Mapping) else None
     if not isinstance(entries, list):
         return frozenset()
@@ -133,7 +134,7 @@ def ollama_facts(model: OfferedModel, shown: object) -> OfferedModel:
 
 
 def litellm_facts(model: OfferedModel, answer: object) -> OfferedModel:
-    """Return ``model`` with the facts from LiteLLM's ``/model/info``, prices per token.
+    """Return ``model`` with facts from LiteLLM's ``/model/info``, which has prices per token.
 
     If several deployments have one name, the smallest window and the highest price are used.
     LiteLLM reports a price of 0 if it does not know the price.
@@ -181,7 +182,7 @@ def litellm_facts(model: OfferedModel, answer: object) -> OfferedModel:
     )
 
 
-# Thousands of tokens in the names of LiteLLM's prices for long prompts.
+# LiteLLM's names of prices for long prompts contain these thousands of tokens.
 _LITELLM_TIERS = ("128", "200", "256", "272")
 _LITELLM_ABILITIES: Mapping[str, str] = {
     "tools": "supports_function_calling",
@@ -271,19 +272,21 @@ def _is_no_chat(entry: Mapping[str, Any]) -> bool:
 
 
 def _tools(entry: Mapping[str, Any]) -> bool | None:
-    supported = entry.get("supported_parameters")  # OpenRouter
+    supported = entry.get("supported_parameters")  # OpenRouter sends this field.
     if isinstance(supported, list):
         return "tools" in supported
     capabilities = entry.get("capabilities")
-    if isinstance(capabilities, Mapping) and "function_calling" in capabilities:  # Mistral
+    # Mistral sends this field.
+    if isinstance(capabilities, Mapping) and "function_calling" in capabilities:
         return bool(capabilities["function_calling"])
-    if isinstance(capabilities, list):  # LM Studio
+    if isinstance(capabilities, list):  # LM Studio sends a list.
         return "tool_use" in capabilities or "tools" in capabilities
     return None
 
 
 def _images(entry: Mapping[str, Any]) -> bool | None:
-    kinds = _mapping(entry.get("architecture")).get("input_modalities")  # OpenRouter
+    # OpenRouter sends this field.
+    kinds = _mapping(entry.get("architecture")).get("input_modalities")
     return "image" in kinds if isinstance(kinds, list) else None
 
 

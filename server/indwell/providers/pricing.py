@@ -7,8 +7,9 @@ import msgspec
 from indwell.messages import Usage
 
 MILLION = 1_000_000
-HOUR = 1.6  # Anthropic charges 2 times the prompt's price for an hour, and 1.25 times for 5 minutes
-MOST_TOKENS = 10**9  # limit for one call; larger than any window
+# Anthropic charges 2 times the prompt's price for an hour, and 1.25 times for 5 minutes.
+HOUR = 1.6
+MOST_TOKENS = 10**9  # The limit for one call is larger than any window.
 
 
 class ModelPrices(msgspec.Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""The known endpoints and how their APIs differ: one entry for each, with sources. Only data.
+"""The known endpoints and how their APIs differ: one entry for each, with sources. Data only.
 
 ``docs/providers.md`` shows this table, and a test compares the page with the table. Another test
 plays a stream of each dialect through the real SDK.
@@ -223,11 +223,12 @@ def row_for(base_url: str | None) -> Row | None:
 
 
 def dialect_for(base_url: str | None, model: str = "", *, name: str = "") -> Dialect:
-    """Return the dialect of an address, or of the entry called ``name``; else the common core.
+    """Return the dialect of an address, or of the entry ``name``; by default the common one.
 
     OpenAI's reasoning models use the Responses API, also at Azure. OpenRouter passes
     ``cache_control`` on to Anthropic's models, and needs Mistral's order of roles and call ids for
-    Mistral's models. The path of a gateway or a cloud shows whether it speaks Anthropic's messages.
+    Mistral's models. The path of a gateway or a cloud shows whether the gateway or cloud uses
+    Anthropic's Messages API.
 
     Raises:
         SettingsError: There is no entry of that name.
@@ -240,7 +241,7 @@ def dialect_for(base_url: str | None, model: str = "", *, name: str = "") -> Dia
     row = next((row for row in ROWS if row.name == name), None) if name else row_for(base_url)
     if row is None:
         return Dialect(think_tags=host_of(base_url or OPENAI_URL) in _LOCAL)
-    # This form of Azure's address only has chat completions.
+    # Azure's older form of address only has chat completions.
     is_old_azure = "/deployments/" in (base_url or "")
     if row.name == "openai" and _RESPONSES.search(model) and not is_old_azure:
         return msgspec.structs.replace(row.dialect, wire="responses")

@@ -1,6 +1,6 @@
 """A provider that wraps another provider and retries temporary failures (H41).
 
-Retries follow rate limits, server faults, an unreachable endpoint, and a stream that broke before
+A retry follows rate limits, server faults, an unreachable endpoint, and a stream that broke before
 any tool call had begun. A refused key or an overlong request is not retried.
 """
 
@@ -27,9 +27,9 @@ from indwell.providers.base import (
 )
 from indwell.providers.http.faults import without_advice
 
-ATTEMPTS = 5  # attempts for one request (H41)
-WITHIN_S = 60.0  # seconds after the first failure in which attempts may begin (H41)
-FIRST_WAIT_S = 1.0  # seconds to wait, doubled with each attempt: 1, 2, 4, 8
+ATTEMPTS = 5  # One request has at most 5 attempts (H41).
+WITHIN_S = 60.0  # Attempts may begin within 60 seconds after the first failure (H41).
+FIRST_WAIT_S = 1.0  # The wait in seconds is doubled with each attempt: 1, 2, 4, 8.
 
 _PASSING = (RateLimited, ServerFault, Unreachable)
 
@@ -109,7 +109,7 @@ class Retrying:
 
 
 class _Attempt:
-    """The present attempt; the text that it streamed decides whether another attempt may follow."""
+    """The current attempt; its streamed text decides whether another attempt may follow."""
 
     def __init__(self, provider: Provider, on_event: Callable[[StreamEvent], None]) -> None:
         self._provider = provider

@@ -119,7 +119,7 @@ def check_legal(request: Request) -> None:
     """Check a request as the strictest endpoint would: roles, pairs of calls and results, content.
 
     Raises:
-        AssertionError: The message names the place and the reason.
+        AssertionError: The message names the position and the reason.
     """
     assert request.messages, "no messages"
     assert request.messages[-1].role == "user", "the last message is not the user's"
@@ -262,7 +262,7 @@ def _applied(lines: list[str], repair: Repair) -> list[str]:
 def _smallest(now: list[str], then: list[str]) -> tuple[str, str]:
     """Return the lines from the function's head to the last differing line.
 
-    This part of the file is unique, because the function's name is.
+    The returned text is unique in the file, because the function's name is unique.
     """
     last = max(index for index, line in enumerate(now) if line != then[index])
     return "\n".join(now[: last + 1]), "\n".join(then[: last + 1])
@@ -372,7 +372,7 @@ class Repair(NamedTuple):
 
 
 class _Swap(NamedTuple):
-    """A pattern in a line and its replacement; ``cue`` in the docstring supports it."""
+    """A pattern in a line and its replacement, if ``cue`` is in the docstring."""
 
     pattern: str
     replacement: str

@@ -38,34 +38,34 @@ class CacheRules(msgspec.Struct, frozen=True):
 
 
 CACHES: Mapping[str, CacheRules] = {
-    # The model of the study: the longest common prefix is cached; other tokens are written to the
+    # In the study's model, the longest common prefix is cached; other tokens are written to the
     # cache.
     "plain": CacheRules(),
-    # At least 1,024 tokens in steps of 128; prefixes are gone after 5 to 10 minutes, so 5 are
-    # assumed.
+    # OpenAI caches at least 1,024 tokens in steps of 128, for 5 to 10 minutes; the model assumes 5.
     "openai": CacheRules(block=128, life_s=300.0, charges_writes=False),
-    # Marks, and 5 minutes from the last use; at least 1,024 tokens for most models, up to 4,096 for
-    # some.
+    # Anthropic needs cache marks, and caches for 5 minutes after the last use: at least 1,024
+    # tokens for most models, up to 4,096 for some.
     "anthropic": CacheRules(life_s=300.0, anchors=True),
     "anthropic-1h": CacheRules(life_s=3_600.0, anchors=True, for_an_hour=True),
-    # On disk, in units of 64 tokens, for hours to days.
+    # DeepSeek caches on disk, in units of 64 tokens, for hours to days.
     "deepseek": CacheRules(minimum=64, block=64, charges_writes=False),
-    # Implicit caching of Gemini, with the minimum of the larger models, for "a few minutes".
+    # Gemini caches implicitly for "a few minutes"; the minimum is that of the larger models.
     "gemini": CacheRules(minimum=2_048, life_s=300.0, charges_writes=False),
     "none": CacheRules(exists=False),
 }
 """``plain`` is what the figures of ``docs/benchmarks.md`` are made with."""
 
 
-_SYSTEM = -1  # the index for the end of the system prompt, before all messages
+_SYSTEM = -1  # The index means the end of the system prompt, before all messages.
 
 
 class Served(msgspec.Struct, frozen=True):
     """The cached tokens of one request.
 
     Attributes:
-        read: Tokens from the cache.
-        written: Tokens to the cache, if writing has a price; other tokens cost as input.
+        read: Tokens that the cache served.
+        written: Tokens that were written to the cache, if writing has a price; other tokens cost as
+            input.
     """
 
     read: int = 0
@@ -87,7 +87,7 @@ class PrefixCache:
         self._encoded: dict[int, _CachePart] = {}
         self._last: tuple[_CachePart, ...] = ()
         self._system: object = None
-        # the time at which the prefix up to a message was last used
+        # The value is the time at which the prefix up to a message was last used.
         self._used_s: dict[int, float] = {}
 
     def served(self, request: Request, *, at_s: float = 0.0) -> Served:
@@ -171,7 +171,7 @@ class PrefixCache:
 
 
 def _is_found(place: int, marks: Sequence[int], messages: Sequence[Message]) -> bool:
-    """Return whether the provider searches back to ``place`` from one of this request's marks."""
+    """Return whether the provider searches back to index ``place`` from a mark of this request."""
     return any(
         place == mark
         or (

@@ -1,4 +1,4 @@
-"""Measures content that compaction lost and a reply needed: names, and lines to edit. Pure."""
+"""Measures what compaction removed and a reply still needed: names, and lines to edit. Pure."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ Reading: TypeAlias = Literal["any", "newest"]
 _ALL_IN_ONE = ("transcript-", "left-out-")
 """The names of files with a whole cut; such a path does not recover a single item."""
 _MARKS = frozenset({"compactor", "summary", "reminder"})
-# texts that precede the remaining lines of a shortened call: its path, and the file with all
+# A shortened call begins with two texts: its path, and the file that has the whole call.
 _HEAD = 2
-_ENDS = "./-@"  # signs that do not count at the ends of a name (``traces``)
+_ENDS = "./-@"  # These characters are ignored at the ends of a name (``traces``).
 _OLD = ("old_string", "old_str", "search")
 
 
@@ -36,7 +36,7 @@ class Loss(msgspec.Struct, frozen=True):
         lines: Lines that an edit must match, whose source was altered.
         lines_kept: The lines among ``lines`` that are still visible.
         recoverable: Lost items for which the marker names the file that contains them.
-        pieces: Tokens of each source that must be read again for this request.
+        pieces: The token counts of the sources that must be read again for this request.
     """
 
     pairs: int = 0
@@ -80,7 +80,7 @@ class LossMeter:
         self._result_of: dict[str, str] = {}
 
     def at(self, point: Point) -> Loss:
-        """Return the content that the recorded reply needs and this request lacks."""
+        """Return the content that the recorded reply needs and that this request lacks."""
         for block in point.arrived:
             self._source(block)
         for spill in point.done.spills:
@@ -139,7 +139,7 @@ class LossMeter:
             self._of_line.setdefault(line, []).append(text)
 
     def _look(self, messages: Sequence[Message]) -> None:
-        """Find the content of the request and the altered parts; only new blocks take time."""
+        """Find the content of the request and the altered parts; takes time only for new blocks."""
         same = _n_same(self._messages, messages)
         gone, come = _texts(self._messages[same:]), _texts(messages[same:])
         self._messages = tuple(messages)
@@ -176,7 +176,7 @@ class LossMeter:
             self._alter(text, -1)
 
     def _alter(self, text: str, sign: int) -> None:
-        """Note that a source is no longer shown unchanged, or is shown unchanged again."""
+        """Record that a source is no longer shown unchanged, or is shown unchanged again."""
         (self._altered.add if sign > 0 else self._altered.remove)(text)
         traces = self._sources[text].traces
         for name in traces.names:
@@ -204,7 +204,7 @@ class LossMeter:
         return any((path := self._sources[text].path) and self._markers[path] for text in sources)
 
     def _charge(self, needed: Sequence[str] | dict[str, None]) -> Iterator[int]:
-        """Return the pieces to read again; a piece then stays known until it is altered again."""
+        """Return the texts to read again; a text then stays known until it is altered again."""
         for text in needed:
             source = self._sources[text]
             now = self._result_of.get(source.call, "")
@@ -253,13 +253,13 @@ def _old_texts(arguments: str) -> Iterator[str]:
 
 
 def _marks(block: Block) -> frozenset[str]:
-    """Return the files that a rewritten block's marker names: paths, and their last parts."""
+    """Return the files that the marker in a rewritten block names: paths, and last parts."""
     names = names_in(_mark(block))
     return names | {name.rsplit("/", 1)[-1] for name in names}
 
 
 def _mark(block: Block) -> str:
-    """Return the words of a rewritten block that describe the omission."""
+    """Return the text in a rewritten block that describes the omission."""
     match block:
         case ToolUse(name=name, arguments=arguments):
             first, *rest = call_words(name, arguments).split("\n")
@@ -272,17 +272,19 @@ def _mark(block: Block) -> str:
             return ""
 
 
-LEAST_WORDS = 4  # other words that make a sentence of names
+LEAST_WORDS = 4  # A sentence of names needs at least 4 other words.
 _SENTENCE = lazy_pattern(r"(?<=[.!?;])\s+")
 _LETTERS = lazy_pattern(r"[^\W\d_]{2,}")
 
 
 class Traces(msgspec.Struct, frozen=True):
-    """The traces of one text.
+    """The names and lines by which a text is recognised.
 
     Attributes:
-        names: The identifiers.
-        lines: The lines without line numbers and trailing blanks, and without blank and tiny lines.
+
+    names: The identifiers.
+
+    lines: The lines without line numbers and trailing blanks, and without blank and tiny lines.
     """
 
     names: frozenset[str] = frozenset()
@@ -349,7 +351,7 @@ def said_in(text: str, is_original: frozenset[str] | set[str] | dict[str, Any]) 
 
 
 def _n_words(sentence: str) -> int:
-    """Count the words that are not identifiers."""
+    """Count the words in a sentence that are not identifiers."""
     return sum(bool(_LETTERS.search(word)) and not names_in(word) for word in sentence.split())
 
 

@@ -1,6 +1,6 @@
 """Measures one recording under one preset (tokens, cache, cost, loss), and computes sums.
 
-Each request is also checked against compaction's promises about the user's words. Pure.
+Each request is also checked against compaction's promises about the user's text. Pure.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ RATIOS = TokenRates()
 
 _COUNTS = ("pairs", "kept", "lines", "lines_kept", "recoverable")
 MILLION = 1_000_000
-_SHOWN = 120  # characters of a closing line by which it is recognised inside a summary
-_TELLING = 20  # characters of a line that cannot occur elsewhere by chance
+_SHOWN = 120  # A closing line is recognised inside a summary by its first 120 characters.
+_TELLING = 20  # A line of 20 characters cannot occur elsewhere by chance.
 _SUMMED_UP = lazy_pattern(r"^- turns? (\d+)(?: to (\d+))?: finished(?:, but (.*))?$", re.MULTILINE)
 _RUN = lazy_pattern(r"(\d+)(?: to (\d+))?")
-_WORDS = "words-"  # prefix of files with the user's words (``summarising.span``)
+_WORDS = "words-"  # Files with the user's text have this prefix (``summarising.span``).
 
 
 def replayed(
@@ -133,9 +133,10 @@ class RequestSums(msgspec.Struct, frozen=True):
         cached: Tokens that a cache served.
         cost: A million times the price, in the units of the replay's rates, with re-reads and
             summaries.
-        reread_cost: The part of the cost for text that was lost and needed again.
+        reread_cost: The part of the cost for text that compaction removed and the model needed
+            again.
         summary_cost: The part of the cost for the summariser's calls.
-        rereads: The number of pieces that were read again.
+        rereads: The number of texts that were read again.
         pairs, kept, lines, lines_kept, recoverable: See ``loss.Loss``.
         compactions: The number of requests before which compaction ran.
         largest_request: Tokens of the largest request.
@@ -177,7 +178,7 @@ class RequestSums(msgspec.Struct, frozen=True):
 
     @property
     def violations(self) -> int:
-        """Return how often rules were broken."""
+        """Return how often requests broke a rule."""
         return sum(self.broken().values())
 
     def broken(self) -> dict[str, int]:
@@ -192,7 +193,7 @@ class RequestSums(msgspec.Struct, frozen=True):
         }
 
     def shown(self) -> dict[str, float]:
-        """Return the sums as ``--json`` prints them; a share of nothing is 1."""
+        """Return the sums as ``--json`` prints them; if the whole is 0, the fraction is 1."""
         lost = self.pairs - self.kept + self.lines - self.lines_kept
         return {
             "requests": self.requests,
@@ -211,7 +212,7 @@ class RequestSums(msgspec.Struct, frozen=True):
 
 
 def share(part: float, whole: float) -> float:
-    """Return the share of ``part`` in ``whole``; 1.0 if ``whole`` is 0."""
+    """Return ``part`` as a fraction of ``whole``; 1.0 if ``whole`` is 0."""
     return round(part / whole, 4) if whole else 1.0
 
 
@@ -224,9 +225,9 @@ class Broken(msgspec.Struct, frozen=True):
     """Promises that one request breaks.
 
     Attributes:
-        words: Words of the user that are nowhere in the request.
-        task: Words of the current task that the request lacks.
-        finished: A finished request that is not marked as finished.
+        words: Text of the user that is nowhere in the request.
+        task: Text of the current task that the request lacks.
+        finished: A finished request of the user that is not marked as finished.
     """
 
     words: bool = False
@@ -279,7 +280,7 @@ class Promises:
         )
 
     def _hear(self, words: Sequence[Text]) -> None:
-        """Add new words of the user; earlier user requests count as ended."""
+        """Add new text of the user; earlier requests of the user count as finished."""
         if not words:
             return
         message = Message("user", tuple(words), words[-1].meta.turn)
@@ -299,7 +300,7 @@ class Promises:
 
 
 def is_users(block: Text) -> bool:
-    """Return whether these are the user's own words."""
+    """Return whether a block is the user's own text."""
     return block.meta.source == "user"
 
 
@@ -312,7 +313,7 @@ def _is_noted(one: _Finished, notes: str) -> bool:
 
 
 def _is_summed_up(turn: int, notes: str) -> bool:
-    """Return whether a line of the task card for many turns says that this turn is finished."""
+    """Return whether a line of the task card, which covers many turns, calls this turn finished."""
     return any(
         int(first) <= turn <= int(last or first)
         and not any(int(a) <= turn <= int(b or a) for a, b in _RUN.findall(but))

@@ -76,7 +76,7 @@ from indwell.messages import (
 )
 from indwell.replay.cache import CACHES, CacheRules
 
-MOST_ACTIONS = 24  # actions before one request; all layers of a ladder together take fewer
+MOST_ACTIONS = 24  # All layers of a preset together take fewer actions before one request.
 
 
 class DoneBefore(msgspec.Struct, frozen=True):
@@ -170,7 +170,8 @@ def _made(done: DoneBefore, step: CompactionStep) -> DoneBefore:
     )
 
 
-PREFIX_TOKENS = 6_000  # tokens of system prompt and tool specs; the constant of the study
+# The system prompt and tool specs have so many tokens; the constant is the study's.
+PREFIX_TOKENS = 6_000
 SPILL_FOLDER = "spill"
 _LINE = "This line stands for the system prompt and the tools of a session.\n"
 
@@ -204,8 +205,8 @@ class ReplayRules(msgspec.Struct, frozen=True):
     Attributes:
         preset: The preset.
         window: Tokens that a request may have.
-        ratio: Tokens of a simulated summary, as a share of the replaced text; 0 for extraction by
-            code, which costs nothing.
+        ratio: Tokens of a simulated summary, as a fraction of the replaced text; 0 for extraction
+            by code, which costs nothing.
         prefix_tokens: The tokens of system prompt and tools.
         facts: Prices and other inputs of the engine.
         cache: The provider's rules; the engine knows whether the last request is still cached.
@@ -290,7 +291,7 @@ def _taken_in(
 
 
 def _bounded(words: str, window: int) -> str:
-    """Return the words, or their replacement if they are too long (H12)."""
+    """Return the user's text, or a replacement if the text is too long (H12)."""
     return (
         oversize_words(words, f"{SPILL_FOLDER}/words.txt") if is_oversize(words, window) else words
     )
@@ -316,14 +317,14 @@ def _reply(message: Message) -> Reply:
 
 
 def _prefix(tokens: int) -> Text:
-    """Return a system block that counts for so many tokens."""
+    """Return a system block that counts as so many tokens."""
     block = system_block(_LINE * (tokens // estimate_tokens(_LINE)))
     counts = msgspec.structs.replace(block.meta, tokens=tokens - BLOCK_OVERHEAD)
     return msgspec.structs.replace(block, meta=counts)
 
 
-INSTRUCTIONS = 400  # tokens of a summariser's instructions (``prompt.system``)
-# the same values as in ``agent.compaction.summary``
+INSTRUCTIONS = 400  # The summariser's instructions have so many tokens (``prompt.system``).
+# The values equal those in ``agent.compaction.summary``.
 LEAST_CARD, MOST_CARD, CARD_SHARE = 300, 2_000, 20
 
 
@@ -352,7 +353,7 @@ def simulating(ratio: float) -> Summarise:
     """Return a summariser that extracts a summary of the stated size.
 
     Args:
-        ratio: The tokens of the summary, as a share of the replaced text; 0 for the engine's
+        ratio: The tokens of the summary, as a fraction of the replaced text; 0 for the engine's
             extraction without a model, which costs nothing (H28).
     """
 
@@ -392,7 +393,7 @@ def price_of(
 def _step(
     conversation: Conversation, span: SummarySpan, facts: CompactionFacts, preset: Preset, text: str
 ) -> CompactionStep:
-    """Build the step as ``agent.compaction.summary`` does: audited, with card and files."""
+    """Build the step as ``agent.compaction.summary`` does: checked, with task card and files."""
     card: Text | None = None
     least: Text | None = None
     if preset.card:

@@ -28,7 +28,7 @@ from indwell.lazy_pattern import lazy_pattern
 from indwell.review.hunk import Opaque
 from indwell.workspace.large import ByteSplice
 
-MOST_B = 64 << 20  # bytes of one file
+MOST_B = 64 << 20  # The limit is in bytes of one file.
 NOT_KEPT = "its earlier content is not kept, so it cannot be restored"
 _DIGEST = lazy_pattern(r"[0-9a-f]{32}")
 
@@ -80,7 +80,7 @@ class Copies:
         return data
 
     def before(self, digest: str, now: bytes | None) -> bytes:
-        """Return the bytes with this digest, from a copy or by patching the current bytes ``now``.
+        """Return the bytes with this digest, from a copy or by patching the bytes ``now``.
 
         Raises:
             ToolError: The bytes are missing or damaged.
@@ -134,7 +134,7 @@ def restore(path: Path, roots: Sequence[Path], copies: Copies, change: Opaque) -
         raise ToolError("it is too large to be restored") from error
     held = None if now is None else digest_of(now)
     if held == change.before:
-        return  # the file already has its old bytes
+        return  # The file already has its old bytes.
     if held != change.after:
         raise TextMoved("it was changed since")
     try:
@@ -148,8 +148,8 @@ def restore(path: Path, roots: Sequence[Path], copies: Copies, change: Opaque) -
         raise TextMoved("it was changed just now") from error
 
 
-MOST_PATCH_B = 8 << 20  # all replaced bytes of one edit
-MOST_STEPS = 100  # patches that are applied one after the other
+MOST_PATCH_B = 8 << 20  # The limit is for all replaced bytes of one edit.
+MOST_STEPS = 100  # At most 100 patches are applied in a row.
 
 
 class Patch(msgspec.Struct, frozen=True):
@@ -179,7 +179,7 @@ class Patches:
     ) -> bool:
         """Store the patch that turns ``after`` back into ``before``, both digests of bytes.
 
-        Returns False, and stores nothing, if the replaced bytes hold secrets or are too many.
+        Returns False and stores nothing if the replaced bytes contain secrets or are too many.
 
         Raises:
             OSError: The patch could not be written.

@@ -24,14 +24,14 @@ class Hunk(msgspec.Struct, frozen=True):
         id: Short hex digest of the content. The id stays the same when the hunk moves.
         path: The absolute path of the file.
         actors: The turns that made the changes, oldest first.
-        line: Line (from 1) in the current text where ``new`` begins. If ``new`` is empty, the line
-            before which ``old`` was; this may be one past the last line.
+        line: The line (from 1) in the current text where ``new`` begins. If ``new`` is empty,
+            ``old`` was before this line, which may be one past the last line.
         old: The replaced lines, with line endings.
         new: The current lines, with line endings.
         is_touched: Whether the user has since edited lines of this hunk.
         kind: ``create``: the agent wrote the whole file; ``delete``: the agent removed the file;
             ``opaque``: the file is not text, or too large for hunks.
-        note: Shown to the user, such as ``binary, 4 KB -> 5 KB``.
+        note: A text for the user, such as ``binary, 4 KB -> 5 KB``.
     """
 
     id: str
@@ -49,8 +49,8 @@ class Opaque(msgspec.Struct, frozen=True):
     """A change without lines: to a binary file, or to a text too large for hunks.
 
     Attributes:
-        note: Shown to the user: the change, such as the sizes.
-        before: Digest of the bytes before the change; None if there was no file, or the bytes are
+        note: A text for the user about the change, such as the sizes.
+        before: Digest of the bytes before the change; None without a file, or if the bytes are
             unknown.
         after: Digest of the bytes after the change; None as in ``before``.
         mode: Permission bits of a removed file.
@@ -67,10 +67,11 @@ class Order(msgspec.Struct, frozen=True):
 
     Attributes:
         ids: Hunk ids.
-        only: Limits the verdict to the changes of these actors; empty: all actors.
-        session: The session to rewind; empty: judge ``ids`` instead.
+        only: The actors whose changes are judged; empty for all actors.
+        session: The session to rewind; if empty, ``ids`` are judged.
         after_turn: The last turn to keep.
-        force: Include lines the user edited since, and changes built on the hunks.
+        force: Whether to include lines that the user has edited, and changes that build on the
+            hunks.
     """
 
     ids: tuple[str, ...] = ()
@@ -85,10 +86,10 @@ class Rejection(msgspec.Struct, frozen=True):
 
     Attributes:
         path: The absolute path of the file.
-        text: The text after the rejection; None: the file is removed.
+        text: The text after the rejection; None if the file is removed.
         hunks: The hunks to reject.
         kept: The hunks to keep, each with the reason shown to the user.
-        before: The text when this was planned.
+        before: The text when the rejection was planned.
         order: The user's request for this plan.
         opaque: Bytes to restore; if set, ``text`` has no meaning.
         of: The ledger's state of the file when the rejection was planned.
@@ -110,11 +111,9 @@ class Verdict(msgspec.Struct, frozen=True):
     Attributes:
         path: The absolute path of the file.
         rejected: The rejected hunks. For a hunk shared by several turns, this is only the rejected
-        part.
-        accepted: The accepted hunks.
-        id: The unique and permanent id of the verdict.
-        was: Digest (``records.digest``) of the text before the verdict; None: unknown.
-        became: Digest of the text after the verdict; None: unknown.
+        part. accepted: The accepted hunks. id: The unique and permanent id of the verdict. was:
+        Digest (``records.digest``) of the text before the verdict; None if unknown. became: Digest
+        of the text after the verdict; None if unknown.
     """
 
     path: Path

@@ -22,7 +22,7 @@ class Judged(NamedTuple):
     Attributes:
         weave: The weave after the verdict.
         groups: The groups that were judged.
-        kept: The groups that were left, each with the reason.
+        kept: The groups that were not judged, each with the reason.
     """
 
     weave: Weave
@@ -33,7 +33,7 @@ class Judged(NamedTuple):
 def accepted(
     weave: Weave, name: str, ids: Collection[str], only: Collection[tuple[str, int]] = ()
 ) -> Judged:
-    """Accept hunks; if ``only`` has actors, only their changes."""
+    """Accept hunks; if ``only`` is not empty, accept only the changes of these actors."""
     chosen = _chosen(weave, name, ids, only)
     ranges = _by_segment((one, _these(only)) for one in chosen)
 
@@ -71,7 +71,7 @@ def rejected(
     *,
     force: bool = False,
 ) -> Judged:
-    """Reject hunks; if ``only`` has actors, only their changes."""
+    """Reject hunks; if ``only`` is not empty, reject only the changes of these actors."""
     return _without(weave, _chosen(weave, name, ids, only), _these(only), force=force)
 
 
@@ -115,7 +115,7 @@ def _without(
             return goes_with_file and which(mark)
         return mark.serial in serials or (i in ranges and ranges[i](mark))
 
-    # Undo the creation or removal of the file only if no line added by the agent remains.
+    # The creation or removal of a file is undone only if no line added by the agent remains.
     goes_with_file = bool(done) and all(
         one.born is None or goes(i, one.born) or one.died is not None
         for i, one in enumerate(weave.segments)
@@ -124,7 +124,7 @@ def _without(
 
 
 def _reason(weave: Weave, one: Group, which: Callable[[Mark], bool]) -> str:
-    """Return the reason not to undo a group; empty if undoing it loses no later work."""
+    """Return the reason not to undo a group; empty if an undo loses no later work."""
     if one.kind == "opaque":
         return _reason_of_bytes(weave, which)
     if one.is_touched:
@@ -137,7 +137,7 @@ def _reason(weave: Weave, one: Group, which: Callable[[Mark], bool]) -> str:
 
 
 def _reason_of_bytes(weave: Weave, which: Callable[[Mark], bool]) -> str:
-    """As ``_reason``, for changes without lines, of which only the newest can be undone."""
+    """Return the same as ``_reason`` for changes without lines; only the newest can be undone."""
     first = min(i for i, blob in enumerate(weave.opaque) if which(blob.mark))
     if not all(which(blob.mark) for blob in weave.opaque[first:]):
         return WITHIN
@@ -171,7 +171,7 @@ def _chosen(
 
 
 def _these(only: Collection[tuple[str, int]]) -> Callable[[Mark], bool]:
-    """Return a predicate for pending changes of these actors, or of all if ``only`` is empty."""
+    """Return a predicate for pending changes of these actors; an empty ``only`` means all."""
     actors = frozenset(only)
     return lambda mark: not mark.is_settled and (not actors or mark.actor in actors)
 
@@ -203,7 +203,7 @@ class Group(NamedTuple):
         is_touched: Whether the user has edited lines of this group.
         kind: See ``Hunk``.
         note: See ``Hunk``.
-        origins: The edits and places that the changes come from.
+        origins: The edits that the changes come from, with positions.
     """
 
     id: str

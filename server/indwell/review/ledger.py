@@ -1,13 +1,13 @@
-"""The review ledger of a workspace: the agent's changes, and their verdicts.
+"""The review ledger of a workspace: the agent's changes, and the user's verdicts.
 
-All sessions share one ledger, stored in a log that several processes append to (``store``).
-Callers pass the current text of each file to ``sync``; hunks are computed from that text and the
-records. Two processes that see the same files therefore see the same hunks. A restarted server does
-the same.
+All sessions share one ledger, stored in a log that several processes append to (``store``). Callers
+pass the current text of each file to ``sync``; hunks are computed from that text and the records.
+Two processes that see the same files therefore see the same hunks. A restarted server computes the
+same hunks, too.
 
 A command's changes are found by comparing the folder before and after it. The comparison cannot
 tell the changes of two commands apart, so commands of different sessions never run at once.
-Commands of one session may: all their changes are credited to that session.
+Commands of one session may run at once, because all changes are credited to that session.
 
 Methods without ``async`` run on the event loop, in time proportional to the change. Disk access
 runs in threads.
@@ -37,12 +37,12 @@ WAITS = (
 
 
 class CommandHold:
-    """A session's right to run a command; ``release`` ends it.
+    """A session's lock for running commands; ``release`` unlocks it.
 
     Args:
         order: The order of the workspace.
-        session: The session that holds the right.
-        lasts: Whether the right is for background commands.
+        session: The session that holds the lock.
+        lasts: Whether the lock is for background commands.
     """
 
     def __init__(self, order: CommandOrder, session: str, *, lasts: bool) -> None:
@@ -51,14 +51,14 @@ class CommandHold:
         self._order: CommandOrder | None = order
 
     def release(self) -> None:
-        """Give the right back; a second call does nothing."""
+        """Release the lock; a second call has no effect."""
         order, self._order = self._order, None
         if order is not None:
             order.released(self)
 
 
 class CommandOrder:
-    """The sessions that run commands in one workspace, and the sessions that wait, in order.
+    """The sessions that run commands in a workspace, and the queue of waiting sessions.
 
     Use this object on the event loop only.
     """
@@ -73,14 +73,14 @@ class CommandOrder:
         """Wait until no other session runs a command.
 
         The order is first come, first served: a session that runs a command may begin another
-        command only while no other session waits. A session with a background command always may,
-        because other sessions cannot begin before that command has ended. A running command may
-        become a background command at once, because the session already has the right.
+        command only while no other session waits. A session with a background command may always
+        begin another, because other sessions must wait for the background command's end. A running
+        command may become a background command at once, because the session already holds the lock.
 
         Args:
             session: The session's id.
             waits: Called if the caller has to wait.
-            lasts: Whether the hold is for background commands.
+            lasts: Whether the lock is for background commands.
         """
         hold = CommandHold(self, session, lasts=lasts)
         if self._may_join(session, lasts=lasts):
@@ -92,7 +92,7 @@ class CommandOrder:
             waits()
             await ready
         except BaseException:
-            if hold in self._holds:  # the right was granted at the moment of the cancellation
+            if hold in self._holds:  # The lock was granted at the moment of the cancellation.
                 hold.release()
             else:
                 self._waiting.remove((hold, ready))
@@ -112,7 +112,7 @@ class CommandOrder:
         return has_right or not self._waiting
 
     def _grant(self) -> None:
-        """Grant the right to the first waiting session, for all of its waiting commands."""
+        """Grant the lock to the first waiting session, for all of its waiting commands."""
         while self._waiting:
             hold, ready = self._waiting[0]
             if any(one.session != hold.session for one in self._holds):
@@ -124,7 +124,7 @@ class CommandOrder:
 
 
 class ReviewLedger(Looking):
-    """The review ledger of a workspace; created by ``open``."""
+    """The review ledger of a workspace; use ``open`` to create one."""
 
     def __init__(
         self, store: ReviewStore, reading: LedgerReading, roots: Sequence[Path], planner: Planner
@@ -136,8 +136,8 @@ class ReviewLedger(Looking):
         self._listeners: list[Callable[[], None]] = []
         self._n_notices = 0
         self._tasks: set[asyncio.Task[None]] = set()
-        # Contexts entered during a verdict, so that the verdict's writes do not count as changes of
-        # a running command.
+        # A verdict enters these contexts, so that its writes do not count as changes of a running
+        # command.
         self.beside: set[Callable[[], AbstractAsyncContextManager[None]]] = set()
         self.command_order = CommandOrder()
 
@@ -150,12 +150,12 @@ class ReviewLedger(Looking):
         hide: Callable[[str], str] = str,
         now: datetime | None = None,
     ) -> ReviewLedger:
-        """Open the ledger of a workspace. ``take_notices`` reports a damaged log.
+        """Open the ledger of a workspace; ``take_notices`` then reports a damaged log.
 
         Args:
             folder: See ``review_folder`` in ``sessions.storage.store``; need not exist.
-            roots: Changes outside these folders are hidden; empty: all changes are shown.
-            hide: Returns a text with its secrets removed. Texts it alters stay off the disk.
+            roots: Changes outside these folders are hidden; if empty, all changes are shown.
+            hide: Returns a text without secrets; a text with secrets is not written to disk.
             now: Returns the current time; for tests.
         """
         store = ReviewStore(folder)
@@ -204,8 +204,8 @@ class ReviewLedger(Looking):
 
         Args:
             pending: From ``begin``.
-            may_come: The editor did not answer, and may still apply the edit. If the text later
-                equals the proposal, the edit counts as applied.
+            may_come: Whether the editor may still apply the edit, because the editor has not
+                answered. If the text later equals the proposal, the edit counts as applied.
         """
         name = str(pending.path)
         plan = self._planner.withdrawn(name, pending.id, may_come=may_come)
@@ -222,7 +222,7 @@ class ReviewLedger(Looking):
         accepted: bool,
         opaque: Opaque | None = None,
     ) -> None:
-        """Record that a command run by the agent changed a file; a text of None: no file."""
+        """Record that a command run by the agent changed a file; None means no file."""
         change = CommandChange(path, before, after, opaque)
         await self.made_all(actor, tool_use_id, [change], accepted=accepted)
 
@@ -235,14 +235,14 @@ class ReviewLedger(Looking):
         await self._append(plan, texts)
 
     def sync(self, path: Path, text: str | None) -> bool:
-        """Set the current text of a file (None: deleted); return whether its hunks changed."""
+        """Set the current text of a file, None if deleted; return whether the hunks changed."""
         name = str(path)
         if name not in self._reading.state.files:
             return False
         if name in self._underway:
             self._views.meanwhile(name, text)
             return False
-        # These two must be read in this order.
+        # Hunks and serials must be read in this order.
         before, saw = self.hunks(path), self._views.seen(name)
         self._views.put(name, text)
         self._notice(name, saw)
@@ -252,7 +252,7 @@ class ReviewLedger(Looking):
         return has_changed
 
     async def synced(self, path: Path, text: str | None) -> bool:
-        """As ``sync``, but compares the texts in a thread; for large texts."""
+        """Do the same as ``sync``, but compare large texts in a thread."""
         name = str(path)
         state = self._reading.state
         if name in state.files and name not in self._underway:
@@ -287,7 +287,7 @@ class ReviewLedger(Looking):
 
         Args:
             hunk_ids: Ids of pending hunks.
-            only: Limits the verdict to the changes of these actors; empty: all actors.
+            only: The actors whose changes are accepted; empty for all actors.
         """
         wanted = set(hunk_ids)
         for path in {one.path for name in wanted if (one := self.find(name)) is not None}:
@@ -325,7 +325,7 @@ class ReviewLedger(Looking):
         await self._append(self._planner.unjudged(name, verdict, text_now), {name: text_now})
 
     def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Call ``listener`` when pending hunks change; return a function that unsubscribes it."""
+        """Call ``listener`` when pending hunks change; return a function to unsubscribe."""
         self._listeners.append(listener)
 
         def forget() -> None:
@@ -335,14 +335,14 @@ class ReviewLedger(Looking):
         return forget
 
     async def told(self, session: str, verdicts: Iterable[Verdict]) -> None:
-        """Record that a session's model has been given these verdicts."""
+        """Record that a session's model has received these verdicts."""
         ids = tuple(one.id for one in verdicts if (one.id, session) not in self._told)
         if ids:
             self._told |= {(one, session) for one in ids}
             await self._append(telling(session, ids), {})
 
     def take_notices(self) -> tuple[str, ...]:
-        """Return new problems with the log, worded for the user; each problem once."""
+        """Return new problems with the log for the user; each problem is returned once."""
         new = self._reading.notices[self._n_notices :]
         self._n_notices = len(self._reading.notices)
         return new
@@ -371,7 +371,7 @@ class ReviewLedger(Looking):
         self._tell()
 
     def _notice(self, name: str, saw: frozenset[int]) -> None:
-        """Record an undo or a late edit, only of changes that this process ``saw`` in the text."""
+        """Record an undo or late edit of changes that this process ``saw`` in the text."""
         view, state = self._weave(name), self._reading.state
         if view is None or not state.is_again(name, view):
             return

@@ -25,7 +25,7 @@ NO_TEXT = "it is not text, so the rejected bytes are gone"
 
 
 class Unjudging(NamedTuple):
-    """A plan to take back a verdict on a file: its text now, and its text afterwards."""
+    """A plan to undo a verdict on a file: the text now, and the text afterwards."""
 
     now: str | None
     text: str | None
@@ -36,7 +36,7 @@ class Looking:
 
     Args:
         reading: The part of the log that was read.
-        roots: Files outside these folders are hidden; empty: all files are shown.
+        roots: Files outside these folders are hidden; if empty, all files are shown.
     """
 
     def __init__(self, reading: LedgerReading, roots: Sequence[Path]) -> None:
@@ -89,12 +89,12 @@ class Looking:
         return self._index[1].get(hunk_id)
 
     def text(self, path: Path) -> str | None:
-        """Return the file's last synced text; None without a file, or if the text is unknown."""
+        """Return the file's last synced text; None if there is no file or no known text."""
         weave = self._weave(str(path))
         return None if weave is None else weave.reads
 
     def recorded(self, path: Path) -> str | None:
-        """Return the file's text in the newest record; None without a file or a known text."""
+        """Return the file's text in the newest record; None if there is no file or known text."""
         of = self._reading.state.files.get(str(path))
         return None if of is None else of.weave.reads
 
@@ -146,8 +146,9 @@ class Looking:
         Args:
             path: The file.
             hunk_ids: Ids of pending hunks; other ids are ignored.
-            force: Include lines the user edited since, and changes of later turns built on them.
-            only: Limits the rejection to the changes of these actors; empty: all actors.
+            force: Whether to include lines that the user has edited, and changes of later turns
+                that build on the hunks.
+            only: The actors whose changes are rejected; empty for all actors.
         """
         name = str(path)
         weave = self._weave(name) or GONE
@@ -157,15 +158,16 @@ class Looking:
         return self._rejection(path, weave, outcome, order)
 
     def last_verdict(self, path: Path) -> str:
-        """Return the id of the newest verdict on a file that can be taken back; else empty."""
+        """Return the id of the newest verdict on a file that can be undone; empty if none."""
         of = self._reading.state.files.get(str(path))
         return of.judged[-1].verdict if of is not None and of.judged else ""
 
     def unjudging(self, path: Path, verdict: str) -> Unjudging:
-        """Plan to take back a verdict on a file.
+        """Plan to undo a verdict on a file.
 
         Raises:
-            EditRefused: It is not the newest one, or the user changed the same lines since.
+            EditRefused: The verdict is not the newest one, or the user changed the same lines
+                since.
         """
         name = str(path)
         of, weave = self._reading.state.files.get(name), self._weave(name)
@@ -198,7 +200,7 @@ class Looking:
         return self._rejection(path, weave, outcome, order)
 
     def untold(self, session: str) -> tuple[Verdict, ...]:
-        """Return the verdicts that a session's model has not been given, oldest first."""
+        """Return the verdicts that a session's model has not received, oldest first."""
         return tuple(
             verdict
             for name, (verdict, sessions) in self._reading.state.verdicts.items()
@@ -233,7 +235,7 @@ class Looking:
         return self._paths[name]
 
     def _is_within(self, path: Path) -> bool:
-        """Is the file inside the roots and not in ``.git``? Protects against a forged log."""
+        """Return whether the file is inside the roots and outside ``.git``; a log may be forged."""
         roots = [root for root in self._roots if path.is_relative_to(root)]
         if ".." in path.parts or (self._roots and not roots):
             return False
@@ -278,20 +280,20 @@ class Views:
             known.pop(name, None)
 
     def meanwhile(self, name: str, text: str | None) -> None:
-        """Set the text that was synced while an agent's edit was in progress."""
+        """Set the text that was synced during an agent's edit."""
         self._meanwhile[name] = text
 
     def after(self, name: str, own: tuple[str | None, ...]) -> str | None:
-        """Return the text after an agent's edit: the last of ``own`` if nobody has typed since."""
+        """Return the text after an agent's edit: the last of ``own`` unless somebody typed."""
         text = self._meanwhile.pop(name, own[-1])
         return own[-1] if text in own else text
 
     def prepare(self, name: str, text: str | None, of: Followed, weave: Weave) -> None:
-        """Cache a weave computed in a thread, for a text that is about to be set."""
+        """Cache a weave that a thread computed, for a text that is about to be set."""
         self._views[name] = _View(of, text, weave)
 
     def weave(self, name: str, state: LedgerState, *, is_busy: bool) -> Weave:
-        """Return the weave of the current text; during an agent's edit, of the text before."""
+        """Return the weave of the current text; during an agent's edit, of the text before it."""
         of = state.files[name]
         view = self._views.get(name)
         if view is not None and is_busy:
@@ -318,17 +320,17 @@ class Views:
         return known[1]
 
 
-BUSY_S = 10.0  # seconds to wait for another edit of the same file; editors answer sooner
+BUSY_S = 10.0  # A verdict waits 10 s for another edit of the same file; editors answer sooner.
 
 
 class Pending(msgspec.Struct, frozen=True):
     """An agent's edit in progress.
 
     Attributes:
-        id: Id of its ``Began`` record.
+        id: Id of the edit's ``Began`` record.
         path: The absolute path of the file.
-        before: The text before the edit; None: no file.
-        proposed: The text the edit should produce.
+        before: The text before the edit; None without a file.
+        proposed: The text that the edit should produce.
     """
 
     id: str

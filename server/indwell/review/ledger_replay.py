@@ -45,16 +45,16 @@ from indwell.review.weave import (
 from indwell.workspace.comparing.diff import ReplacedLines, compare
 from indwell.workspace.text import n_line_ends, split_lines
 
-STATES = 16  # earlier states of a file that an undo in the editor can restore exactly
+STATES = 16  # An undo in the editor can restore so many earlier states of a file exactly.
 
 
 class BeforeVerdict(NamedTuple):
-    """A file before and after a verdict, as long as the verdict can be taken back.
+    """A file before and after a verdict that can still be undone.
 
     Attributes:
         verdict: Id of the verdict's record.
         before: The weave before the verdict.
-        after: The weave after it.
+        after: The weave after the verdict.
     """
 
     verdict: str
@@ -85,7 +85,7 @@ class Unfit(Exception):
 
 
 class LedgerState:
-    """The state after all records of the log; only ``take`` changes this state."""
+    """The review state after all records of the log; only ``take`` changes the state."""
 
     def __init__(self) -> None:
         self.files: dict[str, Followed] = {}
@@ -165,14 +165,14 @@ class LedgerState:
     def _since(
         self, record: Began | Made | FinishedRecord | VerdictRecord | Unjudged | Noticed
     ) -> Followed:
-        """Return the file's state with the edits by others that the record contains."""
+        """Return the file's state, including edits by others that the record contains."""
         is_first = isinstance(record, Began | Made)
         one = self.files.get(record.path, Followed()) if is_first else self._known(record.path)
         if record.was != digest(one.weave.reads):
             raise Unfit(record.path)
         now = _fitting(record.path, one.weave.reads, record.others)
         weave = followed(one.weave, now, (*one.states, *one.late))
-        # Edits by others can be undone too.
+        # Edits by others can be undone, too.
         states = one.states if weave is one.weave else _with(one.states, one.weave)
         return one._replace(weave=weave, states=states)
 
@@ -210,7 +210,7 @@ class LedgerState:
         outcome = judged(one.weave, record)
         states = _not_judged(known, one, record) if outcome.groups else one.states
         judged_before: tuple[BeforeVerdict, ...] = ()
-        if not record.session:  # a rewind is undone by its own copies
+        if not record.session:  # A rewind is undone by the rewind's own backup copies.
             judged_before = one.judged
             if outcome.groups:
                 last = BeforeVerdict(record.id, one.weave, outcome.weave)
@@ -251,7 +251,7 @@ def judged(weave: Weave, record: VerdictRecord) -> Outcome:
 
 
 def is_of_this_system(path: str) -> bool:
-    r"""Is this an absolute path in the form of this operating system?
+    r"""Return whether a path is absolute in the form of this operating system.
 
     A log may come from a different system, such as on a shared disk, where ``/work/a.py`` or
     ``C:\work\a.py`` would name a different file.
@@ -276,7 +276,7 @@ def hunk_of(group: Group, path: Path) -> Hunk:
 
 
 def changed(weave: Weave, change: Sequence[ReplacedLines] | None, mark: Mark) -> Weave:
-    """Return the weave after an agent's change; a ``change`` of None removes the file."""
+    """Return the weave after an agent's change; if ``change`` is None, the file was removed."""
     if change is None:
         return removed(weave, mark)
     if weave.is_there:
@@ -287,13 +287,13 @@ def changed(weave: Weave, change: Sequence[ReplacedLines] | None, mark: Mark) ->
 
 
 def _with(states: tuple[Weave, ...], weave: Weave) -> tuple[Weave, ...]:
-    """Append a weave to the earlier states, without its joined text, which can be made again."""
+    """Append a weave to the earlier states, without its joined text, to save memory."""
     weave.forget_text()
     return (*states, weave)[-STATES:]
 
 
 def _not_judged(known: Weave, one: Followed, record: VerdictRecord) -> tuple[Weave, ...]:
-    """Apply the verdict to ``known`` too, if it has changes the verdict's author did not see."""
+    """Apply the verdict also to ``known`` if it has changes that the verdict did not cover."""
     if known.unjudged <= one.weave.unjudged:
         return ()
     return (judged(known, record).weave,)
@@ -353,13 +353,13 @@ def said(
         after: The weave after the verdict.
     """
     verdict = Verdict(path, id=record.id)
-    if not any(one.kind == "opaque" for one in hunks):  # a binary file has no text to hash
+    if not any(one.kind == "opaque" for one in hunks):  # A binary file has no text to hash.
         was = digest(before.reads)
         became = was if record.is_accepted else digest(after.reads)
         verdict = msgspec.structs.replace(verdict, was=was, became=became)
     if record.is_accepted:
         return msgspec.structs.replace(verdict, accepted=hunks)
-    if record.only:  # lines of other turns in the same hunk stay
+    if record.only:  # Lines of other turns in the same hunk stay.
         hunks = _taken_back(record, hunks, before.reads, after.reads)
     return msgspec.structs.replace(verdict, rejected=hunks)
 
@@ -374,7 +374,7 @@ def _taken_back(
     if not places:
         return tuple(hunks)
     actors = tuple(dict.fromkeys(actor for one in hunks for actor in one.actors))
-    if not record.force:  # force also rejects changes built on the hunks
+    if not record.force:  # ``force`` also rejects changes built on the hunks.
         actors = tuple(one for one in actors if (one.session, one.turn) in record.only)
     starts = _line_numbers(before, [place.start for place in places])
     return tuple(
@@ -391,7 +391,7 @@ def _taken_back(
 
 
 def _line_numbers(text: str, offsets: Sequence[int]) -> list[int]:
-    """Return the line number (from 1) of each offset; offsets ascend."""
+    """Return the line number (from 1) of each offset; offsets must ascend."""
     numbers = []
     line = at = 0
     for offset in offsets:

@@ -4,9 +4,9 @@ The result depends only on the recorded weave and the current text. Undo and red
 therefore need no extra state, and a restarted server computes the same result.
 
 - Inserted lines belong to the user, also inside a hunk.
-- Deleted lines are gone. If the agent had added them, that part of the hunk is gone too.
+- Deleted lines are gone. If the agent had added deleted lines, that part of the hunk is gone, too.
 - Lines that the agent removed and that reappear count as an undo, even if reformatted.
-- A line that differs only in white space keeps its author: formatters do this.
+- A line that differs only in white space keeps its author, because formatters change white space.
 - An agent's line with other content stays in its hunk and is marked as touched.
 - A text closer to an earlier state with more of the agent's lines is merged from that state.
 """
@@ -23,7 +23,7 @@ from indwell.workspace.comparing.diff import ReplacedLines, compare
 from indwell.workspace.comparing.matching import changed_blocks
 from indwell.workspace.text import split_lines
 
-MOST_COMPARED = 3  # earlier states that are compared with the text, at every keystroke
+MOST_COMPARED = 3  # At each keystroke, the text is compared with at most 3 earlier states.
 
 
 def followed(weave: Weave, text: str | None, states: Sequence[Weave] = ()) -> Weave:
@@ -31,7 +31,7 @@ def followed(weave: Weave, text: str | None, states: Sequence[Weave] = ()) -> We
 
     Args:
         weave: The recorded weave.
-        text: The current text; None: there is no file.
+        text: The current text; None without a file.
         states: Earlier weaves, newest last. A weave with an equal ``text`` is returned unchanged.
     """
     if _reads(weave, text):
@@ -53,7 +53,7 @@ def followed(weave: Weave, text: str | None, states: Sequence[Weave] = ()) -> We
 def _continued(
     weave: Weave, text: str, places: Sequence[ReplacedLines], states: Sequence[Weave]
 ) -> Weave | None:
-    """Merge from an earlier state that is closer to the text and has changes the weave lacks.
+    """Merge from an earlier state that is closer to the text and has more pending changes.
 
     Another process may have read the file from disk before an editor saved those changes. The other
     process's records must not remove the changes from the editor's text. Only lines in the text
@@ -82,7 +82,7 @@ def _reads(weave: Weave, text: str | None) -> bool:
 
 
 def _there_again(weave: Weave, text: str) -> Weave:
-    """Treat a reappeared file as the removed file if half of the text is the same; else as new."""
+    """Treat a file that exists again as the removed file if half of the text is the same."""
     dead = {line for one in weave.segments for line in split_lines(one.text)}
     n_same = sum(len(line) for line in split_lines(text) if line in dead)
     if not n_same or 2 * n_same < len(text):
@@ -114,7 +114,7 @@ def _revived(lines: Sequence[SegmentLine], new: Sequence[str]) -> list[tuple[int
     dead = [i for i, line in enumerate(lines) if not line.is_alive]
     if not dead or not new:
         return []
-    # Ignore white space: a formatter may have run since.
+    # White space is ignored, because a formatter may have run.
     blocks = changed_blocks([squeezed(lines[i].text) for i in dead], list(map(squeezed, new)))
     pairs: list[tuple[int, int]] = []
     a = b = 0
@@ -142,13 +142,13 @@ def _settled(
         return rewritten(lines, new)
     dead = [line.segment() for line in lines]
     own = Segment("".join(new))
-    # The user's lines split a hunk around them, and stay outside an adjacent hunk.
+    # The user's lines split a hunk that surrounds them, and stay outside an adjacent hunk.
     is_before = right is not None and right.born is not None
     return [own, *dead] if is_before else [*dead, own]
 
 
-ALIKE = 0.6  # similarity (0 to 1) from which a line counts as an edited version of another line
-MOST_PAIRS = 2_500  # pairs of lines to compare (5 ms); for more pairs, similarity is not computed
+ALIKE = 0.6  # From this similarity (0 to 1) on, a line counts as an edited version of another line.
+MOST_PAIRS = 2_500  # For more pairs of lines, which take over 5 ms, similarity is not computed.
 
 
 class SegmentLine(NamedTuple):
@@ -313,8 +313,8 @@ def _became(lines: Sequence[SegmentLine], new: Sequence[str]) -> Iterator[Segmen
 def _heir(marks: Sequence[Mark]) -> Mark:
     """Choose the author of the new lines: the last pending mark, or else the last mark.
 
-    With a settled mark, pending lines would count as removed by a settled change, and could never
-    be rejected.
+    With a settled mark, pending lines would count as removed by a settled change, and the user
+    could never reject the lines.
     """
     return next((one for one in reversed(marks) if not one.is_settled), marks[-1])
 

@@ -1,4 +1,4 @@
-"""Builds log records from the ledger state at the moment of appending."""
+"""Builds log records from the ledger state at the moment when a record is appended."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from indwell.review.records import (
 from indwell.review.store import Planned, moment
 from indwell.workspace.comparing.diff import compare
 
-LARGE = 4 << 20  # characters; comparing a larger text would delay a keystroke
-MOST_KNOWN = 1_000  # texts for which the result of the search for secrets is cached
-MOST_PLACES = 10_000  # hunks in one file
+LARGE = 4 << 20  # Comparing a text of more characters would delay a keystroke.
+MOST_KNOWN = 1_000  # The result of the search for secrets is cached for at most 1,000 texts.
+MOST_PLACES = 10_000  # One file has at most 10,000 hunks.
 
 Plan: TypeAlias = Callable[[LedgerState], Sequence[Planned]]
 
@@ -46,7 +46,7 @@ class CommandChange(msgspec.Struct, frozen=True):
         path: The absolute path of the file.
         before: The text before; None if there was no file, or a file without text.
         after: The text after; None if the file is gone, or has no text.
-        opaque: Set if the change has no lines.
+        opaque: The change, if it has no lines.
     """
 
     path: Path
@@ -56,7 +56,7 @@ class CommandChange(msgspec.Struct, frozen=True):
 
 
 class Judgement(NamedTuple):
-    """A verdict on a file, with the text and ledger state (``of``) that it refers to."""
+    """A verdict on a file, with the text and the ledger state (``of``) that it judges."""
 
     record: VerdictRecord
     text: str | None
@@ -154,7 +154,7 @@ class Planner:
             planned = []
             for one in verdicts:
                 known = _known(state, one.record.path)
-                # If another record was appended meanwhile, the verdict's text is out of date.
+                # If another record was appended meanwhile, the verdict's text is outdated.
                 text = one.text if state.files.get(one.record.path) is one.of else known
                 others = shift(known, text)
                 record = msgspec.structs.replace(one.record, was=digest(known), others=others)
@@ -164,7 +164,7 @@ class Planner:
         return plan
 
     def unjudged(self, path: str, verdict: str, text: str | None) -> Plan:
-        """Record that a verdict was taken back; the file now reads ``text``."""
+        """Record that a verdict was undone; the file now has ``text``."""
 
         def plan(state: LedgerState) -> Sequence[Planned]:
             known = _known(state, path)
@@ -213,7 +213,7 @@ def moving(old: Path, new: Path) -> Plan:
 
 
 def telling(session: str, verdicts: tuple[str, ...]) -> Plan:
-    """Record that a session's model has been given these verdicts."""
+    """Record that a session's model has received these verdicts."""
     record = ToldRecord(id=_id(), session=session, verdicts=verdicts)
     return lambda _: (Planned(record),)
 

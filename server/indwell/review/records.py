@@ -1,9 +1,9 @@
 """The record types of the review log, one JSON record per line.
 
 The log is append-only and shared by several processes. Replaying the same records in the same order
-gives the same ledger. ``was`` is the digest of the file's text by the preceding records; ``others``
-has later edits by anyone else. A record that does not match is skipped. Pure: callers pass times in
-as text (ISO 8601, UTC).
+gives the same ledger. ``was`` is the digest of the file's text according to the preceding records;
+``others`` has later edits by anyone else. A record that does not match is skipped. Pure: callers
+pass times as text (ISO 8601, UTC).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Ref(msgspec.Struct, frozen=True, tag="ref"):
 
 
 class RecordedEdit(msgspec.Struct, frozen=True, array_like=True):
-    """Replaces the code points from ``start`` up to ``stop`` with ``text``."""
+    """An edit that replaces the code points from ``start`` up to ``stop`` with ``text``."""
 
     start: int
     stop: int
@@ -55,7 +55,7 @@ class Bytes(msgspec.Struct, frozen=True):
 
 
 class LedgerStart(msgspec.Struct, frozen=True, tag="started"):
-    """The first line: identifies the log."""
+    """The first record, which identifies the log."""
 
     id: str
     at: str
@@ -68,15 +68,11 @@ class Began(msgspec.Struct, frozen=True, tag="began"):
     Attributes:
         id: A random id that identifies the edit in all processes.
         path: The absolute path of the file.
-        was: Digest of the text by the preceding records.
+        was: Digest of the text according to the preceding records.
         others: The difference from that text to the text that the agent edited; None without a
-        difference.
-        change: The agent's edit, in whole lines.
-        session: The agent's session.
-        turn: The session's turn.
-        tool_use: Id of the tool call.
-        at: Time of the edit.
-        bytes: Set if the change has no lines; then ``change`` has no edits.
+        difference. change: The agent's edit, in whole lines. session: The agent's session. turn:
+        The session's turn. tool_use: Id of the tool call. at: Time of the edit. bytes: The change
+        if it has no lines; then ``change`` has no edits.
     """
 
     id: str
@@ -92,7 +88,7 @@ class Began(msgspec.Struct, frozen=True, tag="began"):
 
 
 class FinishedRecord(msgspec.Struct, frozen=True, tag="finished"):
-    """The edit of record ``began`` is done; ``others`` has differences to the later text."""
+    """The edit of record ``began`` is finished; ``others`` has edits made by others meanwhile."""
 
     id: str
     path: str
@@ -103,7 +99,7 @@ class FinishedRecord(msgspec.Struct, frozen=True, tag="finished"):
 
 
 class Withdrawn(msgspec.Struct, frozen=True, tag="withdrawn"):
-    """The edit of record ``began`` was not applied. ``may_come``: an editor may still apply it."""
+    """The edit ``began`` was not applied; ``may_come`` means that an editor may still apply it."""
 
     id: str
     path: str
@@ -144,7 +140,7 @@ class VerdictRecord(msgspec.Struct, frozen=True, tag="judged"):
 
 
 class Unjudged(msgspec.Struct, frozen=True, tag="unjudged"):
-    """The user took back the newest verdict on a file: its changes await a verdict again.
+    """The user undid the newest verdict on a file, so the file's changes await a verdict again.
 
     Attributes:
         verdict: Id of the ``VerdictRecord``.
@@ -176,7 +172,7 @@ class Moved(msgspec.Struct, frozen=True, tag="moved"):
 
 
 class ToldRecord(msgspec.Struct, frozen=True, tag="told"):
-    """A session's model has been given the verdicts with these ids."""
+    """A session's model has received the verdicts with these ids."""
 
     id: str
     session: str

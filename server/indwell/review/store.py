@@ -33,16 +33,16 @@ from indwell.review.records import (
     ToldRecord,
 )
 
-WAIT_S = 5.0  # seconds to wait for the lock; another process holds the lock for a few ms
-LONG = 4_096  # characters; a text of this length is stored in a separate file
-MOST_B = 64 << 20  # bytes of such a file
+WAIT_S = 5.0  # A writer waits 5 s for the lock; another process holds the lock for a few ms.
+LONG = 4_096  # Longer texts, in characters, are stored in separate files.
+MOST_B = 64 << 20  # A separate file has at most 64 MiB.
 AT_ONCE_B = 1 << 20
-QUIET = timedelta(days=1)  # time since the last change, before an unneeded log is deleted
+QUIET = timedelta(days=1)  # An unneeded log is deleted one day after the last change.
 NEWER = "the review of this workspace was written by a newer Indwell; update Indwell to see it"
 
 
 class LedgerReading(NamedTuple):
-    """The part of the log that was read; immutable.
+    """The part of the log that a process has read; immutable.
 
     Attributes:
         state: The replayed state.
@@ -65,7 +65,7 @@ def moment(now: datetime) -> str:
 
 
 class Planned(NamedTuple):
-    """A record, and whether it must stay off the disk."""
+    """A record, and whether the record must not be written to disk."""
 
     record: Record
     is_private: bool = False
@@ -98,7 +98,7 @@ class ReviewStore:
         return reading
 
     def read_on(self, reading: LedgerReading) -> LedgerReading:
-        """Read the lines appended after ``reading``. Read errors become notices."""
+        """Read the lines appended after ``reading``; read errors become notices."""
         try:
             return self._read_on(reading)
         except OSError as error:
@@ -107,7 +107,7 @@ class ReviewStore:
     def append(
         self, reading: LedgerReading, plan: Callable[[LedgerState], Sequence[Planned]]
     ) -> LedgerReading:
-        """Read records of others, then durably append the records that ``plan`` returns.
+        """Read other processes' records, then durably append the records that ``plan`` returns.
 
         If the write fails, the records stay in memory and a notice tells the user.
         """
@@ -150,7 +150,7 @@ class ReviewStore:
         if first != reading.log and reading.log:
             reading = LedgerReading(
                 LedgerState(), notices=reading.notices
-            )  # another process started a new log
+            )  # Another process started a new log.
         pieces, offset = [], reading.offset
         while piece := read_from(self._log, offset, AT_ONCE_B):
             pieces.append(piece)
@@ -301,7 +301,7 @@ def encoded(record: Record) -> bytes:
     """Encode a record as one line, without the line feed."""
     try:
         return msgspec.json.encode(record)
-    except UnicodeEncodeError:  # undecodable bytes in texts and names are lone surrogates
+    except UnicodeEncodeError:  # Undecodable bytes in texts and names are lone surrogates.
         return json.dumps(msgspec.to_builtins(record)).encode()
 
 
@@ -328,5 +328,5 @@ def _odd(line: bytes) -> Record:
 
 @cache
 def _decoder() -> msgspec.json.Decoder[Record]:
-    """Return the decoder of records, made at its first use, because that takes 1 ms."""
+    """Return the decoder of records, created at first use because creation takes 1 ms."""
     return msgspec.json.Decoder(Record)

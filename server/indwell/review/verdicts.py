@@ -27,14 +27,7 @@ MOVED = "it was changed while you were asked"
 
 
 class Scope(msgspec.Struct, frozen=True):
-    """A filter on pending changes; all given fields must match. An empty filter matches all.
-
-    Attributes:
-        hunks: Hunk ids.
-        path: The file.
-        session: The session that made the change.
-        turn: The turn that made the change.
-    """
+    """A filter on pending changes. All given fields must match; an empty filter matches all."""
 
     hunks: tuple[str, ...] = ()
     path: Path | None = None
@@ -43,7 +36,7 @@ class Scope(msgspec.Struct, frozen=True):
 
 
 class VerdictOutcome(msgspec.Struct, frozen=True):
-    """The outcome of a verdict. Reasons are worded for the user.
+    """The outcome of a verdict. All reasons are texts for the user.
 
     Attributes:
         hunks: The hunks for which the verdict was carried out.
@@ -91,7 +84,7 @@ async def reject(
     force: bool = False,
     on_file: OnFile | None = None,
 ) -> VerdictOutcome:
-    """Reject changes, by an inverse edit of each file's current text.
+    """Reject changes, by editing each file's current text back.
 
     Args:
         ledger: The review ledger.
@@ -111,7 +104,7 @@ async def reject(
 
 
 def planned(ledger: ReviewLedger, path: Path, scope: Scope, *, force: bool) -> Rejection:
-    """Plan the effect of ``reject`` in one file; for shared hunks, only the part in scope.
+    """Plan the effect of ``reject`` in one file; of shared hunks, only the part in scope.
 
     The file is not read, so the ledger must be in sync with the file.
     """
@@ -123,13 +116,13 @@ def planned(ledger: ReviewLedger, path: Path, scope: Scope, *, force: bool) -> R
 async def take_back_verdict(
     ledger: ReviewLedger, workspace: Workspace, path: Path, verdict: str
 ) -> VerdictOutcome:
-    """Undo a verdict on a file: its changes await a verdict again; edits by the user since stay.
+    """Undo a verdict on a file, so that changes await a verdict again; the user's edits stay.
 
     Args:
         ledger: The review ledger.
         workspace: The user's files.
         path: The file.
-        verdict: From ``ReviewLedger.last_verdict``.
+        verdict: The id from ``ReviewLedger.last_verdict``.
     """
     done = Carrying(ledger, workspace, None)
     await ledger.refresh()
@@ -150,15 +143,15 @@ async def rewind_files(
 ) -> VerdictOutcome:
     """Undo all changes of a session's later turns, accepted or not, and keep backup copies.
 
-    Edits by the user since, and changes of other sessions, stay. If the process is killed halfway,
-    some files are restored and other files unchanged; another run restores these.
+    Later edits by the user, and changes of other sessions, stay. If the process is killed halfway,
+    only some files are restored; another run restores the others.
 
     Args:
         ledger: The review ledger.
         workspace: The user's files.
         session: The session to rewind.
-        after_turn: The last turn to keep; 0: undo all turns.
-        force: Undo changes even if this loses lines that the user has edited.
+        after_turn: The last turn to keep; 0 undoes all turns.
+        force: Whether to undo changes even if lines that the user has edited are lost.
         agreed: Limits the rewind to these files, each only if it still has the text for which the
             user agreed; None means all files.
         on_file: Called before each file.
@@ -247,7 +240,7 @@ def _is_of(actor: Actor, scope: Scope) -> bool:
 
 
 def _only(hunks: Sequence[Hunk], scope: Scope) -> tuple[Actor, ...]:
-    """Return the actors in scope among these hunks' actors; empty: all actors."""
+    """Return the actors in scope among these hunks' actors; empty for all actors."""
     if scope.session is None and scope.turn is None:
         return ()
     actors = (actor for one in hunks for actor in one.actors)
@@ -255,15 +248,15 @@ def _only(hunks: Sequence[Hunk], scope: Scope) -> tuple[Actor, ...]:
 
 
 TRIES = 3
-COPIES = "copies"  # a folder next to the ledger's log
-BUSY_S = 10.0  # seconds to wait for an agent's edit of the same file
+COPIES = "copies"  # The folder is beside the ledger's log.
+BUSY_S = 10.0  # A verdict waits 10 s for an agent's edit of the same file.
 
 OnFile: TypeAlias = Callable[[Path, int, int], None]
 """Called before each file with its path, its number (from 1) and the number of files."""
 
 Plan: TypeAlias = Callable[[], Rejection]
 
-_locks = PathLocks()  # serialises verdicts on the same file within this process
+_locks = PathLocks()  # The locks serialise verdicts on the same file within this process.
 
 
 class Carrying:
@@ -273,7 +266,7 @@ class Carrying:
         ledger: The review ledger.
         workspace: The user's files.
         on_file: Called before each file.
-        keeps: Make a backup copy of each text before it is changed.
+        keeps: Whether to copy each text before the text is changed.
 
     Attributes:
         hunks: The hunks for which the verdict was carried out.
@@ -362,7 +355,7 @@ class Carrying:
                     label = f"Indwell: undo a verdict in {path.name}"
                     text = await self._written(path, snapshot, text, label)
             except TextMoved:
-                continue  # the user typed meanwhile: read the file again
+                continue  # The user typed meanwhile, so read the file again.
             await self._ledger.unjudged(path, verdict, text)
             self.hunks += tuple(one for one in self._ledger.hunks(path) if one.id not in before)
             return
@@ -408,12 +401,12 @@ class Carrying:
                 text = await self._applied(snapshot, made)
             except TextMoved as error:
                 why = _plainly(error)
-                continue  # the user has typed meanwhile, so read the file again
+                continue  # The user typed meanwhile, so read the file again.
             await self._ledger.rejected(made, text)
             self.hunks += made.hunks
             self.kept += made.kept
             return
-        if len(seen) == 1:  # the file did not change
+        if len(seen) == 1:  # The file did not change.
             raise EditRefused(why)
         raise EditRefused(f"{path.name!r} keeps changing; try again")
 
@@ -451,7 +444,7 @@ class Carrying:
         return None
 
     async def _made_again(self, path: Path, text: str, label: str) -> str:
-        """Restore a file that a command removed, with its bytes and mode if they are known."""
+        """Restore a file that a command removed, with bytes and mode if both are known."""
         removed = await asyncio.to_thread(self._bytes.removed, path)
         if removed is None:
             return (await self._workspace.write(path, None, text, label=label)).after
@@ -495,5 +488,5 @@ def _unreadable(error: ToolError) -> str:
 
 
 def _plainly(error: ToolError) -> str:
-    """Word an error for the user, without the instruction to the model."""
+    """Phrase an error for the user, without the instruction to the model."""
     return str(error).partition("; read_file")[0]

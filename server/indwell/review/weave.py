@@ -1,4 +1,4 @@
-"""The weave of a file: all present and removed lines, with who added and removed each line."""
+"""Keeps all present and removed lines of a file, with who added and removed each line: a weave."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from indwell.workspace.comparing.diff import ReplacedLines
 
-FILE, BLOB = -1, -2  # pseudo segment numbers: the file itself, a change without lines
-PLACES = 1 << 20  # serial numbers reserved for the places of one edit
+FILE, BLOB = -1, -2  # These segment numbers mean the file itself, and a change without lines.
+PLACES = 1 << 20  # Each edit reserves so many serial numbers, one for each changed position.
 
 
 class Mark(NamedTuple):
@@ -18,8 +18,9 @@ class Mark(NamedTuple):
     Attributes:
         session: The agent's session.
         turn: The session's turn.
-        serial: The number of edit and place, ascending: ``edit * PLACES + place``.
-        origin: Identifies the edit in all processes.
+        serial: The number of the edit and of the position in it, ascending: ``edit * PLACES +
+            place``.
+        origin: The id of the edit in all processes.
         is_settled: Whether the change was accepted, or needs no review.
     """
 
@@ -68,7 +69,7 @@ class Segment(NamedTuple):
 
 
 class Weave:
-    """A file's segments, in order. Immutable.
+    """The segments of a file, in order. Immutable.
 
     Args:
         segments: The segments, in order.
@@ -141,17 +142,17 @@ GONE = Weave(is_there=False)
 
 
 def plain(text: str | None) -> Weave:
-    """Return the weave of an unchanged file; a ``text`` of None: no file."""
+    """Return the weave of an unchanged file; a ``text`` of None means no file."""
     if text is None:
         return GONE
     return Weave((Segment(text),) if text else ())
 
 
 class ChangedPlace(NamedTuple):
-    """The segments and lines at one changed place of the visible text.
+    """The segments and lines at one changed position of the visible text.
 
     Attributes:
-        span: The segments between the visible neighbours of the place.
+        span: The segments between the visible segments around the position.
         new: The new lines.
         right: The next visible segment; None at the end.
     """
@@ -311,7 +312,7 @@ def taken_out(weave: Weave, which: Callable[[int, Mark], bool]) -> Weave:
 
 
 def _ended(segments: Sequence[Segment], text: str) -> list[Segment]:
-    """Give every visible line except the last a line ending, so that lines do not merge."""
+    """Give every visible line except the last a line ending, so that no lines are joined."""
     done = list(segments)
     last: int | None = None
     for i, one in enumerate(done):

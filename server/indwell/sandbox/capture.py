@@ -15,9 +15,9 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from typing import IO, TypeAlias
 
-_FIRST_B = 1 << 20  # bytes that are examined closely and so read in small pieces, 3 ms each
+_FIRST_B = 1 << 20  # The first bytes are examined closely, and so read in small parts of 3 ms each.
 _FIRST_READ_B = 1 << 14
-_READ_B = 1 << 16  # bytes; the size of a Linux pipe
+_READ_B = 1 << 16  # The size in bytes is that of a Linux pipe.
 
 OnChunk: TypeAlias = Callable[[bytes], asyncio.Future[None] | None]
 
@@ -27,8 +27,8 @@ class Capture(asyncio.Protocol):
 
     Args:
         limit_b: Bytes to keep: two thirds from the start, the rest from the end.
-        on_chunk: Called with each piece on the event loop, and must therefore be quick. The writer
-            waits for the future that the function returns, if any.
+        on_chunk: A quick function that is called with each part on the event loop. The writer waits
+            for the future that the function returns, if any.
     """
 
     def __init__(self, limit_b: int, on_chunk: OnChunk | None = None) -> None:
@@ -43,12 +43,12 @@ class Capture(asyncio.Protocol):
 
     @property
     def head(self) -> bytes:
-        """The first bytes; all bytes if nothing was cut."""
+        """The first bytes of the output; all bytes if nothing was cut."""
         return bytes(self._head) if self.cut_b else bytes(self._head + self._tail)
 
     @property
     def tail(self) -> bytes:
-        """The last bytes; empty if nothing was cut."""
+        """The last bytes of the output; empty if nothing was cut."""
         return bytes(self._tail[-self._tail_b :]) if self.cut_b else b""
 
     @property
@@ -74,7 +74,8 @@ class Capture(asyncio.Protocol):
             self._head += data[:room]
             data = data[room:]
         self._tail += data[-self._tail_b :] if self._tail_b else b""
-        if len(self._tail) > 2 * self._tail_b:  # trim rarely, so that small pieces stay cheap
+        # The tail is trimmed rarely, so that small parts stay cheap.
+        if len(self._tail) > 2 * self._tail_b:
             del self._tail[: -self._tail_b or None]
 
     def let_in(self) -> None:
@@ -92,26 +93,27 @@ class Capture(asyncio.Protocol):
         self._transport.resume_reading()
 
     def _read_at_most(self, size_b: int) -> None:
-        # This name is private to CPython; without it, one read takes as much as the pipe contains.
+        # The attribute is private to CPython; without it, one read takes as much as the pipe
+        # contains.
         if hasattr(self._transport, "max_size"):
             self._transport.max_size = size_b
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Note that the pipe was closed."""
+        """Record that the pipe was closed."""
         del exc
         if not self.closed.done():
             self.closed.set_result(None)
 
 
 class End:
-    """The child's end of a pipe; Indwell's copy is closed when the child has its own."""
+    """The child's end of a pipe; Indwell closes its copy when the child has another copy."""
 
     def __init__(self, number: int) -> None:
         self.number = number
         self._is_open = number >= 0
 
     def let_go(self) -> None:
-        """Close Indwell's copy, if it is open."""
+        """Close Indwell's copy, if the copy is open."""
         if self._is_open:
             self._is_open = False
             os.close(self.number)
@@ -147,8 +149,8 @@ else:
 async def pipe_into(capture: Capture) -> AsyncIterator[End]:
     """Open a pipe into ``capture``.
 
-    asyncio's own pipes are unsuitable: waiting for a process would also wait for others that hold
-    them.
+    asyncio's own pipes are unsuitable: waiting for a process would also wait for other processes
+    that hold the pipes.
     """
     reading, writing = _pipe_to_read()
     end = End(writing)
@@ -164,11 +166,12 @@ async def pipe_into(capture: Capture) -> AsyncIterator[End]:
 
 
 class Feed(asyncio.BaseProtocol):
-    """The standard input of a program that gets more of it while it runs."""
+    """The standard input of a program that receives more input while it runs."""
 
     def __init__(self) -> None:
         self._is_over = False
-        self._free = asyncio.Event()  # the same before the pipe is open, so that writers wait
+        # The event is cleared before the pipe is open, so that writers wait.
+        self._free = asyncio.Event()
         self._transport: asyncio.WriteTransport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -186,13 +189,13 @@ class Feed(asyncio.BaseProtocol):
         self._free.set()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Note that the pipe is closed."""
+        """Record that the pipe is closed."""
         del exc
         self._is_over = True
         self._free.set()
 
     async def write(self, data: bytes) -> None:
-        """Write when the pipe is open, and wait until the program has read most of the data.
+        """Write after the pipe has opened, and wait until the program has read most of the data.
 
         Raises:
             BrokenPipeError: The program no longer reads.
@@ -216,7 +219,7 @@ class Feed(asyncio.BaseProtocol):
 
 @contextlib.asynccontextmanager
 async def pipe_from(source: bytes | Feed) -> AsyncIterator[End]:
-    """Open a pipe for ``source``; the program may end without reading all of it."""
+    """Open a pipe for ``source``; the program may end before it has read everything."""
     if not source:
         yield End(asyncio.subprocess.DEVNULL)
         return
@@ -228,7 +231,7 @@ async def pipe_from(source: bytes | Feed) -> AsyncIterator[End]:
         transport, _ = await loop.connect_write_pipe(lambda: feed, writing)
         try:
             if isinstance(source, bytes):
-                transport.write(source)  # the data stays in memory until the program reads it
+                transport.write(source)  # The data stays in memory until the program reads it.
                 transport.write_eof()
             yield end
         finally:
@@ -238,14 +241,15 @@ async def pipe_from(source: bytes | Feed) -> AsyncIterator[End]:
 
 
 _BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_MOST_HELD_B = 3  # most bytes of a UTF-8 character that has not arrived completely
+_MOST_HELD_B = 3  # So many bytes of an incomplete UTF-8 character may have to wait.
 
 
 class ConsoleDecoder(codecs.IncrementalDecoder):
     """Decodes the output of Windows programs: UTF-16 after a BOM, else each line separately.
 
-    A line of valid UTF-8 is decoded as UTF-8, any other line by the code page, because the programs
-    of one command may differ. Bytes that are invalid in both become replacement characters.
+    A line of valid UTF-8 is decoded as UTF-8, any other line by the code page, because one command
+    may run programs with different encodings. Bytes that are invalid in both become replacement
+    characters.
 
     Args:
         code_page: A codec's name, such as ``oem``.
@@ -259,7 +263,7 @@ class ConsoleDecoder(codecs.IncrementalDecoder):
         self._is_first = True
 
     def decode(self, data: bytes, final: bool = False) -> str:  # type: ignore[override] # noqa: FBT001, FBT002 - as codecs have it
-        """Decode the next bytes; an incomplete character waits for its rest."""
+        """Decode the next bytes; an incomplete character waits for the remaining bytes."""
         data, self._held = self._held + bytes(data), b""
         if self._is_first and len(data) < len(_BOMS[0]) and not final:
             self._held = data

@@ -28,14 +28,14 @@ class Hold(Protocol):
     """Pauses or resumes a running command; thread-safe. See ``sandbox.leftovers``."""
 
     def __call__(self, who: str, *, is_still: bool) -> bool:
-        """Pause or resume for ``who``; return False if the command could not be paused."""
+        """Pause or resume for the caller ``who``; return False if the pause failed."""
 
 
 Watched: TypeAlias = Callable[[Hear, Hold], AbstractContextManager[None]]
 
 
 def unwatched(_hear: Hear, _hold: Hold) -> AbstractContextManager[None]:
-    """Watch nothing; the default for ``watched``."""
+    """Watch nothing; used as the default for ``watched``."""
     return nullcontext()
 
 
@@ -55,32 +55,32 @@ class Strength(msgspec.Struct, frozen=True):
 
     @property
     def is_whole(self) -> bool:
-        """Whether commands may write, build and test without a question, inside the sandbox."""
+        """Return whether commands may write, build and test in the sandbox without a question."""
         return self.level in {"S3", "S3m"}
 
     @property
     def holds_writers(self) -> bool:
-        """Whether commands that write run in a sandbox; otherwise each of them needs a yes."""
+        """Return whether commands that write run in a sandbox; otherwise each one needs a yes."""
         return self.level in {"S3", "S3m", "S2"}
 
     @property
     def holds_readers(self) -> bool:
-        """Whether commands that only read run in a sandbox in which they can write nothing."""
+        """Return whether commands that only read run in a sandbox without write access."""
         return self.holds_writers or self.level == "S2w"
 
     @property
     def asks_for_all(self) -> bool:
-        """Whether Indwell asks about every command, because nothing confines them."""
+        """Return whether Indwell asks about every command, because nothing confines commands."""
         return self.level == "S0"
 
     @property
     def cuts_network(self) -> bool:
-        """Whether the sandbox keeps every command from the network."""
+        """Return whether the sandbox keeps every command from the network."""
         return self.holds_writers
 
     @property
     def hides_home(self) -> bool:
-        """Whether no command can read the keys in the home folder."""
+        """Return whether no command can read the keys in the home folder."""
         return self.holds_writers
 
 
@@ -90,7 +90,7 @@ class Guarded(msgspec.Struct, frozen=True):
     Attributes:
         protected: Files and folders in writable folders that the command may not change.
         minor: Protected files that no tool loads by itself (a ``package.json`` deep in the tree):
-            protected while there is room, otherwise checked after the command.
+            protected up to a limit, otherwise checked after the command.
         missing: Folders that the command may not create, because editors load them at once.
         hidden: Files and folders whose contents the command may not read.
         scratch: See ``Confinement``.
@@ -101,9 +101,9 @@ class Guarded(msgspec.Struct, frozen=True):
         settle: Scans again after the command has ended, moves away planted files, and returns a
             sentence for each file; blocks.
         settle_so_far: Moves away planted files while the command runs; some files wait for the end.
-        watched: Within this context, ``settle_so_far`` runs as soon as a protected name appears,
-            and the results are reported. The command is paused while names appear faster than they
-            can be checked.
+        watched: A context in which ``settle_so_far`` runs as soon as a protected name appears, and
+            its results are reported. The command is paused while names appear faster than they can
+            be checked.
         quarantine: The record of a failed check of the command's files.
     """
 
@@ -138,7 +138,8 @@ class Confinement(msgspec.Struct, frozen=True):
         missing: Folders in writable folders that the command may not create.
         minor: See ``Guarded``.
         mask: An empty, unreadable file that replaces hidden files; by default a device.
-        look: Scans for more protected and hidden files right before the command runs; blocks.
+        look: A function that scans for more protected and hidden files right before the command
+            runs; blocks.
         settle: See ``Guarded``; the result of ``look`` replaces this value.
         settle_so_far: See ``settle``.
         watched: See ``settle``.
@@ -174,10 +175,11 @@ def showing(confinement: Confinement, folders: Sequence[Path]) -> Confinement:
 
 
 def looked_up(confinement: Confinement) -> Confinement:
-    """Return the same bounds with all that ``look`` finds; blocks.
+    """Return the same bounds with everything that ``look`` finds; blocks.
 
     Raises:
-        ToolError: The scan failed.
+
+    ToolError: The scan failed.
     """
     if confinement.look is None:
         return confinement

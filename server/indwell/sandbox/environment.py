@@ -1,8 +1,8 @@
-"""Environment variables: an allow-list for child processes (S-H6), and no secrets in this process.
+"""Selects the environment variables of child processes (S-H6), and removes secrets from this one's.
 
 A command of the same user may read ``/proc/PID/environ`` of the server. That file shows the memory
 where the system put the variables at start. Deleting variables from ``os.environ`` does not change
-that memory, so it is overwritten (SEC-02).
+that memory, so the memory is overwritten (SEC-02).
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ FIXED: Mapping[str, str] = {
     "GIT_CONFIG_VALUE_0": "false",
     "GIT_CONFIG_KEY_1": "safe.bareRepository",
     "GIT_CONFIG_VALUE_1": "explicit",
-    # Without this, Python writes the ANSI code page into a pipe, and the reader cannot know that.
+    # Without this variable, Python writes the ANSI code page into a pipe, and the reader cannot
+    # know the code page.
     **({"PYTHONIOENCODING": "utf-8"} if sys.platform == "win32" else {}),
 }
 """Variables that are the same in every run and for every user.
@@ -74,12 +75,12 @@ messages are English (PRC-04, PRC-14). ``CI`` is never set: with it, build tools
 errors and test runners write no snapshots. Git starts no program that a repository names for a mere
 ``git status``, and ignores folders that only look like repositories (TRU-17).
 """
-_OURS = str(Path(sys.executable).parent)  # where packages install their programs
+_OURS = str(Path(sys.executable).parent)  # Packages install their programs into this folder.
 
 if sys.platform == "win32":
-    # ``Scripts`` in an environment; in an installation, python.exe is one folder further up.
+    # ``Scripts`` is in an environment; in an installation, python.exe is one folder further up.
     _OURS += os.pathsep + str(Path(sys.executable).parent / "Scripts")
-    # not PATHEXT, which also names scripts of other programs
+    # PATHEXT is unsuitable, because it also names scripts of other programs.
     _STARTABLE = (".com", ".exe", ".bat", ".cmd")
 
     def program_in(name: str, path: str) -> str | None:
@@ -123,12 +124,12 @@ def clean_environment(
     kept = {name: value for name, value in source.items() if name.upper() in ALLOWED}
     folders = source.get("PATH", "").split(os.pathsep)
     absolute = os.pathsep.join(folder for folder in folders if Path(folder).is_absolute())
-    kept["PATH"] = absolute or DEFAULT_PATH  # an empty PATH would mean the working directory
+    kept["PATH"] = absolute or DEFAULT_PATH  # An empty PATH would mean the working directory.
     return {**kept, **FIXED, **_cased(extra or {})}
 
 
 def in_upper_case(variables: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables with names in upper case; of several spellings, the last one counts."""
+    """Return the variables with names in upper case; of several spellings, the last one is used."""
     return {name.upper(): value for name, value in variables.items()}
 
 
@@ -153,8 +154,8 @@ def find_program(name: str, never_in: Sequence[Path] = ()) -> Path | None:
     An activated environment of the project puts a workspace folder first on PATH. A sandboxed
     command may have written a program there, which must not run without a sandbox.
 
-    A program beside Indwell's Python is used even in the workspace, because whoever writes there
-    controls the server anyway.
+    A program beside Indwell's Python is used even in the workspace, because anyone who can write
+    there controls the server anyway.
 
     Args:
         name: The program's name.
@@ -167,7 +168,7 @@ def find_program(name: str, never_in: Sequence[Path] = ()) -> Path | None:
 def commands_path() -> str:
     """Return PATH for the agent's commands: the original value, with the project's environment.
 
-    This process and its helpers use another PATH (``indwell.own_path``).
+    This process uses another PATH for itself and for sub-agents (``indwell.own_path``).
     """
     return clean_environment({"PATH": own_path.given})["PATH"]
 
@@ -188,11 +189,11 @@ def path_without(folders: Sequence[Path]) -> str:
     """Return the commands' PATH without entries in ``folders``, with links resolved."""
     entries = commands_path().split(os.pathsep)
     kept = os.pathsep.join(one for one in entries if not lies_in(one, folders))
-    return kept or DEFAULT_PATH  # an empty PATH would mean the working directory
+    return kept or DEFAULT_PATH  # An empty PATH would mean the working directory.
 
 
 def own_installation(roots: Iterable[Path]) -> tuple[Path, ...]:
-    """Return the folder of Indwell's Python, if it is in the workspace.
+    """Return the folder of Indwell's Python, if the folder is in the workspace.
 
     No sandboxed command may write there, because the changes would run without a sandbox at the
     next start.
@@ -226,7 +227,8 @@ def allow_open_files() -> None:
     """Allow ``OPEN_FILES`` files at once if fewer than Linux's usual 1,024 are allowed.
 
     macOS allows a desktop program 256 files, and each watched folder, socket and command needs
-    some. The hard limit, which only root may raise, stays. If the system refuses, nothing changes.
+    some. The hard limit, which only root may raise, is unchanged. If the system refuses, nothing
+    changes.
     """
     if sys.platform != "win32":
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -241,7 +243,8 @@ def take_out(is_secret: Callable[[str], bool], is_needed: Callable[[str], bool])
 
     Args:
         is_secret: Returns whether to remove the variable of this name.
-        is_needed: Returns whether libraries need the variable; it is overwritten but not removed.
+        is_needed: Returns whether libraries need the variable, which is then overwritten but not
+            removed.
 
     Returns:
         The removed variables with their values.

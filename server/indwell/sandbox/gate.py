@@ -23,7 +23,7 @@ from indwell.files.private import read_own, remove_own, write_durable
 from indwell.files.quarantine import NotRemoved, Quarantine, error_reason, named
 from indwell.files.spelling import quoted
 
-MOST_NOTES = 20  # notes; a command can plant thousands of files, and a user reads few notes
+MOST_NOTES = 20  # A command can plant thousands of files, and a user reads few notes.
 _MOST_LOGGED = 5
 
 
@@ -47,7 +47,7 @@ class RunningCommandWatch:
 
     Args:
         look: Moves away the files planted so far and returns a sentence for each; blocks.
-        hear: Called once with each such sentence.
+        hear: Called once with each of these sentences.
     """
 
     def __init__(self, look: Callable[[], Sequence[str]], hear: Callable[[str], None]) -> None:
@@ -63,7 +63,7 @@ class RunningCommandWatch:
         self.heard(notes)
 
     def heard(self, notes: Sequence[str]) -> None:
-        """Report notes about files that were moved away already."""
+        """Report notes about files that were already moved away."""
         for note in notes:
             if note in self._said:
                 continue
@@ -74,7 +74,7 @@ class RunningCommandWatch:
                 log.warning("%s", note)
 
     def said_with(self, notes: Sequence[str]) -> tuple[str, ...]:
-        """Return and log all notes about the command, beginning with ``notes`` from its end."""
+        """Return and log all notes about the command, starting with ``notes`` about its end."""
         every = tuple(dict.fromkeys((*notes, *self._said)))
         n_logged = min(len(self._said), _MOST_LOGGED)
         new = [one for one in notes if one not in self._said][: _MOST_LOGGED - n_logged]
@@ -118,9 +118,9 @@ class StandingPlant(msgspec.Struct, frozen=True):
         root: The workspace folder.
         at: The path relative to ``root``.
         safe_name: The file's name after it is moved away; empty for a folder that cannot be read.
-        why: The reason why it could not be moved.
-        mark: Identifies the file, so that another file at this path is recognised.
-        record: A state file that cannot be read, or that says that a check is due.
+        why: The reason why the file could not be moved.
+        mark: The file's identity, by which another file at this path is recognised.
+        record: A state file that is unreadable, or that demands a check.
         is_unseen: Whether another process's command ran in ``root`` and was not checked.
     """
 
@@ -134,12 +134,12 @@ class StandingPlant(msgspec.Struct, frozen=True):
 
     @property
     def path(self) -> str:
-        """The complete path."""
+        """The complete path of the file."""
         return f"{self.root}/{self.at}" if self.at else self.root
 
     @property
     def words(self) -> str:
-        """Describe the file and its place, as a clause."""
+        """Describe the file and its position, as a clause."""
         if self.is_unseen:
             return (
                 f"the files that a command created in {self.root!r} could not be checked "
@@ -162,7 +162,7 @@ class _Unsettled(msgspec.Struct, frozen=True):
 
     Attributes:
         folders: The folders that the command could write to.
-        settle: Scans the folders and moves away planted files.
+        settle: A function that scans the folders and moves away planted files.
         records: The state files that inform other processes.
     """
 
@@ -172,7 +172,7 @@ class _Unsettled(msgspec.Struct, frozen=True):
 
 
 class Gate:
-    """All obstacles, from this process and from earlier ones."""
+    """All reasons to block commands, from this process and from earlier processes."""
 
     def __init__(self) -> None:
         self._quarantines: dict[Path | None, Quarantine] = {}
@@ -182,7 +182,7 @@ class Gate:
         self._trying = threading.RLock()
 
     def heed(self, quarantine: Quarantine) -> None:
-        """Use the notes that earlier processes wrote in ``quarantine``; read nothing yet."""
+        """Use the records that earlier processes wrote in ``quarantine``; read nothing yet."""
         self._quarantines.setdefault(quarantine.folder, quarantine)
 
     def close(self, standing: StandingPlant, quarantine: Quarantine) -> None:
@@ -215,7 +215,7 @@ class Gate:
         if quarantine is not None and quarantine.folder is not None:
             self.heed(quarantine)
             for root in folders:
-                # The name is unique, because several commands in this folder may await a check.
+                # Several commands in this folder may await a check, so the name is unique.
                 record = _record(quarantine.folder, f"{root}\0{secrets.token_hex()}")
                 records.append(str(record))
                 _write(record, StandingPlant(root, "", "", reason, is_unseen=True))
@@ -239,7 +239,7 @@ class Gate:
                 continue
             try:
                 notes = one.settle()
-            except Exception as error:  # any failure means that nothing was checked
+            except Exception as error:  # Any failure means that nothing was checked.
                 log.warning("the check for planted files failed again", exc_info=error)
                 found.append(msgspec.structs.replace(concerned[0], why=error_reason(error)))
                 continue
@@ -327,7 +327,7 @@ async def pass_gate(folders: Iterable[Path]) -> None:
     """Check that a command that involves these folders may run.
 
     Raises:
-        ToolError: A planted file is still there.
+        ToolError: A planted file still exists.
     """
     if standing := await remaining_plants(folders):
         raise ToolError(f"nothing was run: {blocked_message(standing)}")
@@ -358,11 +358,12 @@ def _tried(standing: StandingPlant, quarantine: Quarantine) -> StandingPlant | P
     if now is None:
         return standing
     if not now or (standing.mark and now != standing.mark and not _running):
-        return None  # gone, or replaced by the user, because no command runs
+        return None  # The file is gone, or the user replaced it, because no command runs.
     try:
         where = quarantine.take(Path(standing.root), standing.at, standing.safe_name)
-    except Exception as error:  # any failure leaves the file in place
-        log.info("%r could not be moved", standing.path, exc_info=error)  # the gate tells the user
+    except Exception as error:  # Any failure leaves the file at its path.
+        # The gate informs the user.
+        log.info("%r could not be moved", standing.path, exc_info=error)
         return standing
     if isinstance(where, NotRemoved):
         if where.at == standing.at:
@@ -376,7 +377,7 @@ def _is_gone(path: str) -> bool:
 
 
 def _mark(path: str) -> tuple[int, ...] | None:
-    """Identify the file at a path; empty if nothing is there, None if unknown."""
+    """Return the identity of the file at a path; empty if there is no file, None if unknown."""
     try:
         now = os.stat(path, follow_symlinks=False)  # noqa: PTH116 - may hold any character
     except (FileNotFoundError, NotADirectoryError):
@@ -392,12 +393,12 @@ def _record(folder: Path, name: str) -> Path:
 
 
 def _write(record: Path, standing: StandingPlant) -> None:
-    """Write a record; without msgspec, because workspace names need not be UTF-8."""
+    """Write a record as JSON; msgspec is unsuitable, because names need not be UTF-8."""
     try:
         make_private_folder(record.parent)
         with contextlib.suppress(FileExistsError):
             write_durable(record, json.dumps(msgspec.to_builtins(standing)).encode())
-    except OSError:  # without a record, commands are blocked only until this process ends
+    except OSError:  # Without a record, commands are blocked only until this process ends.
         _say_unwritten(str(record.parent))
 
 
@@ -414,20 +415,20 @@ def _written(folder: Path) -> Iterator[StandingPlant]:
     records = folder / _RECORDS
     try:
         names = list_names(records)
-    except NotADirectoryError:  # the state folder is not a folder, so nothing was ever recorded
+    except NotADirectoryError:  # The state folder is not a folder, so nothing was ever recorded.
         return
     except OSError as error:
         yield _unread(records, error)
         return
     for name in names:
-        if not name.endswith(_ENDING):  # another process is writing this record
+        if not name.endswith(_ENDING):  # Another process is writing this record.
             continue
         try:
             data = json.loads(read_own(records / name, _RECORD_LIMIT_B))
             one = msgspec.convert(data, StandingPlant)
             record = str(records / name) if one.is_unseen else ""
             yield msgspec.structs.replace(one, record=record)
-        except FileNotFoundError:  # another process has just removed this record
+        except FileNotFoundError:  # Another process has just removed this record.
             continue
         except Exception as error:  # noqa: BLE001 - any failure leaves its content unknown
             yield _unread(records / name, error)

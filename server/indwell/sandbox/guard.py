@@ -1,4 +1,4 @@
-"""A small helper process that ends all commands if Indwell is killed.
+"""Starts a small helper process that ends all commands if Indwell is killed.
 
 The helper reads the marks of running programs from a pipe whose other end only Indwell holds. When
 that end closes, however Indwell died, the helper kills every process with one of the marks, and
@@ -56,11 +56,11 @@ for place do
   [ -k "$place" ] && [ ! -L "$place" ] && flock -n "$place" rmdir -- "$place"
 done
 """
-_MOST_LINE_B = 4_000  # most bytes that one write to a pipe writes atomically
+_MOST_LINE_B = 4_000  # A write of at most 4,000 bytes to a pipe is atomic.
 
 
 class Guard:
-    """Reports running programs to the helper shell, which starts with the first; POSIX only."""
+    """Reports running programs to the helper shell; starts the shell when needed. POSIX only."""
 
     def __init__(self) -> None:
         self._runs: dict[str, int] = {}
@@ -79,7 +79,7 @@ class Guard:
             self._tell()
 
     def clear(self, stub: str) -> None:
-        """Remove this stub folder if Indwell is killed before it can."""
+        """Let the helper remove this stub folder if Indwell is killed."""
         if stub in self._stubs or not stub.isprintable() or len(os.fsencode(stub)) > _MOST_LINE_B:
             return
         self._stubs.add(stub)
@@ -92,7 +92,7 @@ class Guard:
             self._tell()
 
     def close(self) -> None:
-        """Let the shell end and kill the runs that it still guards, as if Indwell had died."""
+        """End the shell and all runs that the shell still guards, as if Indwell had died."""
         shell, self._shell = self._shell, None
         if shell is not None:
             os.close(self._writing)
@@ -101,7 +101,7 @@ class Guard:
             leftovers.ended(shell.pid)
 
     def _tell(self) -> None:
-        # Windows has jobs instead
+        # Windows uses jobs instead.
         if self._shell is None and self._runs and sys.platform != "win32":
             self._start()
         self._write(_line(self._runs.items()))
@@ -112,8 +112,8 @@ class Guard:
         try:
             os.write(self._writing, line)
         except BlockingIOError:
-            pass  # the pipe is full because the shell is stopped; the shell keeps older data
-        except BrokenPipeError:  # the shell was killed
+            pass  # The pipe is full because the shell is stopped; the shell keeps older data.
+        except BrokenPipeError:  # The shell was killed.
             self.close()
             if self._runs:
                 self._tell()
@@ -131,7 +131,7 @@ class Guard:
                 stdin=reading,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                # Ctrl-C at the terminal, or a kill of Indwell's group, must not reach the shell
+                # Ctrl-C at the terminal, or a kill of Indwell's group, must not reach the shell.
                 start_new_session=True,
             )
         except OSError:

@@ -1,4 +1,4 @@
-"""Resource limits of a command: limits that the kernel enforces, and totals to watch.
+"""Limits the resources of a command, by kernel limits and by watching totals.
 
 Kernel limits apply to each process of the command separately. Memory and the number of processes
 are also limited in total, which ``LimitWatch`` measures.
@@ -39,16 +39,16 @@ else:
         ram_b,
     )
 
-_LOCKS = 10  # RLIMIT_LOCKS, which Linux has ignored since 2.4.25; Python lacks the name
-_GRACE_CPU_S = 5  # seconds between the signal that can be caught and KILL
+_LOCKS = 10  # The number is RLIMIT_LOCKS, which Linux ignores since 2.4.25; Python lacks the name.
+_GRACE_CPU_S = 5  # KILL follows 5 s after the signal that can be caught.
 _DISK_SHARE = 0.8
-# STATUS_QUOTA_EXCEEDED: the exit code of a process that a job ended for its time
+# The code is STATUS_QUOTA_EXCEEDED: a job ended the process because of its time.
 _NO_QUOTA = 0xC0000044
-_OOM_SCORE = 500  # of 1,000; the kernel kills a command before the editor and Indwell
+_OOM_SCORE = 500  # The score is of 1,000; the kernel kills a command before the editor and Indwell.
 
 
 class CommandLimits(msgspec.Struct, frozen=True):
-    """The resource limits of a command; None sets no limit.
+    """The resource limits of a command; None means no limit.
 
     Attributes:
         cpu_s: Processor seconds of each process. By default all cores until the timeout, so that
@@ -94,7 +94,7 @@ else:
             *_number("n", resource.RLIMIT_NOFILE, limits.n_files),
         ]
         if sys.platform.startswith("linux"):
-            # not for a run within another run
+            # A run within another run sets no mark.
             if resource.getrlimit(_LOCKS)[1] == resource.RLIM_INFINITY:
                 settings.insert(0, f"ulimit -x {mark}")
             # The kernel counts the user's processes and threads, which are at most those of the
@@ -126,20 +126,20 @@ else:
 def _file_b(wanted: int, cwd: Path) -> int:
     try:
         free = shutil.disk_usage(cwd).free
-    except OSError:  # the command itself reports the error
+    except OSError:  # The command itself reports the error.
         return wanted
     return max(min(wanted, int(free * _DISK_SHARE)), 1 << 20)
 
 
-# seconds, in which a process fills a quarter of a gigabyte, or a fork bomb has 200 children
+# In 0.1 s, a process fills a quarter of a gigabyte, or a fork bomb has 200 children.
 LOOK_S = 0.1
-_MANY = 64  # children, mostly dead ones; few commands run at once
-_SHARE = 0.8  # of the machine's memory, for one command
-_IDLE = 20  # pause before the next measurement, as a multiple of the last one's duration
+_MANY = 64  # Most of 64 children are dead ones, because few commands run at once.
+_SHARE = 0.8  # One command may use 80 % of the machine's memory.
+_IDLE = 20  # The pause before the next measurement is 20 times the last one's duration.
 
 
 if sys.platform == "win32":
-    # multiple of the limit that the job allows, because the watch ends the run earlier
+    # The job allows 1.1 times the limit, because the watch ends the run earlier.
     _SLACK = 1.1
 
     def limit_run(
@@ -171,7 +171,8 @@ if sys.platform == "win32":
         """
 
         def __init__(self, pid: int, run: leftovers.Run, limits: CommandLimits) -> None:
-            self.overrun = ""  # the exceeded limit in words, after the run was ended because of it
+            # The exceeded limit as a phrase, after the run was ended because of the limit.
+            self.overrun = ""
             self._pid = pid
             self._run = run
             self._most_b = _most_b(limits)
@@ -210,7 +211,8 @@ else:
         """
 
         def __init__(self, pid: int, run: leftovers.Run, limits: CommandLimits) -> None:
-            self.overrun = ""  # the exceeded limit in words, after the run was ended because of it
+            # The exceeded limit as a phrase, after the run was ended because of the limit.
+            self.overrun = ""
             self._pid = pid
             self._run = run
             self._most_b = limits.ram_b or int(machine_ram_b()[0] * _SHARE)
@@ -228,8 +230,8 @@ else:
                 is_full = 0 < self._most_b <= machine_ram_b()[1]
                 if is_full or n_tasks() - before >= self._most_processes:
                     began = time.monotonic()
-                    # End the run in the same thread, because a growing fork bomb starves the event
-                    # loop.
+                    # The run is ended in the same thread, because a growing fork bomb starves the
+                    # event loop.
                     await asyncio.to_thread(self._end_excess)
                     pause_s = max(LOOK_S, _IDLE * (time.monotonic() - began))
             if not IS_LINUX:

@@ -32,7 +32,7 @@ if sys.platform != "win32":
     import pwd
 
 BOUND_S = 2.0
-_MOST_B = 1 << 18  # most bytes of a shell's output; longer output counts as no answer
+_MOST_B = 1 << 18  # A shell with more output, in bytes, counts as giving no answer.
 _MOST_FOLDERS = 200
 _SHELLS = frozenset({"ash", "bash", "dash", "fish", "ksh", "mksh", "sh", "zsh"})
 """Shells that take ``-l -i -c``; others (csh, Nushell) are not asked."""
@@ -48,14 +48,14 @@ _FALLBACK = {
     "darwin": ("/opt/homebrew/bin", "/opt/homebrew/sbin", "/usr/local/bin"),
     "linux": ("/usr/local/bin", "~/.local/bin", "/home/linuxbrew/.linuxbrew/bin"),
 }
-_ASKING = "INDWELL_READS_PATH"  # a variable by which a user's shell files can skip slow parts
+_ASKING = "INDWELL_READS_PATH"  # The shell's files of a user can skip slow parts by this variable.
 
 _log = logging.getLogger(__name__)
 
 
 def is_short(environment: Mapping[str, str], platform: str) -> bool:
     """Return whether a desktop started this process with only the system's folders."""
-    if platform == "win32" or environment.get("SHLVL", "0") != "0":  # a shell started this process
+    if platform == "win32" or environment.get("SHLVL", "0") != "0":  # A shell started this process.
         return False
     has_desktop = "DISPLAY" in environment or "WAYLAND_DISPLAY" in environment
     if platform != "darwin" and not has_desktop:
@@ -110,7 +110,7 @@ def ask(shell: str, home: str, bound_s: float = BOUND_S) -> tuple[str, ...]:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            start_new_session=True,  # an interactive shell would take the terminal
+            start_new_session=True,  # An interactive shell would otherwise take the terminal.
         )
     except OSError as error:
         _log.info("the login shell did not start: %s", error)
@@ -129,9 +129,9 @@ def ask(shell: str, home: str, bound_s: float = BOUND_S) -> tuple[str, ...]:
 
 
 def look(workspace: Sequence[str | os.PathLike[str]]) -> None:
-    """Begin to ask the shell, once, if PATH is short; return at once.
+    """Start a thread that asks the shell, once, if PATH is short; return at once.
 
-    ``own_path.settle`` waits for the end.
+    ``own_path.settle`` waits for the thread.
 
     Args:
         workspace: The folders of the workspace.
@@ -166,7 +166,7 @@ def _user() -> tuple[str, str]:
 
 
 def _until_marked(process: subprocess.Popen[bytes], mark: bytes, until: float) -> bytes:
-    """Read until the second mark, because a program of the shell's files may keep the pipe open."""
+    """Read until the second mark, because a program in the shell's files may keep the pipe open."""
     said = b""
     assert process.stdout is not None
     with process.stdout as pipe, selectors.DefaultSelector() as selector:

@@ -61,11 +61,11 @@ PROGRAMS = Pool(8)
 """A search uses all cores already; more at once would only compete for the disk."""
 
 
-DRAIN_S = 0.2  # seconds after the program's end for leftovers that hold the pipe (PRC-07)
-# seconds between TERM and KILL after a timeout, so that a test run can clean up
+DRAIN_S = 0.2  # Leftovers that hold the pipe may write for 0.2 s after the program's end (PRC-07).
+# KILL follows 1 s after TERM at a timeout, so that a test run can clean up.
 TIMEOUT_GRACE_S = 1.0
-CANCEL_GRACE_S = 0.1  # seconds; a cancelled turn must answer within 200 ms
-KILL_WAIT_S = 5.0  # seconds; a process that waits for a dead network drive survives KILL
+CANCEL_GRACE_S = 0.1  # A cancelled turn must answer within 200 ms.
+KILL_WAIT_S = 5.0  # A process that waits for a dead network drive survives KILL.
 DEFAULT_LIMIT_B = 96_000
 
 T = TypeVar("T")
@@ -107,17 +107,18 @@ async def run_program(
         cwd: The working directory.
         timeout_s: Seconds until the program is ended; None for no timeout.
         limit_b: Bytes of output to keep, from both ends.
-        on_chunk: Called with each piece of standard output on the event loop. If it returns a
-            future, the program waits for it.
+        on_chunk: Called with each part of standard output on the event loop. If the function
+            returns a future, the program waits for the future.
         on_errors: The same for standard error.
-        enough: Set by the caller (for example in ``on_chunk``) to end the program early.
+        enough: An event that the caller sets (for example in ``on_chunk``) to end the program
+            early.
         enough_grace_s: Seconds for cleaning up after ``enough``.
-        alarm: Set by the caller to kill the program at once.
-        pause: Lets other tasks pause the program while it runs.
+        alarm: An event that the caller sets to kill the program at once.
+        pause: Pauses the program for other tasks.
         env: Variables in addition to the allowed variables of this process.
         pass_fds: Descriptors that the program inherits, under the same numbers.
         stdin: The standard input; empty by default.
-        merge_errors: Merge standard error into standard output.
+        merge_errors: Whether to merge standard error into standard output.
         mark: The mark of the program's descendants, if the program itself sets the limit.
         limits: The total limits; by default nothing is watched.
         pool: The pool in which the program waits for a slot; the wait does not count as run time.
@@ -248,7 +249,7 @@ async def _stop(
     alone: bool,
     is_wrapped: bool,
 ) -> None:
-    """End a program and all that it started: ask it to end, wait a grace period, kill it."""
+    """End a program and everything that it started: ask, wait a grace period, then kill."""
     if grace_s and await leftovers.ask_to_end(pid, run, grace_s, is_wrapped=is_wrapped):
         await asyncio.wait({ended}, timeout=grace_s)
     if not ended.done():
@@ -294,11 +295,11 @@ class Finished(msgspec.Struct, frozen=True):
         timed_out: Whether the timeout ended the program.
         seconds: Wall time, without the wait for a slot.
         left_running: The number of processes that the program left running, and that were ended.
-        overrun: The exceeded limit in words, such as ``over 600 s of processor time``; the program
-            or a part of it was ended. Empty if no limit was exceeded.
+        overrun: The exceeded limit, such as ``over 600 s of processor time``, for which the program
+            or a part was ended; empty if no limit was exceeded.
         may_run_on: Whether some processes may still run, because not all could be ended in time.
         stopped: Whether the program was killed because it planted files, which ``notes`` lists.
-        notes: A sentence for each planted file, with what was done about it.
+        notes: A sentence for each planted file, which says what Indwell did with the file.
     """
 
     exit_code: int
@@ -353,7 +354,8 @@ async def shortages() -> AsyncIterator[None]:
         if not is_shortage(error):
             raise
         raise ToolError(_words(_WHAT[error.errno or 0])) from error
-    except RuntimeError as error:  # raised by `threading`, which has no specific class
+    # The module `threading` raises this error, which has no specific class.
+    except RuntimeError as error:
         if "start new thread" not in str(error):
             raise
         raise ToolError(_words("the system starts no more threads for this user")) from error

@@ -3,7 +3,7 @@
 On Linux and macOS, the shell is the bash on PATH. On Windows, the shell is the bash of Git for
 Windows, else another bash on PATH, else PowerShell 7, else Windows PowerShell. A process chooses
 its shell once, because the rules, the tool's description and the run must mean the same shell.
-Without a shell, a program with plain words still runs.
+Without a shell, a command of plain words still runs.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _LANGUAGES: Mapping[ShellName, str] = {
 }
 """The language that the model is told to write; without a shell, plain words count as bash."""
 
-# never a login shell, which takes 0.3 s instead of 1 ms
+# A login shell is never used, because it takes 0.3 s instead of 1 ms.
 BASH_OPTIONS = ("--norc", "--noprofile", "-c")
 # Without the formats, errors are written as XML. The machine's execution policy applies to scripts.
 _POWERSHELL_OPTIONS = (
@@ -52,7 +52,7 @@ _BEFORE = (
     "try { [Console]::OutputEncoding = New-Object System.Text.UTF8Encoding $false } catch { }; "
     "$OutputEncoding = New-Object System.Text.UTF8Encoding $false; $global:LASTEXITCODE = 0\n"
 )
-_AFTER = (  # the last command decides, as in bash; the blank line ends an incomplete line
+_AFTER = (  # The last command decides, as in bash; the blank line ends an incomplete line.
     "\n\n$indwell = $?; {at_end}"
     "if ($indwell) {{ exit 0 }} elseif ($LASTEXITCODE) {{ exit $LASTEXITCODE }} else {{ exit 1 }}"
 )
@@ -68,7 +68,7 @@ class CommandShell(msgspec.Struct, frozen=True):
     Attributes:
         name: The kind of shell.
         path: The shell's program; None without a shell.
-        why: The reason for this choice, a clause for people.
+        why: The reason for this choice, as a clause for people.
     """
 
     name: ShellName
@@ -77,7 +77,7 @@ class CommandShell(msgspec.Struct, frozen=True):
 
     @property
     def language(self) -> Literal["bash", "powershell"]:
-        """The language of the shell's texts; plain words mean the same in bash."""
+        """The language of the shell's texts; without a shell, bash."""
         return "powershell" if self.name in {"pwsh", "powershell"} else "bash"
 
     def path_with(self, path: str) -> str:
@@ -85,19 +85,23 @@ class CommandShell(msgspec.Struct, frozen=True):
         place = self.path
         if place is None or place.name != "bash.exe" or place.parent.parent.name != "usr":
             return path
-        root = place.parents[2]  # `usr/bin/bash.exe` by itself finds no programs, not even `ls`
+        root = place.parents[2]  # `usr/bin/bash.exe` by itself finds no programs, not even `ls`.
         return os.pathsep.join([path, str(root / "usr/bin"), str(root / "mingw64/bin")])
 
     def argv(self, text: str, *, before: str = "", at_end: str = "") -> list[str]:
-        """Return the words that run a text.
+        """Return the arguments that run a text in the shell.
 
         Args:
-            text: The text.
-            before: Bash text that precedes the text on the same line.
-            at_end: Text in the shell's language that runs at the end, even if the first text fails.
+
+        text: The text.
+
+        before: Bash text that precedes the text on the same line.
+
+        at_end: Text in the shell's language that runs at the end, even if the first text fails.
 
         Raises:
-            ToolError: There is no shell, and the text is more than a program with plain words.
+
+        ToolError: There is no shell, and the text is more than a program with plain words.
         """
         match self.name:
             case "bash":
@@ -133,11 +137,13 @@ def _plain_words(text: str, why: str) -> list[str]:
 
 
 def choose_shell(wanted: CommandShellName, found: Iterable[CommandShell]) -> CommandShell:
-    """Choose a shell; pure.
+    """Choose a shell. Pure.
 
     Args:
-        wanted: The user's setting.
-        found: The installed shells, the best one first.
+
+    wanted: The user's setting.
+
+    found: The installed shells, the best one first.
     """
     if wanted == "auto":
         return next(iter(found), CommandShell("none", None, "no bash and no PowerShell was found"))
@@ -189,9 +195,10 @@ def _git_roots(
 ) -> Iterator[tuple[PureWindowsPath, str]]:
     """Yield possible folders of git, and the source of each."""
     for folder in path:
-        if is_file(folder / "git.exe"):  # git.exe is in `cmd`, `bin` or `mingw64/bin`
+        if is_file(folder / "git.exe"):  # The file git.exe is in `cmd`, `bin` or `mingw64/bin`.
             roots = (one for one in folder.parents[:2] if one != one.parent)
-            # Not the root of a drive, where every user of the machine may create a folder.
+            # The root of a drive is left out, because every user of the machine may create a folder
+            # there.
             yield from ((root, f"beside {folder / 'git.exe'}") for root in roots)
     for one in git_folders:
         yield PureWindowsPath(one), "which the registry names"
@@ -207,7 +214,7 @@ def _git_roots(
 
 
 class _Choice:
-    """The shell of this process, on Windows."""
+    """The choice of this process's shell, on Windows."""
 
     def __init__(self) -> None:
         self.wanted: CommandShellName = "auto"
@@ -235,7 +242,7 @@ if sys.platform == "win32":
                         hive, r"SOFTWARE\GitForWindows", access=winreg.KEY_READ | view
                     ) as key:
                         yield str(winreg.QueryValueEx(key, "InstallPath")[0])
-                except OSError:  # the registry has no git under this key
+                except OSError:  # The registry has no git under this key.
                     continue
 
     def _is_file(path: PureWindowsPath) -> bool:
@@ -248,10 +255,10 @@ if sys.platform == "win32":
         """Return the shell of this process; blocks for some milliseconds the first time.
 
         Args:
-            never_in: Workspace folders, from which no shell is taken.
+            never_in: Workspace folders, which must not contain the shell.
 
         Raises:
-            ToolError: The shell is in one of these folders.
+            ToolError: The shell is in a workspace folder.
         """
         if _choice.shell is None:
             environment = {name.upper(): value for name, value in os.environ.items()}
@@ -272,7 +279,7 @@ else:
         """Find bash.
 
         Args:
-            never_in: Workspace folders, from which bash is not taken.
+            never_in: Workspace folders, which must not contain bash.
         """
         path = find_program("bash", never_in)
         if path is None:
@@ -286,14 +293,14 @@ def language_title() -> str:
 
 
 def joined_words(words: Sequence[str]) -> str:
-    """Return words as a text in the language of commands."""
+    """Return arguments as a text in the language of commands."""
     if command_language() == "bash":
         return shlex.join(words)
     return in_powershell(words)
 
 
 def in_powershell(words: Sequence[str]) -> str:
-    """Quote words for PowerShell, so that each one stays a plain word."""
+    """Quote arguments for PowerShell, so that each argument stays one plain word."""
     return "& " + " ".join(map(powershell_quoted, words))
 
 

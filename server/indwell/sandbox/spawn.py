@@ -44,7 +44,7 @@ from indwell.sandbox.program import (
 from indwell.sandbox.shells import command_shell
 from indwell.sandbox.starting import Starter, start_plainly
 
-_MOST_LINES, _MOST_NAMES = 20, 3  # lines that are searched, and names that are shown
+_MOST_LINES, _MOST_NAMES = 20, 3  # At most 20 lines are searched, and at most 3 names are shown.
 
 
 async def spawn(
@@ -75,22 +75,24 @@ async def spawn(
         command: The text for the shell.
         cwd: The working directory.
         timeout_s: Seconds until the command is ended; None for no timeout.
-        at_end: Shell text that runs at the end; in bash also after ``exit``.
+        at_end: Shell text that runs at the end, in bash even after ``exit``.
         limit_b: Bytes of output to keep, from both ends.
-        on_chunk: Called with each piece of output on the event loop. If it returns a future, the
-            command waits for it.
+        on_chunk: Called with each part of the output on the event loop. If the function returns a
+            future, the command waits for the future.
         env: Variables in addition to the allowed variables of this process.
         pass_fds: Descriptors that the shell inherits, under the same numbers.
         stdin: The standard input; empty by default.
-        merge_errors: Merge standard error into standard output.
+        merge_errors: Whether to merge standard error into standard output.
         limits: The resource limits.
-        confinement: The command's bounds; with None, the command has all rights of this process.
-        never_in: Workspace folders, from which the shell is never taken.
-        unasked: Whether the command runs without a question, because it only reads. If it could
-            reach the network, it finds no program in ``never_in`` by a bare name, because a model
-            may have written an ``ls`` there.
+        confinement: The command's bounds; with None, the command has all permissions of this
+            process.
+        never_in: Workspace folders, which must not contain the shell.
+        unasked: Whether the command runs without a question, because it only reads. If such a
+            command could reach the network, it finds no program in ``never_in`` by a bare name,
+            because a model may have written an ``ls`` there.
         pool: The pool in which the command waits for a slot.
-        stop: Set by the caller to end the command like a timeout, with time to clean up.
+        stop: An event that the caller sets to end the command as a timeout does, with time to clean
+            up.
         on_note: Called with notes about files moved away while the command keeps running; such a
             command is checked before any other command runs.
 
@@ -119,7 +121,7 @@ async def spawn(
         limits=limits,
         pool=None,
     )
-    # Get the slot first, because protected files are scanned right before the command runs.
+    # The slot comes first, because protected files are scanned right before the command runs.
     async with shortages(), pool.place():
         await check_running_commands()
         shown = (*confinement.writable, *confinement.readable) if confinement else ()
@@ -157,12 +159,13 @@ async def spawn_server(
         cwd: The working directory.
         env: Variables in addition to the allowed variables of this process.
         feed: The standard input.
-        on_output: Called with each piece of standard output; see ``run_program``.
+        on_output: Called with each part of standard output; see ``run_program``.
         on_errors: The same for standard error.
-        stop: Set by the caller to end the program, with time to clean up.
-        confinement: The program's bounds; with None, the program has all rights of this process.
+        stop: An event that the caller sets to end the program, with time to clean up.
+        confinement: The program's bounds; with None, the program has all permissions of this
+            process.
         never_in: Workspace folders; without bounds, a program with a bare name is never taken from
-            these.
+            these folders.
         on_note: Called with notes about files that the program planted, and that were moved away.
 
     Raises:
@@ -195,7 +198,7 @@ async def spawn_server(
 
 
 class _SandboxRun(Protocol):
-    """``run_program`` without the parts that depend on the sandbox."""
+    """Runs a program as ``run_program`` does, with the sandbox's arguments already set."""
 
     def __call__(
         self,
@@ -221,7 +224,7 @@ def _failed(finished: Finished, how: ConfinedStart) -> tuple[str, ...]:
 
 
 def _hidden_words(finished: Finished, bounds: Confinement) -> tuple[str, ...]:
-    """Name the hidden files that the command reported as unreadable."""
+    """List the hidden files that the command's output calls unreadable."""
     if not finished.exit_code:
         return ()
     refused = [
@@ -259,7 +262,7 @@ def _alarmed(alarm: asyncio.Event, meanwhile: RunningCommandWatch, notes: tuple[
 
 
 def _nobody(_note: str) -> None:
-    """Ignore the note."""
+    """Ignore the note; used if the caller passes no function."""
 
 
 async def _held(  # noqa: PLR0917 - all that a run takes
@@ -300,7 +303,7 @@ async def _held(  # noqa: PLR0917 - all that a run takes
                 )
             told = (*how.told(), *_failed(finished, how))
             told += (*_hidden_words(finished, bounds), *_git_words(finished, bounds))
-    except BaseException:  # cancelled or not set up, so the caller gets no result
+    except BaseException:  # The run was cancelled or not set up, so the caller gets no result.
         notes = await settle_bounds(bounds)
         every = meanwhile.said_with(notes)
         keep_untold(cwd, shorten_notes(notes if on_note else every, _where(bounds)))
@@ -310,7 +313,7 @@ async def _held(  # noqa: PLR0917 - all that a run takes
 
 
 def _given(how: ConfinedStart, env: Mapping[str, str]) -> tuple[tuple[str, ...], Mapping[str, str]]:
-    """Return the words and the environment that give a command its variables.
+    """Return the arguments and the environment that give a command its variables.
 
     The sandbox's own program must not get these variables, because the loader obeys some of them in
     every program. A project's ``LD_PRELOAD`` would run code outside of any bounds.

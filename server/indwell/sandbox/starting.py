@@ -67,7 +67,8 @@ if sys.platform == "win32":
     import win32api
 
     HIDDEN = subprocess.CREATE_NO_WINDOW | subprocess.CREATE_NEW_PROCESS_GROUP
-    _CREATE_SUSPENDED = 0x4  # processthreadsapi.h; `subprocess` lacks this name
+    # The value comes from processthreadsapi.h; `subprocess` lacks the name.
+    _CREATE_SUSPENDED = 0x4
 
     class _Started:
         """A program and the thread that waits for its end."""
@@ -90,14 +91,15 @@ if sys.platform == "win32":
                 try:
                     loop.call_soon_threadsafe(tell, found)
                 except RuntimeError:
-                    return  # the event loop has ended, so nothing waits for the program
+                    return  # The event loop has ended, so nothing waits for the program.
 
-            # Not a thread of the pool, which has few threads, because a server runs for days.
+            # A pool thread is unsuitable, because the pool has few threads and a server runs for
+            # days.
             threading.Thread(target=wait, daemon=True, name="indwell-wait").start()
             return await code
 
     def batch_files(words: Iterable[str], never_in: Sequence[Path]) -> tuple[str, ...]:
-        """Return the words, in lower case, that name batch files on PATH; blocks.
+        """Return the names, in lower case, of batch files on PATH; blocks.
 
         Args:
             words: Bare names of programs.
@@ -141,7 +143,7 @@ if sys.platform == "win32":
 
         try:
             return _Started(await asyncio.to_thread(start))
-        # ValueError: a NUL byte, or an invalid argument of a batch file
+        # A ValueError means a NUL byte, or an invalid argument of a batch file.
         except (OSError, ValueError) as error:
             raise launch.failed(error) from error
 
@@ -170,14 +172,14 @@ else:
                 pass_fds=launch.pass_fds,
                 start_new_session=True,
             )
-        except (OSError, ValueError) as error:  # ValueError: a NUL byte or a lone surrogate
+        except (OSError, ValueError) as error:  # A ValueError means a NUL byte or a lone surrogate.
             raise launch.failed(error) from error
 
 
 async def start_conversation(
     argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], stderr: int
 ) -> asyncio.subprocess.Process:
-    """Start a helper program that communicates over stdin and stdout, and ends when stdin closes.
+    """Start a program that communicates over stdin and stdout, and ends when stdin closes.
 
     Raises:
         ToolError: The program or ``cwd`` cannot be used.
@@ -198,19 +200,20 @@ async def start_conversation(
         raise Launch(argv, cwd, env, pipe, pipe, stderr).failed(error) from error
 
 
-# characters that, like letters and digits, need no quotes in a batch file
+# Like letters and digits, these characters need no quotes in a batch file.
 _PLAIN = frozenset(r"#$*+-./:?@\_")
-_PERCENT = "%%cd:~,%"  # a percent sign, then an empty part of the current folder's name
+# The text is a percent sign, then an empty part of the current folder's name.
+_PERCENT = "%%cd:~,%"
 
 
 def is_batch_file(program: str) -> bool:
-    """Whether Windows runs this file by ``cmd.exe``, which ignores dots and blanks at the end."""
+    """Return whether Windows runs a file by ``cmd.exe``, ignoring dots and blanks at the end."""
     name = PureWindowsPath(program).name.rstrip(". ").lower()
     return name.endswith((".bat", ".cmd"))
 
 
 def batch_command_line(argv: Sequence[str], shell: str) -> str:
-    r"""Return the command line with which ``cmd.exe`` runs a batch file with exactly these words.
+    r"""Return the command line by which ``cmd.exe`` runs a batch file with exactly ``argv``.
 
     ``cmd.exe`` parses the line twice: once itself, and once for the batch file's ``%*``. Within
     double quotes, only ``%`` and ``"`` have an effect. A doubled quote stays inside the quotes,
@@ -223,7 +226,7 @@ def batch_command_line(argv: Sequence[str], shell: str) -> str:
         shell: The path of ``cmd.exe``.
 
     Raises:
-        ValueError: A word cannot be passed on, because it has a line break or a NUL.
+        ValueError: An argument with a line break or a NUL cannot be passed on.
     """
     script, *words = argv
     if '"' in script or script.endswith("\\"):
@@ -250,4 +253,4 @@ def _batch_word(word: str, *, must_quote: bool = False) -> str:
 def _is_plain(char: str) -> bool:
     if char.isascii():
         return char.isalnum() or char in _PLAIN
-    return not "\x80" <= char <= "\x9f"  # control characters
+    return not "\x80" <= char <= "\x9f"  # The characters up to 0x9f are control characters.

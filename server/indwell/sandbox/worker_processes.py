@@ -19,7 +19,7 @@ from indwell.errors import UserError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-FEW = 8  # items; for fewer items, starting workers takes longer than the work
+FEW = 8  # For fewer items, starting workers takes longer than the work.
 
 
 def mapped(
@@ -46,10 +46,10 @@ def mapped(
     pool = ProcessPoolExecutor(n_workers, mp_context=get_context("spawn"), initializer=_deaf)
     is_done = False
     try:
-        # Workers inherit both settings from their first moment.
+        # Workers have both settings from the start.
         with _interrupts_blocked(), _own_package_findable():
             # `pool.map` is unsuitable: leaving it early cancels waiting items, and a pool that then
-            # loses its workers fails on these (Python 3.11 to 3.13).
+            # loses its workers fails on those items (Python 3.11 to 3.13).
             futures = deque(pool.submit(function, item) for item in items)
         while futures:
             yield futures.popleft().result()
@@ -78,8 +78,8 @@ def _deaf() -> None:
 def _own_package_findable() -> Iterator[None]:
     """Let processes that start in this block import Indwell from any folder.
 
-    ``own_path`` removes a folder of the workspace from ``sys.path``, which workers get. The folder
-    comes last, so its modules never replace installed modules.
+    ``own_path`` removes workspace folders from ``sys.path``, which workers inherit. Indwell's own
+    folder is appended at the end, so its modules never replace installed modules.
     """
     folder = str(Path(indwell.__file__).parents[1])
     if folder in sys.path:
@@ -94,7 +94,7 @@ def _own_package_findable() -> Iterator[None]:
 
 @contextmanager
 def _interrupts_blocked() -> Iterator[None]:
-    """Delay Ctrl-C until the block ends; processes that start in the block inherit this."""
+    """Delay Ctrl-C until the block ends; processes that start in the block inherit the delay."""
     if sys.platform == "win32":
         yield
     else:

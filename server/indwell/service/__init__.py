@@ -1,1 +1,1 @@
-"""What every front door needs: the queue, events, trust, endpoints and settings."""
+"""What every client (editor or terminal) needs: queue, events, trust, endpoints, settings."""

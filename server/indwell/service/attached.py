@@ -12,10 +12,10 @@ from indwell.errors import UserError
 from indwell.workspace.text import picture_type
 
 MOST_PICTURES = 10
-PICTURE_B = 5_000_000  # bytes of one picture that the large providers take
-PICTURES_B = 30_000_000  # bytes of all pictures of a prompt; one line of the log holds them
-TEXT_CHARACTERS = 100_000  # of one attached text; about 25,000 tokens
-TEXTS_CHARACTERS = 400_000  # of all attached texts of a prompt
+PICTURE_B = 5_000_000  # The limit is in bytes of one picture; the large providers accept so many.
+PICTURES_B = 30_000_000  # One line of the log contains all pictures of a prompt, as bytes.
+TEXT_CHARACTERS = 100_000  # The limit for one attached text is about 25,000 tokens.
+TEXTS_CHARACTERS = 400_000  # The limit is for all attached texts of a prompt.
 LABEL_CHARACTERS = 100
 TYPES: tuple[str, ...] = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
@@ -24,10 +24,10 @@ def checked_picture(label: str, mime: str, data: str, number: int) -> NamedPictu
     """Return a picture; decoding takes a while, so call this in a thread.
 
     Args:
-        label: Its name for people; may be empty.
-        mime: Its media type as the client says; may be empty.
-        data: Base64.
-        number: Its place among the pictures of the prompt, from 1.
+        label: The picture's name for people; may be empty.
+        mime: The media type that the client states; may be empty.
+        data: The bytes in Base64.
+        number: The picture's number in the prompt, from 1.
 
     Raises:
         UserError: The picture cannot be sent.
@@ -85,7 +85,7 @@ def check_texts(texts: Sequence[PastedText]) -> None:
     """Check the size of all attached texts of a prompt.
 
     Raises:
-        UserError: They are too long together.
+        UserError: The texts are too long together.
     """
     if sum(len(one.text) for one in texts) > TEXTS_CHARACTERS:
         raise UserError(

@@ -1,4 +1,4 @@
-"""Background work with an owner, and a function that closes several things in order."""
+"""Owns background work, and closes several things in order."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _log = logging.getLogger(__name__)
 
 
 async def close_all(*closings: Callable[[], Awaitable[object]]) -> None:
-    """Run all steps in order.
+    """Run all steps in order, even after an error.
 
     Expected errors, such as a full disk, are logged; a bug is raised at the end.
     """
@@ -34,8 +34,8 @@ async def _told(closing: Callable[[], Awaitable[object]]) -> None:
 class Chores:
     """Owns background tasks, and logs their failures.
 
-    After ``close``, no task begins. A timer may still fire while the event loop waits for its
-    threads, and a new task would find no thread.
+    After ``close``, no task begins. A timer may still fire while the event loop waits for threads,
+    and a new task would get no thread.
     """
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ class Chores:
         self._is_closed = False
 
     def begin(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run ``work`` in the background; after ``close``, drop new work."""
+        """Run ``work`` in the background; after ``close``, new work is dropped."""
         if self._is_closed:
             work.close()
             return

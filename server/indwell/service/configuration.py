@@ -1,4 +1,7 @@
-"""The settings in force: the user's settings, tightened by the front door, with later choices."""
+"""Combines the settings in force: the user's settings, stricter client settings, later choices.
+
+A client is an editor or the terminal (``service.front_door``).
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ from indwell.settings.model import Mode, Settings
 from indwell.settings.paths import user_file
 from indwell.settings.tighten import tighten
 
-SECTION_TIMEOUT_S = 5.0  # seconds for the front door's settings, for which the first turn waits
+SECTION_TIMEOUT_S = 5.0  # The first turn waits 5 s for the client's settings.
 SOURCE = "the editor's settings"
 
 
@@ -31,7 +34,7 @@ class Configured(msgspec.Struct, frozen=True):
     """The settings as read from their sources.
 
     Attributes:
-        settings: The settings; with a ``problem``, the last valid settings, or else the defaults.
+        settings: The settings; if there is a ``problem``, the last valid settings or the defaults.
         notices: A sentence for each part of the sources that was ignored.
         problem: The reason why the settings cannot be used; empty if they are valid.
     """
@@ -70,10 +73,10 @@ def settings_reader(
 
 
 class Follower(Protocol):
-    """A part that depends on the settings in force."""
+    """A part of Indwell that depends on the settings in force."""
 
     def update(self) -> None:
-        """Use the new settings; called at each change."""
+        """Use the new settings; called at each change of the settings."""
         ...
 
 
@@ -81,14 +84,14 @@ class Configuration:
     """Reads settings from their sources, and again when a source changes.
 
     Args:
-        door: The front door, which may have settings of its own.
+        door: The client, which may have its own settings.
         read: Reads all other sources.
         offered: Lists the models of the endpoints in the settings.
-        patience_s: How long a turn waits for the front door's settings, in seconds.
+        patience_s: How long a turn waits for the client's settings, in seconds.
 
     Attributes:
         settings: The settings in force.
-        users: The user's own settings, before the front door tightens them, without later choices.
+        users: The user's own settings, without the client's restrictions and without later choices.
         followers: Called after each change; weakly referenced.
     """
 
@@ -127,7 +130,7 @@ class Configuration:
 
     @property
     def problem(self) -> str:
-        """The reason why the settings cannot be used; empty if they are valid."""
+        """The reason why the settings are invalid; empty if they are valid."""
         return self._read.problem
 
     @property
@@ -136,9 +139,9 @@ class Configuration:
         return self._read.notices
 
     def start(self, roots: tuple[Path, ...], options: Mapping[str, Any]) -> None:
-        """Read the user's own settings, which takes little time.
+        """Read the user's own settings, which is fast.
 
-        ``ask`` examines the folders later, because that may take a second.
+        ``ask`` examines the folders later, because the examination may take a second.
         """
         self._roots, self._options = roots, options
         self._users = self._read_sources(options, ())
@@ -149,7 +152,7 @@ class Configuration:
             self._asked.clear()
 
     async def ask(self) -> tuple[str, ...]:
-        """Read the front door's settings, and examine the trust in the folders."""
+        """Read the client's settings, and examine the trust in the folders."""
         try:
             answer = await self._door.section() if self._door.has_section else None
             if isinstance(answer, Mapping):
@@ -159,19 +162,19 @@ class Configuration:
             self._asked.set()
 
     async def take(self, section: object) -> tuple[str, ...]:
-        """Apply a section of settings that the front door sent; return the new notices."""
+        """Apply a section of settings that the client sent; return the new notices."""
         if not isinstance(section, Mapping):
             return ()
         self._section = section
         return await self.read_again()
 
     async def read_again(self) -> tuple[str, ...]:
-        """Read all sources again; a later choice stays until its source changes."""
-        async with self._reading:  # a second caller finds no new settings
+        """Read all sources again; a later choice is kept until its source changes."""
+        async with self._reading:  # A second caller finds no new settings.
             before = self._read
             read = self._read_sources
             users = await asyncio.to_thread(read, self._options, self._roots)
-            if users.problem:  # a turn that runs must not lose its rules
+            if users.problem:  # A running turn must not lose its rules.
                 users = msgspec.structs.replace(users, settings=self._users.settings)
             self._users = users
             self._read, self._has_looked = self._tightened(self._users), True
@@ -185,7 +188,7 @@ class Configuration:
             return tuple(one for one in self._read.notices if one not in before.notices)
 
     async def known(self) -> None:
-        """Wait for the front door's settings, for at most ``patience_s``."""
+        """Wait for the client's settings, for at most ``patience_s``."""
         with suppress(TimeoutError):
             async with asyncio.timeout(self._patience_s):
                 await self._asked.wait()
@@ -200,9 +203,10 @@ class Configuration:
         effort: Effort | None = None,
         mcp: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
-        """Use what the front door was started with, not the values of the settings.
+        """Use the values from the client's start options instead of the settings.
 
-        MCP servers come in addition to those of the settings; a name of the settings wins.
+        MCP servers are added to those of the settings; for equal names, the settings take
+        precedence.
         """
         if mode is not None:
             self.choose_mode(mode)
@@ -212,7 +216,7 @@ class Configuration:
         self._update()
 
     def choose_mode(self, mode: Mode, *, before_plan: Mode | None = None) -> None:
-        """Use this mode from now on; ``before_plan`` (by default the last one) follows ``plan``."""
+        """Use this mode from now on; ``before_plan`` is the mode to use after ``plan``."""
         before = before_plan or self.settings.mode
         if mode == "plan" and before != "plan":
             self._before_plan = before
@@ -234,7 +238,8 @@ class Configuration:
         """Use this model from now on.
 
         Raises:
-            UserError: The user's settings do not allow the model.
+
+        UserError: The user's settings do not allow the model.
         """
         self._model = self.allowed_model(name)
         self._update()
@@ -245,10 +250,11 @@ class Configuration:
         self._update()
 
     def allowed_model(self, name: str) -> str:
-        """Check that the user's own settings name a model, and return it.
+        """Check that the user's own settings name a model, and return the model.
 
         Raises:
-            UserError: The user's settings do not allow the model.
+
+        UserError: The user's settings do not allow the model.
         """
         own = (self.users.model, *self.users.models)
         if name not in own:
@@ -260,7 +266,7 @@ class Configuration:
         return name
 
     async def want_model(self, name: str) -> None:
-        """Use a model that the user picked, from the settings or the endpoint's present list.
+        """Use a model that the user picked, from the settings or the endpoint's current list.
 
         Raises:
             UserError: The model is in neither list.
@@ -271,7 +277,7 @@ class Configuration:
             try:
                 offered = tuple(one.name for one in await self.offered(self.users))
             except UserError:
-                offered = ()  # without a list, only the settings count
+                offered = ()  # Without a list, only the settings are checked.
             if not offered:
                 raise
             if name not in offered:
@@ -304,7 +310,7 @@ class Configuration:
 
 
 def model_identity(settings: Settings) -> tuple[object, ...]:
-    """The settings that identify a model; after a change the next turn switches the model."""
+    """The settings that identify a model; after a change, the next turn switches the model."""
     return tuple(getattr(settings, name) for name in _MODEL_FIELDS)
 
 

@@ -1,4 +1,4 @@
-"""The service's interface to a front door: a program in which a user works, such as an editor."""
+"""The interface between the service and a client: an editor, a terminal, or another program."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class AskingSession(NamedTuple):
 
     Attributes:
         id: The session's id; empty if no session asks.
-        title: The session's title; empty for the current session, at which the user looks.
+        title: The session's title; empty for the current session, which the user sees.
     """
 
     id: str = ""
@@ -29,50 +29,50 @@ class FrontDoor(Protocol):
     """Shows the user what happens, and asks the user.
 
     Attributes:
-        has_section: Whether the front door has settings of its own for Indwell.
-        leads_to_model: Whether the front door has its own dialog that leads to a model.
-        can_type: Whether the front door can ask the user for a line of text.
-        trust_hint: How the user trusts a folder here, a sentence; may be empty.
-        asks_about_files: Whether the front door itself asks if a rewind restores files.
-        models: The connection to the front door's own language models, if any.
+        has_section: Whether the client has its own settings for Indwell.
+        leads_to_model: Whether the client has its own dialog to set up a model.
+        can_type: Whether the client can ask the user for a line of text.
+        trust_hint: A sentence on how the user trusts a folder in this client; may be empty.
+        asks_about_files: Whether the client itself asks if a rewind restores files.
+        models: The connection to the client's own language models, if any.
     """
 
     @property
     def has_section(self) -> bool:
-        """Return ``has_section``; see the class."""
+        """Return ``has_section``, which the class describes."""
         ...
 
     @property
     def leads_to_model(self) -> bool:
-        """Return ``leads_to_model``; see the class."""
+        """Return ``leads_to_model``, which the class describes."""
         ...
 
     @property
     def can_type(self) -> bool:
-        """Return ``can_type``; see the class."""
+        """Return ``can_type``, which the class describes."""
         ...
 
     @property
     def trust_hint(self) -> str:
-        """Return ``trust_hint``; see the class."""
+        """Return ``trust_hint``, which the class describes."""
         ...
 
     @property
     def asks_about_files(self) -> bool:
-        """Return ``asks_about_files``; see the class."""
+        """Return ``asks_about_files``, which the class describes."""
         ...
 
     @property
     def models(self) -> ModelConnection | None:
-        """Return ``models``; see the class."""
+        """Return ``models``, which the class describes."""
         ...
 
     def tell(self, words: str) -> None:
-        """Show a sentence."""
+        """Show a sentence to the user."""
         ...
 
     def warn(self, words: str) -> None:
-        """Show a sentence about a failure or limitation."""
+        """Show a sentence about a failure or limitation to the user."""
         ...
 
     def event(self, session: str, seq: int, event: Event) -> None:
@@ -80,15 +80,15 @@ class FrontDoor(Protocol):
         ...
 
     async def begin_turn(self, session: str, token: str, title: str) -> None:
-        """Begin to show a turn, which the user can stop by ``token``; the turn does not wait."""
+        """Start to show a turn, which the user can stop by ``token``; the turn does not wait."""
         ...
 
     async def choose(self, question: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
-        """Let the user choose; None without a choice or without an answer in time."""
+        """Let the user choose a title; None without a choice, or without an answer in time."""
         ...
 
     async def allow(self, question: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
-        """The same as ``choose``, for a choice that can do harm; the first title is harmless."""
+        """Do the same as ``choose`` for a choice that can do harm; the first title is harmless."""
         ...
 
     async def type_line(self, prompt: str, placeholder: str, timeout_s: float) -> str | None:
@@ -96,11 +96,11 @@ class FrontDoor(Protocol):
         ...
 
     async def show_page(self, page: Path) -> bool:
-        """Open a page that the user reads; False if it cannot be opened."""
+        """Open a page for the user; return False if the page cannot be opened."""
         ...
 
     async def lead_to_model(self, reason: str, timeout_s: float) -> bool:
-        """Let the front door lead the user to a model; False if the user declines."""
+        """Let the client help the user to set up a model; False if the user declines."""
         ...
 
     def model_hint(self, others: Sequence[str]) -> str:
@@ -108,11 +108,11 @@ class FrontDoor(Protocol):
         ...
 
     def changing(self, paths: Iterable[Path]) -> AbstractAsyncContextManager[None]:
-        """Surround a change of files: files that were saved before the change are saved again."""
+        """Surround a change of files: files that were saved before are saved again afterwards."""
         ...
 
     async def section(self) -> object:
-        """Return the front door's own settings for Indwell, any JSON.
+        """Return the client's own settings for Indwell, as any JSON value.
 
         The result is None without an answer in time.
         """

@@ -1,6 +1,6 @@
 """Asks which MCP servers of a project may be used, and changes the user's own servers.
 
-No answer means no, and a late answer does not count.
+No answer means no, and a late answer is ignored.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class McpServers:
 
     @property
     def is_open(self) -> bool:
-        """Whether a question is open."""
+        """Return whether a question is open."""
         return self._open is not None
 
     async def look(self) -> WorkspaceServers:
@@ -51,13 +51,13 @@ class McpServers:
         return await asyncio.to_thread(self._book.look)
 
     async def settle(self, timeout_s: float) -> None:
-        """Ask about each project server on which the user has not decided.
+        """Ask about each project server about which the user has not decided.
 
         A second caller waits for the same answer, and cancelling one caller does not close the
         question for the others.
 
         Args:
-            timeout_s: How long the user has to answer, in seconds.
+            timeout_s: The user's time to answer, in seconds.
         """
         if self._open is None:
             found = await self.look()
@@ -72,7 +72,7 @@ class McpServers:
         await asyncio.shield(self._open)
 
     def ask_anew(self) -> None:
-        """Let the next ``settle`` ask again, because no user could see the questions so far."""
+        """Let the next ``settle`` ask again, because no user has seen the earlier questions."""
         self._asked.clear()
         self._told.clear()
 
@@ -83,13 +83,15 @@ class McpServers:
             await asyncio.wait({self._open})
 
     async def approve(self, name: str, timeout_s: float) -> KnownServer:
-        """Ask about a project's server, whatever the user answered before.
+        """Ask about a project's server, even if the user has already answered.
 
         Returns:
-            The server after the answer.
+
+        The server after the answer.
 
         Raises:
-            UserError: The server does not exist, or an answer is not needed or not possible.
+
+        UserError: The server does not exist, or an answer is not needed or not possible.
         """
         server = server_named(await self.look(), name)
         if server.folder is None or server.standing in {"restricted", "off"}:
@@ -114,7 +116,7 @@ class McpServers:
     def _closed(self, task: asyncio.Task[None]) -> None:
         self._open = None
         if not task.cancelled():
-            task.exception()  # retrieve the error, because nothing may wait for the result
+            task.exception()  # The error is retrieved, because nothing may wait for the result.
 
     def _warn(self, problems: tuple[str, ...]) -> None:
         new = tuple(one for one in problems if one not in self._told)
@@ -124,7 +126,7 @@ class McpServers:
 
 
 def unanswered_words(server: KnownServer) -> str:
-    """Tell the user that a server waits for an answer, and how to give the answer."""
+    """Return a message that a server waits for an answer, and how to answer."""
     return (
         f"the MCP server {server.name!r} of {server.source} is not used until you approve it; run "
         f"`indwell mcp approve {server.name}` here, in an editor the command `indwell.mcp`"
@@ -132,7 +134,7 @@ def unanswered_words(server: KnownServer) -> str:
 
 
 def why_unasked(server: KnownServer) -> str:
-    """Return why the user's answer about a server is not needed, or would not help."""
+    """Return why an answer of the user about a server is not needed, or would not help."""
     if server.standing == "off":
         return f"the MCP server {server.name!r} is turned off in {server.source}; change that there"
     if server.standing == "restricted":

@@ -23,7 +23,7 @@ from indwell.workspace.base import Workspace
 from indwell.workspace.paths import display
 from indwell.workspace.text import document_lines
 
-MOST = 20  # most files attached to one prompt; the model can read more files itself
+MOST = 20  # At most 20 files are attached to one prompt; the model can read more files itself.
 _MENTION = lazy_pattern(
     r"(?<![\w@/.`])@(?:\"(?P<quoted>[^\"\n]{1,400})\"|(?P<bare>[^\s@\"'`<>()\[\]{},;#]{1,400}))"
     r"(?:#L(?P<first>\d{1,7})(?:-L?(?P<last>\d{1,7}))?)?"
@@ -49,7 +49,7 @@ class Mention(NamedTuple):
 
 
 class FoundMention(NamedTuple):
-    """A mention, and its place in the user's words."""
+    """A mention, and the position of the mention in the user's text."""
 
     mention: Mention
     start: int
@@ -57,7 +57,7 @@ class FoundMention(NamedTuple):
 
 
 def mentions_in(words: str) -> tuple[FoundMention, ...]:
-    """Everything that looks like a mention; the files need not exist."""
+    """Return everything that looks like a mention; the files need not exist."""
     found = []
     for match in _MENTION.finditer(words):
         path, stop = match["quoted"] or match["bare"], match.end()
@@ -116,16 +116,16 @@ TIMEOUT_S = 10.0
 
 
 async def files_below(place: str, root: Path, roots: Sequence[Path], *, enough: int) -> list[str]:
-    """File names relative to ``root``, in any order, without chats.
+    """Return file names relative to ``root``, in any order, without chats.
 
     Args:
         place: A folder in ``root``, as an argument of ripgrep.
         root: The folder in which ripgrep runs.
-        roots: The folders of the workspace, which may not provide ripgrep.
+        roots: The folders of the workspace, where ripgrep is never taken from.
         enough: The number of names after which ripgrep is stopped; the result may have a few more.
 
     Raises:
-        ToolError: ripgrep is missing, or it failed.
+        ToolError: ripgrep is missing, or ripgrep failed.
     """
     found: list[str] = []
     rest = b""
@@ -146,7 +146,7 @@ async def files_below(place: str, root: Path, roots: Sequence[Path], *, enough: 
     return found
 
 
-MOST_NAMED = 300  # most files; about 3,000 tokens
+MOST_NAMED = 300  # So many files take about 3,000 tokens.
 MOST_LOOKED_AT = 20_000
 
 
@@ -184,7 +184,7 @@ class Attachments(NamedTuple):
 async def attachments(
     workspace: Workspace, settings: Settings, mentions: Sequence[Mention], names: OtherNames
 ) -> Attachments:
-    """Read the mentioned lines, from open buffers or from disk."""
+    """Read the mentioned lines from open buffers or from disk."""
     files: dict[tuple[str, int, int], Selection] = {}
     folders: dict[str, Listing] = {}
     problems: list[str] = []
@@ -248,6 +248,6 @@ async def _attached(
 
 
 def _is_denied_file(path: Path, name: str, mention: Mention, settings: Settings) -> bool:
-    """Return whether a rule denies any name of the file: as written, as resolved, or as shown."""
+    """Return whether a rule denies the file by any of its names: written, resolved, or shown."""
     names = (name, path.as_posix(), mention.path)
     return any(matches_any(one, settings.deny) for one in names)

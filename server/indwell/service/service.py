@@ -1,6 +1,7 @@
-"""The service behind every front door: sessions, turns and their queue, trust, settings, review.
+"""The service for every client: sessions, turns and their queue, trust, settings, review.
 
-A front door translates between this service and its own protocol or screen, and decides nothing.
+A client, such as an editor or the terminal, only translates between this service and the client's
+protocol or screen. The client makes no decisions.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ from indwell.sessions.log_lines import LogReading
 from indwell.settings.model import Mode, Settings
 from indwell.workspace.base import Workspace
 
-# seconds to wait for a turn that is about to begin; a session opens in about 0.25 s
+# A turn that is about to begin may take 1 s; a session opens in about 0.25 s.
 OPENING_S = 1.0
 
 
@@ -58,7 +59,7 @@ class Service:
         factory: Creates sessions.
         trust: Knows the trusted folders.
         environment: Variables of the process.
-        editor_models: The front door's own language models.
+        editor_models: The client's own language models.
         scripted: Whether to use the scripted model in place of the user's model.
         is_resident: Whether the process serves its user for longer than one command. Such a process
             deletes old sessions, stores waiting prompts, and lets a new session continue the task
@@ -70,14 +71,14 @@ class Service:
         trust: Asks the user which folders are trusted.
         mcp: Asks the user which MCP servers of a project are used.
         configuration: The settings in force.
-        endpoint: Connects with a model.
+        endpoint: Connects to a model.
         sessions: The open sessions.
         turns: The running turns, and the queue.
         commands: The user's commands for whole sessions.
         plans: The user's decisions on proposed plans.
         review: The ledger of the agent's changes in the workspace.
-        on_session: Each is called with the session of a turn that begins.
-        after_turn: Each is called with every prompt that has ended.
+        on_session: Functions that are called with the session of each turn that begins.
+        after_turn: Functions that are called with each prompt that has ended.
     """
 
     def __init__(
@@ -144,7 +145,7 @@ class Service:
 
     @property
     def settings(self) -> Settings:
-        """The current session's settings; the running turn may have another mode."""
+        """The settings of the current session; the running turn may have another mode."""
         settings = self.configuration.settings
         running = self.turns.running
         return in_mode(settings, running.waiting.mode) if running else settings
@@ -171,16 +172,16 @@ class Service:
 
     @property
     def is_stopped(self) -> bool:
-        """Whether the service is shutting down."""
+        """Return whether the service is shutting down."""
         return self._stopped is not None
 
     def start(self, roots: tuple[Path, ...], options: Mapping[str, Any]) -> None:
-        """Set the user's folders and the front door's settings."""
+        """Set the user's folders and the client's settings."""
         self._roots = roots
         self.configuration.start(roots, options)
 
     def greet(self) -> None:
-        """Report problems of the settings, once the front door can show them; read all settings."""
+        """Read all settings, and report problems as soon as the client can show them."""
         self.warn(self.configuration.notices)
         if self._door.has_section or self._roots:
             self.chores.begin(self._read_configuration())
@@ -206,11 +207,11 @@ class Service:
         self.warn(await self.configuration.read_again())
 
     def warm_up(self) -> None:
-        """Prepare for a prompt, at a sign that one may come."""
+        """Prepare for a prompt, when a prompt seems likely."""
         self._factory.warm_up(self.configuration.settings)
 
     def warn(self, notices: tuple[str, ...]) -> None:
-        """Show information for the user, if there is any."""
+        """Show notices to the user, if there are any."""
         if notices:
             self._door.warn("\n".join(notices))
 
@@ -218,7 +219,7 @@ class Service:
         """Check that a prompt can be accepted.
 
         Args:
-            text: The user's words.
+            text: The user's text.
             target: The session of the prompt: an id, ``new``, or None for the current one.
 
         Raises:
@@ -241,14 +242,14 @@ class Service:
         """Accept a checked prompt; its turn begins now or waits in the queue.
 
         Args:
-            prompt: The user's words, with attachments.
+            prompt: The user's text, with attachments.
             target: The session of the prompt: an id, ``new``, or None for the current session.
             mode: The mode of the turn, if it differs from the session's mode.
             on_end: Shows the end of the turn.
             is_beside: Whether the current session stays the current one.
 
         Raises:
-            UserError: The model takes no pictures, or too many prompts wait.
+            UserError: The model accepts no pictures, or too many prompts wait.
         """
         if prompt.pictures and target in {None, "new", self.sessions.id}:
             model = self.settings.model
@@ -262,22 +263,22 @@ class Service:
     async def steer(
         self, text: str, target: str | None, *, numbered: bool = False
     ) -> tuple[Ticket, bool]:
-        """Give words to a running turn.
+        """Add a message of the user to a running turn.
 
         Args:
-            text: The words.
-            target: The session for the words; None for the current session.
-            numbered: Whether the words were typed below a question's numbered options.
+            text: The message.
+            target: The session of the turn; None for the current session.
+            numbered: Whether the user typed the message below a question's numbered options.
 
         Returns:
-            The turn, and whether the words chose an option of its question.
+            The turn, and whether the message chose an option of a question.
 
         Raises:
-            UserError: No turn runs in the session, or too many words wait for it already.
+            UserError: No turn runs in the session, or too many messages already wait for the turn.
         """
         if is_blank(text):
             raise UserError("there are no words to steer with; write what should be done")
-        within_s = 0 if self.sessions.is_asking else OPENING_S  # a question can take minutes
+        within_s = 0 if self.sessions.is_asking else OPENING_S  # A question can take minutes.
         named = self.turns.running_in(target) if target is not None else None
         running = named or self.turns.running
         if running is not None:
@@ -305,10 +306,11 @@ class Service:
         return self.turns.submit(self.waiting(prompt), on_end)
 
     def go_on(self, on_end: OnEnd) -> Ticket:
-        """Continue the conversation that was interrupted by Indwell's end, in a separate turn.
+        """Continue the conversation that stopped when Indwell ended, in a separate turn.
 
         Raises:
-            UserError: The session has no conversation.
+
+        UserError: The session has no conversation.
         """
         self.check_usable()
         if self.sessions.current is None:
@@ -327,14 +329,14 @@ class Service:
         return self.turns.submit(self.waiting(prompt, session, mode), on_end, first=True)
 
     def again(self, ticket: Ticket, on_end: OnEnd) -> None:
-        """Send the same words with the same selection again, before all waiting prompts."""
+        """Send the same prompt with the same selection again, before all waiting prompts."""
         old = ticket.waiting
         home = ticket.session.id if ticket.session is not None else ""
         waiting = WaitingPrompt(self._next_id(), old.prompt, old.target, old.mode, home)
         self.turns.submit(waiting, on_end, first=True)
 
     async def anew(self, ticket: Ticket, on_end: OnEnd) -> None:
-        """Send the same words in a new session, which continues the outgrown session's task."""
+        """Send the same prompt in a new session that continues the outgrown session's task."""
         await self.sessions.leave()
         old = ticket.waiting
         self.turns.submit(
@@ -342,7 +344,7 @@ class Service:
         )
 
     def missed(self, session: str, after: int) -> Missed:
-        """Events of a session after a number.
+        """Return the events of a session after an event number.
 
         Raises:
             UserError: The ticket is unknown.
@@ -355,7 +357,7 @@ class Service:
         return missed
 
     def set_mode(self, mode: Mode, session: str | None = None) -> None:
-        """Choose the mode from the next call on; it replaces the mode of a running turn.
+        """Set the mode from the next call on, also for a running turn.
 
         Args:
             mode: The mode.
@@ -373,11 +375,11 @@ class Service:
             settings = self._settings_of_open(session, hint)
             settings.keep(mode=mode)
         if settings is not None:
-            # the mode of a running turn changes, too, whatever its prompt requested
+            # The mode of a running turn changes, too, even if its prompt requested another mode.
             settings.end_turn()
 
     def set_effort(self, effort: Effort, session: str | None = None) -> None:
-        """Choose the reasoning effort from the next turn on.
+        """Set the reasoning effort from the next turn on.
 
         Args:
             effort: The effort; if it is empty, the model decides.
@@ -412,8 +414,8 @@ class Service:
         """
         opened = self.sessions.find(session)
         if opened is not None:
-            with suppress(SessionError):  # the turn tells the user about a full disk
-                # the turn's end may come before its records are on disk
+            with suppress(SessionError):  # The turn informs the user about a full disk.
+                # The turn may end before its records are on disk.
                 await opened.parts.log.commit()
         return await self.stored.session(session)
 
@@ -437,13 +439,14 @@ class Service:
     async def stop(self) -> None:
         """Stop running turns, write pending records, and store unsent prompts.
 
-        Only the first call does this; a second caller waits for the same end.
+        Only the first call stops the service; a second caller waits for the same end.
         """
         self._stopped = self._stopped or asyncio.create_task(self._stop())
         try:
             await asyncio.shield(self._stopped)
         finally:
-            self.chores.close()  # close these even if the process has no time left for the rest
+            # Chores are closed even if the process has no time left for the other steps.
+            self.chores.close()
 
     async def _stop(self) -> None:
         self._unsent.stop()
@@ -467,7 +470,7 @@ class Service:
 
     async def _session_of(self, ticket: Ticket) -> Session:
         """Open the session where a turn begins."""
-        await self.configuration.known()  # the configuration reports its findings itself
+        await self.configuration.known()  # The configuration reports its problems itself.
         notices = self.configuration.notices
         waiting = ticket.waiting
         if ticket.is_beside:
@@ -484,7 +487,7 @@ class Service:
         return session
 
     def _afterwards(self, ticket: Ticket) -> None:
-        """Finish a turn: close unneeded parts of its session, and notify the front door."""
+        """Finish a turn: close unneeded parts of the turn's session, and notify the client."""
         if ticket.session is not None:
             self.sessions.end_turn(ticket.session)
         self.chores.begin(self.sessions.close_idle())

@@ -23,7 +23,8 @@ from indwell.settings.keys import (
 from indwell.settings.model import Settings
 from indwell.settings.paths import user_file
 
-_HELD = HeldKeys()  # shared by the whole process, like the environment with the keys
+# The keys are shared by the whole process, as is the environment that has the keys.
+_HELD = HeldKeys()
 
 
 def hold_keys(environment: Mapping[str, str]) -> str:
@@ -39,10 +40,11 @@ def key_store() -> KeyStore:
 
 
 def has_key(settings: Settings, store: KeyStore) -> bool:
-    """Return whether there is a key for the endpoint, judged without opening a keyring.
+    """Return whether there is a key for the endpoint, without opening a keyring.
 
     Raises:
-        SettingsError: The file of keys cannot be read.
+
+    SettingsError: The file of keys cannot be read.
     """
     settings = in_force(settings)
     kept = store.origins().get(origin_of(settings.base_url), "none")
@@ -50,11 +52,11 @@ def has_key(settings: Settings, store: KeyStore) -> bool:
 
 
 def with_stored_key(settings: Settings, store: KeyStore) -> Settings:
-    """Return the settings of the model's endpoint; add its stored key unless they name a key.
+    """Return the settings of the model's endpoint, with its stored key unless a key is set.
 
     Blocks while the keyring waits for its password. A key from the environment or the settings is
-    never sent unencrypted to another machine. A key that ``indwell login`` stored for such an
-    address is sent, and the login said so (NET-05).
+    never sent unencrypted to another machine. A key that ``indwell login`` stored for an
+    unencrypted address is sent, because the login warned the user (NET-05).
 
     Raises:
         SettingsError: The key cannot be read or would be sent unencrypted, or the endpoint is
@@ -95,7 +97,7 @@ def extras_of(settings: Settings) -> Extras:
 
 
 def is_foreign_key(settings: Settings, environment: Mapping[str, str]) -> bool:
-    """Whether the key of the environment belongs to another endpoint than that of ``settings``.
+    """Return whether the environment's key belongs to another endpoint than ``settings``.
 
     ``OPENAI_API_KEY`` alone belongs to OpenAI. If ``OPENAI_BASE_URL`` is set as well, the key
     belongs to that address. An address in ``config.toml`` does not claim the key, because a key
@@ -110,10 +112,11 @@ def is_foreign_key(settings: Settings, environment: Mapping[str, str]) -> bool:
 
 
 def foreign_key_notice(settings: Settings, store: KeyStore) -> str:
-    """A notice that the environment's key is not sent, if the user may expect that; else empty.
+    """Return a notice that the environment's key is not sent, if the user may expect it.
 
     Raises:
-        SettingsError: The file of keys cannot be read.
+
+    SettingsError: The file of keys cannot be read.
     """
     origin = origin_of(settings.base_url)
     is_local = host_of(settings.base_url or "") in LOOPBACK

@@ -1,6 +1,6 @@
 """Asks whether a folder is trusted, at its first prompt and after its files have changed.
 
-No answer means no trust, and a late answer does not count.
+No answer means no trust, and a late answer is ignored.
 """
 
 from __future__ import annotations
@@ -21,12 +21,15 @@ from indwell.workspace.executable_files import instruction_files
 
 
 class TrustQuestions:
-    """Asks about folders; at most one question is open at any time.
+    """Asks the user about folders; only one question is open at a time.
 
     Args:
-        door: Asks the user.
-        trust: Examines folders, and stores answers.
-        settings: Returns the user's own settings, which may name trusted folders.
+
+    door: Asks the user.
+
+    trust: Examines folders, and stores answers.
+
+    settings: Returns the user's own settings, which may name trusted folders.
     """
 
     def __init__(
@@ -40,7 +43,7 @@ class TrustQuestions:
 
     @property
     def is_open(self) -> bool:
-        """Whether a question is open."""
+        """Return whether a question is open."""
         return self._open is not None
 
     async def settle(
@@ -53,7 +56,7 @@ class TrustQuestions:
 
         Args:
             roots: The folders.
-            timeout_s: How long the user has to answer, in seconds.
+            timeout_s: The user's time to answer, in seconds.
             again: Whether to ask again about folders that the user did not trust.
 
         Returns:
@@ -86,7 +89,7 @@ class TrustQuestions:
     def _closed(self, task: asyncio.Task[bool]) -> None:
         self._open = None
         if not task.cancelled():
-            task.exception()  # retrieve the error, because nothing may wait for the result
+            task.exception()  # The error is retrieved, because nothing may wait for the result.
 
     async def _settled(self, standings: tuple[TrustStanding, ...], timeout_s: float) -> bool:
         was_trusted = False
@@ -100,18 +103,19 @@ class TrustQuestions:
         return was_trusted
 
     async def _open_again(self, standing: TrustStanding) -> TrustStanding:
-        """The folder's trust if it needs another question: a refused folder, or changed files."""
+        """Return the folder's trust again if a question is needed: a refusal, or changed files."""
         if standing.state != "trusted":
             is_asked = _can_be_trusted(standing)
             return msgspec.structs.replace(standing, state="open") if is_asked else standing
-        if standing.before is None:  # the folder is trusted as a whole, or together with its parent
+        # The folder is trusted as a whole, or together with its parent.
+        if standing.before is None:
             return standing
         shown = await asyncio.to_thread(self._trust.shown, standing)
         is_same = is_unchanged(standing.before, shown.items)
         return standing if is_same else msgspec.structs.replace(shown, state="open")
 
     async def _asked(self, standing: TrustStanding, timeout_s: float) -> TrustStanding:
-        """Ask and store the answer; after a closed question, the next process asks again.
+        """Ask and store the answer; if the question is closed, the next process asks again.
 
         Returns:
             The trust in the folder after the answer.
@@ -133,7 +137,7 @@ class TrustQuestions:
         return msgspec.structs.replace(standing, by=by)
 
     async def _tell(self, standing: TrustStanding) -> None:
-        """Tell the user once about the parts that do not work in a folder, and why."""
+        """Inform the user once about the features that do not work in a folder, and why."""
         if standing.folder in self._told:
             return
         self._told.add(standing.folder)
@@ -144,5 +148,5 @@ class TrustQuestions:
 
 
 def _can_be_trusted(standing: TrustStanding) -> bool:
-    """Whether only the user's answer is missing, and not the editor's trust or a readable file."""
+    """Return whether only the user's answer is missing, not the editor's trust or a file."""
     return standing.state != "trusted" and standing.remedy == TrustStanding("", "open", "").remedy

@@ -75,7 +75,7 @@ def change_user_settings(changes: Mapping[str, object]) -> None:
     Raises:
         SettingsError: The file is broken, too unusual to be edited, or cannot be written.
     """
-    # imported here, because tomlkit takes 15 ms and few commands need it
+    # The import is here, because tomlkit takes 15 ms and few commands need it.
     from indwell.settings.edit import edited
 
     path = user_file()
@@ -84,10 +84,11 @@ def change_user_settings(changes: Mapping[str, object]) -> None:
 
 
 def write_user_file(path: Path, text: str, before: str | None) -> None:
-    """Write the user's settings file if it still has the text ``before`` (None: no file).
+    """Write the user's settings file if its text is still ``before``; None means no file.
 
     Raises:
-        SettingsError: The file cannot be written.
+
+    SettingsError: The file cannot be written.
     """
     data = text.encode()
     try:
@@ -95,7 +96,7 @@ def write_user_file(path: Path, text: str, before: str | None) -> None:
             make_private_folder(path.parent)
             write_private(path, data)
         else:
-            target = path.resolve()  # users may link to settings elsewhere
+            target = path.resolve()  # Users may link to settings elsewhere.
             write_atomic(target, data, [target.parent], expected=before.encode())
     except (ToolError, OSError) as error:
         raise SettingsError(f"{quoted(path)} cannot be written ({error}); fix that") from error
@@ -116,14 +117,13 @@ def named_endpoints(environment: Mapping[str, str]) -> Mapping[str, Mapping[str,
     try:
         return read_settings(environment).settings.endpoints
     except SettingsError:
-        return {}  # an error is reported where the settings are changed
+        return {}  # An error is reported where the settings are changed.
 
 
 def extras_at(environment: Mapping[str, str], name: str, base_url: str) -> Extras:
-    """The headers and fields that an endpoint requires in each request; empty for a new origin.
+    """Return the extra headers and fields for an endpoint; empty for a new origin.
 
-    ``name`` is the name of the endpoint's table; it is empty for the endpoint outside of the
-    tables.
+    ``name`` is the name of the endpoint's table in the settings, or empty for the unnamed endpoint.
     """
     try:
         settings = read_settings(environment).settings
@@ -132,16 +132,16 @@ def extras_at(environment: Mapping[str, str], name: str, base_url: str) -> Extra
         here = in_force(settings, f"any@{name}" if name else "any")
         is_same = origin_of(here.base_url) == origin_of(base_url)
     except SettingsError:
-        return NO_EXTRAS  # an error is reported where the settings are changed
+        return NO_EXTRAS  # An error is reported where the settings are changed.
     return extras_of(here) if is_same else NO_EXTRAS
 
 
 def used_elsewhere(environment: Mapping[str, str], base_url: str) -> str:
-    """The model in use and its endpoint, if the endpoint is at another origin; else empty."""
+    """Return the model and endpoint in use, if that is at another origin; else empty."""
     try:
         here = in_force(read_settings(environment).settings)
     except SettingsError:
-        return ""  # an error is reported where the settings are changed
+        return ""  # An error is reported where the settings are changed.
     address = here.base_url or OPENAI_URL
     if not here.model or here.provider == "scripted" or origin_of(address) == origin_of(base_url):
         return ""

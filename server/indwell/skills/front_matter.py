@@ -16,7 +16,8 @@ import msgspec
 from indwell.errors import UserError
 from indwell.lazy_pattern import lazy_pattern
 
-MOST_CHARACTERS = 8_192  # most characters of the YAML: a line or two for each of a dozen keys
+# The YAML's limit in characters is enough for a line or two for each of a dozen keys.
+MOST_CHARACTERS = 8_192
 
 _MARK = lazy_pattern(r"---[ \t]*(?:\r?\n|\Z)")
 _END = lazy_pattern(r"^---[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
@@ -51,10 +52,10 @@ class MarkdownDocument(msgspec.Struct, frozen=True):
         return " ".join(value.split())
 
     def names(self, name: str) -> tuple[str, ...] | None:
-        """Return a list of words, as YAML or separated by commas or spaces; None if missing.
+        """Return a list of names, as YAML or separated by commas or spaces; None if missing.
 
         Raises:
-            BadFrontMatter: The value is not such a list.
+            BadFrontMatter: The value is not a list of names.
         """
         value = self.values.get(name)
         if value is None:
@@ -82,7 +83,7 @@ class MarkdownDocument(msgspec.Struct, frozen=True):
         """Return a whole number of at most nine digits; None if missing.
 
         Raises:
-            BadFrontMatter: The value is not such a number.
+            BadFrontMatter: The value is not a number of this form.
         """
         word = self.text(name)
         if not word:

@@ -14,7 +14,7 @@ import yaml
 from indwell.errors import UserError
 from indwell.lazy_pattern import lazy_pattern
 
-MOST_DEPTH = 8  # nested collections
+MOST_DEPTH = 8  # At most 8 collections are nested.
 MOST_NODES = 500
 _TOO_MUCH = "the front matter is nested too deeply, or has too many values"
 

@@ -17,9 +17,10 @@ Origin: TypeAlias = Literal["user", "workspace", "indwell"]
 """The source of a skill; of two skills with one name the earlier source wins."""
 
 FILE_NAME = "SKILL.md"
-# characters, about 12,000 tokens; the format recommends less than half of these
+# The unit is characters: about 12,000 tokens; the format recommends less than half.
 BODY_CHARACTERS = 40_000
-DESCRIPTION_CHARACTERS = 1_024  # characters, the limit of the format; a catalogue shows fewer
+# The unit is characters, and the limit is the format's; a catalogue shows fewer.
+DESCRIPTION_CHARACTERS = 1_024
 _NAME = lazy_pattern(r"[a-z0-9]+(?:[._-][a-z0-9]+)*")
 _NAME_CHARACTERS = 64
 _NOT_NAME = lazy_pattern(r"[^a-z0-9._-]+|[._-]{2,}")
@@ -37,7 +38,7 @@ class Skill(msgspec.Struct, frozen=True):
         description: The purpose, on one line.
         origin: The source: user, workspace or shipped.
         folder: The folder, absolute and resolved.
-        tags: Words for searches.
+        tags: Keywords for searches.
         is_offered: Whether the model may load the skill; otherwise only the user can, by name.
     """
 
@@ -55,7 +56,8 @@ class SkillFile(msgspec.Struct, frozen=True):
     Attributes:
         skill: The skill.
         body: The instructions in Markdown.
-        asks_for_tools: Whether the file lists tools to allow, which Indwell does not support.
+        asks_for_tools: Whether the file lists tools that should run without a question; Indwell
+            ignores the list.
     """
 
     skill: Skill
@@ -72,7 +74,7 @@ def command_name(file: str) -> str:
 def read_command(text: str, *, file: str, origin: Origin) -> SkillFile:
     """Parse a command file of Claude Code or Copilot; ``file`` is its location, with slashes.
 
-    Only the user calls such a command, because its description was not written for a model.
+    Only the user can call the command, because the file's description was not written for a model.
 
     Raises:
         BadFrontMatter: The file cannot be used; the message says why.
@@ -123,7 +125,7 @@ def bounded_body(body: str, path: str, room: int = BODY_CHARACTERS) -> str:
     Args:
         body: The whole body.
         path: The file in which the model can read the rest.
-        room: The limit of one text in this conversation, in characters.
+        room: The most characters that one text may have in this conversation.
     """
     most = min(room, BODY_CHARACTERS)
     if len(body) <= most:
@@ -149,7 +151,7 @@ def _document(text: str) -> MarkdownDocument:
 
 @lru_cache(maxsize=256)
 def _read_once(text: str) -> MarkdownDocument | str:
-    """Parse a file, or return why not; cached, because YAML takes milliseconds in each turn."""
+    """Parse a file or return the error; cached, because YAML takes milliseconds in each turn."""
     try:
         return read_document(text)
     except BadFrontMatter as error:
@@ -157,13 +159,13 @@ def _read_once(text: str) -> MarkdownDocument | str:
 
 
 def _first_words(body: str) -> str:
-    """Return the first line that is not a heading."""
+    """Return the first line that is not a heading; the line describes the command."""
     lines = (line.strip() for line in body.split("\n"))
     return next((line for line in lines if line and not line.startswith("#")), "")
 
 
-LINE_TOKENS = 40  # tokens of a skill in the catalogue, with its name (H53)
-MOST_LISTED = 50  # most skills in one catalogue; further skills can still be loaded
+LINE_TOKENS = 40  # The catalogue spends at most 40 tokens on a skill, with its name (H53).
+MOST_LISTED = 50  # One catalogue lists at most 50 skills; further skills can still be loaded.
 HEADING = "# Skills"
 
 _OPENING = "If one of these fits the task, load it with load_skill before you begin:"
@@ -175,7 +177,7 @@ _WHOSE: Mapping[Origin, str] = {
 
 
 class Ranked(NamedTuple):
-    """The skills in force.
+    """The skills that a session uses, one for each name.
 
     Attributes:
         own: The user's skills, and shipped skills that the user did not replace.

@@ -1,1 +1,1 @@
-"""Judges the parts of shell texts with tree-sitter. This alone is no security boundary."""
+"""Judges the parts of shell texts with tree-sitter. The judgement alone is no security boundary."""

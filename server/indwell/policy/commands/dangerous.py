@@ -1,9 +1,8 @@
-"""Recognises destructive commands, which no answer and no mode permits (H49).
+"""Recognises destructive commands, which neither an answer nor a mode permits (H49).
 
-This module is only the last defence after permissions and sandbox, because a command can be spelled
-so that no parser recognises the command. The module catches the mistake of a model or a person, in
-any readable spelling: quotes, wrappers such as ``sudo``, lists, pipes, functions, substitutions,
-``bash -c``.
+This module is only the last defence after permissions and sandbox: a command can be spelled so that
+no parser recognises it. The module catches mistakes of a model or a person in any ordinary
+spelling: quotes, wrappers such as ``sudo``, lists, pipes, functions, substitutions, ``bash -c``.
 """
 
 from __future__ import annotations
@@ -30,16 +29,16 @@ from indwell.policy.shell.words import (
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_NESTED = 4  # texts within texts, as in `bash -c "eval …"`
-_PARSING = 6  # units of effort for one character of a word
-_START = 12  # units of effort for starting a text
+_NESTED = 4  # At most 4 texts are nested, as in `bash -c "eval …"`.
+_PARSING = 6  # Each character of a word costs 6 units of effort.
+_START = 12  # Starting a text costs 12 units of effort.
 _SHELLS = frozenset(["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "fish"])
 _LOADERS = frozenset(["curl", "wget", "aria2c", "http", "https", "xh"])
 _SUBSTITUTIONS = frozenset(["command_substitution", "process_substitution"])
 _OWN_FOLDER = _SUBSTITUTIONS | {
     "subshell",
     "pipeline",
-}  # constructs at whose end the effect of `cd` ends
+}  # The effect of `cd` ends with these constructs.
 _UNSEEN = "runs a script from the network that nobody has checked"
 _WRITES = frozenset([">", ">>", ">|", "&>", "&>>", "<>"])
 
@@ -55,7 +54,7 @@ _FUNCTION_HINT = lazy_pattern(r"\(\s*\)\s*[{(]|\bfunction\b")
 
 
 def why_dangerous(command: str) -> str:
-    """Name the things that a command would destroy, for the model; empty if there are none."""
+    """Describe what a command would destroy, for the model; empty if it destroys nothing."""
     try:
         return _judge_text(command, _NESTED, Effort())
     except Tangled:
@@ -63,7 +62,7 @@ def why_dangerous(command: str) -> str:
 
 
 def _has_hint(command: str) -> bool:
-    """Whether the text could be dangerous; most texts, even long scripts, need no parsing."""
+    """Return whether the text could be dangerous; most texts need no parsing to tell."""
     text = _QUOTES.sub("", command)
     return (
         "$'" in command
@@ -96,17 +95,18 @@ class _DangerReader:
         self._depth = depth
         self._effort = effort
         self._variables = Variables(effort)
-        self._cwd = ""  # the current folder; empty if unknown
-        self._redirects: dict[int, list[Node]] = {}  # redirects by the node that they belong to
-        self._for_one: set[int] = set()  # assignments that hold for one command only
-        self._loads: set[int] = set()  # nodes that contain a command which downloads
-        # nodes that contain a shell which reads its script from its input
+        self._cwd = ""  # The current folder is empty if unknown.
+        # The keys are ids of the nodes that the redirects belong to.
+        self._redirects: dict[int, list[Node]] = {}
+        self._for_one: set[int] = set()  # These assignments apply to one command only.
+        self._loads: set[int] = set()  # These nodes contain a command that downloads.
+        # These nodes contain a shell that reads its script from its input.
         self._obeys: set[int] = set()
         self._survey()
 
     def judge(self) -> str:
         """Return the reason why the text is dangerous; empty if it is not."""
-        pending: list[Node | str] = [self._root]  # a text in this list is the folder to return to
+        pending: list[Node | str] = [self._root]  # A text in this list is the folder to return to.
         while pending:
             node = pending.pop()
             if isinstance(node, str):
@@ -122,7 +122,7 @@ class _DangerReader:
     def _survey(self) -> None:
         """Compute slow facts of each node in advance: the parent, and the commands in the node."""
         order = [(self._root, self._root)]
-        for node, _ in order:  # parents before their children
+        for node, _ in order:  # Parents come before their children.
             order.extend((child, node) for child in node.named_children)
             if node.type == "redirected_statement":
                 body = node.child_by_field_name("body")
@@ -193,7 +193,7 @@ class _DangerReader:
     def _judge_redirect(self, node: Node) -> str:
         if not any(child.type in _WRITES for child in node.children):
             return ""
-        # Only the first destination; further words belong to the command.
+        # Only the first word is the destination; further words belong to the command.
         for target in node.children_by_field_name("destination")[:1]:
             for word in words_of(target, self._variables):
                 if is_device(word):
@@ -208,7 +208,7 @@ class _DangerReader:
                     return _UNSEEN
                 if why := self._judge_inner(said):
                     return why
-                said = ""  # the next shell reads the output of this shell
+                said = ""  # The next shell reads the output of this shell.
             elif stage.type == "command":
                 words = self._program(stage)
                 if words and words[0] in {"echo", "printf"}:
@@ -300,7 +300,7 @@ def _is_bomb(node: Node) -> bool:
     if name is None or body is None:
         return False
     inner = list(_beneath(body, frozenset(["function_definition"])))
-    # calls of the function without arguments
+    # These calls of the function have no arguments.
     own = [one for one in inner if one.type == "command" and one.text == name.text]
     beside = any(child.type in {"|", "|&", "&"} for one in inner for child in one.children)
     return len(own) > 1 and beside
@@ -423,7 +423,7 @@ def _opens(options: list[str], operands: list[str], cwd: str) -> str:
 
 def is_top(place: str) -> bool:
     """Return whether the path is a folder of the system, or a user's home folder."""
-    if HERE != "linux":  # the disk ignores case
+    if HERE != "linux":  # The disk ignores case on these systems.
         place = next((f"/{one}" for one in _TOP if place.lower() == f"/{one}".lower()), place)
     return UNKNOWN not in place and (place[1:] in _TOP or bool(_SECOND.fullmatch(place)))
 

@@ -1,4 +1,4 @@
-"""The effects of running a program: change files, use the network, delete, run another program."""
+"""The effects of running a program: change files, use the network, delete, run other programs."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def sets_variables(words: Sequence[Word]) -> bool:
 
 
 def fed_by_xargs(words: Sequence[Word], inner: Sequence[Word]) -> tuple[Word, ...]:
-    """Return the command of ``xargs``, with marks for words from its input."""
+    """Return the command of ``xargs``, with placeholders for the words from its input."""
     places = [one for one in _given_to_xargs(words).values("-I") if one]
     fed = [
         Word(word.source, tuple(_with_marks(one, places) for one in word.options), word.splits)
@@ -91,7 +91,7 @@ def _with_marks(text: str, places: Sequence[str]) -> str:
 
 
 def loosely_unwrapped(words: Sequence[Word]) -> list[tuple[Word, ...]]:
-    """Return all commands that a wrapper's words may mean, to search them for denied commands."""
+    """Return all commands that a wrapper may run, to check each against the deny patterns."""
     name = base_name(words[0]) if words else ""
     if name not in _WRAPPERS and not words[0].could_be_option:
         return []
@@ -136,7 +136,7 @@ def use_of(words: tuple[Word, ...], one: Simple, grounds: Grounds) -> Use:
         return Use(
             "unknown", f"{lower!r} runs another program, and its option {str(error)!r} is not known"
         )
-    if not name:  # a workspace program may have any name, and its arguments count as well
+    if not name:  # A workspace program may have any name, and its arguments may be paths as well.
         own = _of_folder(words, grounds)
         return msgspec.structs.replace(own, inner=(inner,)) if inner else own
     if inner is not None:
@@ -162,7 +162,7 @@ def _wrapped(name: str, words: tuple[Word, ...], inner: tuple[Word, ...]) -> Use
         return Use("reads" if quiet else "unknown", f"{name!r} runs no visible program")
     if name in {"sudo", "doas"}:
         return Use("privileged", f"{name!r} runs it with all rights", inner=(inner,))
-    if name == "npx":  # `npx` runs a package of any name
+    if name == "npx":  # `npx` runs a package of any name.
         return Use("network", "'npx' may load a program from the network", hosts=(ANY_HOST,))
     if name == "xargs":
         files = tuple(Word(one, (one,)) for one in _given_to_xargs(words).values("-a"))
@@ -174,7 +174,7 @@ def _wrapped(name: str, words: tuple[Word, ...], inner: tuple[Word, ...]) -> Use
 
 
 def _of_folder(words: tuple[Word, ...], grounds: Grounds) -> Use:
-    """Return the effect of a program that has a path, or a name known only at run time."""
+    """Return the effect of a program with a path, or with a name known only at run time."""
     first = words[0]
     if not first.is_literal or not first.text:
         return Use("unknown", "its program is known only at run time")
@@ -304,7 +304,7 @@ def doing(name: str, words: Words) -> Use:  # noqa: C901 - a table of early answ
 
 
 def _spared(name: str, words: Words, texts: Sequence[str]) -> Use | None:
-    """Return the effect of a program that does less or more than the tables say."""
+    """Return the effect of a program that does less or more than its table says, or None."""
     if name == "kill" and words and all(re.fullmatch(r"%\d*|\$!", w.source) for w in words):
         return working("ends processes that it started")
     is_query = name == "dpkg" and texts[:1] and texts[0] in {"-l", "-L", "-s", "-S"}

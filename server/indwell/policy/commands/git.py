@@ -63,13 +63,13 @@ def git(words: Sequence[Word]) -> Use:
     used = _by_name(name, words[at + 1 :])
     if not reads:
         return used
-    # Another folder may be another repository, whose settings can run programs.
+    # Another folder may belong to another repository, whose settings can run programs.
     is_work = used.is_work or used.kind == "network"
     return msgspec.structs.replace(used, reads=(*reads, *used.reads), is_work=is_work)
 
 
 def _configured(words: Sequence[Word], at: int) -> Use:
-    """Return the effect of a command line with ``-c`` settings, which may name programs."""
+    """Return the effect of a git command with ``-c`` settings, which may name programs."""
     while at < len(words) and words[at].could_be_option:
         takes_word = words[at].text in {"-c", "--git-dir", "--work-tree", "--namespace", "-C"}
         at += 2 if takes_word else 1
@@ -176,7 +176,7 @@ def _connects(name: str, words: Sequence[Word]) -> Use:
         forced_words = ", and removes or replaces commits there" if forced else ""
         reason = f"'git push' sends your work to another machine{forced_words}"
     by_key = any(_BY_KEY.match(word.text) for word in words) and name in _PLACES
-    if name == "push" or by_key:  # no sandbox offers keys and password programs
+    if name == "push" or by_key:  # No sandbox offers keys and password programs.
         return Use("network", reason, is_unbound=True)
     return Use("network", reason, hosts=tuple(hosts) or (ANY_HOST,))
 
@@ -195,7 +195,7 @@ def _changes(name: str, words: Sequence[Word]) -> Use:
 
 
 _ALWAYS = LISTS["git takes up"]
-# options of `git reset`: `--hard`, `--merge`, `--keep`, also abbreviated
+# These are the options `--hard`, `--merge` and `--keep` of `git reset`, also abbreviated.
 _HARD = ("--h", "--me", "--k")
 
 
@@ -275,7 +275,7 @@ def _by_flag(name: str, second: str, flags: Sequence[str]) -> str:
         case "stash" if second not in {"pop", "apply", "branch", "create", "store"}:
             return "moves your changes out of the files ('git stash')"
         case "branch" if _has(flags, "d", "--de") and not _has(flags, "DfMC", "--fo"):
-            return ""  # git refuses if the work exists nowhere else
+            return ""  # Git refuses if the work exists nowhere else.
         case "branch" | "tag" if _has(flags, "dDfMC", "--de", "--fo"):
             return f"removes or moves names ('git {name}')"
         case "worktree" if second in {"remove", "prune", "move"}:
@@ -304,7 +304,7 @@ def _checks_out(texts: Sequence[str], flags: Sequence[str]) -> str:
 
 
 def _has(flags: Sequence[str], letters: str, *beginnings: str) -> bool:
-    """Whether one of these options is given: a letter, or a name with one of these beginnings."""
+    """Return whether an option is given: a letter, or a name with one of ``beginnings``."""
     return any(
         flag.startswith(beginnings or ("\0",))
         if flag.startswith("--")

@@ -25,10 +25,12 @@ from indwell.policy.shell.words import Word
 if TYPE_CHECKING:
     from indwell.policy.shell.powershell import PowerShellReading
 
-# characters; a user does not read longer texts in a question, and parsing takes too long
+# The limit is in characters; users do not read longer texts in a question, and parsing takes too
+# long.
 LONGEST = 8_000
-_MOST = {"|": 400, "<<": 100}  # occurrences; the parser's time grows with their square: 6 ms
-_DEEPEST = 4  # texts within texts: `bash -c "bash -c …"`
+# More occurrences cost more than 6 ms, because the parser's time grows with their square.
+_MOST = {"|": 400, "<<": 100}
+_DEEPEST = 4  # At most 4 texts are nested, as in `bash -c "bash -c …"`.
 _ORDER = {"deny": 0, "ask": 1, "allow": 2}
 _ASCII = lazy_pattern(r"[\t\n\x20-\x7e]*")
 _TOKEN = lazy_pattern(r"[^\s;&|<>()`\"'$]+")
@@ -103,7 +105,7 @@ def _unseen(
     hidden = _hidden(command)
     if hidden:
         yield PartFinding("ask", "hidden", hidden)
-    # for PowerShell, the reading has an oddity instead
+    # A reading of PowerShell has an oddity instead.
     if reading.is_broken and isinstance(reading, ShellReading):
         yield PartFinding("ask", "not understood", "cannot be parsed completely")
     if (hidden or reading.is_broken) and judging.patterns.can_forbid:
@@ -132,14 +134,14 @@ def _patterns_reach(
 def _expands(situation: Situation) -> Iterator[PartFinding]:
     """Without a sandbox, ask about words from commands, arithmetic or braces (CMD-13).
 
-    In ``plan`` mode the user is not asked; a command that only reads is allowed.
+    In ``plan`` mode, the user is never asked; a command that only reads is allowed.
     """
     if not (situation.writes_confined or situation.reads_only):
         yield PartFinding("ask", "substitution", "contains words that are known only at run time")
 
 
 def _two_agree(reading: ShellReading | PowerShellReading, situation: Situation) -> bool:
-    """Return whether a second parser finds the same words; in a sandbox this does not matter.
+    """Return whether a second parser finds the same words; in a sandbox the answer is always yes.
 
     PowerShell has one parser, which refuses unsupported parts of the language.
     """
@@ -194,7 +196,7 @@ def _combined(
     found: list[tuple[CommandPart, PartFinding]], general: list[PartFinding]
 ) -> CommandVerdict:
     findings = [*general, *(finding for _, finding in found)]
-    if not findings:  # the text has only comments
+    if not findings:  # The text has only comments.
         return CommandVerdict("allow", READ_ONLY, reads_only=True)
     worst = min(findings, key=_strictness)
     rule = worst.rule
@@ -258,7 +260,7 @@ class _Characters:
 
 
 def _hidden(command: str) -> str:
-    """Describe invisible characters; Windows line ends are accepted only within quotes."""
+    """Describe invisible characters in a command; Windows line ends are accepted within quotes."""
     if _ASCII.fullmatch(command):
         return ""
     for character in command.replace("\r\n", "\n"):

@@ -29,9 +29,9 @@ from indwell.policy.shell.items import AT_START, Assignment, Redirect, Simple
 from indwell.policy.shell.items import joined as joined_path
 from indwell.policy.shell.words import STAR, UNKNOWN, Word
 
-_DEEPEST = 6  # wrappers within wrappers
+_DEEPEST = 6  # At most 6 wrappers are nested.
 _OPAQUE = frozenset(["unknown", "privileged", "network"])
-_MOST_WORDS = 500  # most words of a command that another command runs
+_MOST_WORDS = 500  # A command that another command runs has at most 500 words.
 
 
 class Judging:
@@ -57,7 +57,7 @@ class Judging:
         self._use_of, self.named = _knowledge(situation.language)
 
     def oddity(self, reason: str, *, is_hard: bool) -> PartFinding:
-        """Judge a construct that was not understood."""
+        """Judge a construct that the parser did not understand."""
         if not is_hard and self.patterns.allows_all:
             return PartFinding("allow", "allow: *", by_user=True)
         if not is_hard and self._confined:
@@ -89,13 +89,14 @@ class Judging:
             return found
         inner = [self._command(each, one, depth + 1) for each in use.inner]
         is_opaque = use.kind in _OPAQUE
-        if forbidden:  # one pattern may ask about a wrapper while another denies its command
+        if forbidden:  # One pattern may ask about a wrapper while another denies its command.
             return self._asked_by_pattern(forbidden, words, use, inner, is_opaque=is_opaque)
         found = self._judged(words, use, one, inner)
         if is_opaque and (named := self.patterns.forbidding_named(words)):
             found = named
         acting = next((one.rule for one in inner if not one.reads_only), found.rule)
-        # The wrapper adds no effect: the pattern covers its command, with the access it needs.
+        # The wrapper adds no effect, so the pattern covers its command with the access the command
+        # needs.
         is_covered = found.reads_only and any(each.by_user for each in inner)
         is_covered = is_covered and all(each.by_user or each.reads_only for each in inner)
         is_covered = is_covered and all(word.is_known for each in use.inner for word in each)
@@ -254,7 +255,7 @@ class Judging:
         return Widening(hosts=use.hosts, writes_protected=takes_up, installs=installs)
 
     def _is_holdable(self, use: Use, one: Simple) -> bool:
-        """In ``plan`` mode with a sandbox: whether the command writes only discarded files."""
+        """Return whether a command in ``plan`` mode with a sandbox writes only discarded files."""
         if use.kind != "writes" or not (use.is_work or use.writes):
             return False
         return all(self._paths.is_scratch(word, one.folders) for word in use.writes)
@@ -332,11 +333,11 @@ _MOST = 16
 def elsewhere(
     words: Sequence[Word], folders: tuple[str, ...], situation: Situation
 ) -> PartFinding | None:
-    """Return why ``git`` needs a question: it would obey the settings of an unknown repository.
+    """Return why ``git`` needs a question: git would obey the settings of an unknown repository.
 
     Args:
         words: The words of a command.
-        folders: The folders in which it may run.
+        folders: The folders in which the command may run.
         situation: The folders that are trusted, and the git settings that the user was not asked
             about.
     """
@@ -437,7 +438,7 @@ def is_harmless(one: Assignment, of: Simple) -> bool:
 
 
 def is_idle(one: Assignment, of: Simple) -> bool:
-    """Whether the variable does not affect a program; in ``plan`` mode, without a question."""
+    """Return whether the variable affects no program, so that ``plan`` mode needs no question."""
     return (
         bool(of.words)
         and of.words[0].source in _PLAIN

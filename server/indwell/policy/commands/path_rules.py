@@ -81,7 +81,7 @@ class PathRules:
             return None
         for word in words:
             if word.source.startswith("<("):
-                continue  # a process substitution, which is a pipe
+                continue  # A process substitution is a pipe.
             for text in word.options if is_deep else [one for one in word.options if STAR in one]:
                 for path in self._grounds.paths(text, folders or ("",)):
                     if not (
@@ -118,7 +118,7 @@ class PathRules:
     def unwritable(self, word: Word, folders: tuple[str, ...]) -> str:
         """Return the path in a word if the sandbox makes that path read-only; else empty."""
         if not word.is_known:
-            return ""  # the sandbox decides
+            return ""  # The sandbox decides about these paths.
         for text in _path_texts(word):
             for path in self._grounds.paths(text, folders or ("",)):
                 inside = self._grounds.is_inside(path) or is_beneath(path, TEMPORARY)
@@ -127,7 +127,7 @@ class PathRules:
         return ""
 
     def is_scratch(self, word: Word, folders: tuple[str, ...]) -> bool:
-        """Whether a word certainly names no file, or only a file beneath the sandbox's ``/tmp``."""
+        """Return whether a word surely names no file, or only a file in the sandbox's ``/tmp``."""
         paths = [
             path
             for text in _path_texts(word)
@@ -154,7 +154,7 @@ def _path_texts(word: Word) -> list[str]:
         elif "=" in text:
             texts.append(text.partition("=")[2])
         elif len(text) > 2 and not text.startswith("--") and text[2:] != "/":  # noqa: PLR2004
-            texts.append(text[2:])  # as in `-fFILE`, but not as in `cut -d/`
+            texts.append(text[2:])  # This finds the path in `-fFILE`, but not in `cut -d/`.
     return [text for text in texts if text]
 
 
@@ -171,7 +171,7 @@ _HARMLESS = lazy_pattern(
 SINKS = frozenset(["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"])
 """Places that every command may write to."""
 
-_LONGEST = 200  # characters of a name with wildcards
+_LONGEST = 200  # A name with wildcards has at most 200 characters.
 
 TEMPORARY = ("/tmp", "/var/tmp")  # noqa: S108 - in a sandbox they are its own
 
@@ -181,7 +181,7 @@ class Grounds(msgspec.Struct, frozen=True):
 
     Attributes:
         cwd: The absolute folder in which the text runs; empty if unknown.
-        roots: The workspace's absolute folders; if none is known, ``cwd`` counts.
+        roots: The workspace's absolute folders; if none is known, ``cwd`` is used.
         secrets: Globs of secret files.
         secret_files: Absolute paths of existing secret files; without a sandbox, a search of a
             folder with one needs a question.
@@ -273,7 +273,7 @@ class Grounds(msgspec.Struct, frozen=True):
         )
 
     def _is_unknown(self, path: str, plain: str) -> bool:
-        """Return whether the path is beneath an unlisted dot name at the root of a repository."""
+        """Return whether the path is beneath an unknown dot name at the root of a repository."""
         found = (relative(path, root, self.system) for root in self.repository_roots)
         beneath = (one for one in found if one not in {None, "."})
         ways = [one for one in (plain, *beneath) if one]
@@ -345,13 +345,13 @@ def secret_by_name(path: str, globs: tuple[str, ...]) -> bool:
         return matches_any(plain, globs)
     name = posixpath.basename(plain)
     if not name.strip(STAR + UNKNOWN):
-        return False  # the pattern means all files, so the rules for the folder apply
+        return False  # The pattern means all files, so the rules for the folder apply.
     wanted = [one for one in globs if not one.startswith("!") and "/" not in one]
     return len(name) > _LONGEST or any(_overlap(name.casefold(), one.casefold()) for one in wanted)
 
 
 def _leads_to(path: str, file: str) -> bool:
-    """Whether a path is a known file, or is beneath it (if the file is a link to a folder)."""
+    """Return whether a path is a known file, or lies beneath a known link to a folder."""
     n_parts = file.count("/") + 1
     beginning = "/".join(path.split("/", n_parts)[:n_parts])
     return wildly(beginning, file) if STAR in beginning else beginning == file
@@ -370,7 +370,7 @@ def _overlap(word: str, glob: str) -> bool:
     """Return whether a name can match both, apart from wildcards at their beginnings and ends."""
     mine = re.sub(f"[{STAR}{UNKNOWN}]+", "*", word)
     if mine.startswith("*") and glob.startswith("."):
-        return False  # a leading wildcard matches no hidden file
+        return False  # A leading wildcard matches no hidden file.
     if mine.startswith("*") and "*" in glob.lstrip("*"):
         known = glob.strip("*")
         return any(len(piece) > 1 and piece in known for piece in mine.split("*"))
@@ -406,7 +406,7 @@ def matches(pattern: str, text: str, *, many: str = "*", one: str = "?") -> bool
         elif at < len(pattern) and (pattern[at] == text[begin] or pattern[at] in one):
             at += 1
             begin += 1
-        elif star >= 0:  # extend the match of the last `*` by one character
+        elif star >= 0:  # Extend the match of the last `*` by one character.
             held += 1
             at, begin = star + 1, held
         else:

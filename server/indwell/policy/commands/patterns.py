@@ -24,7 +24,7 @@ from indwell.policy.rules import PatternRules
 from indwell.policy.shell.items import names
 from indwell.policy.shell.words import HOME, STAR, UNKNOWN, Word
 
-_MOST_WORDS = 500  # most words of a text that are searched for denied commands
+_MOST_WORDS = 500  # At most 500 words of a text are checked for denied commands.
 _MOST_HINTS = 8
 
 
@@ -46,7 +46,7 @@ class UserPatterns:
 
     @property
     def can_forbid(self) -> bool:
-        """Whether any pattern denies or asks."""
+        """Return whether any pattern denies or asks."""
         return bool(self._deny or self._ask)
 
     def allowing(self, words: Sequence[Word]) -> str:
@@ -102,7 +102,7 @@ class UserPatterns:
         )
 
 
-_GAP = "\x1f"  # replaces a blank within a word
+_GAP = "\x1f"  # This character replaces a blank within a word.
 _QUOTES = lazy_pattern(r"[\\'\"]")
 _FILE_RULE = lazy_pattern(r"(?:edit|read|write):\s")
 
@@ -179,9 +179,10 @@ def allowing(words: Sequence[Word], patterns: Patterns) -> str:
 
 
 def _covers(allows: tuple[str, ...], texts: list[str]) -> bool:
-    """Whether an allowing pattern matches words exactly; only a ``*`` alone spans several words."""
+    """Return whether an allowing pattern matches words exactly; only a lone ``*`` spans several."""
     if len(allows) == 1 and (allows[0] == "*" or not re.search(r"[*?]", allows[0])):
-        return allows[0] in {"*", texts[0]}  # all commands, or one program with any words
+        # The pattern means all commands, or one program with any words.
+        return allows[0] in {"*", texts[0]}
     if allows[-1] == "*" and covers(allows[:-1], texts):
         return True
     return covers(allows, texts)
@@ -203,9 +204,9 @@ def governing(words: Sequence[Word], patterns: Patterns) -> str:
 
 
 def forbidding(words: Sequence[Word], patterns: Patterns) -> tuple[str, bool]:
-    """Return the first pattern that a command's beginning matches, and whether that is certain.
+    """Return the first pattern that a command's beginning matches, and if the match is certain.
 
-    A match by words that are known only at run time is not certain.
+    A match is uncertain if it needs words that are known only at run time.
     """
     perhaps = ""
     alike = list(patterns.of(words[0])) if words else []
@@ -302,7 +303,7 @@ _VALUED: Mapping[str, frozenset[str]] = {
 }
 """Programs whose options with a value are known; any option of another program may have one."""
 
-_MOST = 200  # most words before a subcommand that are examined
+_MOST = 200  # At most 200 words before a subcommand are examined.
 
 
 def without_options(words: Sequence[str]) -> list[list[str]]:
@@ -328,7 +329,7 @@ def _starts_of_git(rest: Sequence[str]) -> list[int]:
 
 
 def _starts(rest: Sequence[str]) -> list[int]:
-    """Return where the subcommand may be: after an option, or after its value."""
+    """Return the possible positions of the subcommand: after an option, or after its value."""
     found = []
     at = 0
     while at < min(len(rest), _MOST):

@@ -15,8 +15,9 @@ class Program(Options, frozen=True):
 
     Attributes:
         most_operands: The largest number of operands, if there is a limit.
-        n_before: For a program that runs another program: the number of words before the other one.
-        with_names: For a git command, the options with which its operands are only read.
+        n_before: For a program that runs another program: the number of words before the other
+            program.
+        with_names: For a git command, the options with which the command only reads its operands.
     """
 
     most_operands: int | None = None
@@ -28,9 +29,9 @@ class Tables(msgspec.Struct, frozen=True):
     """All tables.
 
     Attributes:
-        lists: Lists of programs or words with a common property, by that property.
+        lists: Lists of programs or words that share a property, by that property.
         readers: Programs that only read with these options.
-        languages: Programs with their own language.
+        languages: Programs that interpret their own language, such as ``sed``.
         wrappers: Programs that run another program.
         git_log: The options of ``git log`` and of the commands that compare commits.
         git_looks: Git commands that only read with these options.

@@ -1,4 +1,4 @@
-"""Judges programs that only read, and the options with which they still only read."""
+"""Judges programs that only read, and the options that keep a program read-only."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ _RG_VALUED = "ABCEefgjmMTtrd"
 _GREPS = frozenset(["grep", "egrep", "fgrep"])
 _VERSIONED = LISTS["versioned"]
 """Programs whose ``--version`` no file of a workspace can change."""
-# Programs read a delimiter within brackets differently: as part of the set, or as its end.
+# Programs disagree about a delimiter within brackets: for some it is part of the set, for others
+# its end.
 _ADDRESS = r"(?:\d+|\$|/(?:\\[^\n]|\[\^?\]?(?:\[:\w+:\]|\\[nt]|[^\]\[\\/\n])*\]|[^\\/\n\[])*/)"
 _SED_COMMAND = lazy_pattern(
     rf"\s*(?:{_ADDRESS}(?:\s*,\s*(?:{_ADDRESS}|\+\d+))?)?\s*!?\s*"
@@ -105,7 +106,7 @@ def jq(words: Sequence[Word]) -> Use:
     reads: list[Word] = []
     at = 0
     while at < len(words):
-        if words[at].source == "--":  # after `--`, no option follows
+        if words[at].source == "--":  # No option follows `--`.
             rest += words[at:]
             break
         n_values = _JQ_VALUES.get(words[at].source, 0)
@@ -176,12 +177,12 @@ def reading(name: str, words: Words) -> Use | None:
 
     Args:
         name: The program's name.
-        words: The words after the name.
+        words: The words after the program's name.
     """
     if len(words) == 1 and name in _VERSIONED and words[0].source in {"--version", "-V"}:
         return Use("reads")
     if name == "strings" and not any(word.text[:1] in {"-", "@"} for word in words):
-        return Use("reads", reads=tuple(words))  # `@file` contains options
+        return Use("reads", reads=tuple(words))  # `@file` contains options.
     if name in ANY_TEXT:
         return Use("reads", takes_any=True)
     if name in ANY_PATHS:
@@ -267,7 +268,7 @@ def _grep(words: Words) -> Use:
             continue
         if not (
             word.is_literal or re.match(r"--[a-z-]+=", word.text)
-        ):  # the word may be an option, an option's value, or the pattern
+        ):  # The word may be an option, an option's value, or the pattern.
             reads += [word, *rest] if has_pattern else rest
             break
         name, value = _grep_option(word.text, rest)
@@ -314,7 +315,7 @@ _SETS = lazy_pattern(r"%[-+ #0'\d.*hjlLqtz]*n")
 
 
 def _xxd(words: Words) -> Use:
-    """Judge ``xxd``, which reads one option per word, by the word's beginning."""
+    """Judge ``xxd``, which recognises an option by the beginning of a word."""
     operands: list[Word] = []
     at = 0
     while at < len(words):
@@ -379,7 +380,8 @@ def _double(words: Words) -> Use:
         if word.source.startswith("-") and word.source not in known | {"-nt", "-ot", "-ef"}:
             reason = "'[[' with such a comparison can run code in the name of a variable"
             numbers = [one for one in words if one.source not in _NUMERIC | _JOINING | {"]]"}]
-            # A variable's value may also be a subscript, but the sandbox contains the code in it.
+            # A variable's value may also be a subscript, but the sandbox confines the code in the
+            # subscript.
             is_plain = all(re.fullmatch(r"-?\d+|\"?\$\w+\"?", one.source) for one in numbers)
             return working(reason) if is_plain else Use("unknown", reason)
     return Use("reads", takes_any=True)
@@ -421,7 +423,7 @@ _SPECIAL: Mapping[str, Callable[[Words], Use | None]] = {
     "find": find,
     "xxd": _xxd,
     "getconf": _getconf,
-    "arch": lambda words: None if words else Use("reads"),  # on macOS, `arch` runs its words
+    "arch": lambda words: None if words else Use("reads"),  # On macOS, `arch` runs its words.
     "jq": jq,
     "cd": lambda words: Use("reads", reads=tuple(w for w in words if w.text not in {"-P", "-L"})),
 }

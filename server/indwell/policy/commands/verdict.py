@@ -84,12 +84,12 @@ HELD_FINDING = PartFinding("allow", HELD, is_held=True)
 
 
 def ask(rule: str, reason: str, widening: Widening = NOTHING_MORE) -> PartFinding:
-    """Return a finding that asks."""
+    """Return a finding that asks the user."""
     return PartFinding("ask", rule, reason, widening)
 
 
 def secret(text: str) -> PartFinding:
-    """Return a finding that asks about a secret file."""
+    """Return a finding that asks the user about a secret file."""
     return ask(
         "secret",
         f"{quoted(shown(text))} is or contains a secret file",
@@ -124,7 +124,7 @@ def worst(found: Sequence[PartFinding]) -> PartFinding | None:
 
 
 def shown(text: str) -> str:
-    """Return a text for people, with ordinary characters in place of the marks."""
+    """Return a text for people, with ordinary characters in place of internal placeholders."""
     return text.replace(HOME, "~").replace(STAR, "*").replace(UNKNOWN, "…")
 
 
@@ -137,7 +137,7 @@ class Use(msgspec.Struct, frozen=True):
 
     Attributes:
         kind: The worst effect.
-        reason: A clause for people: the harm that the program could do.
+        reason: The harm that the program could do, as a clause for people.
         reads: Words that are paths to read.
         writes: Words that are paths to write.
         is_here: Whether the program reads its working directory.
@@ -180,12 +180,12 @@ class Use(msgspec.Struct, frozen=True):
 
 
 def writing(reason: str, *writes: Word) -> Use:
-    """Return a use that changes files."""
+    """Return the effect of a program that changes files."""
     return Use("writes", reason, writes=writes)
 
 
 def working(reason: str, *texts: str) -> Use:
-    """Return a use that runs unknown code, such as a build or a script."""
+    """Return the effect of a program that runs unknown code, such as a build or a script."""
     return Use("writes", reason, texts=texts, is_work=True)
 
 

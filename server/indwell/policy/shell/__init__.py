@@ -1,1 +1,1 @@
-"""Reads shell texts: commands, words and redirects, parsed with tree-sitter."""
+"""Reads shell texts with tree-sitter: commands, words and redirects."""

@@ -1,4 +1,4 @@
-"""The parts of a shell text: simple commands, redirects, options, and the folder of each. Pure."""
+"""The parts of a shell text, as pure data: simple commands, redirects, options, folders."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Redirect(msgspec.Struct, frozen=True, gc=False):
 
 
 class Assignment(msgspec.Struct, frozen=True, gc=False):
-    """``NAME=value``; ``value`` is None for an array or an unknown value."""
+    """An assignment ``NAME=value``; ``value`` is None for an array or an unknown value."""
 
     name: str
     value: Word | None
@@ -91,7 +91,7 @@ Item: TypeAlias = Simple | Oddity
 AT_START: tuple[str, ...] = ("",)
 """The folder in which the whole text runs; others are relative to it, or absolute."""
 
-_MOST = 4  # possible folders; with more, the folder counts as unknown
+_MOST = 4  # A command has at most 4 possible folders; with more, the folder is unknown.
 _CHANGING = frozenset(["cd", "pushd", "popd"])
 
 
@@ -112,7 +112,7 @@ def after_cd(simple: Simple) -> tuple[str, ...]:
 
 
 def either(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the folders of both branches; unknown if one is unknown, or if there are too many."""
+    """Return the folders of both branches; unknown if a branch is unknown or there are too many."""
     if one == other:
         return one
     both = tuple(dict.fromkeys((*one, *other))) if one and other else ()
@@ -128,7 +128,8 @@ def joined(folder: str, path: str, system: System = HERE) -> str:
     whole = path if is_whole else f"{folder}/{path}"
     if HOME in whole:
         return HOME + posixpath.normpath("/" + whole.partition(HOME)[2]) if "/" in whole else whole
-    if system == "win32" and whole[1:3] == ":/":  # on Windows, nothing is above the root of a drive
+    # On Windows, nothing is above the root of a drive.
+    if system == "win32" and whole[1:3] == ":/":
         return whole[:2] + posixpath.normpath(f"/{whole[3:].lstrip('/')}")
     normal = posixpath.normpath(whole) if whole else ""
     return normal[1:] if normal.startswith("//") and system != "win32" else normal
@@ -138,7 +139,7 @@ _ELSEWHERE = lazy_pattern(r"/|[A-Za-z]:(?!/)|\w{2,}:/")
 
 
 def powershell_path(path: str) -> str:
-    r"""Return a path with ``/`` as the only separator; unknown if only run time shows its target.
+    r"""Return a path with ``/`` as the only separator; ``UNKNOWN`` if the target is unclear.
 
     The target is unknown for a path of another machine, of the current drive (``\a``), relative to
     a drive's folder (``C:a``), or on a drive that is not a disk (``HKLM:\``).
@@ -231,7 +232,7 @@ def given(words: Sequence[Word], known: Options, *, permutes: bool = True) -> Pa
 
 
 def _take(text: str, behind: Sequence[Word], known: Options, found: list[tuple[str, str]]) -> int:
-    """Read one word with options; return how many of the following words are values."""
+    """Read one word with options; return how many of the following words are option values."""
     if text.startswith("--"):
         return _take_name(text, behind, known, found)
     if known.has_numbers and text[1:].isdecimal():

@@ -27,9 +27,10 @@ from indwell.policy.shell.words import UNKNOWN
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-# syntax nodes of one text, for tens of milliseconds; real sessions have up to 322
+# One text has at most 3,000 syntax nodes, which take tens of milliseconds; real sessions have up to
+# 322.
 MOST_NODES = 3_000
-DEEPEST = 40  # constructs within constructs
+DEEPEST = 40  # At most 40 constructs are nested.
 
 _COMMANDS = frozenset(["command", "test_command", "unset_command", "declaration_command"])
 _LISTS = frozenset(
@@ -60,7 +61,8 @@ class ShellReading(CommandReading):
     def __init__(self, command: str) -> None:
         super().__init__(command)
         self._depth = 0
-        self._behind: dict[int, list[Node]] = {}  # the redirects of a list, by its last command
+        # The redirects of a list are stored by its last command.
+        self._behind: dict[int, list[Node]] = {}
         root = bash_parser().parse(self.data).root_node
         self.is_broken = root.has_error
         if root.descendant_count > MOST_NODES:
@@ -142,7 +144,7 @@ class ShellReading(CommandReading):
         self._nested, self._piped, self._folders = self._nested - 1, piped, before
 
     def _read_apart(self, node: Node) -> None:
-        """Read a subshell or a pipeline; its changes of folder and variables end with it."""
+        """Read a subshell or pipeline; changes of folder and variables end with the construct."""
         before, piped = self._folders, self._piped
         for child in node.children:
             self._read(child)
@@ -176,7 +178,7 @@ class ShellReading(CommandReading):
         for child in node.children:
             if child.type == "do_group":
                 self._read(child)
-        if name is not None:  # the assignment may not have run, or ran in another shell
+        if name is not None:  # The assignment may not have run, or ran in another shell.
             self._values[text_of(name)] = (UNKNOWN,)
 
     def _read_redirected(self, node: Node) -> None:
@@ -209,9 +211,9 @@ def bash_parser() -> Parser:
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
 
 
-# characters of a command without its here-documents that a user can be expected to read
+# Users can be expected to read 8,000 characters of a command, without its here-documents.
 LIMIT = 8_000
-MOST = 100_000  # most characters of the whole command
+MOST = 100_000  # The whole command has at most 100,000 characters.
 
 _START = lazy_pattern(r"<<(-?)[ \t]*(?:'([^'\n]+)'|\"([^\"\n$`\\]+)\"|([A-Za-z_]\w*))")
 _FILLED_IN = lazy_pattern(r"[$`\\]")
@@ -224,7 +226,7 @@ _RUNS_TEXTS = lazy_pattern(
 
 
 def judged_text(command: str) -> str:
-    """Return the text to judge, without here-documents if it is long; empty if it is too long."""
+    """Return the text to judge, without here-documents if long; empty if the text is too long."""
     if len(command) <= LIMIT:
         return command
     if len(command) > MOST:

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 SUBSTITUTIONS = frozenset(["command_substitution", "process_substitution"])
 
 _ARITHMETIC = lazy_pattern(r"\$\(\([\d\s+\-*/%<>=!&|^~?:()]*\)\)")
-_WITH_NAMES = lazy_pattern(r"\$\(\([\w\s+\-*/%<>=!&|^~?:(),]*\)\)")  # without subscripts
+# The pattern matches arithmetic without subscripts.
+_WITH_NAMES = lazy_pattern(r"\$\(\([\w\s+\-*/%<>=!&|^~?:(),]*\)\)")
 _JOINED = lazy_pattern(rb"(?<=[^\s])\\\n(?=[^\s])")
 
 
@@ -91,7 +92,7 @@ class WordReading(ABC):
         return word
 
     def _without_substitutions(self, node: Node) -> str:
-        """Return a word's source, with a mark in place of each substitution."""
+        """Return a word's source, with a placeholder for each substitution."""
         found = []
         pending = [node]
         while pending:
@@ -121,7 +122,7 @@ class WordReading(ABC):
             self.runs.add(tuple(sorted(spans)))
 
     def _check_lines(self, root: Node) -> None:
-        r"""Check joined lines: bash removes the backslash first, which parsers may not do.
+        r"""Check joined lines: bash removes the backslash first, but parsers may not.
 
         ``$\`` and ``(evil)`` on two lines are one substitution. A backslash is harmless only within
         quotes or between blanks.
@@ -165,7 +166,7 @@ _BACKTICK = lazy_pattern(r"(?<!\\)(?:\\\\)*`")
 
 
 class _Found(msgspec.Struct):
-    """The parts of a command that were found so far; ``spans`` are the byte ranges of its words."""
+    """The parts of a command found so far; ``spans`` are the byte ranges of the command's words."""
 
     words: list[Word] = msgspec.field(default_factory=list)
     redirects: list[Redirect] = msgspec.field(default_factory=list)
@@ -174,7 +175,7 @@ class _Found(msgspec.Struct):
 
 
 class CommandReading(WordReading):
-    """Reads a simple command at any place."""
+    """Reads a simple command in any position of a text."""
 
     def __init__(self, command: str) -> None:
         super().__init__(command)
@@ -259,9 +260,9 @@ class CommandReading(WordReading):
                         found.spans.append(span(child))
                     else:
                         self._odd(child, "gives a command input known only at run time", hard=True)
-                case _ if child.type in WORDS:  # words after a redirect belong to the command
+                case _ if child.type in WORDS:  # Words after a redirect belong to the command.
                     self._argument(child, found)
-                case _:  # other nodes follow the first line of a here-document
+                case _:  # Other nodes follow the first line of a here-document.
                     self._read(child)
         found.redirects.append(Redirect(operator, target, node.start_byte, node.end_byte))
 
@@ -342,7 +343,7 @@ def changed_again(root: Node) -> frozenset[str]:
         ):
             words = [_text(child).strip("\"'") for child in node.named_children[1:]]
             found.update({word.removeprefix("-v"): 2 for word in words})
-            # the command may set any variable
+            # The command may set any variable.
             if not all(_PLAIN.fullmatch(word) for word in words):
                 sets_any = True
         pending.extend(node.named_children)

@@ -87,7 +87,7 @@ class PowerShellReading(ValueReading):
             )
             self._odd(self._at, reason, end=len(command))
 
-    # Statements
+    # The following methods read statements.
 
     def _statements(self, closing: str) -> None:
         """Read statements, up to and including a closing bracket."""
@@ -135,7 +135,7 @@ class PowerShellReading(ValueReading):
         return False
 
     def _block_statement(self, name: str) -> None:
-        """Read ``if``, a loop or ``try``; if a branch changed the folder, it is unknown."""
+        """Read ``if``, a loop or ``try``; if a branch changes the folder, the folder is unknown."""
         before = self._folders
         if name == "foreach":
             self._take("(")
@@ -207,7 +207,7 @@ class PowerShellReading(ValueReading):
         found = re.fullmatch(r"'([^']*)'|\"([^\"`$]*)\"", source)
         return found[found.lastindex or 0] if found else UNKNOWN
 
-    # Pipelines
+    # The following methods read pipelines.
 
     def _pipelines(self) -> None:
         """Read pipelines with ``&&`` and ``||`` between them."""
@@ -363,7 +363,8 @@ class PowerShellReading(ValueReading):
             self._at += 1
             before = self._at
             self._skip()
-            if self._at > before:  # one parameter for a cmdlet, but two words for a program
+            # A cmdlet receives one parameter here, but a program receives two words.
+            if self._at > before:
                 raise Unreadable("contains a blank behind the colon of a parameter")
             value = self._argument()
             options = tuple(f"{found[0]}:{text}" for text in value.options)
@@ -371,7 +372,8 @@ class PowerShellReading(ValueReading):
         if one in {"'", '"', "`", "$"}:
             self._at = start
             return self._bare()
-        if one in {".", "["}:  # versions of PowerShell disagree whether a program receives one word
+        # Versions of PowerShell disagree on whether a program receives one word.
+        if one in {".", "["}:
             self._bare()
             return words.unknown_word(self._text[start : self._at])
         return Word(found[0], (found[0],))
@@ -389,11 +391,11 @@ class PowerShellReading(ValueReading):
             return words.unknown_word(source) if value is None else words.known_word(source, value)
         if self._text[start] != "$" or len(self.items) > n_before:
             raise Unreadable("contains two words that run together")
-        self._at = start  # `$env:TEMP\a` is one word
+        self._at = start  # `$env:TEMP\a` is one word.
         return self._bare()
 
     def _bare(self) -> Word:
-        """Read a bare word, with the quotes and variables in it."""
+        """Read a bare word, including quotes and variables."""
         start, parts = self._at, [""]
         while (one := self._peek()) and one not in words.ENDS:
             if one == "'":
@@ -416,7 +418,7 @@ class PowerShellReading(ValueReading):
 
 
 def _moved(simple: Simple) -> tuple[str, ...]:
-    """Return the folders in which the commands after this one may run; empty if unknown."""
+    """Return the folders in which the commands after this command may run; empty if unknown."""
     first = simple.words[0].text.lower() if simple.words else ""
     kind = _MOVES.get(first, "")
     if not kind and not any(first.endswith(one) for one in ("-location", UNKNOWN)):

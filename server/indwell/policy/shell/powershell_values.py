@@ -1,4 +1,4 @@
-"""The values of a PowerShell text: strings, expressions, and calls on values. Pure."""
+"""Reads the values of a PowerShell text: strings, expressions, and calls on values. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from indwell.policy.shell.items import AT_START, Item, Oddity, Simple, either
 from indwell.policy.shell.powershell_words import Unreadable
 from indwell.policy.shell.words import HOME, UNKNOWN, Word
 
-DEEPEST = 40  # constructs within constructs
+DEEPEST = 40  # At most 40 constructs are nested.
 MOVES_IN_BLOCK = "changes the folder in a block, which may run more than once"
 STARTS_EXPRESSION = frozenset("\"'$([{-+!,@")
 """Characters that begin an expression, and not a command, where a statement begins."""
@@ -51,7 +51,7 @@ class ValueReading(ABC):
 
     @abstractmethod
     def _statement(self) -> bool:
-        """Read a statement; return whether the next one may follow without a separator."""
+        """Read a statement; return whether another statement may follow without a separator."""
 
     def _expression(self) -> str | None:
         """Read an expression; return its value if it is one known text."""
@@ -137,7 +137,7 @@ class ValueReading(ABC):
             self._statement()
 
     def _type(self) -> str | None:
-        """Read a type, with its static members, or as the conversion of the next value."""
+        """Read a type with its static members, or a type that converts the next value."""
         found = words.TYPE.match(self._text, self._at)
         if not found:
             raise Unreadable("names a type that is not understood")
@@ -218,7 +218,7 @@ class ValueReading(ABC):
             self._operand()
             n_operands += 1
 
-    # Quotes
+    # The following methods read quotes.
 
     def _text_in_quotes(self) -> str:
         """Read a string in double quotes, with the commands in it."""
@@ -275,7 +275,7 @@ class ValueReading(ABC):
         self._at += 1
         return "$"
 
-    # Places
+    # The following methods move through the text.
 
     def _peek(self) -> str:
         return self._text[self._at : self._at + 1]

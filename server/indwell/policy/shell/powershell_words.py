@@ -1,4 +1,4 @@
-"""The words of a PowerShell text: quotes, escapes, variables, numbers, operators. Pure."""
+"""Reads the words of a PowerShell text: quotes, escapes, variables, numbers, operators. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ENDS = frozenset(" \t\r\n;|&(){},<>")
 """Characters that end a bare word."""
 
 _ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "0": ""}
-# after a backtick, versions read these differently, or the line continues
+# After a backtick, these characters depend on PowerShell's version, or continue the line.
 _UNSURE = frozenset("eu\r\n")
 _VARIABLE = lazy_pattern(r"\$(?:(\w+):)?(\w+\??)|\$\{(?:(\w+):)?([^}:`]+)\}|\$[$?^]")
 _SCOPES = frozenset(
@@ -41,10 +41,11 @@ TYPE = lazy_pattern(r"\[\s*([A-Za-z_][\w.]*)(?:\[\])?\s*\]")
 
 
 class Unreadable(Exception):
-    """The text contains a construct that this parser does not certainly know.
+    """The text contains a construct that this parser does not know for certain.
 
     Args:
-        why: A clause for people.
+
+    why: A clause for people.
     """
 
 
@@ -89,7 +90,7 @@ def number_end(text: str, at: int) -> int:
 
 
 def raw_string(text: str, at: int) -> tuple[str, int]:
-    """Read a string in single quotes; return its value and its end."""
+    """Read a string in single quotes; return the string's value and end."""
     parts = []
     at += 1
     while True:
@@ -119,10 +120,11 @@ def here_string(text: str, at: int) -> tuple[int, int, int]:
 
 
 def variable(text: str, at: int) -> tuple[str, int]:
-    """Read a variable; return what it expands to, and its end.
+    """Read a variable; return what the variable expands to, and where the variable ends.
 
     Raises:
-        Unreadable: The variable reads a file, runs code, or has an unknown form.
+
+    Unreadable: The variable reads a file, runs code, or has an unknown form.
     """
     found = _VARIABLE.match(text, at)
     if not found:
@@ -181,7 +183,7 @@ def unknown_word(source: str) -> Word:
 
 
 def merged(one: Word, other: Word) -> Word:
-    """Return the word for a list, whose options are the list's members."""
+    """Return the word for a list; its possible texts are the members of the list."""
     return Word(
         f"{one.source},{other.source}",
         tuple(dict.fromkeys((*one.options, *other.options))),

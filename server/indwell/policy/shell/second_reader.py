@@ -1,7 +1,7 @@
 """A second, small parser, which must agree before a command runs without a question.
 
 The parser knows words, quotes, operators, loops and substitutions, and rejects all else. If the
-first parser misreads a word (as happened after redirects, CMD-05), the two disagree.
+first parser misreads a word (as happened after redirects, CMD-05), the two parsers disagree.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class _Reader:
                 at = found.end() if found else at
             elif found := _REDIRECT.match(text, at):
                 if text[at - 1 : at] == "}" and run and run[-1][1] == at:
-                    raise _Unknown  # `{name}>file` sets a variable
+                    raise _Unknown  # `{name}>file` sets a variable.
                 at = found.end()
             elif found := _SEPARATOR.match(text, at):
                 self._end(run)

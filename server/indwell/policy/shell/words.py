@@ -1,4 +1,4 @@
-"""Words of a command as bash would expand them, with marks for what is unknown. Pure."""
+"""The words of a command as bash would expand them, with placeholders for unknown text. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import msgspec
 from indwell.files.spelling import HERE, System, without_drive
 from indwell.lazy_pattern import lazy_pattern
 
-MOST_OPTIONS = 16  # values of one word, by braces and loops; with more, the word counts as unknown
+MOST_OPTIONS = 16  # A word with more than 16 values, by braces and loops, is unknown.
 
 _SEGMENT = lazy_pattern(
     r"""(?P<raw>'[^']*')
@@ -70,25 +70,26 @@ class Word(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def is_literal(self) -> bool:
-        """Whether the word has exactly one known expansion."""
+        """Return whether the word has exactly one known expansion."""
         return len(self.options) == 1 and not self.splits and not has_marks(self.options[0])
 
     @property
     def is_known(self) -> bool:
-        """Whether the word is known except for wildcards and the home folder."""
+        """Return whether the word is known except for wildcards and the home folder."""
         return not any(UNKNOWN in one for one in self.options)
 
     @property
     def could_be_option(self) -> bool:
-        """Whether the word could begin with a hyphen."""
+        """Return whether the word could begin with a hyphen."""
         return any(one[:1] in {"-", STAR, UNKNOWN} for one in self.options)
 
 
 class UnreadableWord(Exception):
-    """A word of an unknown form, or whose expansion runs or changes something in bash.
+    """A word has an unknown form, or its expansion runs or changes something in bash.
 
     Args:
-        why: A clause for people.
+
+    why: A clause for people.
     """
 
 
@@ -142,7 +143,7 @@ def _segment(  # noqa: C901 - one case for each kind of piece
             return ["" if text == "\\\n" else text[1]], False
         case "wild" | "set":
             return [STAR], False
-        case "bracket":  # part of a set that contains quotes, or a lone `[`
+        case "bracket":  # The piece is part of a set with quotes, or a lone `[`.
             return [text if found.string in _ALONE else STAR], False
         case "home":
             before, after = found.string[: found.start()], found.string[found.end() :]
@@ -236,15 +237,15 @@ HOME = "\1"
 STAR = "\2"
 """Marks an unquoted wildcard."""
 
-_EFFORT = 100_000  # characters; of 1,600 commands of real sessions, none needs more than 69
+_EFFORT = 100_000  # The unit is characters; of 1,600 real commands, none needs more than 69.
 _BRACES_IN_WORD = lazy_pattern(r"\{([^{},]*,[^{}]*)\}")
-_MOST_WORDS = 64  # expansions of one word with braces
+_MOST_WORDS = 64  # A word with braces has at most 64 expansions.
 _UNQUOTED = lazy_pattern(r"\\(\n)?(.?)|([*?])", re.DOTALL)
 _ANSI = lazy_pattern(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|([0-7]{1,3})|(.))", re.DOTALL)
 _ANSI_NAMES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f"}
 _VARIABLE = lazy_pattern(r"\$\{?(\w+)")
 
-# Programs that run other programs: options with a value, and the number of words before the
+# For each program that runs another: its options with a value, and the number of words before the
 # program.
 _WRAPPERS: Mapping[str, tuple[str, int]] = {
     "sudo": ("ugpCDhRrTtU", 0),
@@ -270,11 +271,11 @@ _WRAPPERS: Mapping[str, tuple[str, int]] = {
 
 
 class Tangled(Exception):
-    """A command grows so much during expansion that no person could understand it."""
+    """The expansion of a command became too long for a person to understand."""
 
 
 class Effort:
-    """The remaining effort for one command, in characters that parsing may produce.
+    """The remaining number of characters that parsing one command may produce.
 
     With nested variables, braces and texts, a line of 400 characters could fill the memory. Real
     commands stay far below the limit of tens of milliseconds.
@@ -340,7 +341,7 @@ def words_of(node: Node, variables: Variables) -> list[str]:
 def program_of(words: list[str]) -> list[str]:
     """Return a command without wrappers (``sudo``, ``env A=b``, …), beginning with its program.
 
-    An unknown program may be a wrapper, too, and is left out.
+    An unknown program may be a wrapper, too, and is left out of the result.
     """
     while words:
         name = posixpath.basename(words[0])
@@ -362,7 +363,7 @@ def folder(path: str, cwd: str, system: System = HERE) -> str:
     path, cwd = without_drive(path, system), without_drive(cwd, system)
     if not path.startswith(("/", HOME)) and cwd:
         path = f"{cwd}/{path}"
-    # Not a regular expression, whose time would grow with the square of the wildcards.
+    # A regular expression would take time that grows with the square of the wildcards.
     parts = re.sub("/+", "/", path).removesuffix("/").split("/")
     while len(parts) > 1 and STAR in parts[-1] and not parts[-1].strip(f"{STAR}."):
         parts.pop()
@@ -371,7 +372,7 @@ def folder(path: str, cwd: str, system: System = HERE) -> str:
 
 
 def _behind(words: list[str], with_word: str, n_before: int) -> list[str]:
-    """Return the words after a wrapper's options, assignments and own words."""
+    """Return the words after a wrapper's options, assignments and own arguments."""
     at = 0
     while at < len(words):
         word = words[at]
@@ -412,7 +413,7 @@ def _word_value(node: Node, variables: Variables) -> str:
 
 
 def _unquoted(source: str) -> str:
-    """Return a bare word without backslashes, and with marks for wildcards and the home folder."""
+    """Return a bare word without backslashes, with marks for wildcards and the home folder."""
     text = _UNQUOTED.sub(lambda found: STAR if found[3] else found[2] or "", source)
     if text == "~" or text.startswith("~/"):
         return HOME + text[1:]

@@ -32,7 +32,7 @@ FAULTS = (
     httpx2.InvalidURL,
     httpx2.StreamError,
     RefusedAnswer,
-    OSError,  # includes TimeoutError
+    OSError,  # OSError includes TimeoutError.
     ValueError,
     RecursionError,
 )
@@ -68,7 +68,7 @@ class Where(msgspec.Struct, frozen=True):
 
 
 def fault_of(error: Exception, where: Where, request: Request, *, begun: bool) -> ProviderError:
-    """Return Indwell's error for an exception; ``begun`` if data had arrived."""
+    """Return Indwell's error for an exception; ``begun`` means that data had arrived."""
     match error:
         case RefusedAnswer():
             said = said_in(error.body)
@@ -79,7 +79,7 @@ def fault_of(error: Exception, where: Where, request: Request, *, begun: bool) -
             return BadReply(f"{where.address} sent {error}, which no reply has")
         case httpx2.HTTPError() | OSError():
             return _unreachable(error, where, begun=begun)
-        case _:  # a chunk cannot be decoded: errors of json and unicode are ValueErrors
+        case _:  # A chunk cannot be decoded: errors of json and unicode are ValueErrors.
             kind = type(error).__name__
             return BadReply(f"{where.address} sent data that is not a reply ({kind})")
 
@@ -169,7 +169,7 @@ def _unreachable(error: Exception, where: Where, *, begun: bool) -> ProviderErro
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    seen: set[int] = set()  # the causes of an exception may form a cycle
+    seen: set[int] = set()  # The causes of an exception may form a cycle.
     while error is not None and id(error) not in seen:
         seen.add(id(error))
         yield error

@@ -22,18 +22,20 @@ from indwell.providers.http.refusals import EndpointError, quote, said_by
 from indwell.providers.http.sse import DONE, EVENT_LIMIT, Event, EventReader, decoded
 from indwell.providers.wires.reply import GrowingReply
 
-REPLY_LIMIT = 32_000_000  # unpacked bytes of one stream, with 200 bytes for the event of each token
-WHOLE_LIMIT = 4_000_000  # bytes of a reply that comes as one JSON body
-NOISE_LIMIT = EVENT_LIMIT + 1_000_000  # consecutive bytes without an event with content
-EMPTY_STALLS = 10  # empty events may extend the stall time by this factor
-LINGER_S = 5.0  # seconds to wait for the usage after the finish reason
-# Seconds to wait for the end of the body after [DONE], so that the connection can be reused.
+# The unit is unpacked bytes of one stream; each token's event has about 200 bytes.
+REPLY_LIMIT = 32_000_000
+WHOLE_LIMIT = 4_000_000  # The unit is bytes of a reply that comes as one JSON body.
+# The unit is consecutive bytes without an event with content.
+NOISE_LIMIT = EVENT_LIMIT + 1_000_000
+EMPTY_STALLS = 10  # Empty events may extend the stall time by this factor.
+LINGER_S = 5.0  # The unit is seconds to wait for the usage after the finish reason.
+# The unit is seconds to wait for the body's end after [DONE], so that the connection can be reused.
 DONE_LINGER_S = 0.05
-BUSY_S = 0.003  # seconds of work after which other tasks run
-_PIECE = 4_096  # bytes between two checks of the clock; 1 ms of work for empty events
+BUSY_S = 0.003  # Other tasks run after so many seconds of work.
+_PIECE = 4_096  # The clock is checked after so many bytes, which is 1 ms of work for empty events.
 
 _JSON = "application/json"
-_NO_STREAMS = (_JSON, "text/html")  # media types with which a wrong address answers
+_NO_STREAMS = (_JSON, "text/html")  # Wrong addresses answer with these media types.
 
 
 class TooLong(BadReply):
@@ -63,7 +65,8 @@ class StreamGuard:
         self._has_data = False
         self._n_noise = 0
         self._busy_since = 0.0
-        self._is_fresh = True  # whether other tasks ran since the clock was last checked
+        # The flag says that other tasks ran since the clock was last checked.
+        self._is_fresh = True
 
     async def read(self, reply: GrowingReply, on_event: Callable[[StreamEvent], None]) -> None:
         """Read to the end of the stream.
@@ -78,7 +81,7 @@ class StreamGuard:
             else:
                 await self._read_events(reply, on_event)
         except Exception:
-            self._tell(on_event)  # report the text that came before the error
+            self._tell(on_event)  # Report the text that came before the error.
             raise
         self._batch.add(reply.end())
         self._tell(on_event)
@@ -117,7 +120,7 @@ class StreamGuard:
                         self._let_go(reply)
                         await asyncio.sleep(0)
         for event in reader.close():
-            if event.data.endswith((b"}", DONE)):  # an event without this end was cut off
+            if event.data.endswith((b"}", DONE)):  # An event without this end was cut off.
                 self._take(event, reply)
 
     def _take_all(self, events: Iterable[Event], n_bytes: int, reply: GrowingReply) -> None:
@@ -195,7 +198,7 @@ class StreamGuard:
             raise ListenerFailed(error) from error
 
     def _let_go(self, reply: GrowingReply) -> None:
-        """Note that other tasks can run now, and restart the timer if data arrived."""
+        """Record that other tasks can run now, and restart the timer if data arrived."""
         self._is_fresh = True
         if self._has_data:
             self._has_data = False

@@ -6,9 +6,9 @@ time (httpx2), so that a small answer cannot fill the memory.
 
 Bytes that a server sends after the end of an answer would be read as the answer to the next
 request. The HTTP library notices bytes that wait in the system. Bytes that were already read may
-wait in the parser, in the stream, in TLS or in Windows' event loop; this module checks these
-places. These places are private parts of libraries: if a place cannot be read, the connection is
-closed, which costs one more handshake.
+wait in the parser, in the stream, in TLS or in Windows' event loop, so this module checks these
+four buffers. The buffers are private parts of libraries. If a buffer cannot be read, the connection
+is closed, which costs one more handshake.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 import httpx2
 
-MAX_ODD_BODY = 65_536  # bytes that are read from an answer that is not a stream
-KEEP_ALIVE_S = 120.0  # seconds that an idle connection is kept; routers drop connections after 300
+MAX_ODD_BODY = 65_536  # The unit is bytes that are read from an answer that is not a stream.
+# The unit is seconds that an idle connection is kept; routers drop connections after 300.
+KEEP_ALIVE_S = 120.0
 
-_FOREIGN_HEADERS = frozenset(  # the only headers for an endpoint other than OpenAI
+_FOREIGN_HEADERS = frozenset(  # Endpoints other than OpenAI get only these headers.
     {
         "accept",
         "accept-encoding",
@@ -55,7 +56,7 @@ class RefusedAnswer(Exception):
 
 
 class ListenerFailed(Exception):
-    """A listener raised, which is a bug; this error is not explained as the endpoint's failure."""
+    """A listener raised an error, which is a bug of Indwell and not the endpoint's failure."""
 
     def __init__(self, error: BaseException) -> None:
         super().__init__(repr(error))
@@ -125,9 +126,10 @@ async def _keep_to_ourselves(known: Collection[str], request: httpx2.Request) ->
 
 
 class Before(Generic[T]):
-    """Awaits ``step``, and calls ``suspending`` each time just before it suspends.
+    """Awaits ``step``, and calls ``suspending`` just before each suspension.
 
-    The events of one network read are handled without a suspension, so a batch of events ends here.
+    The events of one network read are handled without a suspension, so a batch of events ends with
+    a suspension.
     """
 
     def __init__(self, step: Awaitable[T], suspending: Callable[[], None]) -> None:
@@ -170,7 +172,7 @@ async def keep_only_if_clean(response: httpx2.Response) -> None:
 
 
 class _LastLook(httpx2.AsyncByteStream):
-    """A response body that checks for bytes after its end before the connection is reused."""
+    """A response body that looks for bytes after its end, before the connection is reused."""
 
     def __init__(self, body: httpx2.AsyncByteStream, network: _Inside) -> None:
         self._body = body
@@ -182,7 +184,7 @@ class _LastLook(httpx2.AsyncByteStream):
     async def aclose(self) -> None:
         if self._network is not None:
             if not _is_clean(self._body, self._network):
-                await self._network.aclose()  # a closed connection is never reused
+                await self._network.aclose()  # A closed connection is never reused.
             elif sys.platform == "win32":
                 _show_later_bytes(self._network)
         await self._body.aclose()
@@ -197,8 +199,8 @@ def _is_clean(body: _Inside, network: _Inside) -> bool:
 
 
 def _in_parser(body: _Inside) -> bool:
-    """Does h11 have bytes after the end of the body?"""
-    # The wrappers of httpx, and the pool of httpcore.
+    """Return whether h11 has bytes after the end of the body."""
+    # These attributes lead through the wrappers of httpx and the pool of httpcore.
     for name in ("_stream", "_httpcore_stream", "_stream"):
         body = getattr(body, name)
     data, _ = body._connection._h11_state.trailing_data  # noqa: SLF001 -- no other way
@@ -206,8 +208,9 @@ def _in_parser(body: _Inside) -> bool:
 
 
 def _in_stream(stream: _Inside) -> bool:
-    """Does anyio or TLS have bytes that the parser has not requested?"""
-    while (below := getattr(stream, "transport_stream", None)) is not None:  # layers of TLS
+    """Return whether anyio or TLS has bytes that the parser has not requested."""
+    # Follow the layers of TLS.
+    while (below := getattr(stream, "transport_stream", None)) is not None:
         if stream._read_bio.pending or stream._ssl_object.pending():  # noqa: SLF001 -- no other way
             return True
         stream = below
@@ -215,10 +218,10 @@ def _in_stream(stream: _Inside) -> bool:
 
 
 def _show_later_bytes(network: _Inside) -> None:
-    """Let the pool of connections see bytes that arrive after a reply on Windows.
+    """Let the connection pool see bytes that arrive after a reply on Windows.
 
     The pool asks the system for waiting bytes before it uses a connection again. Windows' event
-    loop always has a read under way, so later bytes are already in the loop's buffer, and the
+    loop always has a read in progress, so later bytes are already in the loop's buffer, and the
     system reports no bytes.
     """
     if "get_extra_info" in vars(network):
@@ -244,4 +247,4 @@ def _in_event_loop(network: _Inside) -> bool:
         ended = read is not None and (read.done() or not read._ov.pending)  # noqa: SLF001 -- as above
         return bool(ended or transport._pending_data_length >= 0)  # noqa: SLF001 -- as above
     except AttributeError:
-        return True  # unreadable: close the connection
+        return True  # The buffer is unreadable, so close the connection.

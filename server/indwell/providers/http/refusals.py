@@ -30,7 +30,7 @@ from indwell.errors import (
 )
 from indwell.lazy_pattern import lazy_pattern
 
-MAX_QUOTE = 300  # characters of the endpoint's own words that are shown
+MAX_QUOTE = 300  # At most 300 characters of the endpoint's own message are shown.
 """Characters of the endpoint's words that are examined. The patterns below take quadratic time: 64
 kB of a single word delayed the loop by 12 s.
 """
@@ -78,7 +78,7 @@ def error_of(
 ) -> ProviderError:
     """Return the error for ``refusal``.
 
-    Endpoints use one status for several errors, so codes and words take precedence.
+    Endpoints use one status for several errors, so the error's code and message take precedence.
 
     Args:
         refusal: The refusal.
@@ -102,7 +102,7 @@ def _by_words(
     if codes & _NO_CREDIT_CODES or _NO_CREDIT.search(words):
         return _no_credit(endpoint, quoted)
     if refusal.status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.TOO_MANY_REQUESTS}:
-        return None  # messages of this status mention many kinds of keys and limits
+        return None  # Messages of this status mention many kinds of keys and limits.
     if codes & _OVERFLOW_CODES or _OVERFLOW.search(words):
         return _too_long(endpoint, model, quoted)
     if has_tools and _NO_TOOLS.search(words):
@@ -143,7 +143,7 @@ def _by_client_status(
             )
         case HTTPStatus.REQUEST_TIMEOUT:
             return Unreachable(f"{endpoint} did not answer in time; try again")
-        case HTTPStatus.CONFLICT:  # another request uses the resource; OpenAI's SDK also retries
+        case HTTPStatus.CONFLICT:  # Another request uses the resource; OpenAI's SDK also retries.
             return ServerFault(f"{endpoint} is busy with another request; try again{quoted}")
         case HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
             return _too_long(endpoint, model, quoted)
@@ -186,7 +186,7 @@ def _names_no_model(refusal: EndpointRefusal) -> bool:
 
 
 def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Return the seconds that the headers ask to wait, never negative; None if they do not say.
+    """Return how many seconds the headers ask to wait, never negative; None if not given.
 
     ``Retry-After`` is seconds or an HTTP date (RFC 9110, 10.2.3); ``retry-after-ms`` is OpenAI's.
 
@@ -214,7 +214,7 @@ _WAIT = lazy_pattern(
 
 
 def wait_in(words: str) -> float | None:
-    """Return the seconds that a message asks to wait, such as OpenAI's "try again in 6m0.5s"."""
+    """Return how many seconds a message asks to wait, such as OpenAI's "try again in 6m0.5s"."""
     found = _WAIT.search(words)
     if found is None or not any(found.groups()):
         return None
@@ -236,7 +236,7 @@ def duration(seconds: float) -> str:
 
 
 def quote(words: str) -> str:
-    """Return the endpoint's words on one line, without control characters, cut to ``MAX_QUOTE``."""
+    """Return the endpoint's message as one line of at most ``MAX_QUOTE`` plain characters."""
     line = " ".join("".join(c if c.isprintable() else " " for c in words).split()).rstrip(".")
     return line if len(line) <= MAX_QUOTE else line[: MAX_QUOTE - 1] + "…"
 
@@ -267,7 +267,7 @@ _STATUS_OF: Mapping[str, int] = {
     "billing_error": 402,
     "request_too_large": 413,
     "timeout_error": 504,
-    # Codes of errors that another attempt would not avoid.
+    # Another attempt would not avoid errors with these codes.
     "invalid_prompt": 400,
     "invalid_encrypted_content": 400,
     "invalid_image": 400,
@@ -292,7 +292,7 @@ _STATUS_OF: Mapping[str, int] = {
 
 
 class EndpointError(msgspec.Struct, frozen=True):
-    """An error in the endpoint's own words.
+    """An error as the endpoint reports it.
 
     Attributes:
         words: The message.
@@ -318,8 +318,8 @@ def said_in(body: bytes) -> EndpointError:
 
 
 def said_by(value: object) -> EndpointError | None:
-    """Return the error in a decoded body or event; None if it has no message."""
-    if isinstance(value, list) and value:  # Gemini wraps its errors in a list
+    """Return the error in a decoded body or event; None without a message."""
+    if isinstance(value, list) and value:  # Gemini wraps its errors in a list.
         value = value[0]
     if isinstance(value, str):
         return EndpointError(value)
@@ -343,7 +343,7 @@ def said_by(value: object) -> EndpointError | None:
 
 
 def _with_cause(words: str, error: Mapping[str, Any]) -> str:
-    """Add the message of the endpoint behind OpenRouter from the error's metadata."""
+    """Add the message of the provider behind OpenRouter, from the error's metadata."""
     metadata = error.get("metadata")
     raw = metadata.get("raw") if isinstance(metadata, Mapping) else None
     return f"{words}: {raw}" if isinstance(raw, str) and raw else words

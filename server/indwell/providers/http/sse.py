@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 import msgspec
 
-EVENT_LIMIT = 2_000_000  # bytes of one event; a whole reply rarely has a fifth of this number
-DONE = b"[DONE]"  # the data that ends a stream of chat completions
+# The unit is bytes of one event; a whole reply rarely has a fifth of this number.
+EVENT_LIMIT = 2_000_000
+DONE = b"[DONE]"  # This data ends a stream of chat completions.
 _BOM = b"\xef\xbb\xbf"
 _DATA = b"data:"
 _NAME = b"event:"
@@ -39,7 +40,7 @@ class EventReader:
 
     def __init__(self, limit: int = EVENT_LIMIT) -> None:
         self._limit = limit
-        self._tail: list[bytes] = []  # parts of an unfinished line
+        self._tail: list[bytes] = []  # The parts belong to an unfinished line.
         self._n_tail = 0
         self._data: list[bytes] = []
         self._n_data = 0
@@ -96,7 +97,8 @@ class EventReader:
     def _line(self, line: bytes, events: list[Event]) -> None:
         if line.startswith(_DATA):
             data = line[6:] if line[5:6] == b" " else line[5:]
-            self._n_data += len(line) + 1  # plus 1, because empty lines take memory, too
+            # Empty lines take memory, too, so each line counts one more byte.
+            self._n_data += len(line) + 1
             self._check(self._n_data)
             self._data.append(data)
         elif not line:
@@ -116,7 +118,7 @@ class EventReader:
             raise EventTooLong(f"an event of over {self._limit:,} bytes")
 
 
-SMALL = 64_000  # bytes that take at most a millisecond to decode
+SMALL = 64_000  # The unit is bytes that take at most a millisecond to decode.
 MOST_VALUES = 30_000
 """The most values in one event, counted by commas and brackets. 100 kB of brackets take 2 ms to
 decode, 2 MB take 110 ms. A text of any length counts as one value. A reply in one event has less

@@ -23,11 +23,11 @@ from indwell.providers.http.http_client import certificates
 from indwell.sandbox.proxy.hosts import LOCALHOST, Address, HostPort, literal
 from indwell.sandbox.proxy.service import is_own, resolve
 
-PAGE_B = 4 << 20  # unpacked bytes of a page
-PAGE_S = 30.0  # seconds for the whole page
-REACH_S = 10.0  # seconds until an address answers
-MOST_REDIRECTS = 5  # redirects within one host
-_MOST_ADDRESSES = 3  # addresses of a name that are tried
+PAGE_B = 4 << 20  # The unit is unpacked bytes of a page.
+PAGE_S = 30.0  # The unit is seconds for the whole page.
+REACH_S = 10.0  # The unit is seconds until an address answers.
+MOST_REDIRECTS = 5  # The fetcher follows at most 5 redirects within one host.
+_MOST_ADDRESSES = 3  # At most 3 addresses of a name are tried.
 _HEADERS = {
     "User-Agent": f"Indwell/{__version__}",
     "Accept": "text/markdown, text/html;q=0.9, text/plain;q=0.8, application/json;q=0.8, */*;q=0.1",
@@ -39,7 +39,7 @@ Resolve: TypeAlias = Callable[[HostPort], Awaitable[Sequence[Address]]]
 
 
 class FetchedPage(msgspec.Struct, frozen=True):
-    """A page, or the redirect to another host in its place.
+    """A fetched page, or a redirect to another host.
 
     Attributes:
         address: The address of the page.
@@ -47,7 +47,7 @@ class FetchedPage(msgspec.Struct, frozen=True):
         charset: The encoding that the server names; empty without an encoding.
         body: The unpacked bytes.
         is_cut: Whether the page is longer than ``PAGE_B``.
-        leads_to: The other host's address; the page was not fetched.
+        leads_to: The other host's address if the page was not fetched.
     """
 
     address: WebAddress
@@ -73,7 +73,7 @@ class WebPages:
         self._verify = verify
 
     async def fetch(self, address: WebAddress, *, is_named: bool) -> FetchedPage:
-        """Fetch a page; ``is_named``: the user's settings name this host.
+        """Fetch a page; ``is_named`` says that the user's settings name this host.
 
         Raises:
             ToolError: The page cannot be reached or may not be fetched, or the answer is an error.
@@ -131,7 +131,7 @@ class WebPages:
     async def _request(self, address: WebAddress, place: Address) -> FetchedPage | WebAddress:
         number = f"[{place}]" if place.version == 6 else str(place)  # noqa: PLR2004 - of IP
         verify = self._verify
-        if verify is None:  # loaded once, which takes up to a tenth of a second
+        if verify is None:  # Certificates are loaded once, which takes up to a tenth of a second.
             verify = await asyncio.to_thread(certificates, trust_env=False)
         async with httpx2.AsyncClient(
             verify=verify,

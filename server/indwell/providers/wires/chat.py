@@ -43,7 +43,7 @@ from indwell.providers.wires.layout import (
 from indwell.providers.wires.reply import GrowingReply, count, thinking_tokens
 from indwell.providers.wires.tool_calls import GrowingText, delta_of
 
-# Text of an assistant message, for endpoints that require one before the user's words.
+# Some endpoints require an assistant message with this text before the user's message.
 _BRIDGE = "I have the results."
 _NO_SIGNATURE = {"google": {"thought_signature": "skip_thought_signature_validator"}}
 """The signature that Gemini accepts for calls of other models, by Gemini's documentation."""
@@ -206,8 +206,8 @@ def _tool(spec: ToolSpec) -> dict[str, Any]:
     return {"type": "function", "function": function}
 
 
-CHOICES_LIMIT = 64  # choices of one event that are examined; the request asks for one choice
-PARTS_LIMIT = 1_000  # pieces of calls, or parts of content, in one event
+CHOICES_LIMIT = 64  # At most 64 choices of one event are examined; the request asks for one choice.
+PARTS_LIMIT = 1_000  # One event has at most 1,000 parts of calls or of content.
 
 _REASONING = ("reasoning_content", "reasoning", "thinking", "reasoning_details")
 
@@ -222,19 +222,19 @@ class ChatReply(GrowingReply):
 
     broken: ClassVar[frozenset[str]] = frozenset(
         {
-            "error",  # OpenRouter, Mistral
-            "network_error",  # GLM
-            "insufficient_system_resource",  # DeepSeek
-            "malformed_function_call",  # Gemini
+            "error",  # OpenRouter and Mistral send this reason.
+            "network_error",  # GLM sends this reason.
+            "insufficient_system_resource",  # DeepSeek sends this reason.
+            "malformed_function_call",  # Gemini sends this reason.
         }
     )
     finishes: ClassVar[Mapping[str, Finish]] = {
         "length": "length",
         "max_tokens": "length",
-        "model_length": "length",  # Mistral
+        "model_length": "length",  # Mistral sends this reason.
         "content_filter": "filtered",
-        "safety": "filtered",  # Gemini
-        "sensitive": "filtered",  # GLM
+        "safety": "filtered",  # Gemini sends this reason.
+        "sensitive": "filtered",  # GLM sends this reason.
     }
 
     def __init__(self, dialect: Dialect | None = None, tools: Sequence[ToolSpec] = ()) -> None:
@@ -270,7 +270,7 @@ class ChatReply(GrowingReply):
         return self.add(value) if isinstance(value.get("choices"), list) else None
 
     def end(self) -> list[StreamEvent]:
-        """Return the events of text that was held back until the end of the stream."""
+        """Return the events for text that was held back until the end of the stream."""
         events: list[StreamEvent] = []
         if self._tags is not None:
             self._say(*self._tags.close(), events)
@@ -278,7 +278,8 @@ class ChatReply(GrowingReply):
 
     def _delta(self, delta: Mapping[str, Any], events: list[StreamEvent]) -> None:
         content = delta.get("content")
-        if type(content) is str and len(delta) == 1:  # the usual case, nine chunks of ten
+        # This is the usual case, for nine chunks of ten.
+        if type(content) is str and len(delta) == 1:
             self._words(content, events)
             return
         thinking = next((text for name in _REASONING if (text := _reasoning(delta.get(name)))), "")
@@ -291,7 +292,7 @@ class ChatReply(GrowingReply):
         if _is_too_long(content) or _is_too_long(delta.get("tool_calls")):
             self.excess = f"has over {PARTS_LIMIT:,} parts in one event"
         pieces = _objects(delta.get("tool_calls"))
-        # The field before ``tool_calls`` was introduced.
+        # Some endpoints still use this field, which preceded ``tool_calls``.
         if isinstance(legacy := delta.get("function_call"), Mapping):
             pieces = (*pieces, {"index": 0, "function": legacy})
         named = [self._calls.add(delta_of(piece)) for piece in pieces]
@@ -314,11 +315,12 @@ class ChatReply(GrowingReply):
             tokens_out = max(tokens_out, count(usage, "total_tokens") - tokens_in)
         cached = (
             count(details, "cached_tokens")
-            or count(usage, "prompt_cache_hit_tokens")  # DeepSeek
-            or count(usage, "cached_tokens")  # Moonshot
+            or count(usage, "prompt_cache_hit_tokens")  # DeepSeek uses this name.
+            or count(usage, "cached_tokens")  # Moonshot uses this name.
         )
         cached = min(cached, tokens_in)
-        written = min(count(details, "cache_write_tokens"), tokens_in - cached)  # OpenRouter
+        # OpenRouter reports written tokens.
+        written = min(count(details, "cache_write_tokens"), tokens_in - cached)
         thinking = thinking_tokens(usage, "completion_tokens_details")
         return Usage(
             tokens_in,
@@ -331,7 +333,7 @@ class ChatReply(GrowingReply):
 
 
 def _prompt_read(progress: Mapping[str, Any]) -> Iterator[PromptProgress]:
-    """Yield llama.cpp's progress, without cached tokens, because they took no time."""
+    """Yield llama.cpp's progress, without cached tokens, because cached tokens took no time."""
     cached = count(progress, "cache")
     total, done = (count(progress, name) - cached for name in ("total", "processed"))
     if 0 <= done <= total and total:
@@ -382,20 +384,20 @@ _CLOSE = "</think>"
 
 
 class ThinkTags:
-    """Separates the reasoning of one reply from its text, piece by piece."""
+    """Separates the reasoning of one reply from its text, part by part."""
 
     def __init__(self) -> None:
         self._state: Literal["start", "thinking", "gap", "words"] = "start"
         self._held = ""
-        self._blanks = GrowingText()  # blanks before the first word or tag
+        self._blanks = GrowingText()  # The blanks come before the first word or tag.
 
     def feed(self, piece: str) -> tuple[str, str]:
-        """Return the reasoning and text of a piece; the beginning of a possible tag has to wait."""
+        """Return the reasoning and text of a part; the beginning of a possible tag is held back."""
         if self._state == "words":
             return "", piece
         thinking = ""
         if self._state == "start":
-            if not self._held:  # blank text is examined only once
+            if not self._held:  # Blank text is examined only once.
                 begun = piece.lstrip()
                 self._blanks.add(piece[: len(piece) - len(begun)])
                 piece = begun
@@ -432,7 +434,7 @@ class ThinkTags:
         return (held, "") if self._state == "thinking" else ("", held)
 
     def _before(self) -> str:
-        """Return the held characters with the blanks before them, because no tag came."""
+        """Return the held characters and the blanks before them, because no tag came."""
         return self._blanks.joined + self._held
 
 
@@ -443,7 +445,7 @@ def _half_tag(text: str) -> int:
 
 
 def usage_of(chunk: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a chunk's usage: next to the choices, in a choice (Moonshot), or in Groq's field."""
+    """Return a chunk's usage: beside the choices, in a choice (Moonshot), or in Groq's field."""
     usage = chunk.get("usage")
     if isinstance(usage, Mapping):
         return usage

@@ -18,7 +18,7 @@ WireName: TypeAlias = Literal["chat", "responses", "messages", "editor"]
 ReasoningField: TypeAlias = Literal["", "reasoning_content", "reasoning"]
 
 MAX_WORDS = 4_000
-# Characters of a call id; OpenAI's ids have 29, vLLM's 46; a longer id is replaced.
+# OpenAI's call ids have 29 characters and vLLM's 46; a longer id is replaced.
 CALL_ID_LIMIT = 128
 
 
@@ -37,32 +37,24 @@ class Dialect(msgspec.Struct, frozen=True):
         tool_choice: Whether the endpoint accepts ``tool_choice: "none"``.
         progress: Whether the endpoint can report how much of the prompt it has read.
         null_content: Whether the endpoint accepts null as the content of a message with only tool
-        calls.
-        nine_ids: Whether call ids must have nine letters or digits (Mistral).
-        id_limit: Characters of the longest call id that is sent back unchanged; a longer id is
-        replaced.
-        bridge: Whether an assistant message is needed between tool results and the user's words
-        (Mistral).
-        reasoning_back: The field in which reasoning is sent back (H65); empty if reasoning is not
-        sent back.
-        call_extras: Whether a call's ``extra_content`` must be sent back (Gemini's thought
-        signatures).
-        think_tags: Whether reasoning may be part of the text, between ``<think>`` and ``</think>``.
-        reasoning_apart: Whether ``completion_tokens`` excludes reasoning, though the total includes
-        it.
-        effort_field: The field for the effort in chat completions; empty if there is no such field.
-        efforts: The efforts that the endpoint accepts for the model; empty for all efforts.
-        reasoning: Whether the wires ``responses`` and ``messages`` may ask for reasoning.
-        seals: Whether these wires send back the reasoning of earlier replies.
-        summaries: Whether these wires may ask for a readable text of the reasoning.
-        verbosity: Whether the endpoint accepts ``verbosity``.
-        phases: Whether the endpoint accepts ``phase`` on the assistant's texts (OpenAI's
-        responses).
-        model_in_path: Whether the path names the model instead of the body, as at Google's Vertex.
-        name: The endpoint's own name of the model; empty for the name in the request.
-        counts_as: The public name of the model, by which its abilities are known; empty for the
-        same name.
-        fields: More fields of the body, as a JSON object; empty for none.
+        calls. nine_ids: Whether call ids must have nine letters or digits (Mistral). id_limit:
+        Characters of the longest call id that is sent back unchanged; a longer id is replaced.
+        bridge: Whether an assistant message is needed between tool results and the user's message
+        (Mistral). reasoning_back: The field that sends reasoning back (H65); empty if the endpoint
+        gets no reasoning back. call_extras: Whether a call's ``extra_content`` must be sent back
+        (Gemini's thought signatures). think_tags: Whether reasoning may be part of the text,
+        between ``<think>`` and ``</think>``. reasoning_apart: Whether ``completion_tokens``
+        excludes reasoning, though the total includes it. effort_field: The field for the effort in
+        chat completions; empty if there is no such field. efforts: The efforts that the endpoint
+        accepts for the model; empty for all efforts. reasoning: Whether the wires ``responses`` and
+        ``messages`` may ask for reasoning. seals: Whether the wires ``responses`` and ``messages``
+        send back the reasoning of earlier replies. summaries: Whether the wires ``responses`` and
+        ``messages`` may ask for a readable text of the reasoning. verbosity: Whether the endpoint
+        accepts ``verbosity``. phases: Whether the endpoint accepts ``phase`` on the assistant's
+        texts (OpenAI's responses). model_in_path: Whether the path names the model instead of the
+        body, as at Google's Vertex. name: The endpoint's own name of the model; empty for the name
+        in the request. counts_as: The public name of the model, by which its abilities are known;
+        empty for the same name. fields: More fields of the body, as a JSON object; empty for none.
     """
 
     wire: WireName = "chat"
@@ -100,7 +92,7 @@ class Dialect(msgspec.Struct, frozen=True):
         return self if life == self.life else msgspec.structs.replace(self, life=life)
 
     def effort(self, wanted: Effort) -> Effort:
-        """Return the endpoint's effort nearest to ``wanted``; the lower of two equally near."""
+        """Return the supported effort nearest to ``wanted``; the lower of two equally near."""
         if not wanted or not self.efforts or wanted in self.efforts:
             return wanted
         place = EFFORTS.index(wanted)
@@ -155,7 +147,7 @@ def _lesson(
 
 
 _LESSONS = (
-    # Messages such as "To use function tools, use /v1/responses" or "only supported in
+    # The messages are like "To use function tools, use /v1/responses" or "only supported in
     # v1/responses".
     _lesson(
         r"v1/responses\b(?!.{0,40}not supported)|not a chat model",

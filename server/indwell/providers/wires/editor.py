@@ -1,7 +1,7 @@
-"""The editor's language models: writes requests, and reads the pieces of replies. Pure.
+"""The editor's language models: writes requests, and reads the parts of replies. Pure.
 
 The format is Indwell's own: ``indwell/complete`` in ``docs/protocol.md``. The editor knows two
-roles, so the system prompt is the first message of the user. Replies have no usage and no finish
+roles, so the system prompt is sent as the user's first message. Replies have no usage and no finish
 reason.
 """
 
@@ -29,7 +29,7 @@ from indwell.providers.wires.layout import arguments_text, call_id, clean, joine
 from indwell.providers.wires.reply import GrowingReply
 from indwell.providers.wires.tool_calls import NAME_LIMIT, CallDelta, joined_surrogates
 
-PATH = ""  # empty, because requests go to the editor, not to an address
+PATH = ""  # The path is empty, because requests go to the editor, not to an address.
 NO_ANSWER = "[no answer]"
 JUSTIFICATION = "Indwell answers your prompts with the model that you chose."
 """The text that the editor shows when it asks the user for consent."""
@@ -81,7 +81,7 @@ def tool_entries(
 
 def options(request: Request, dialect: Dialect) -> dict[str, Any]:
     """Return the fields after the messages and tools."""
-    del dialect  # the editor's API has no other field that all models accept
+    del dialect  # The editor's API has no other field that all models accept.
     none: dict[str, Any] = {} if request.tools else {"tools": []}
     return {**none, "justification": JUSTIFICATION}
 
@@ -105,7 +105,7 @@ def _parts(blocks: Sequence[Block], dialect: Dialect) -> Iterator[dict[str, Any]
                     "arguments": arguments_text(block.arguments),
                 }
             case Thinking():
-                continue  # the editor's API does not accept thinking
+                continue  # The editor's API does not accept thinking.
             case _:
                 assert_never(block)
 
@@ -135,7 +135,7 @@ class EditorReply(GrowingReply):
         del value
 
     def finish(self) -> None:
-        """Note that the editor has said that the reply is complete."""
+        """Record that the editor has said that the reply is complete."""
         self.is_done, self.reason = True, "stop"
 
     def _call(self, chunk: Mapping[str, Any], events: list[StreamEvent]) -> None:

@@ -23,8 +23,8 @@ from indwell.providers.wires import chat, editor, messages, responses
 from indwell.providers.wires.dialect import Dialect, WireName
 from indwell.providers.wires.layout import Layout, clean
 
-SENT_B = 65_536  # bytes that are handed to the network together, if the parts are smaller
-_POINT_B = 65_536  # bytes of a body between two kept states of its digest
+SENT_B = 65_536  # Smaller parts are joined up to 64 KiB before they are sent.
+_POINT_B = 65_536  # The digest's state is kept after each 64 KiB of a body.
 
 _Hash: TypeAlias = "hashlib.blake2b"
 _Point: TypeAlias = tuple[int, _Hash]
@@ -67,7 +67,7 @@ class RequestBody(msgspec.Struct, frozen=True):
             yield b"".join(group)
 
 
-VERTEX_VERSION = "vertex-2023-10-16"  # the version of Anthropic's API at Google
+VERTEX_VERSION = "vertex-2023-10-16"  # Google expects this version of Anthropic's API.
 LAYOUTS: Mapping[WireName, Layout] = {
     "chat": chat,
     "responses": responses,
@@ -77,7 +77,7 @@ LAYOUTS: Mapping[WireName, Layout] = {
 
 
 class _KeptParts(msgspec.Struct, frozen=True):
-    """The encoded parts of one request: beginning with system message, messages, tools."""
+    """The encoded parts of one request: the beginning with the system message, messages, tools."""
 
     dialect: Dialect = Dialect()
     model: str = ""
@@ -174,7 +174,7 @@ class RequestEncoder:
 
 
 def _first_field(request: Request, dialect: Dialect) -> dict[str, str]:
-    # The version is in the body, because Google reads no header with the version.
+    # The body names the version, because Google reads no header with the version.
     if dialect.model_in_path:
         return {"anthropic_version": VERTEX_VERSION}
     return {"model": clean(dialect.name or request.model)}
@@ -215,7 +215,7 @@ def _hashed(
 def _n_same(kept: Sequence[Message], messages: Sequence[Message]) -> int:
     """Count the messages at the beginning that equal the kept messages."""
     low, high = 0, min(len(kept), len(messages))
-    if kept[:high] == messages[:high]:  # usually true; takes 10 ns per message
+    if kept[:high] == messages[:high]:  # The test is usually true and takes 10 ns per message.
         return high
     while low < high - 1:
         middle = (low + high) // 2

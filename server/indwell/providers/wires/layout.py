@@ -16,7 +16,7 @@ from indwell.providers.wires.dialect import Dialect, WireName
 MARK: Mapping[str, str] = {"type": "ephemeral"}
 HOUR_MARK: Mapping[str, str] = {"type": "ephemeral", "ttl": "1h"}
 BLANK_LINE = "\n\n"
-_INVALID_CHARS = 10_000  # characters that are sent back of arguments that are not JSON
+_INVALID_CHARS = 10_000  # At most 10,000 characters of arguments that are not JSON are sent back.
 _NINE = lazy_pattern(r"[A-Za-z0-9]{9}")
 
 
@@ -96,22 +96,22 @@ def arguments_text(text: str) -> str:
 
 
 def kept_reasoning(block: Thinking, dialect: Dialect, model: str) -> dict[str, Any] | None:
-    """Return the part of a reasoning to send back; None if a different model or wire made it."""
+    """Return the reasoning to send back; None if a different model or wire made the reasoning."""
     if not (block.extra and dialect.reasoning and dialect.seals):
         return None
     try:
         kept = msgspec.json.decode(block.extra, type=KeptReasoning)
-    except msgspec.DecodeError:  # the log was changed by hand
+    except msgspec.DecodeError:  # Somebody changed the log by hand.
         return None
     return kept.item if (kept.wire, kept.model) == (dialect.wire, model) else None
 
 
 class KeptReasoning(msgspec.Struct, frozen=True):
-    """The form of ``messages.Reasoning.extra``.
+    """The format of ``messages.Reasoning.extra``.
 
     Attributes:
         wire: The wire over which the reasoning came.
-        model: The model that made the reasoning; only this model can read it.
+        model: The model that made the reasoning; only this model can read the reasoning.
         item: The fields that are sent back.
     """
 

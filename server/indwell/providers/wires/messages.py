@@ -42,8 +42,8 @@ from indwell.providers.wires.reply import GrowingReply, count, place_of, thinkin
 from indwell.providers.wires.tool_calls import NAME_LIMIT, CallDelta, GrowingText, joined_surrogates
 
 PATH = "/messages"
-VERSION = "2023-06-01"  # the header `anthropic-version`
-_BLOCKS_LIMIT = 1_000  # blocks of one reply
+VERSION = "2023-06-01"  # The value belongs to the header `anthropic-version`.
+_BLOCKS_LIMIT = 1_000  # One reply has at most 1,000 blocks.
 _ID = lazy_pattern(r"[a-zA-Z0-9_-]{1,64}")
 
 
@@ -68,7 +68,7 @@ def message_entries(
 ) -> list[dict[str, Any]]:
     """Return one message in Anthropic's format; thinking cannot have a cache mark."""
     content = list(_content(message, dialect, model))
-    if not content:  # the message has only thinking, which this model cannot read
+    if not content:  # The message has only thinking, which this model cannot read.
         content = [{"type": "text", "text": "[no answer]"}]
     if marked:
         places = (at for at, one in enumerate(content) if "thinking" not in one["type"])
@@ -113,10 +113,10 @@ _ADAPTIVE = lazy_pattern(
     r"|claude-mythos"
 )
 _BUDGET = lazy_pattern(r"claude-(?:3[-.]7|(?:opus|sonnet|haiku)-4)")
-# Share of the reply's limit that a model may use for thinking, by effort.
+# A model may use this fraction of the reply's limit for thinking, by effort.
 _BUDGETS: Mapping[Effort, float] = {"low": 0.2, "medium": 0.4, "high": 0.6}
-_LEAST_BUDGET = 1_024  # tokens; Anthropic's lower limit of a thinking budget
-_MOST_BUDGET = 32_000  # tokens; for larger budgets, Anthropic recommends the batch API
+_LEAST_BUDGET = 1_024  # The unit is tokens; Anthropic allows no smaller thinking budget.
+_MOST_BUDGET = 32_000  # The unit is tokens; for larger budgets, Anthropic recommends the batch API.
 
 
 def thinks(model: str) -> Thinks:
@@ -155,7 +155,7 @@ def thinking_options(request: Request, dialect: Dialect) -> dict[str, Any]:
 
 
 def _may_think(request: Request, dialect: Dialect) -> bool:
-    """May a model with a thinking budget think now?
+    """Return whether a model with a thinking budget may think now.
 
     Between its calls, a model may think only if the turn began with thinking that the model can
     read. Otherwise the endpoint refuses the request. A different model, wire or setting may have
@@ -237,9 +237,10 @@ class MessagesReply(GrowingReply):
     def __init__(self, dialect: Dialect | None = None, tools: Sequence[ToolSpec] = ()) -> None:
         super().__init__(dialect, tools)
         self._open: dict[int, _OpenThinking] = {}
-        # Places of calls of Indwell's tools; other calls are of the endpoint's own tools.
+        # These are indexes of calls of Indwell's tools; other calls are of the endpoint's own
+        # tools.
         self._uses: set[int] = set()
-        self._last_text = -1  # place of the last text block
+        self._last_text = -1  # The number is the index of the last text block.
         self._counted: dict[str, Any] = {}
 
     def add(self, chunk: Mapping[str, Any]) -> list[StreamEvent]:
@@ -263,7 +264,7 @@ class MessagesReply(GrowingReply):
             case "message_stop":
                 self.is_done = True
             case "ping":
-                self.n_chunks -= 1  # the event only says that the connection is alive
+                self.n_chunks -= 1  # The event only says that the connection is alive.
             case _:
                 pass
         return events
@@ -323,7 +324,7 @@ class MessagesReply(GrowingReply):
             self._keep(joined_surrogates(thought.text.joined), item, place)
 
     def _words(self, place: int, words: str, events: list[StreamEvent]) -> None:
-        """Add text; a blank line separates it from text before thinking or a call."""
+        """Add text; a blank line separates the text from text before thinking or a call."""
         if not words:
             return
         if place != self._last_text:

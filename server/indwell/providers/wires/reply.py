@@ -50,8 +50,8 @@ REPEATED = 6_000
 line to line, so they do not count as repetitions.
 """
 
-_BEGIN = 40  # characters that show whether a reply may be a tool call written as text
-REASONING_LIMIT = 256  # pieces of reasoning in one reply that are sent back to the endpoint
+_BEGIN = 40  # So many characters show whether a reply may be a tool call written as text.
+REASONING_LIMIT = 256  # At most 256 parts of reasoning in one reply are sent back to the endpoint.
 
 
 class GrowingReply(ABC):
@@ -94,13 +94,13 @@ class GrowingReply(ABC):
         self._thinking = _TextPieces()
         self._calls = CallAssembler(id_limit=self._dialect.id_limit)
         self._reasoning: list[_KeptPiece] = []
-        self._text_at = -1  # the place of the first text among the parts of the reply
+        self._text_at = -1  # The index of the first text among the parts of the reply.
         self._n_kept = 0
         self._usage: Mapping[str, Any] = {}
 
     @property
     def can_be_kept(self) -> bool:
-        """Has any text arrived, or has a tool call begun (H41)?"""
+        """Return whether text has arrived or a tool call has begun (H41)."""
         return self._text.begun or self._calls.begun
 
     @property
@@ -110,12 +110,12 @@ class GrowingReply(ABC):
 
     @property
     def broke_off(self) -> bool:
-        """Did the endpoint say that the model behind it failed?"""
+        """Return whether the endpoint said that the model behind the endpoint failed."""
         return self.reason in self.broken
 
     @property
     def ended(self) -> bool:
-        """Did the endpoint say that the reply is complete, without a failure of the model?"""
+        """Return whether the endpoint called the reply complete, without a failure of the model."""
         said_so = self.reason or (self.is_done and self.n_chunks)
         return bool(said_so) and not self.broke_off
 
@@ -125,7 +125,7 @@ class GrowingReply(ABC):
 
     @abstractmethod
     def add_whole(self, value: Mapping[str, Any]) -> list[StreamEvent] | None:
-        """Add an answer that is a whole reply instead of a stream; None if it is not a reply."""
+        """Add an answer that is one whole reply, not a stream; None for any other answer."""
 
     @abstractmethod
     def _reported(self, usage: Mapping[str, Any]) -> Usage:
@@ -227,7 +227,7 @@ class GrowingReply(ABC):
             on_event(event)
         if is_endless and self.can_be_kept:
             return self.cut_off(request, problem, finish="endless")
-        if self.ended:  # the reply was already complete
+        if self.ended:  # The reply was already complete.
             return self.whole(request, is_cut=True)
         return self.cut_off(request, problem) if self.can_be_kept else None
 
@@ -236,7 +236,7 @@ class GrowingReply(ABC):
         return "unread" if may_be and is_attempt(self._text.joined, self._tools) else ""
 
     def _say(self, thinking: str, words: str, events: list[StreamEvent], *, at: int = -1) -> None:
-        """Add reasoning and text; ``at`` is the place of the text among the parts of the reply."""
+        """Add reasoning and text; ``at`` is the index of the text among the parts of the reply."""
         if words and (self._text_at < 0 or at < self._text_at):
             self._text_at = at
         self._n_said += len(thinking) + len(words)
@@ -254,7 +254,7 @@ class GrowingReply(ABC):
                 self._hold(whole, events)
 
     def _hold(self, words: str, events: list[StreamEvent]) -> None:
-        """Hold text back while the reply may consist only of a tool call written as text."""
+        """Hold text back as long as the reply may be only a tool call written as text."""
         assert self._held is not None
         is_begin, self._n_held = self._n_held < _BEGIN, self._n_held + len(words)
         self._held.append(words)
@@ -263,11 +263,11 @@ class GrowingReply(ABC):
             events += self.let_go()
 
     def _keep(self, text: str, item: Mapping[str, Any], at: int) -> None:
-        """Keep a piece of reasoning to send back; ``at`` is the place among the reply's parts."""
+        """Keep a part of reasoning to send back; ``at`` is the index among the reply's parts."""
         try:
             raw = msgspec.json.encode(item)
         except (RecursionError, UnicodeEncodeError):
-            return  # no endpoint would accept such a piece
+            return  # No endpoint would accept such a part.
         self._n_kept += len(text) + len(raw)
         if len(self._reasoning) < REASONING_LIMIT and self._n_kept <= TEXT_LIMIT:
             self._reasoning.append(_KeptPiece(text, raw, at))
@@ -283,7 +283,7 @@ class GrowingReply(ABC):
         return tuple(kept)
 
     def _place(self, at: int) -> int:
-        """Return the place as ``Reasoning`` defines it, for parts that came in any order."""
+        """Return the index as ``Reasoning`` defines it, for parts that came in any order."""
         n_calls = self._calls.n_before(at)
         is_first = not n_calls and not 0 <= self._text_at < at
         return 0 if is_first else 1 + n_calls
@@ -303,7 +303,7 @@ class GrowingReply(ABC):
 
 
 class _KeptPiece(NamedTuple):
-    """A piece of reasoning: text, JSON, and the place among the parts of the reply."""
+    """A part of reasoning: text, JSON, and the index among the parts of the reply."""
 
     text: str
     item: bytes
@@ -320,10 +320,10 @@ class _Repetition:
     def __init__(self) -> None:
         self._pieces: list[str] = []
         self._n = 0
-        self._patience = 4  # the number of equal blocks that are tolerated
+        self._patience = 4  # So many equal blocks are tolerated.
 
     def add(self, piece: str) -> bool:
-        """Add a piece; do the last ``REPEATED`` characters consist only of repetitions?
+        """Add text; return whether the last ``REPEATED`` characters only repeat one text.
 
         The check compares whole blocks, so that the time stays small.
         """
@@ -339,7 +339,7 @@ class _Repetition:
 
 
 def period(text: str) -> int:
-    """Return the length of a piece that the text repeats at least six times; 0 without one.
+    """Return the length of a text that ``text`` ends with at least six times; 0 if none.
 
     ``text`` has at least ``REPEATED`` characters.
     """
@@ -389,9 +389,10 @@ def _ids(messages: tuple[Message, ...]) -> set[str]:
     }
 
 
-MOST_TOKENS = 100_000_000  # tokens in one number of a usage; the largest windows have 10 million
-_LONG = 120_000  # characters from which on only pieces of a text are counted
-_N_PIECES, _PIECE = 61, 487  # number and length of the pieces that are counted of a longer text
+# The limit is for one number of a usage; the largest windows have 10 million tokens.
+MOST_TOKENS = 100_000_000
+_LONG = 120_000  # In longer texts, in characters, only samples are counted.
+_N_PIECES, _PIECE = 61, 487  # A longer text has 61 samples of 487 characters.
 
 
 def plausible(usage: Usage, request: Request, said: Callable[[], Sequence[str]]) -> Usage:
@@ -417,7 +418,7 @@ def plausible(usage: Usage, request: Request, said: Callable[[], Sequence[str]])
 
 
 def count(numbers: Mapping[str, Any], name: str) -> int:
-    """Return a number of tokens; 0 for any other value, including bools."""
+    """Return a number of tokens; 0 for any other value, including booleans."""
     value = numbers.get(name)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
@@ -431,7 +432,7 @@ def thinking_tokens(usage: Mapping[str, Any], name: str) -> int:
     details = usage.get(name)
     if not isinstance(details, Mapping):
         return 0
-    # The second name is Anthropic's.
+    # Anthropic uses the second name.
     return count(details, "reasoning_tokens") or count(details, "thinking_tokens")
 
 
@@ -440,7 +441,7 @@ def _answered(said: Callable[[], Sequence[str]]) -> int:
 
 
 def _estimated(text: str) -> int:
-    """Estimate a text's tokens in 2 ms, by counting only some pieces of a long text."""
+    """Estimate a text's tokens within 2 ms; a long text is sampled."""
     if len(text) <= _LONG:
         return estimate_tokens(text)
     step = len(text) // _N_PIECES

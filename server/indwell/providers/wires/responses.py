@@ -39,8 +39,8 @@ from indwell.providers.wires.reply import GrowingReply, count, place_of, thinkin
 from indwell.providers.wires.tool_calls import NAME_LIMIT, CallDelta, joined_surrogates
 
 PATH = "/responses"
-LEAST_OUTPUT = 16  # tokens; the endpoint refuses a lower limit
-_ITEMS_LIMIT = 1_000  # items of one reply, and parts of one item
+LEAST_OUTPUT = 16  # The unit is tokens; the endpoint refuses a lower limit.
+_ITEMS_LIMIT = 1_000  # One reply has at most 1,000 items, and one item at most 1,000 parts.
 
 
 def opening(first: bytes, system: bytes, *, has_messages: bool) -> bytes:  # noqa: ARG001 - see Layout
@@ -174,9 +174,9 @@ class ResponsesReply(GrowingReply):
 
     def __init__(self, dialect: Dialect | None = None, tools: Sequence[ToolSpec] = ()) -> None:
         super().__init__(dialect, tools)
-        # Index and kind of each item that came in deltas.
+        # The set has the index and kind of each item that came in deltas.
         self._streamed: set[tuple[int, str]] = set()
-        self._part: tuple[int, object] | None = None  # the last part of a message that arrived
+        self._part: tuple[int, object] | None = None  # The last part of a message that arrived.
 
     def add(self, chunk: Mapping[str, Any]) -> list[StreamEvent]:
         """Add the data of one event."""
@@ -268,7 +268,8 @@ class ResponsesReply(GrowingReply):
 
     def _end(self, response: Mapping[str, Any], events: list[StreamEvent]) -> None:
         output = response.get("output")
-        if not self.n_characters and isinstance(output, list):  # some gateways send only this event
+        # Some gateways send only this event.
+        if not self.n_characters and isinstance(output, list):
             for place, item in enumerate(map(_mapping, output[:_ITEMS_LIMIT])):
                 self._finished(place, item, events)
         details = _mapping(response.get("incomplete_details"))
@@ -289,7 +290,7 @@ class ResponsesReply(GrowingReply):
         )
 
 
-_BACK = ("id", "summary", "encrypted_content")  # fields of reasoning that are sent back
+_BACK = ("id", "summary", "encrypted_content")  # These fields of reasoning are sent back.
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

@@ -1,9 +1,9 @@
-"""Assembles tool calls from the pieces of a stream (H40). Pure.
+"""Assembles tool calls from the parts of a stream (H40). Pure.
 
 Endpoints differ. An index may be missing or reused for the next call. The name may come in every
-piece or in parts. Ids may be missing or equal. Arguments may be an object instead of a text.
-Nothing is guessed: two objects in one call stay one text that is not JSON, and the tool reports the
-error.
+part of the stream, or split over several. Ids may be missing or equal. Arguments may be an object
+instead of a text. Nothing is guessed: two objects in one call stay one text that is not JSON, and
+the tool reports the error.
 """
 
 from __future__ import annotations
@@ -16,19 +16,21 @@ import msgspec
 from indwell.messages import ToolCall
 from indwell.providers.wires.dialect import CALL_ID_LIMIT
 
-ARGUMENTS_LIMIT = 1_000_000  # characters of one call; larger than most files to write
-# Characters of all calls of one reply, as many as for the reply's text.
+# The unit is characters of one call; the limit is larger than most files to write.
+ARGUMENTS_LIMIT = 1_000_000
+# The unit is characters of all calls of one reply; the limit equals that of the reply's text.
 CALLS_CHARACTERS = 2_000_000
-CALLS_LIMIT = 256  # calls in one reply; the dispatcher runs 64
-NAME_LIMIT = 128  # characters of a tool's name; OpenAI accepts 64
-_LOOKED_AT = 4_000_000  # characters of one reply that are checked for complete JSON; takes 4 ms
-_INDEX_CHARS = 6  # characters of an index that came as text
+CALLS_LIMIT = 256  # One reply has at most 256 calls; the dispatcher runs 64.
+NAME_LIMIT = 128  # The unit is characters of a tool's name; OpenAI accepts 64.
+# At most so many characters of one reply are checked for complete JSON, which takes 4 ms.
+_LOOKED_AT = 4_000_000
+_INDEX_CHARS = 6  # The unit is characters of an index that came as text.
 _CLOSING = ("}", "]")
-UNNAMED = "unnamed"  # the name of a call without a name; no tool has this name
+UNNAMED = "unnamed"  # A call without a name gets this name; no tool has this name.
 
 
 class CallDelta(msgspec.Struct, frozen=True):
-    """One piece of a call; fields that the endpoint omitted are None or empty."""
+    """One part of a call; fields that the endpoint omitted are None or empty."""
 
     index: int | None = None
     id: str = ""
@@ -55,7 +57,7 @@ class _Call:
         return joined_surrogates(self.text.joined)
 
     def take(self, piece: str) -> None:
-        """Add a piece of the arguments."""
+        """Add a part of the arguments."""
         self.text.add(piece)
         self.n_chars += len(piece)
         if not piece.isspace():
@@ -63,7 +65,7 @@ class _Call:
 
 
 class CallAssembler:
-    """Assembles the calls of one reply from its pieces.
+    """Assembles the calls of one reply from the streamed parts.
 
     Args:
         id_limit: Characters of the longest id that is kept; a longer id is replaced (LLM-28).
@@ -78,13 +80,13 @@ class CallAssembler:
         self.n_characters = 0
         self._id_limit = id_limit
         self._calls: list[_Call] = []
-        self._by_index: dict[int, _Call] = {}  # the newest call of each index
+        self._by_index: dict[int, _Call] = {}  # The newest call, by index.
         self._by_id: dict[str, _Call] = {}
         self._n_looked_at = 0
 
     @property
     def begun(self) -> bool:
-        """Has any piece of a call arrived?"""
+        """Return whether any part of a call has arrived."""
         return bool(self._calls)
 
     def n_before(self, index: int) -> int:
@@ -92,9 +94,9 @@ class CallAssembler:
         return sum(call.index is not None and call.index < index for call in self._calls)
 
     def add(self, delta: CallDelta) -> str | None:
-        """Add one piece; return the call's name if this piece is the first with the name.
+        """Add one part; return the call's name if this part is the first with the name.
 
-        After a ``problem``, further pieces are ignored, so that memory and time have a limit.
+        After a ``problem``, further parts are ignored, so that memory and time have a limit.
         """
         if self.problem:
             return None
@@ -151,26 +153,26 @@ class CallAssembler:
         return sorted(self._calls, key=lambda call: (call.index or 0, call.number))
 
     def _call_of(self, delta: CallDelta) -> _Call | None:
-        """Return the call that a piece continues; None if the piece begins a new call."""
+        """Return the call that a part continues; None if the part begins a new call."""
         if delta.index is None:
             call = self._by_id.get(delta.id) or (self._calls[-1] if self._calls else None)
         else:
             call = self._by_index.get(delta.index)
         if call is None and delta.index is not None:
-            # There are few searches, because each ends with a new call or with an index for an old
+            # The searches are few, because each ends with a new call or with an index for an old
             # call.
             lacking = (call for call in reversed(self._calls) if _lacks_index(call, delta))
             call = next(lacking, None)
         return None if call is None or self._begins_another(call, delta) else call
 
     def _mark(self, call: _Call, delta: CallDelta) -> None:
-        """Store the index and id by which later pieces find the call."""
+        """Store the index and id by which later parts find the call."""
         if call.index is None and delta.index is not None:
             call.index = delta.index
             self._by_index[delta.index] = call
         if delta.id and not call.id:
             call.id = delta.id
-            self.n_characters += len(delta.id)  # LiteLLM puts thought signatures into the id
+            self.n_characters += len(delta.id)  # LiteLLM puts thought signatures into the id.
             newest = self._by_id.get(delta.id)
             if newest is None or newest.number < call.number:
                 self._by_id[delta.id] = call
@@ -185,8 +187,8 @@ class CallAssembler:
             return True
         if delta.name and call.name and delta.name != call.name and not _goes_on(call, delta):
             return True
-        # The same name again, with a new object after complete JSON, is the next call of the same
-        # tool at a used index.
+        # The same name with a new object after complete JSON means the next call of the same tool
+        # at a used index.
         repeats = bool(delta.name) and delta.name == call.name and not (delta.id and call.id)
         return repeats and delta.arguments.lstrip().startswith("{") and self._is_whole(call)
 
@@ -210,7 +212,7 @@ def joined_surrogates(text: str) -> str:
 
 
 def is_json(text: str) -> bool:
-    """Is ``text`` one complete JSON value? 1 MB takes a millisecond."""
+    """Return whether ``text`` is one complete JSON value; 1 MB takes a millisecond."""
     try:
         msgspec.json.decode(text, type=msgspec.Raw)
     except (msgspec.DecodeError, RecursionError):
@@ -219,7 +221,7 @@ def is_json(text: str) -> bool:
 
 
 def delta_of(piece: Mapping[str, Any]) -> CallDelta:
-    """Return a piece as the endpoint sent it; a value of an impossible type counts as missing."""
+    """Convert a part as the endpoint sent it; a value of an impossible type counts as missing."""
     function = piece.get("function")
     if not isinstance(function, Mapping):
         function = {}
@@ -262,7 +264,7 @@ def _extra_of(extra: Mapping[str, Any]) -> str:
 
 
 def _named(call: _Call, delta: CallDelta) -> str:
-    """Return the call's name with this piece added; the name may come whole or in parts."""
+    """Return the call's name with this part added; the name may come whole or in parts."""
     if not call.name or not delta.name or delta.name == call.name:
         return call.name or delta.name
     if delta.name.startswith(call.name):
@@ -271,12 +273,12 @@ def _named(call: _Call, delta: CallDelta) -> str:
 
 
 def _lacks_index(call: _Call, delta: CallDelta) -> bool:
-    """Does a piece with an index continue a call that began without an index?"""
+    """Return whether a part with an index continues a call that began without an index."""
     return call.index is None and (delta.id == call.id if delta.id else not delta.name)
 
 
 def _goes_on(call: _Call, delta: CallDelta) -> bool:
-    """Does a name in a piece continue the call's name, because no arguments have arrived yet?"""
+    """Return whether a part's name continues the call's name, because no arguments came yet."""
     same_place = delta.index is not None and delta.index == call.index
     return same_place and not call.text and (not delta.id or delta.id == call.id)
 
@@ -287,12 +289,12 @@ def _free_id(number: int, taken: set[str]) -> str:
     return id_
 
 
-# Pieces that are kept in a list; half a million delay every garbage collection by 30 ms.
+# The list keeps at most 4,096 parts; half a million delay every garbage collection by 30 ms.
 _FEW = 4_096
 
 
 class GrowingText:
-    """Collects pieces of text; false until a piece has arrived."""
+    """Collects parts of a text; false until a part has arrived."""
 
     __slots__ = ("_pieces",)
 
@@ -300,7 +302,7 @@ class GrowingText:
         self._pieces: list[str] = []
 
     def __bool__(self) -> bool:
-        """Has any piece arrived?"""
+        """Return whether any part has arrived."""
         return bool(self._pieces)
 
     @property
@@ -309,7 +311,7 @@ class GrowingText:
         return "".join(self._pieces)
 
     def add(self, piece: str) -> None:
-        """Add a piece."""
+        """Add a part."""
         self._pieces.append(piece)
         if len(self._pieces) == _FEW:
             self._pieces = [self.joined]

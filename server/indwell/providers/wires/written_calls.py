@@ -1,11 +1,12 @@
 """Reads tool calls that a model wrote as text instead of calling (weak and local models). Pure.
 
 A model is trained to write calls in a text format, and its server turns the text into calls. If the
-server does not know the format, or the model deviates from it, the text arrives. A reply that only
-consists of calls of existing tools is read as calls; any other reply stays text. The formats are
-those of the chat templates that the makers publish: Hermes and Qwen (``<tool_call>``), Qwen3-Coder
-and Llama (``<function=…>``), Llama (``<|python_tag|>``), Mistral (``[TOOL_CALLS]``), GLM
-(``<arg_key>``), DeepSeek, Kimi, gpt-oss, MiniMax, and JSON alone or in a fence.
+server does not know the format, or the model deviates from the format, the call arrives as text. A
+reply that only consists of calls of existing tools is read as calls; any other reply stays text.
+The formats are those of the chat templates that the makers publish: Hermes and Qwen
+(``<tool_call>``), Qwen3-Coder and Llama (``<function=…>``), Llama (``<|python_tag|>``), Mistral
+(``[TOOL_CALLS]``), GLM (``<arg_key>``), DeepSeek, Kimi, gpt-oss, MiniMax, and JSON alone or in a
+fence.
 """
 
 # ruff: noqa: RUF001 - DeepSeek and others write their marks with these signs
@@ -22,13 +23,13 @@ import msgspec
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import ToolSpec
 
-CALL_LIMIT = 200_000  # characters of a reply that is read as calls
-MOST_CALLS = 64  # calls in one reply; the dispatcher does not run more
-_CANDIDATES = 20  # places in a text that are examined for the beginning of a call
+CALL_LIMIT = 200_000  # Only a shorter reply, in characters, is read as calls.
+MOST_CALLS = 64  # The dispatcher does not run more calls in one reply.
+_CANDIDATES = 20  # At most 20 positions in a text are examined for the beginning of a call.
 
 _FENCES = ("", "json", "tool", "tool_call", "tool_calls", "xml", "text")
 _OPENERS = ("{", "[{", "[TOOL_CALLS]", "<tool", "<func", "<|", "<｜tool", "<invoke ", "<minimax:")
-# Marks around calls, without meaning.
+# These tags around calls have no meaning.
 _MARK = lazy_pattern(
     r"\s+|[;,]|```(?:json|tool|tool_calls?|xml|text)?(?!\w)"
     r"|</?(?:tool_calls?|function_calls?|minimax:tool_call|tools?)>|</(?:function|invoke|s)>"
@@ -37,7 +38,7 @@ _MARK = lazy_pattern(
     r"|\[/?TOOL_CALLS\]|<｜tool▁calls?▁(?:begin|end)｜>"
 )
 _NAME = r"(?:functions\.)?([A-Za-z_][\w-]{0,127})"
-# A call with the name before the JSON of the arguments.
+# The pattern matches a call with the name before the JSON of the arguments.
 _NAMED = lazy_pattern(
     rf"(?:<function={_NAME}>"
     rf"|\[TOOL_CALLS\]{_NAME}(?:\[CALL_ID\]\w+)?(?:\[ARGS\])?"
@@ -48,7 +49,7 @@ _NAMED = lazy_pattern(
     rf"|<\|channel\|>commentary to={_NAME}[^{{]{{0,60}}<\|message\|>"
     r")\s*(?=\{)"
 )
-# A call with the arguments in tags.
+# The pattern matches a call with the arguments in tags.
 _TAGGED = lazy_pattern(rf'<function={_NAME}>|<invoke name="{_NAME}">|{_NAME}\s*(?=<arg_key>)')
 _PARAMETER = lazy_pattern(
     r"\s*(?:<parameter=([^<>\s]{1,128})>\n?(.*?)\n?</parameter>"
@@ -56,7 +57,7 @@ _PARAMETER = lazy_pattern(
     r"|<arg_key>([^<>]{1,128})</arg_key>\s*<arg_value>(.*?)</arg_value>)",
     re.DOTALL,
 )
-# Marks of a model's own format, which no answer contains by accident.
+# No answer contains these tags of a model's own format by accident.
 _OWN_MARK = lazy_pattern(
     r"<tool_calls?>|<function=\w|<\|python_tag\|>|<\|tool_call|\[TOOL_CALLS\]|<｜tool▁call"
     r"|<invoke name=|<minimax:tool_call>|<\|channel\|>commentary to="
@@ -69,7 +70,7 @@ _BESIDE = frozenset({"id", "type", "call_id", "tool_call_id"})
 
 
 class WrittenCall(NamedTuple):
-    """A call that was read; ``arguments`` is the JSON text of an object."""
+    """A call found in the text; ``arguments`` is the JSON text of an object."""
 
     name: str
     arguments: str
@@ -80,7 +81,7 @@ class _NoCall(Exception):
 
 
 def may_be_call(text: str) -> bool:
-    """May a reply that begins with ``text`` consist only of a call?"""
+    """Return whether a reply that begins with ``text`` may consist only of a call."""
     begun = text.lstrip()
     if begun.startswith("```"):
         fence, newline, _ = begun[3:].partition("\n")
@@ -101,10 +102,10 @@ def written_calls(text: str, tools: Sequence[ToolSpec]) -> tuple[WrittenCall, ..
 
 
 def is_attempt(text: str, tools: Sequence[ToolSpec]) -> bool:
-    """Is a reply probably meant as a call, though it cannot be read as a call?
+    """Return whether a reply that cannot be read as a call is probably meant as a call.
 
-    Such a reply begins with a mark of a model's own format, calls a tool that does not exist,
-    breaks off in a call, or ends with a call after other words.
+    Such a reply begins with a tag of a model's own format, calls a tool that does not exist, breaks
+    off in a call, or ends with a call after other words.
     """
     if not tools or len(text) > CALL_LIMIT:
         return False
@@ -148,8 +149,8 @@ class _Reader:
         """Yield each call.
 
         Raises:
-            _NoCall: The text contains something else.
-            ValueError: JSON in it is invalid.
+            _NoCall: The text contains something other than calls.
+            ValueError: JSON in the text is invalid.
         """
         while self._at < len(self._text):
             if named := self._taken(_NAMED):
@@ -180,7 +181,8 @@ class _Reader:
             ((key, inner),) = value.items()
             if key in {"tool_calls", "function_call", "tool_call"}:
                 value = inner
-            elif key in self._tools and isinstance(inner, Mapping):  # {"read_file": {…}}
+            # The form is {"read_file": {…}}.
+            elif key in self._tools and isinstance(inner, Mapping):
                 yield self._call(key, inner)
                 return
         for one in value if isinstance(value, list) else (value,):
@@ -223,7 +225,7 @@ def _parts(value: object) -> tuple[str, object]:
 
 
 def _is_schema(arguments: Mapping[str, Any]) -> bool:
-    """Is the value a schema of arguments, not arguments?"""
+    """Return whether the value is a schema of arguments, not the arguments themselves."""
     return arguments.get("type") == "object" and isinstance(arguments.get("properties"), Mapping)
 
 

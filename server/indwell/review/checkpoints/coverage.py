@@ -24,8 +24,8 @@ from indwell.review.record_builder import CommandChange
 from indwell.workspace.base import Noted, Workspace
 from indwell.workspace.paths import display
 
-MOST_PENDING = 50  # changed files of one command; if there are more, the changes count as accepted
-NAMED = 3  # names of files without recorded changes in a notice
+MOST_PENDING = 50  # If a command changed more files, the changes count as accepted.
+NAMED = 3  # A notice names at most 3 files without recorded changes.
 
 NOT_COVERED = (
     "a command changed {what}; no older text is kept ({why}), so review and rewind cannot "
@@ -53,7 +53,7 @@ class Coverage:
         workspace: The user's files.
         ledger: Receives the changes.
         copies: Stores the bytes of files that text cannot restore.
-        secret: Returns absolute paths whose bytes must not be kept; blocks.
+        secret: Returns absolute paths whose bytes must not be stored; the call blocks.
         hide: Returns a text without its secrets; the same object if the text has no secrets.
 
     Attributes:
@@ -78,7 +78,7 @@ class Coverage:
         self.beside = Beside()
         self._looking = asyncio.Lock()
         self._later: set[asyncio.Task[None]] = set()
-        # The holds of all commands that run, or whose changes are being recorded.
+        # The set has the holds of all commands that run, or whose changes are being recorded.
         self._holds: set[CommandHold] = set()
         self._hold_beside: CommandHold | None = None
         self._beginning = asyncio.Lock()
@@ -101,17 +101,19 @@ class Coverage:
         await asyncio.gather(*(asyncio.to_thread(one.read_on, look) for one, look in looks))
 
     def end_ahead(self) -> None:
-        """End ``look_ahead`` soon; the scan does not start again."""
+        """End ``look_ahead`` soon; the scan of the workspace does not start again."""
         self._is_used = True
         self._ahead.set()
 
     @asynccontextmanager
     async def turn(self, session: str, tell: Callable[[str], None]) -> AsyncIterator[None]:
-        """Hold the right to run a command, until its changes are in the ledger.
+        """Hold the lock for running a command until the command's changes are in the ledger.
 
         Args:
-            session: The id of the session that runs the command.
-            tell: Called with the reason while the command waits.
+
+        session: The id of the session that runs the command.
+
+        tell: Called with the reason while the command waits.
         """
         hold = await self._acquire(session, lambda: tell(WAITS))
         try:
@@ -132,9 +134,9 @@ class Coverage:
         """Record changes of files within the block as made by ``actor``, also after an error.
 
         Changes by a verdict of the user, or by an edit, are recorded separately. After a
-        cancellation the recording continues by itself, because a stop is answered at once; see
-        ``settled``. The caller holds ``turn``, so no command of another session runs at the same
-        time.
+        cancellation the recording continues in the background, because a cancel request is answered
+        at once; see ``settled``. The caller is inside ``turn``, so no command of another session
+        runs at the same time.
 
         Args:
             actor: The session and turn that run the command.
@@ -164,7 +166,7 @@ class Coverage:
         accepted: Callable[[], bool],
         tell: Callable[[str], None],
     ) -> None:
-        """Like ``around``, for a background command: record from now on, until ``end_beside``."""
+        """Record a background command's changes, as ``around`` does, until ``end_beside``."""
         async with self._beginning:
             if self._hold_beside is None:
                 self._hold_beside = await self._acquire(
@@ -185,7 +187,8 @@ class Coverage:
                 credited to them.
         """
         hold = None
-        # Removed first, because a command that begins during the release gets a new hold.
+        # The hold is removed first, because a command that begins during the release gets a new
+        # hold.
         if not runs_on:
             hold, self._hold_beside = self._hold_beside, None
         try:
@@ -204,8 +207,8 @@ class Coverage:
     def _release(self, hold: CommandHold) -> None:
         """Release a hold once all of its changes are in the ledger.
 
-        Until then the folder is being compared, and the comparison would include changes by another
-        session's command.
+        Until all changes are in the ledger, Indwell compares the folder, and the comparison would
+        include changes by another session's command.
         """
         recording = {one for one in self._later if not one.done()}
 
@@ -235,7 +238,7 @@ class Coverage:
         await self.settled()
         looks = await self._looks()
         noted = self._workspace.noting()
-        # Read the files that could not be read in time, because the command already runs.
+        # Read the files that were not read before the start, because the command already runs.
         reading = [
             asyncio.create_task(asyncio.to_thread(self._lookouts[root].read_on, look))
             for root, look in looks.items()
@@ -347,7 +350,7 @@ class Coverage:
             shown = noted.buffers.get(one.path, change.after)
             if shown == change.after or change.opaque is not None:
                 stands.append(change)
-            elif shown == change.before:  # the editor still shows the old text
+            elif shown == change.before:  # The editor still shows the old text.
                 (stands if change.after is None else may_come).append(change)
             else:
                 unsaved.append(str(one.path))
@@ -381,7 +384,7 @@ class Coverage:
 
 
 def _as_shown(entry: LedgerEntry, shown: str | None) -> CommandChange:
-    """Return the change with the editor's line endings: some editors know only one kind."""
+    """Return the change with the line endings that the editor shows."""
     before, after = entry.before, entry.after
     if shown is not None and "\r" not in shown:
         before, after = (one and one.replace("\r\n", "\n") for one in (before, after))
@@ -394,7 +397,7 @@ Make: TypeAlias = Callable[[], AbstractAsyncContextManager[None]]
 
 @asynccontextmanager
 async def apart(steps: Iterable[Make]) -> AsyncIterator[None]:
-    """Run a step outside the stretches of all commands; ``steps`` are their ``aside`` methods."""
+    """Run a step outside all recording periods; ``steps`` are their ``aside`` methods."""
     async with AsyncExitStack() as stack:
         for step in tuple(steps):
             await stack.enter_async_context(step())
@@ -402,33 +405,34 @@ async def apart(steps: Iterable[Make]) -> AsyncIterator[None]:
 
 
 class Beside:
-    """The stretches of one command, or of all background commands; at most one is open.
+    """The recording periods of one command, or of all background commands; at most one is open.
 
-    A stretch is a period between two scans; its changes are credited to the command.
+    A recording period is the time between two scans; changes in that time are credited to the
+    command.
     """
 
     def __init__(self) -> None:
         self._make: Make | None = None
         self._stretch: AbstractAsyncContextManager[None] | None = None
-        self._steps = 0  # running steps of the agent and its helpers
+        self._steps = 0  # Steps of the agent and its sub-agents that are running.
         self._changing = asyncio.Lock()
         self._opening: set[asyncio.Task[None]] = set()
 
     async def begin(self, make: Make) -> None:
-        """Open a stretch of recording; an open stretch continues."""
+        """Open a recording period; an open period continues."""
         async with self._changing:
             self._make = self._make or make
             await self._open()
 
     async def end(self) -> None:
-        """Close the stretch; its changes are recorded."""
+        """Close the recording period; the changes in it are recorded."""
         async with self._changing:
             self._make = None
             await self._close()
 
     @asynccontextmanager
     async def aside(self) -> AsyncIterator[None]:
-        """Run a step that is covered separately, or records its own changes."""
+        """Run a step that is covered separately, or that records its changes itself."""
         self._steps += 1
         try:
             if self._make is not None:
@@ -442,7 +446,7 @@ class Beside:
                 self._opening.add(opening)
                 opening.add_done_callback(self._opening.discard)
                 current = asyncio.current_task()
-                # A cancelled step must end at once, without a new stretch.
+                # A cancelled step must end at once, without a new recording period.
                 if not (current and current.cancelling()):
                     await asyncio.shield(opening)
 

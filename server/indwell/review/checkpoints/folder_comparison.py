@@ -1,4 +1,4 @@
-"""Compares the files of a folder before and after a command: changed, created, removed. Blocks."""
+"""Compares the files of a folder before and after a command: changed, created, removed; blocks."""
 
 from __future__ import annotations
 
@@ -32,29 +32,32 @@ from indwell.workspace.text import Decoded, binary_kind
 
 SHUT = frozenset(
     {
-        # The folders that grep skips (H51), except `dist` and `build`, which may have the user's
+        # Grep skips the same folders (H51), and also `dist` and `build`, which may have the user's
         # files.
         *(".git", "node_modules", "__pycache__", ".venv", "venv", ".tox"),
-        # Other caches, stores of other version control systems, and Indwell's chat documents.
+        # These are other caches, data of other version control systems, and Indwell's chat
+        # documents.
         *(".nox", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis", ".cache"),
         *(".gradle", ".parcel-cache", ".turbo", ".hg", ".svn", ".jj", ".indwell/chats"),
     }
 )
 """Names to skip; folders marked as caches are skipped too."""
 
-MOST_FILES = 50_000  # files of one folder; a scan of so many takes 0.2 s
+MOST_FILES = 50_000  # A scan of 50,000 files takes 0.2 s.
 MOST_FILE_B = 4 << 20
-AHEAD_S = 0.25  # seconds for reading before a command; other files are read while the command runs
-# Files; with more files, no command waits for reading, because too few could be read.
+# Reading before a command takes at most 0.25 s; other files are read while the command runs.
+AHEAD_S = 0.25
+# With more files, no command waits for reading, because too few files could be read in time.
 MOST_AHEAD = 20_000
-READING_S = 3.0  # seconds for reading while a command runs; the next scan reads the remaining files
+# Reading while a command runs takes at most 3 s; the next scan reads the remaining files.
+READING_S = 3.0
 # FAT stores times with a resolution of 2 s, so two changes within 2 s may look the same.
 RACY_NS = 2_000_000_000
-FINE_NS = 50_000_000  # the same for file systems with finer times, because clocks tick every 10 ms
+FINE_NS = 50_000_000  # Other file systems have finer times, but clocks tick only every 10 ms.
 _MS = 1_000_000
-MOST_CHANGED = 2_000  # changed files of one command that can be recorded
-MOST_CHANGED_B = 64 << 20  # bytes of these files, before and after the command
-# Share of the space for bytes; above it, outdated bytes are dropped and files read again.
+MOST_CHANGED = 2_000  # At most 2,000 changed files of one command are recorded.
+MOST_CHANGED_B = 64 << 20  # The changed files have at most 64 MiB, before and after the command.
+# If more than 75 % of the space for bytes is used, outdated bytes are dropped and files read again.
 CROWDED = 0.75
 
 
@@ -149,7 +152,7 @@ class Lookout:
         self._kept: dict[str, KeptStates] = {}
 
     def before(self, stopped: threading.Event | None = None) -> FolderLook:
-        """Scan and read changed files since the last scan; ``read_on`` reads other files later.
+        """Scan and read changed files since the last scan; ``read_on`` reads the remaining files.
 
         Args:
             stopped: Set to stop reading.
@@ -159,7 +162,7 @@ class Lookout:
         census = take_census(str(self._root), shut=SHUT, most_files=self._most_files)
         kept: dict[str, KeptStates] = {}
         new: list[str] = []
-        # Grouped by size, because sorting all files would block other threads.
+        # Files are grouped by size, because sorting all files would block other threads.
         old: dict[int, list[str]] = {}
         n_compared = 0
         for at, listing in census.folders.items():
@@ -183,7 +186,7 @@ class Lookout:
         # A file that changed just now might change again without a visible difference, so read it
         # first.
         self._read(look, new, READING_S)
-        waiting = [at for size in sorted(old) for at in old[size]]  # the smallest files first
+        waiting = [at for size in sorted(old) for at in old[size]]  # The smallest files come first.
         ahead_s = self._ahead_s if len(waiting) <= MOST_AHEAD else 0.0
         return look._replace(waiting=self._read(look, waiting, ahead_s))
 
@@ -206,7 +209,7 @@ class Lookout:
             for one in self._candidates(look, now):
                 is_linked = one.facts is not None and is_link(
                     one.facts
-                )  # only the name of such a file is reported
+                )  # Only the name of such a file is reported.
                 if secret.has(f"{self._root}/{one.at}") and not is_linked:
                     continue
                 if len(changes) >= MOST_CHANGED or room <= 0:
@@ -252,7 +255,7 @@ class Lookout:
             self._kept = {}
 
     def _read(self, look: FolderLook, paths: Sequence[str], seconds: float) -> Sequence[str]:
-        """Keep bytes of files that are unchanged since the scan; returns those not read in time."""
+        """Keep bytes of files that are unchanged since the scan; return files not read in time."""
         if not paths:
             return ()
         secret = _Secret(self._secret())
@@ -274,7 +277,7 @@ class Lookout:
                     digest = self._bodies.put(body.data) if body and body.facts == facts else None
                 if digest is not None or facts[1] > self._most_file_b:
                     here = look.kept[at]
-                    # Set first, so that a concurrent scan sees both values.
+                    # The set is updated first, so that a concurrent scan sees both values.
                     if not _is_old(facts, look.at_ns):
                         here.doubtful.add(name)
                     here.digests[name] = digest
@@ -305,7 +308,7 @@ class Lookout:
                     yield _Candidate(front + name, None, None, facts)
 
     def _compared(self, root: int, one: _Candidate, whole: dict[str, bytes]) -> FileChange | None:
-        """Compare one file; None for a link, or if the old bytes were not stored.
+        """Compare one file; None for a link, or without stored old bytes.
 
         ``whole`` receives the file's new bytes, if the file has not changed since the census.
         """
@@ -329,7 +332,7 @@ class Lookout:
 
 
 class _Candidate(NamedTuple):
-    """A file that may have changed: its old facts, the digest of its bytes, its new facts."""
+    """A file that may have changed: old facts, digest of its bytes, and new facts."""
 
     at: str
     was: Facts | None
@@ -345,7 +348,7 @@ def _is_certain(kept: KeptStates, name: str) -> bool:
 
 
 def _is_complete(kept: KeptStates) -> bool:
-    """Are all bytes stored that can be, so that an unchanged folder needs no new scan?"""
+    """Return whether all bytes that can be stored are stored; then no new scan is needed."""
     if kept.doubtful:
         return False
     if len(kept.digests) == len(kept.listing.names):
@@ -355,7 +358,7 @@ def _is_complete(kept: KeptStates) -> bool:
 
 
 def _is_old(facts: Facts, at_ns: int) -> bool:
-    """Is a file so old that a later change would always change its time?"""
+    """Return whether a file is so old that a later change would always change its time."""
     racy_ns = FINE_NS if facts[3] % _MS else RACY_NS
     return at_ns - max(facts[2], facts[3]) >= racy_ns
 
@@ -365,7 +368,7 @@ class _Secret:
         self._paths = frozenset(map(compared, paths))
 
     def has(self, path: str) -> bool:
-        """Is a path one of these paths, or inside one of them?"""
+        """Return whether a path is one of these paths, or lies inside one of them."""
         if not self._paths:
             return False
         path = compared(path)
@@ -378,7 +381,7 @@ class _Secret:
 
 
 MOST_TEXT_B = 1 << 20
-_PLAIN_MODES = frozenset({0o644, 0o664})  # usual modes of new files
+_PLAIN_MODES = frozenset({0o644, 0o664})  # New files usually have one of these modes.
 
 
 class LedgerEntry(msgspec.Struct, frozen=True):
@@ -388,7 +391,7 @@ class LedgerEntry(msgspec.Struct, frozen=True):
         path: The file.
         before: The old text; None without a file, or for an ``opaque`` change.
         after: The new text; None without a file, or for an ``opaque`` change.
-        opaque: Set for a change without text.
+        opaque: The change of a file that is not text.
         is_lost: Whether the change cannot be undone.
     """
 
@@ -429,7 +432,7 @@ def entry_of(
 
 
 def _are_lines(change: FileChange, before: Decoded | None, after: Decoded | None) -> bool:
-    """Would replacing the new text by the old text restore the same bytes?"""
+    """Return whether replacing the new text by the old text would restore the same bytes."""
     if (before is None) != (change.before is None) or (after is None) != (change.after is None):
         return False
     if before is None or after is None:
@@ -470,7 +473,7 @@ def _note_removed(
     try:
         copies.note_removed(entry.path, change.before, change.mode)
     except (OSError, ToolError):
-        return  # without the note, an undo restores the file as a new file
+        return  # Without the note, an undo restores the file as a new file.
 
 
 def _opaque(

@@ -17,7 +17,8 @@ each. With more, nothing runs.
 """
 
 _EMPTY_B = 4096
-_TEMPORARY_B = 512 << 20  # bytes of a temporary file system, whose memory the limits do not count
+# A temporary file system has at most 512 MiB, because the limits do not count its memory.
+_TEMPORARY_B = 512 << 20
 _SCRATCH = "/tmp"  # noqa: S108 - the path in the sandbox, private there
 
 ENVIRONMENT: Mapping[str, str] = {
@@ -67,8 +68,8 @@ def arguments(
         folders: The hidden paths that are folders.
         cwd: The command's working directory.
         filter_fd: The descriptor to read the system-call filter from.
-        handles: Open descriptors of ``bound_places``; places without a descriptor are left out.
-            With None, bubblewrap cannot take descriptors and gets paths.
+        handles: Open descriptors of ``bound_places``; paths without a descriptor are left out. With
+            None, bubblewrap cannot take descriptors and gets paths.
         status_fd: The descriptor for bubblewrap's status report.
     """
     status = () if status_fd is None else ("--json-status-fd", str(status_fd))
@@ -91,10 +92,11 @@ def arguments(
 
 
 def fitting(bounds: Confinement) -> Confinement:
-    """Keep as many minor protected paths as there is room for.
+    """Keep as many minor protected paths as the limit allows.
 
     Raises:
-        ToolError: There is no room for the other paths.
+
+    ToolError: The other paths alone exceed the limit.
     """
     taken = set(bound_places(bounds))
     n_hidden, room = len(bounds.hidden), MOST_MOUNTS - len(taken) - len(bounds.hidden)
@@ -121,12 +123,13 @@ def _depth(path: str) -> tuple[int, str]:
 
 
 def _layers(bounds: Confinement, before: Sequence[str], folders: frozenset[str]) -> Iterator[str]:
-    """Yield hidden folders and the visible folders in them; deeper paths come later and win."""
+    """Yield hidden folders and the visible folders in them; deeper paths come later."""
     mounts = [(path, 0, tuple(_hide([path], folders, bounds.mask))) for path in before]
     read = [one for one in dict.fromkeys(bounds.readable) if one not in bounds.writable]
     mounts += [(path, 1, ("--ro-bind", path, path)) for path in read]
     for path in dict.fromkeys(bounds.shown):
-        # A path in the workspace would hide a folder there, unless the path is shown again.
+        # A workspace folder covers hidden paths around it, unless the hidden path is inside it
+        # again.
         outer = [one for one in bounds.writable if is_in(path, one)]
         if not outer or any(is_in(path, one) and one not in outer for one in before):
             mounts.append((path, 1, ("--ro-bind-try", path, path)))
@@ -136,13 +139,13 @@ def _layers(bounds: Confinement, before: Sequence[str], folders: frozenset[str])
 
 
 def _split(hidden: Sequence[str], writable: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Split paths into those to mount before the workspace folders inside them, and the rest."""
+    """Split hidden paths by mount order: those that contain workspace folders come first."""
     before = [one for one in hidden if any(is_in(root, one) for root in writable)]
     return before, [one for one in hidden if one not in before]
 
 
 def is_in(path: str, folder: str) -> bool:
-    """Return whether a path is a folder or is in it."""
+    """Return whether ``path`` is ``folder`` or lies inside it."""
     return folder in {"/", path} or path.startswith(f"{folder}/")
 
 
@@ -152,14 +155,15 @@ def _each(option: str, paths: Sequence[str]) -> Iterator[str]:
 
 
 def _visible(bounds: Confinement) -> tuple[str, ...]:
-    """Return folders that the command may read anywhere, even inside hidden folders."""
+    """Return folders that the command may read, even inside hidden folders."""
     return (*bounds.readable, *bounds.shown)
 
 
 def _scratch(bounds: Confinement, kept: Sequence[str]) -> tuple[str, ...]:
-    """Choose the mount at /tmp: the session's folder, unless mount points are inside.
+    """Choose the mount for /tmp: the session's folder, unless it contains mount points.
 
-    Commands could put links there, which the next command's mounts would follow.
+    A command could put links into the session's folder, which the next command's mounts would
+    follow.
     """
     places = (*_visible(bounds), *bounds.writable, *bounds.protected, *bounds.hidden, *kept)
     if bounds.scratch and not any(is_in(path, _SCRATCH) for path in places):
@@ -176,16 +180,16 @@ def _hide(paths: Sequence[str], folders: frozenset[str], mask: str) -> Iterator[
     """Replace hidden folders by empty folders, and hidden files by an unreadable file."""
     for path in paths:
         if path in folders:
-            # Add no read-only mount on top, because that would be a second mount.
+            # A read-only mount on top would be a second mount, so none is added.
             yield from ("--perms", "0500", "--size", str(_EMPTY_B), "--tmpfs", path)
         else:
             yield from ("--ro-bind", mask or "/dev/null", path)
 
 
 def bound_places(bounds: Confinement) -> Mapping[str, str]:
-    """Map the workspace paths that need their own mount to the option for this mount.
+    """Map the workspace paths that need a separate mount to the mount's option.
 
-    The places are the protected and missing paths, and the folders above protected, missing and
+    The paths are the protected and missing paths, and the folders above protected, missing and
     hidden paths.
     """
     shut = dict.fromkeys((*bounds.protected, *bounds.missing), "--ro-bind")
@@ -201,7 +205,7 @@ def _guard(
     folders: frozenset[str],
     handles: Mapping[str, int] | None,
 ) -> Iterator[str]:
-    """Mount protected, missing and hidden paths and the folders above them, the upper first."""
+    """Mount protected, missing and hidden paths after the folders above them."""
     mounts: dict[str, tuple[str, ...]] = {}
     for path, option in bound_places(bounds).items():
         if handles is None:

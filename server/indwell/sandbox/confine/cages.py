@@ -1,4 +1,4 @@
-"""Decides by trials which restricted token or AppContainer confines a command on Windows. Pure."""
+"""Decides by trials if a restricted token or AppContainer confines commands on Windows. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ folder's access list says so, which Indwell never changes.
 """
 CAGES: tuple[Cage, ...] = ("restricted", "low")
 """The cages that are tried at the start, best first; they do not depend on a folder."""
-ALL_PACKAGES = "S-1-15-2-1"  # "ALL APPLICATION PACKAGES", the group of every AppContainer
+ALL_PACKAGES = "S-1-15-2-1"  # The group "ALL APPLICATION PACKAGES" contains every AppContainer.
 _MEANS: Mapping[Cage, str] = {
     "container": "an AppContainer",
     "restricted": "a restricted token with low integrity",
@@ -35,9 +35,9 @@ These cages never restrict reading and the network.
 
 
 def strength_of(tried: Sequence[tuple[Cage, Proof]]) -> tuple[Strength, Cage | None]:
-    """Return the strength of this machine and the best cage, from trials, best first.
+    """Return the strength of this machine and the best cage, given the trials, best first.
 
-    Pure.
+    A cage is a restricted token or an AppContainer. Pure.
     """
     reasons: list[str] = []
     for cage, proof in tried:
@@ -59,7 +59,7 @@ def _limits(proof: Proof) -> str:
     )
 
 
-_READ_AND_RUN = 0x1200A9  # FILE_GENERIC_READ and FILE_GENERIC_EXECUTE
+_READ_AND_RUN = 0x1200A9  # The value is FILE_GENERIC_READ and FILE_GENERIC_EXECUTE.
 _ALL_RIGHTS, _GENERIC_READ_AND_RUN = 0x10000000, 0xA0000000
 _INHERIT_ONLY = 0x8
 
@@ -85,9 +85,9 @@ def is_open_to_containers(aces: Iterable[Ace] | None) -> bool:
 def scratch_descriptor(user: str, sid: str) -> str:
     """Return the security of the folder for temporary files, in Windows' own notation (SDDL). Pure.
 
-    The user and the system have all rights. ``sid`` (the restricting SID or that of the
-    AppContainer) has the rights of a writer. The label is low integrity. New files inherit all of
-    this.
+    The user and the system have all permissions. ``sid`` (the restricting SID or that of the
+    AppContainer) may write. The label is low integrity. New files inherit the permissions and the
+    label.
     """
     return f"D:P(A;OICI;FA;;;{user})(A;OICI;FA;;;SY)(A;OICI;0x1301bf;;;{sid})S:(ML;OICI;NW;;;LW)"
 

@@ -1,4 +1,4 @@
-"""Runs a command within its bounds by the means of this machine (SBX-22).
+"""Prepares commands to run within their bounds, by the sandbox of this machine (SBX-22).
 
 A mount needs an existing folder. An empty stub folder is created before the first command that
 needs a mount, and removed after the last such command of all Indwell processes. If the folder is
@@ -56,7 +56,8 @@ class ConfinedStart(msgspec.Struct, frozen=True):
         is_wrapped: Whether the prefix starts a separate process around the command.
         start: The function that starts the command.
         told: Notes to show after the command's end, a sentence each.
-        was_set_up: Returns, after the end, whether the setup succeeded and the command ran.
+        was_set_up: A function that returns, after the end, whether the setup succeeded and the
+            command ran.
         has_ui: Whether the command may use other programs' windows and the clipboard (Windows).
     """
 
@@ -71,7 +72,7 @@ class ConfinedStart(msgspec.Struct, frozen=True):
 
 
 async def resolve_bounds(bounds: Confinement) -> Confinement:
-    """Return the bounds with all that the scan of the disk finds."""
+    """Return the bounds, extended by what a scan of the disk finds."""
     return await asyncio.to_thread(looked_up, bounds)
 
 
@@ -90,7 +91,7 @@ async def settle_bounds(bounds: Confinement) -> tuple[str, ...]:
             if not is_shortage(error):
                 break
             await asyncio.sleep(_TRY_S)
-        except Exception as error:  # any failure means that nothing was checked
+        except Exception as error:  # Any failure means that nothing was checked.
             log.warning("the check for planted files after a command failed", exc_info=error)
             last = error
             break
@@ -127,7 +128,7 @@ def prepare_confined(
 
 @contextlib.asynccontextmanager
 async def _by_bubblewrap(bounds: Confinement, cwd: Path) -> AsyncIterator[ConfinedStart]:
-    # on the event loop, because this takes 0.1 ms, less than a thread needs
+    # The call stays on the event loop, because it takes 0.1 ms, less than a thread needs.
     there, folders = _existing(bounds.hidden)
     async with contextlib.AsyncExitStack() as stack:
         stubs = stack.enter_context(stubs_for(bounds.missing))
@@ -204,7 +205,7 @@ async def in_cage(bounds: Confinement, cage: Cage | None) -> AsyncIterator[Confi
     """Prepare a Windows command that can write only its own temporary files.
 
     Raises:
-        ToolError: Nothing confines the command, or its bounds allow more than that.
+        ToolError: Nothing confines the command, or the bounds allow other writes.
     """
     if cage is None or bounds.writable or bounds.hosts:
         raise ToolError(
@@ -237,7 +238,8 @@ def _status() -> Iterator[tuple[int, int]]:
     """Yield a pipe for bubblewrap's status reports about the command."""
     reading, writing = os.pipe()
     try:
-        if sys.platform != "win32":  # always true, because bubblewrap runs only on Linux
+        # The condition is always true, because bubblewrap runs only on Linux.
+        if sys.platform != "win32":
             os.set_blocking(reading, False)
         yield reading, writing
     finally:
@@ -254,7 +256,7 @@ def _has_ended(reading: int) -> bool:
 
 
 def _with_ends(bounds: Confinement) -> Confinement:
-    """Also hide the targets of hidden links; Landlock and Seatbelt can protect all paths."""
+    """Also hide the targets of hidden links; Landlock and Seatbelt protect any number of paths."""
     there, _ = _existing(bounds.hidden)
     return msgspec.structs.replace(
         bounds,
@@ -277,7 +279,7 @@ def _handles(stack: contextlib.AsyncExitStack, places: Iterable[str]) -> dict[st
 
 
 def _existing(paths: tuple[str, ...]) -> tuple[tuple[str, ...], frozenset[str]]:
-    """Return the existing paths without links on the way, and which of these are folders."""
+    """Return the existing paths that are reached without links, and which of them are folders."""
     there: dict[str, bool] = {}
     for path in paths:
         with contextlib.suppress(OSError):
@@ -287,14 +289,15 @@ def _existing(paths: tuple[str, ...]) -> tuple[tuple[str, ...], frozenset[str]]:
 
 
 def _real(path: str) -> str:
-    """Resolve links; return the path itself if a program changes it at the same time."""
+    """Resolve links; return the path itself if another program changes the path meanwhile."""
     try:
         return os.path.realpath(path)
     except OSError:
         return path
 
 
-_in_use: Counter[str] = Counter()  # uses by this process; only the event loop changes this counter
+# The counts are uses by this process; only the event loop changes this counter.
+_in_use: Counter[str] = Counter()
 _MOST_STUB_TRIES = 5
 _holds: dict[str, int] = {}
 
@@ -321,4 +324,5 @@ def _made(path: str) -> bool:
         if (held := hold_stub(Path(path))) is not None:
             _holds[path] = held
             return True
-    return True  # other programs keep removing it; the mount is used if the folder happens to exist
+    # Other programs keep removing the folder; the mount is used if the folder happens to exist.
+    return True

@@ -1,12 +1,13 @@
-"""Landlock: bounds that Linux enforces for a thread and all that it starts.
+"""Confines a thread, and all that the thread starts, by Landlock of the Linux kernel.
 
 Landlock is used on machines without bubblewrap. Landlock restricts files (see ``Rule``), TCP,
 signals and abstract sockets; the system-call filter handles other sockets. The bounds are permanent
 and apply only to the calling thread, so call ``enter`` in a separate thread.
 
 Landlock can only allow: a rule covers a folder with all its content, and no other rule excludes a
-part. A hidden place is excluded by allowing everything beside it and beside each folder above it.
-This does not work for writing, so protected files are checked after the run; `LIMITS` says so.
+part. A hidden path is excluded by allowing everything beside the path and beside each folder above
+it. Writing cannot be excluded this way, so protected files are checked after the run, as `LIMITS`
+says.
 
 In a program with threads, no Python code may run between fork and exec, and a helper process would
 take ten times as long. A separate thread therefore enters the bounds, starts the program, and ends.
@@ -41,33 +42,35 @@ from indwell.sandbox.starting import Launch
 NEEDED_ABI = 6
 """Linux 6.12: before it, a command could kill our processes and reach abstract sockets."""
 
-_CREATE, _ADD, _RESTRICT = 444, 445, 446  # system-call numbers, the same on every architecture
-_VERSION = 1  # LANDLOCK_CREATE_RULESET_VERSION
+# The system-call numbers are the same on every architecture.
+_CREATE, _ADD, _RESTRICT = 444, 445, 446
+_VERSION = 1  # The kernel calls the value LANDLOCK_CREATE_RULESET_VERSION.
 _PATH_BENEATH = 1
-_NO_TCP = 3  # bind and connect
+_NO_TCP = 3  # The value forbids bind and connect.
 _NO_SIGNALS_NOR_ABSTRACT_SOCKETS = 3
-_PR_SET_SECCOMP, _FILTER = 22, 2  # linux/prctl.h, linux/seccomp.h
+_PR_SET_SECCOMP, _FILTER = 22, 2  # The values come from linux/prctl.h and linux/seccomp.h.
 _PR_CAPBSET_DROP = 24
 _PR_SET_NO_NEW_PRIVS = 38
 _PR_CAP_AMBIENT, _CLEAR_ALL = 47, 4
-_CAPABILITIES_3 = 0x20080522  # linux/capability.h
+_CAPABILITIES_3 = 0x20080522  # The value comes from linux/capability.h.
 _PASSED_OVER = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES}
 """The place is gone, became a link, or is not readable for us and so not for the command."""
 
 
 @functools.cache
 def abi() -> int:
-    """Return the kernel's Landlock version; 0 if the kernel has none or refuses. Tested once."""
+    """Return the kernel's Landlock version; 0 if missing or refused. The result is cached."""
     if sys.platform != "linux":
         return 0
     try:
         return int(_call(_CREATE, None, 0, _VERSION))
-    except (OSError, AttributeError):  # AttributeError: the C library has no syscall()
+    # An AttributeError means that the C library has no syscall().
+    except (OSError, AttributeError):
         return 0
 
 
 def why_not() -> str:
-    """Explain why Landlock cannot confine commands here, in a clause; empty if it can."""
+    """Explain, in a clause, why Landlock cannot confine commands here; empty if it can."""
     if sys.platform != "linux":
         return "Landlock is a part of Linux"
     if not has_filter(platform.machine()):
@@ -129,7 +132,8 @@ def _drop_capabilities() -> None:
     _control(_PR_CAP_AMBIENT, _CLEAR_ALL)
     capability = 0
     try:
-        while True:  # until the kernel knows no further capability; an ordinary user may drop none
+        # The loop ends when the kernel knows no further capability; an ordinary user may drop none.
+        while True:
             _control(_PR_CAPBSET_DROP, capability)
             capability += 1
     except OSError:
@@ -172,7 +176,7 @@ def _libc() -> ctypes.CDLL:
     return library
 
 
-EXECUTE = 1 << 0  # linux/landlock.h, as for all numbers here
+EXECUTE = 1 << 0  # The numbers come from linux/landlock.h.
 WRITE_FILE = 1 << 1
 READ_FILE = 1 << 2
 READ_DIR = 1 << 3
@@ -206,11 +210,11 @@ LIMITS = (
 
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 _SHUT = ("/dev", "/run", "/tmp", "/var/tmp", "/var/run", "/lost+found")  # noqa: S108 - hidden
-_OPEN = ("/run/current-system", "/run/opengl-driver")  # folders with programs on NixOS
+_OPEN = ("/run/current-system", "/run/opengl-driver")  # NixOS keeps programs in these folders.
 
 
 class Rule(msgspec.Struct, frozen=True):
-    """The allowed access to a path and its contents."""
+    """A rule: the allowed access to a path and its contents."""
 
     path: str
     access: int
@@ -230,8 +234,8 @@ def rules_of(
     outside = hidden | frozenset(_SHUT)
     roots = dict.fromkeys((*confinement.writable, *confinement.readable))
     readable = [*_beside("/", outside, children)]
-    for root in (*roots, *_OPEN):  # roots may be in hidden folders, as a project in /tmp is
-        # A root may be in a hidden folder, as a project in the home folder is.
+    for root in (*roots, *_OPEN):  # Roots may be in hidden folders, as for a project in /tmp.
+        # A root may be in a hidden folder, as for a project in the home folder.
         within = [one for one in hidden if one == root or not _is_in_one(root, (one,))]
         readable += _beside(root, within, children)
     return (
@@ -254,7 +258,7 @@ def _shown(
 def _beside(
     folder: str, shut: Collection[str], children: Callable[[str], Sequence[Child]]
 ) -> Iterator[str]:
-    """Yield the largest paths in ``folder`` that neither contain nor are in any of ``shut``."""
+    """Yield the largest paths in ``folder`` that do not overlap any path of ``shut``."""
     if _is_in_one(folder, shut):
         return
     inside = [one for one in shut if one.startswith(folder.rstrip("/") + "/")]
@@ -263,7 +267,7 @@ def _beside(
         return
     try:
         found = children(folder)
-    except OSError:  # the command cannot read the folder, either
+    except OSError:  # The command cannot read the folder, either.
         return
     for child in found:
         path = f"{folder.rstrip('/')}/{child.name}"
@@ -304,7 +308,7 @@ async def start_held(launch: Launch, *, confinement: Confinement, scratch: Path)
     """Start a program in its own session, within ``confinement``.
 
     Args:
-        launch: The program; ``TMPDIR`` is set here.
+        launch: The program; ``start_held`` sets ``TMPDIR``.
         confinement: The program's bounds. Hosts and sockets are ignored, and no socket is allowed:
             without namespaces, any socket would reach the network.
         scratch: A resolved folder for the program's temporary files.
@@ -327,11 +331,12 @@ async def start_held(launch: Launch, *, confinement: Confinement, scratch: Path)
             start_new_session=True,
         )
 
-    # Never use a shared pool thread, because the bounds would apply to later work there.
+    # A shared pool thread is unsuitable, because the bounds would apply to later work in the
+    # thread.
     with ThreadPoolExecutor(1, "held") as alone:
         try:
             return HeldProcess(await asyncio.get_running_loop().run_in_executor(alone, start))
-        except (OSError, ValueError) as error:  # ValueError: a NUL byte or a lone surrogate
+        except (OSError, ValueError) as error:  # A ValueError means a NUL byte or a lone surrogate.
             raise launch.failed(error) from error
 
 

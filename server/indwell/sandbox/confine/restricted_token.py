@@ -59,17 +59,17 @@ if sys.platform == "win32":
     _DISABLE_MAX_PRIVILEGE, _LUA, _WRITE_RESTRICTED = 0x1, 0x4, 0x8
     _LOGON_ID = 0xC0000000
     _LOW, _INTEGRITY = "S-1-16-4096", 0x20
-    _LABEL = 0x10  # LABEL_SECURITY_INFORMATION
-    _ALL = 0x10000000  # GENERIC_ALL
+    _LABEL = 0x10  # The constant is LABEL_SECURITY_INFORMATION.
+    _ALL = 0x10000000  # The constant is GENERIC_ALL.
     _EVERYONE = "S-1-1-0"
     _PACKAGE = "indwell.commands"
 
     @functools.cache
     def strength_here(greeting: tuple[str, ...]) -> tuple[Strength, Cage | None]:
-        """Try the cages, and return the strength of this machine; blocks for up to a second.
+        """Try the cages (tokens, AppContainer) and return the machine's strength; blocks up to 1 s.
 
         Args:
-            greeting: The words with which the shell of commands prints ``STARTED``; empty if none.
+            greeting: The command by which the shell prints ``STARTED``; empty without a shell.
         """
         free = effects_of(lambda place, script: _in_python(place, script, None), "python")
         tried: list[tuple[Cage, Proof]] = []
@@ -91,7 +91,7 @@ if sys.platform == "win32":
         return _tried("container", free, greeting)
 
     def are_open_to_containers(folders: Iterable[str]) -> bool:
-        """Return whether every AppContainer may read these folders."""
+        """Return whether every AppContainer may read all of these folders."""
         try:
             return all(is_open_to_containers(_list_of(one)) for one in folders)
         except pywintypes.error:
@@ -108,8 +108,8 @@ if sys.platform == "win32":
         """Start a program suspended, so that the caller can put it into a job first.
 
         Args:
-            launch: The program, with an absolute path; ``TEMP`` and ``TMP`` are set here.
-            cage: The checks that apply to it.
+            launch: The program, with an absolute path; ``start_caged`` sets ``TEMP`` and ``TMP``.
+            cage: The cage, which decides the kernel's checks.
             scratch: An empty folder for the program's temporary files.
 
         Raises:
@@ -169,7 +169,7 @@ if sys.platform == "win32":
             with os.fdopen(reading, "rb") as stream:
                 pieces.extend(iter(stream.read1, b""))
 
-        # If a process still holds the pipe afterwards, only this thread waits for the pipe.
+        # If a process still holds the pipe afterwards, only the reader thread waits for the pipe.
         reader = threading.Thread(target=read, name="indwell-trial", daemon=True)
         reader.start()
         started.wait_for(_TRY_S)
@@ -178,7 +178,7 @@ if sys.platform == "win32":
 
     @contextlib.contextmanager
     def _system_errors() -> Iterator[None]:
-        """Raise errors of pywin32 as ``OSError``, because they are no subclass of it."""
+        """Raise errors of pywin32 as ``OSError``, because pywin32's errors are no subclass."""
         try:
             yield
         except pywintypes.error as error:
@@ -206,7 +206,7 @@ if sys.platform == "win32":
 
     @functools.cache
     def _package() -> Any:  # noqa: ANN401 - a SID
-        """Return the SID of Indwell's AppContainer; its profile stays, but has no rights.
+        """Return the SID of Indwell's AppContainer; its profile stays, but has no permissions.
 
         Raises:
             OSError: This Windows has no AppContainers.
@@ -222,12 +222,12 @@ if sys.platform == "win32":
         ):
             raise OSError("no AppContainer can be created")
         length = ctypes.WinDLL("advapi32").GetLengthSid(found)
-        read: Any = api.SID  # pywin32's type annotations omit bytes
+        read: Any = api.SID  # The type annotations of pywin32 omit bytes.
         return read(ctypes.string_at(found, length))
 
     @functools.cache
     def _restricting_sid() -> str:
-        """Return the SID for this process's commands: random, and of no account."""
+        """Return the SID for this process's commands, which is random and belongs to no account."""
         parts = "-".join(str(secrets.randbits(32)) for _ in range(4))
         return f"S-1-9-{parts}"
 
@@ -247,17 +247,18 @@ if sys.platform == "win32":
         restricting = api.ConvertStringSidToSid(_restricting_sid())
         everyone = api.ConvertStringSidToSid(_EVERYONE)
         flags = _DISABLE_MAX_PRIVILEGE | _LUA
-        create: Any = api.CreateRestrictedToken  # pywin32's type annotations forbid None
+        create: Any = api.CreateRestrictedToken  # The type annotations of pywin32 forbid None.
         if cage == "restricted":
-            # The list never has the user, who could write everywhere. PowerShell needs its session
-            # and everyone; low integrity refuses what everyone may write.
+            # The user is never in the list, because the user may write everywhere. PowerShell needs
+            # its session and everyone; low integrity refuses what everyone may write.
             sids = [(one, 0) for one in (restricting, *logon, everyone)]
             token = create(own, flags | _WRITE_RESTRICTED, None, None, sids)
         else:
             token = create(own, flags, None, None, None)
         label = (api.ConvertStringSidToSid(_LOW), _INTEGRITY)
         api.SetTokenInformation(token, api.TokenIntegrityLevel, label)
-        # who may use objects that the command's processes create without an access list
+        # The list says who may use objects that the command's processes create without an access
+        # list.
         created = api.ACL()
         for sid in (user, restricting, *logon):
             created.AddAccessAllowedAce(api.ACL_REVISION, _ALL, sid)
@@ -276,7 +277,7 @@ if sys.platform == "win32":
         text = scratch_descriptor(user, sid)
         what = api.DACL_SECURITY_INFORMATION | api.PROTECTED_DACL_SECURITY_INFORMATION
         _secure(folder, text, what)
-        with contextlib.suppress(OSError):  # the trial notices a missing folder
+        with contextlib.suppress(OSError):  # The trial notices a missing folder.
             _secure(folder, text, _LABEL)
 
     def _let_everyone_write(folder: Path, cage: Cage) -> None:

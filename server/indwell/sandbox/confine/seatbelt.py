@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from indwell.errors import ToolError
 from indwell.sandbox.confinement import Confinement
 
-PROGRAM = "/usr/bin/sandbox-exec"  # a fixed path, which is never searched through PATH
+PROGRAM = "/usr/bin/sandbox-exec"  # The path is fixed and never searched through PATH.
 
 _SERVICES = (
-    "com.apple.system.opendirectoryd.libinfo",  # serves user names
+    "com.apple.system.opendirectoryd.libinfo",  # The service provides user names.
     "com.apple.system.opendirectoryd.membership",
     "com.apple.system.notification_center",
-    "com.apple.bsd.dirhelper",  # serves the locations of temporary folders
+    "com.apple.bsd.dirhelper",  # The service provides the locations of temporary folders.
     "com.apple.logd",
 )
 """The allowed system services; other services could act for a command beyond its bounds."""
@@ -43,7 +43,7 @@ It may open terminals of its own: the system gives it the extension for exactly 
 """
 
 _ELSEWHERE = ("/etc", "/tmp", "/var")  # noqa: S108 - links into /private on every Mac
-_DATA = "/System/Volumes/Data"  # the volume with the user's files; its folders also appear at /
+_DATA = "/System/Volumes/Data"  # The volume has the user's files; its folders also appear at /.
 
 
 def argv(confinement: Confinement, scratch: str, *, proxy_port: int = 0) -> tuple[str, ...]:
@@ -89,21 +89,22 @@ def profile(confinement: Confinement, scratch: str, *, proxy_port: int = 0) -> s
 
 
 def canonical(path: str) -> str:
-    """Return the kernel's path of a file; rules match no other spelling."""
+    """Return the kernel's path of a file; rules match no other form."""
     if _is_in(path, _DATA):
         path = path.removeprefix(_DATA) or "/"
     return f"/private{path}" if any(_is_in(path, one) for one in _ELSEWHERE) else path
 
 
 def _layers(outer: Sequence[str], seen: Sequence[str]) -> Iterator[str]:
-    """Yield rules for hidden folders and the visible folders in them; the last rule wins."""
+    """Yield rules for hidden folders and the visible folders in them; the last rule applies."""
     within = [one for one in seen if any(_is_in(one, folder) for folder in outer)]
     rules = [
         *((one, f"(deny file-read* file-write* (regex {_pattern(one)}))") for one in outer),
         *((one, f"(allow file-read* (regex {_pattern(one)}))") for one in within),
     ]
     yield from (rule for _, rule in sorted(rules, key=lambda one: one[0].split("/")))
-    for way in _ways_to(within):  # a folder is reached by its parents' metadata
+    # A program reaches a folder through the metadata of parent folders.
+    for way in _ways_to(within):
         yield f"(allow file-read-metadata (regex {_pattern(way, 'alone')}))"
 
 
@@ -140,8 +141,9 @@ def _pattern(path: str, what: str = "all in it") -> str:
     """Build a regular expression for a path, and for its content unless ``what`` is ``alone``.
 
     Mac disks ignore case and have several spellings of an accented letter. The pattern of any other
-    unusual character also matches more characters. Too much may be denied, never too little, and no
-    name can inject profile text. The path of the same file on the data volume matches, too.
+    unusual character also matches more characters. A pattern may match too much, but never too
+    little, and no name can inject profile text. The path of the same file on the data volume
+    matches, too.
     """
     text = re.sub(r"(\[\^/\]\*)+", "[^/]*", "".join(map(_any_case, path.rstrip("/"))))
     return f'#"^({_DATA})?{text}{"$" if what == "alone" else "(/|$)"}"'

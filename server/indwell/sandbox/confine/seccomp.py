@@ -27,16 +27,16 @@ from indwell.sandbox.confinement import Confinement
 Instruction: TypeAlias = tuple[int, int, int, int]
 """Code, jump if true, jump if false, constant: struct sock_filter of linux/filter.h."""
 
-_LOAD = 0x20  # BPF_LD | BPF_W | BPF_ABS
-_AND = 0x54  # BPF_ALU | BPF_AND | BPF_K
-_RETURN = 0x06  # BPF_RET | BPF_K
-_IF_EQUAL, _IF_GREATER, _IF_ANY_BIT = 0x15, 0x25, 0x45  # BPF_JMP | …
+_LOAD = 0x20  # The instruction is BPF_LD | BPF_W | BPF_ABS.
+_AND = 0x54  # The instruction is BPF_ALU | BPF_AND | BPF_K.
+_RETURN = 0x06  # The instruction is BPF_RET | BPF_K.
+_IF_EQUAL, _IF_GREATER, _IF_ANY_BIT = 0x15, 0x25, 0x45  # The instructions are jumps: BPF_JMP | ….
 
-_ALLOW = 0x7FFF0000  # SECCOMP_RET_ALLOW
-_KILL = 0x80000000  # SECCOMP_RET_KILL_PROCESS
-_ERROR = 0x00050000  # SECCOMP_RET_ERRNO
+_ALLOW = 0x7FFF0000  # The value is SECCOMP_RET_ALLOW.
+_KILL = 0x80000000  # The value is SECCOMP_RET_KILL_PROCESS.
+_ERROR = 0x00050000  # The value is SECCOMP_RET_ERRNO.
 
-# struct seccomp_data; both architectures are little endian
+# The offsets are those of struct seccomp_data; both architectures are little endian.
 _NUMBER_AT, _ARCH_AT, _ARGUMENTS_AT = 0, 4, 16
 
 REFUSED = (
@@ -56,13 +56,15 @@ REFUSED = (
 ABSENT = ("clone3", "openat2")
 """Calls with arguments in memory, which filters cannot read: libraries fall back to older ones."""
 
-_NEW_NAMESPACE = 0x7E020000  # CLONE_NEWNS | CGROUP | UTS | IPC | USER | PID | NET; linux/sched.h
-_PUSHES_INPUT = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX, which type into another process's terminal
-# the values that container runtimes allow
+# The flags are CLONE_NEWNS | CGROUP | UTS | IPC | USER | PID | NET of linux/sched.h.
+_NEW_NAMESPACE = 0x7E020000
+_PUSHES_INPUT = (0x5412, 0x541C)  # TIOCSTI and TIOCLINUX type into another process's terminal.
+# Container runtimes allow these values.
 _PERSONALITIES = (0x0, 0x8, 0x20000, 0x20008, 0xFFFFFFFF)
-_MAKES_FILE = 0o100 | 0o20000000  # O_CREAT, and the bit of O_TMPFILE beyond O_DIRECTORY
+# The bits are O_CREAT, and the bit of O_TMPFILE beyond O_DIRECTORY.
+_MAKES_FILE = 0o100 | 0o20000000
 _SETUID, _SETGID = 0o4000, 0o2000
-_UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16  # address families
+_UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16  # The numbers are address families.
 _STREAM, _SEQPACKET, _TYPE_MASK = 1, 5, 0xF
 
 
@@ -74,11 +76,12 @@ def filter_program(
 
     Args:
         machine: The value of ``platform.machine()``.
-        unix_sockets: Allow sockets with names in the file system.
-        inet: Allow internet sockets; without a network namespace they would reach every host.
-        setgid: Allow the set-group-id bit on folders, which git uses in repositories shared by
-            several people. The same bit makes a program run as its group, and a filter cannot
-            distinguish folders from files.
+        unix_sockets: Whether to allow sockets with names in the file system.
+        inet: Whether to allow internet sockets, which would reach every host without a network
+            namespace.
+        setgid: Whether to allow the set-group-id bit on folders, which git uses in repositories
+            shared by several people. The same bit makes a program run as its group, and a filter
+            cannot distinguish folders from files.
 
     Raises:
         KeyError: There is no filter for this machine.
@@ -88,7 +91,7 @@ def filter_program(
         (_LOAD, 0, 0, _ARCH_AT),
         *_unless(_IF_EQUAL, AUDIT_ARCH[machine], [(_RETURN, 0, 0, _KILL)]),
         (_LOAD, 0, 0, _NUMBER_AT),
-        # This also refuses x86_64's second table (x32), whose numbers start at 0x40000000.
+        # The check also refuses x86_64's second table (x32), whose numbers start at 0x40000000.
         *_when(_IF_GREATER, LAST_KNOWN, _fail(errno.ENOSYS)),
     ]
     for name in ABSENT:
@@ -145,7 +148,7 @@ def _no_mode(mode_at: int, bits: int) -> list[Instruction]:
 
 
 def _opening(flags_at: int) -> list[Instruction]:
-    """Check the mode only if a file is created; otherwise the register may have any value."""
+    """Check the mode only if a file is created, because the register has no meaning otherwise."""
     return [
         _argument(flags_at),
         *_when(_IF_ANY_BIT, _MAKES_FILE, _no_mode(flags_at + 1, _SETUID | _SETGID)),
@@ -154,7 +157,7 @@ def _opening(flags_at: int) -> list[Instruction]:
 
 
 def _socket(*, unix_sockets: bool, inet: bool) -> list[Instruction]:
-    """Allow listed address families; of netlink, only the part that lists network interfaces."""
+    """Allow listed address families; of netlink, allow only the listing of network interfaces."""
     families = [*([_UNIX] if unix_sockets else []), *([_INET, _INET6] if inet else [])]
     allowed = [(_RETURN, 0, 0, _ALLOW)]
     code = [_argument(0)]
@@ -191,7 +194,7 @@ def _only_not(at: int, values: Sequence[int]) -> list[Instruction]:
 
 
 def _argument(at: int) -> Instruction:
-    """Load the lower half of an argument, which is all that the kernel reads of an ``int``."""
+    """Load the lower half of an argument, because the kernel reads no more of an ``int``."""
     return (_LOAD, 0, 0, _ARGUMENTS_AT + 8 * at)
 
 
@@ -209,7 +212,8 @@ def _fail(number: int) -> list[Instruction]:
     return [(_RETURN, 0, 0, _ERROR | number)]
 
 
-AUDIT_ARCH: Mapping[str, int] = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}  # linux/audit.h
+# The values come from linux/audit.h.
+AUDIT_ARCH: Mapping[str, int] = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 LAST_KNOWN = 469
 """``file_setattr`` of Linux 6.17: later calls do not exist for a confined program."""
 
@@ -222,7 +226,7 @@ NUMBERS = {one: _CALLS["all machines"] | _CALLS[one] for one in ("x86_64", "aarc
 
 @contextlib.contextmanager
 def filter_pipe(bounds: Confinement) -> Iterator[int]:
-    """Yield a pipe with the filter for these bounds, to be read once; the filter (2 kB) fits."""
+    """Yield a pipe with the filter for these bounds; the pipe is read once and holds all 2 kB."""
     reading, writing = os.pipe()
     try:
         with os.fdopen(writing, "wb") as end:
@@ -235,7 +239,7 @@ def filter_pipe(bounds: Confinement) -> Iterator[int]:
 def filter_of(bounds: Confinement, *, inet: bool = True) -> bytes:
     """Assemble the filter for these bounds.
 
-    If a workspace folder has the set-group-id bit, commands may set this bit, too.
+    If a workspace folder has the set-group-id bit, commands may set that bit, too.
     """
     return filter_program(
         platform.machine(),

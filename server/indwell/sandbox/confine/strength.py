@@ -1,4 +1,4 @@
-"""Detects, once, how strongly this machine can confine commands (SBX-16)."""
+"""Detects, once for each process, how strongly this machine can confine commands (SBX-16)."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ create namespaces.
 
 _TRY_S = 5.0
 _TRIAL_SHELL = ("/bin/bash", "--norc", "--noprofile", "-c")
-# bubblewrap itself covers irq and bus
+# Bubblewrap itself covers irq and bus.
 _COVERED = ("acpi", "driver", "fs", "scsi", "sys", "sysrq-trigger")
 _TEMPORARY = ("/run", "/var/tmp", "/var/lock")  # noqa: S108 - emptied in the sandbox
-# folders with programs on NixOS
+# NixOS keeps programs in these folders.
 _KEPT = ("/run/current-system", "/run/wrappers", "/run/opengl-driver")
 _BEST = Strength("S3", words="sandboxed (bubblewrap), no network")
 _BEST_ON_MACOS = Strength("S3m", words="sandboxed (Seatbelt), no network")
@@ -60,7 +60,7 @@ def strength() -> Strength:
 
 @functools.cache
 def of_windows() -> tuple[Strength, Cage | None]:
-    """Try the cages of Windows with the shell for commands, and return the best one."""
+    """Try the cages (tokens, AppContainer) of Windows with the shell, and return the best cage."""
     return strength_here(_greeting())
 
 
@@ -83,7 +83,7 @@ def _greeting() -> tuple[str, ...]:
 
 
 def without_bubblewrap(reason: str, no_landlock: str) -> Strength:
-    """Return the next best level on Linux; each argument is a clause."""
+    """Return the next best strength on Linux; each argument is a clause that says why."""
     if no_landlock:
         return Strength("S1", f"{reason}; {no_landlock}", "not sandboxed")
     limits = "; ".join(landlock.LIMITS)
@@ -92,7 +92,7 @@ def without_bubblewrap(reason: str, no_landlock: str) -> Strength:
 
 
 def why_no_bubblewrap(bwrap: str) -> str:
-    """Try bubblewrap with all features of commands; return the problem and a fix, or empty."""
+    """Try bubblewrap with all features that commands need; return a problem and a fix, or empty."""
     if not bwrap:
         return "bubblewrap is not installed; install the package `bubblewrap`"
     if not has_filter(platform.machine()):
@@ -105,7 +105,7 @@ def why_no_bubblewrap(bwrap: str) -> str:
 
 
 def why_no_seatbelt(program: str = seatbelt.PROGRAM) -> str:
-    """Try each restriction of Seatbelt; return empty if all work, else the reason as a clause."""
+    """Try each restriction of Seatbelt; return a failure as a clause, or empty if all work."""
     if not os.access(program, os.X_OK):
         return f"{program}, which comes with macOS, is missing"
 
@@ -155,14 +155,14 @@ def host() -> SandboxHost:
 
 
 def _own_places() -> tuple[str, ...]:
-    """Return Python's folders if the sandbox would empty them; the proxy needs Python."""
+    """Return Python's folders if the sandbox would hide them, because the proxy needs Python."""
     own = {str(Path(one).resolve()) for one in (sys.prefix, sys.base_prefix)}
     emptied = (*_TEMPORARY, "/tmp")  # noqa: S108 - as above
     return tuple(sorted(one for one in own if any(is_in(one, above) for above in emptied)))
 
 
 def _knows_handles(bwrap: str) -> bool:
-    """Return whether bubblewrap accepts descriptors: version 0.10 or later, or with a fix."""
+    """Return whether bubblewrap accepts open descriptors, according to its help text."""
     try:
         said = subprocess.run(  # noqa: S603 - found by us
             [bwrap, "--help"], check=False, capture_output=True, timeout=_TRY_S
@@ -177,7 +177,7 @@ def _covers() -> tuple[str, ...]:
 
 
 def _is_folder(path: str) -> bool:
-    """Return whether the path is a folder and not a link, because a link cannot be mounted on."""
+    """Return whether the path is a folder and no link, because links cannot be mounted on."""
     return Path(path).is_dir() and not Path(path).is_symlink()
 
 

@@ -21,12 +21,12 @@ if sys.platform == "win32":
     import win32api
     import win32con
 
-    _HANDLE_LIST = 0x20002  # PROC_THREAD_ATTRIBUTE_HANDLE_LIST
-    _CAPABILITIES = 0x20009  # PROC_THREAD_ATTRIBUTE_SECURITY_CAPABILITIES
-    _EXTENDED = 0x80000  # EXTENDED_STARTUPINFO_PRESENT
+    _HANDLE_LIST = 0x20002  # The constant is PROC_THREAD_ATTRIBUTE_HANDLE_LIST.
+    _CAPABILITIES = 0x20009  # The constant is PROC_THREAD_ATTRIBUTE_SECURITY_CAPABILITIES.
+    _EXTENDED = 0x80000  # The constant is EXTENDED_STARTUPINFO_PRESENT.
     _SUSPENDED = 0x4
     _ON_ITS_OWN = subprocess.CREATE_NO_WINDOW | subprocess.CREATE_NEW_PROCESS_GROUP
-    _UNICODE = 0x400  # CREATE_UNICODE_ENVIRONMENT
+    _UNICODE = 0x400  # The constant is CREATE_UNICODE_ENVIRONMENT.
 
     class _StartupInfo(ctypes.Structure):
         _fields_ = (
@@ -115,7 +115,7 @@ if sys.platform == "win32":
             self._close = weakref.finalize(self, _kernel.CloseHandle, process)
 
         def resume(self) -> None:
-            """Resume the program, unless a job resumes it."""
+            """Resume the suspended program, unless a job resumes it."""
             _ntdll.NtResumeProcess(self._process)
 
         async def wait(self) -> int:
@@ -125,10 +125,11 @@ if sys.platform == "win32":
 
             def tell() -> None:
                 code = self.wait_for(None)
-                with contextlib.suppress(RuntimeError):  # the event loop is closed
+                with contextlib.suppress(RuntimeError):  # The event loop is closed.
                     loop.call_soon_threadsafe(_settle, done, code)
 
-            # Not a pool thread, because commands may run for hours and other work needs the pool.
+            # A pool thread is unsuitable, because commands may run for hours and other work needs
+            # the pool.
             threading.Thread(target=tell, name="caged", daemon=True).start()
             return await done
 
@@ -181,7 +182,7 @@ if sys.platform == "win32":
         token: Any = None,  # noqa: ANN401 - a handle
         container: bytes | None = None,
     ) -> CagedProcess:
-        """Start a program suspended; the program inherits these handles and no others.
+        """Start a program suspended, with three inherited handles and no others.
 
         Args:
             program: The program's path.
@@ -189,8 +190,9 @@ if sys.platform == "win32":
             cwd: The program's working directory.
             block: The program's environment.
             handles: The program's input, output and errors.
-            token: The program's token; None for our own token.
-            container: The SID of the AppContainer in which it runs, without any capability.
+            token: The program's token; None for Indwell's own token.
+            container: The SID of the AppContainer in which the program runs, without any
+                capability.
 
         Raises:
             OSError: Windows refuses.
@@ -219,7 +221,7 @@ if sys.platform == "win32":
             info.hStdInput, info.hStdOutput, info.hStdError = handles
             info.lpAttributeList = ctypes.addressof(attributes)
             started = _ProcessInformation()
-            # a mutable buffer, because Windows may write to the command line
+            # The buffer is mutable, because Windows may write to the command line.
             written = ctypes.create_unicode_buffer(line)
             environment = ctypes.create_unicode_buffer(block, len(block))
             create: Any = _kernel.CreateProcessW

@@ -1,4 +1,4 @@
-"""Tries a confinement: a script attempts forbidden actions, whose effects are checked.
+"""Tests a confinement: a script attempts forbidden actions, and the effects are checked.
 
 The same script runs twice: first unconfined, then confined. Only an attempt that succeeds the first
 time and fails the second time proves that the confinement blocks it. Any other result counts as not
@@ -25,9 +25,9 @@ Held: TypeAlias = Literal["writes", "network", "secrets", "processes"]
 ALL_HELD: tuple[Held, ...] = ("writes", "network", "secrets", "processes")
 
 STARTED, _REACHED = "trial-started", "trial-reached"
-_MOST_SAID = 200  # most characters of a program's last output
-_WAIT_S = 1  # seconds for a connection
-# rights: end it, start threads in it, change and read its memory
+_MOST_SAID = 200  # At most 200 characters of a program's last output are kept.
+_WAIT_S = 1  # A connection may take 1 second.
+# The permissions are: end the process, start threads in it, change and read its memory.
 _RIGHTS = (0x1, 0x2, 0x8, 0x10, 0x20)
 
 
@@ -41,7 +41,8 @@ class TrialPlace(msgspec.Struct, frozen=True):
         secret: A file in the folder that the script must not read.
         canary: The content of the secret file.
         port: A local port on which this process listens.
-        victim: This process, which the script must not reach; the script only tests this.
+        victim: The id of this process, which the script must not reach; the script only tests
+            whether it could.
     """
 
     folder: Path
@@ -74,7 +75,8 @@ class Proof(msgspec.Struct, frozen=True):
 
     Attributes:
         held: The actions that the confinement blocks.
-        reason: Why the confinement does not block everything, a clause; empty if it does.
+        reason: Why the confinement does not block everything, as a clause; empty if everything is
+            blocked.
     """
 
     held: frozenset[Held] = frozenset()
@@ -92,7 +94,7 @@ def proof_of(confined: Run, *, unconfined: Run, dialect: Literal["sh", "python"]
 
 
 def judge(free: Effects, confined: Effects) -> Proof:
-    """Return what a confinement blocks, from the effects without and with it. Pure."""
+    """Return what a confinement blocks, given the effects without and with confinement. Pure."""
     if not free.started:
         return Proof(reason=f"the trial could not be run at all ({free.said or 'no output'})")
     if not confined.started:
@@ -108,7 +110,7 @@ def judge(free: Effects, confined: Effects) -> Proof:
 
 
 def effects_of(run: Run, dialect: Literal["sh", "python"]) -> Effects:
-    """Run the script once in a separate place, and check the effects; blocks."""
+    """Run the script once in a separate folder, and check the effects; blocks."""
     try:
         with _place() as (place, listening):
             script = shell_script(place) if dialect == "sh" else python_script(place)
@@ -126,7 +128,7 @@ def effects_of(run: Run, dialect: Literal["sh", "python"]) -> Effects:
 
 
 def shell_script(place: TrialPlace) -> str:
-    """Return the script for bash; no path of the place needs more quoting. Pure."""
+    """Return the script for bash; the paths in ``place`` need no further quoting. Pure."""
     return (
         f"echo {STARTED}; echo x >'{place.inside}/own'; echo x >'{place.outside}'; "
         f"cat '{place.secret}'; kill -0 {place.victim} && echo {_REACHED}; "

@@ -1,4 +1,4 @@
-"""Ends or pauses a program with everything it started; ``here`` is the module for this system.
+"""Ends or pauses a program with everything it started; ``here`` is this system's module.
 
 The modules ``posix`` and ``jobs`` (for Windows) have the same names.
 """

@@ -36,14 +36,18 @@ if sys.platform == "win32":
 
     from indwell.errors import ToolError
 
-    SEARCH_S = 5.0  # seconds for a job to become empty after its end
-    HELPER_S = 0.5  # seconds; a shorter grace period ends before the helper process has started
-    KILLED = 137  # exit code of processes that Indwell kills, as shells report a killed program
-    _PAUSE_SEARCH_S = 0.2  # seconds for processes that start others while they are suspended
+    SEARCH_S = 5.0  # A job may take 5 s to become empty after its end.
+    # A shorter grace period, in seconds, ends before the helper process has started.
+    HELPER_S = 0.5
+    # Processes that Indwell kills get this exit code, as shells report a killed program.
+    KILLED = 137
+    # The search takes at most 2 s for processes that start others while they are suspended.
+    _PAUSE_SEARCH_S = 0.2
     _LOOK_S = 0.002
     _MOST_IDS = 4_096
-    _NO_UI = 0xFF  # all JOB_OBJECT_UILIMIT_*: handles, clipboard, settings, atoms, desktop, exit
-    # the system's process for a console, which is no leftover of a program
+    # The value has all JOB_OBJECT_UILIMIT_*: handles, clipboard, settings, atoms, desktop, exit.
+    _NO_UI = 0xFF
+    # The system's process for a console is no leftover of a program.
     _CONSOLE = "conhost.exe"
     _BREAK = (
         "import ctypes, sys\n"
@@ -53,7 +57,7 @@ if sys.platform == "win32":
         "sys.exit(not (k.AttachConsole(pid) and k.GenerateConsoleCtrlEvent(1, pid)))\n"
     )
     _ntdll = ctypes.WinDLL("ntdll")
-    for _name in ("NtSuspendProcess", "NtResumeProcess"):  # pywin32 lacks both functions
+    for _name in ("NtSuspendProcess", "NtResumeProcess"):  # Both functions are missing in pywin32.
         getattr(_ntdll, _name).argtypes = [wintypes.HANDLE]
 
     class LeftoverRun(msgspec.Struct, frozen=True):
@@ -72,7 +76,7 @@ if sys.platform == "win32":
 
         Attributes:
             mark: A random decimal number, in the environment of all descendants.
-            job: The handle of its job.
+            job: The handle of the run's job.
         """
 
         mark: str
@@ -80,10 +84,10 @@ if sys.platform == "win32":
 
     @asynccontextmanager
     async def running(mark: str, *, alone: bool = False) -> AsyncIterator[Run]:
-        """A run, from before its program starts to its end; then everything in its job ends."""
-        del alone  # no need for it here, because an empty job costs nothing
-        create: Any = win32job.CreateJobObject  # pywin32's type stub has no result
-        job = create(None, "")  # None: no child inherits the handle
+        """Keep a run from before its program starts to its end; then end everything in its job."""
+        del alone  # The argument has no use on Windows, because an empty job costs nothing.
+        create: Any = win32job.CreateJobObject  # The type stub of pywin32 has no result.
+        job = create(None, "")  # With None, no child inherits the handle.
         set_limits(job, {})
         try:
             yield Run(mark, job)
@@ -93,7 +97,7 @@ if sys.platform == "win32":
             job.Close()
 
     def set_limits(job: Any, limits: dict[str, int]) -> None:  # noqa: ANN401 - a handle
-        """Limit a job; the job always ends with its last handle, and no program shows a dialog.
+        """Limit a job, so that it ends with its last handle and no program shows a dialog.
 
         Args:
             job: The job.
@@ -113,7 +117,7 @@ if sys.platform == "win32":
             told["JobMemoryLimit"] = memory_b
         if cpu_s := limits.get("cpu_s"):
             flags |= win32job.JOB_OBJECT_LIMIT_PROCESS_TIME
-            basic["PerProcessUserTimeLimit"] = cpu_s * 10_000_000  # in units of 100 ns
+            basic["PerProcessUserTimeLimit"] = cpu_s * 10_000_000  # The unit is 100 ns.
         basic["LimitFlags"] = flags
         win32job.SetInformationJobObject(job, which, told)
 
@@ -173,7 +177,7 @@ if sys.platform == "win32":
         return int(told["ActiveProcesses"])
 
     def memory_b(pid: int) -> int:
-        """Return the memory that only this process uses; 0 if it has ended."""
+        """Return the memory that only this process uses; 0 if the process has ended."""
         rights = win32con.PROCESS_QUERY_LIMITED_INFORMATION | win32con.PROCESS_VM_READ
         with contextlib.suppress(pywintypes.error), _opened(pid, rights) as process:
             return int(win32process.GetProcessMemoryInfo(process)["PagefileUsage"])
@@ -190,10 +194,10 @@ if sys.platform == "win32":
             return bool(error.winerror == winerror.ERROR_ACCESS_DENIED)
 
     async def ask_to_end(pid: int, run: Run, grace_s: float, *, is_wrapped: bool) -> bool:
-        """Send CTRL_BREAK to a program; return False if it was not sent and no wait is needed.
+        """Send CTRL_BREAK to a program; return False if that failed, so that no wait is needed.
 
         Args:
-            pid: The started program, which leads a group of its own.
+            pid: The started program, which leads its own process group.
             run: The program's run.
             grace_s: Seconds that the caller waits afterwards.
             is_wrapped: Has no effect on Windows.
@@ -202,7 +206,7 @@ if sys.platform == "win32":
         return grace_s >= HELPER_S and await asyncio.to_thread(_send_break, pid)
 
     def signal_group(pid: int, name: str) -> bool:
-        """Return False, because Windows has no signals, and groups only for CTRL_BREAK."""
+        """Return False, because Windows has no such signals."""
         del pid, name
         return False
 
@@ -239,7 +243,7 @@ if sys.platform == "win32":
             self._stopped: set[int] = set()
 
         def begin(self, pid: int, run: Run) -> None:
-            """Note that the program was started; pause it if a pause was requested."""
+            """Record that the program was started; pause it if a pause was requested."""
             del pid
             with self._lock:
                 self._run = run
@@ -247,7 +251,7 @@ if sys.platform == "win32":
                     self._stop()
 
         def end(self) -> None:
-            """Note that the program has ended."""
+            """Record that the program has ended."""
             with self._lock:
                 self._run = None
                 self._stopped.clear()
@@ -298,11 +302,11 @@ if sys.platform == "win32":
         with (
             contextlib.suppress(pywintypes.error),
             _opened(pid, rights) as process,
-        ):  # or the process has ended
+        ):  # The process may also have ended.
             call(int(process))
 
     def _image(pid: int) -> str:
-        """Return the name of a process's program; empty if it has ended."""
+        """Return the name of a process's program; empty if the process has ended."""
         rights = win32con.PROCESS_QUERY_LIMITED_INFORMATION | win32con.PROCESS_VM_READ
         with contextlib.suppress(pywintypes.error), _opened(pid, rights) as process:
             return PureWindowsPath(win32process.GetModuleFileNameEx(process, 0)).name.lower()

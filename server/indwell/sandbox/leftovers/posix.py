@@ -1,9 +1,10 @@
 """Ends or pauses a program with everything it started, even outside its group, on POSIX.
 
-Each run has a random mark, which its descendants inherit twice: in the environment, and as a
-resource limit without effect. A group signal misses children with a session of their own, and their
-parents may be gone. On Linux, the mark in /proc finds these children (`safety.json` PRC-01: killing
-only the group left 4 of 7). An orphaned process without a mark becomes Indwell's child.
+Each run has a random number as a mark, which the run's descendants inherit twice: in the
+environment, and as a resource limit without effect. A group signal misses children with a session
+of their own, and their parents may be gone. On Linux, the mark in /proc finds these children
+(`safety.json` PRC-01: killing only the group left 4 of 7). An orphaned process without a mark
+becomes Indwell's child.
 
 A child can clear its environment and leave its session. When the child's parent ends, the kernel
 makes the child Indwell's child, because Indwell is a "subreaper". An orphan belongs to the run
@@ -44,18 +45,18 @@ from indwell.sandbox.leftovers.processes import (
 assert sys.platform != "win32"
 
 _DYING_S = 0.003
-_QUIET = 3  # consecutive empty scans of /proc, because a single one proves nothing
-# seconds for processes that fork during the search; a fork bomb of 200 needs less than one
+_QUIET = 3  # A single empty scan of /proc proves nothing, so three scans in a row must be empty.
+# The search takes at most 5 s for processes that fork; a fork bomb of 200 needs less than one.
 SEARCH_S = 5.0
 
 
 def signal_group(pid: int, name: str) -> bool:
-    """Send a signal, such as ``SIGTERM``, to a process group; return False if it is empty."""
+    """Send a signal, such as ``SIGTERM``, to a process group; return False for an empty group."""
     try:
         os.killpg(pid, getattr(signal, name))
     except ProcessLookupError:
         return False
-    except PermissionError:  # macOS raises this for a group that has only zombies
+    except PermissionError:  # On macOS, a group that has only zombies raises this error.
         return False
     return True
 
@@ -72,10 +73,11 @@ def is_alive(pid: int) -> bool:
 
 
 async def ask_to_end(pid: int, run: Run, grace_s: float, *, is_wrapped: bool) -> bool:
-    """Send TERM to a program; return whether to wait for its end.
+    """Send TERM to a program; return whether to wait for the program's end.
 
-    In a sandbox, the target is the group of the sandbox's child, not the sandbox's own group. That
-    child leads a session and, as the first process of its namespace, ignores every signal but KILL.
+    In a sandbox, the target is the group of the sandbox's child, not the sandbox's own group. The
+    sandbox leads another session and, as the first process of its namespace, ignores every signal
+    but KILL.
 
     Args:
         pid: The started program.
@@ -118,11 +120,11 @@ class LeftoverRun(msgspec.Struct, frozen=True):
 def end_descendants(pid: int, run: Run) -> LeftoverRun:
     """Kill a run's remaining processes until none is found.
 
-    Only children that were orphaned this way are reaped. The call blocks: on Linux it scans /proc,
-    which takes about 15 µs for each process, and longer for young processes.
+    Of Indwell's children, only the orphans of this run are reaped. The call blocks: on Linux it
+    scans /proc, which takes about 15 µs for each process, and longer for young processes.
 
     Args:
-        pid: The started program, which led a session and group of its own.
+        pid: The started program, which led its own session and group.
         run: The program's run, which starts no more processes.
     """
     over(run)
@@ -162,7 +164,7 @@ def _see_end(pid: int, until: float) -> None:
         return
     try:
         descriptor = os.pidfd_open(pid)
-    except OSError:  # the process was reaped
+    except OSError:  # The process was reaped.
         return
     try:
         ending = select.poll()
@@ -176,7 +178,7 @@ def _end_orphans(run: Run, found: set[int], enough_at: float) -> bool:
     """Kill the orphans among Indwell's children; return True if certainly none is left.
 
     A process that forks and exits repeatedly has another id by the time /proc is read. But one
-    process of such a chain is always Indwell's child. A dead child stays in the list of children
+    process of such a chain is always a child of Indwell. A dead child stays in the list of children
     until it is reaped. A list without any orphan, dead or alive, therefore proves that no orphan
     was left.
     """
@@ -186,11 +188,13 @@ def _end_orphans(run: Run, found: set[int], enough_at: float) -> bool:
             return False
         alive: set[int] = set()
         is_clear = True
-        for number in reversed(numbers):  # newest first, because the newest starts the others
+        # The newest processes come first, because each starts the next one.
+        for number in reversed(numbers):
             if is_started(number):
                 continue
             process = process_of(number)
-            if process is None:  # reaped in the meantime, so other orphans may have been missed
+            # The process was reaped in the meantime, so other orphans may have been missed.
+            if process is None:
                 is_clear = False
             elif is_orphan_of(run, process):
                 is_clear = False
@@ -208,7 +212,7 @@ def _end_orphans(run: Run, found: set[int], enough_at: float) -> bool:
 
 
 def bury(run: Run) -> None:
-    """Reap the dead orphans of a continuing run, because their process ids are needed again."""
+    """Reap the dead orphans of a running run, because the system needs their process ids again."""
     for number in children() or ():
         process = None if is_started(number) else process_of(number)
         if process is not None and process.is_dead and is_orphan_of(run, process):
@@ -225,9 +229,9 @@ def _end_those_alive(pid: int, run: Run, found: set[int]) -> bool:
     young = tuple(processes(run.began))
     alive = descendants(pid, run, young)
     if alive and alive <= found:
-        time.sleep(_DYING_S)  # killed processes need processor time to exit
+        time.sleep(_DYING_S)  # Killed processes need processor time to exit.
     found |= alive
-    # Stop all processes first, because the others could replace a process that is killed.
+    # All processes are stopped first, because the others could replace a process that is killed.
     for name in (signal.SIGSTOP, signal.SIGKILL) if len(alive) > 1 else (signal.SIGKILL,):
         for one in alive:
             _signal(one, name)
@@ -243,9 +247,8 @@ def _end_those_alive(pid: int, run: Run, found: set[int]) -> bool:
 def ahead_of_others() -> Iterator[None]:
     """Raise this thread's priority if possible, as root.
 
-    A fork bomb with many sessions gets a processor share for each session; one fork bomb once
-    blocked Indwell for two minutes. For users other than root, the kernel limits the number of
-    processes.
+    A fork bomb with many sessions gets processor time for each session; once, such a bomb blocked
+    Indwell for two minutes. For users other than root, the kernel limits the number of processes.
     """
     if sys.platform != "linux":
         yield
@@ -262,7 +265,7 @@ def ahead_of_others() -> Iterator[None]:
 
 
 def descendants(pid: int, run: Run, young: Sequence[Process]) -> set[int]:
-    """Find living processes that a run started, by session, mark or parent; not ``pid``.
+    """Find living processes that a run started, by session, mark or parent; without ``pid``.
 
     Args:
         pid: The started program.
@@ -288,9 +291,9 @@ def _wait_for(process: Process) -> None:
 
 
 IS_LINUX = sys.platform.startswith("linux")
-_PR_SET_DUMPABLE = 4  # linux/prctl.h
+_PR_SET_DUMPABLE = 4  # The value comes from linux/prctl.h.
 _PR_SET_CHILD_SUBREAPER = 36
-_STARTS_S = 1.0  # seconds after ``exec`` in which a program may still lack its arguments
+_STARTS_S = 1.0  # So many seconds after ``exec``, a program may still lack its arguments.
 _LOOK_S = 0.001
 
 
@@ -306,14 +309,14 @@ class Run(msgspec.Struct, frozen=True):
     began: int
 
 
-_going_on: set[Run] = set()  # runs of the whole process, because it is one subreaper
-_alone: set[str] = set()  # marks of runs that start no other program
-_started: set[int] = set()  # programs that asyncio reaps
+_going_on: set[Run] = set()  # The set has the runs of the whole process, which is one subreaper.
+_alone: set[str] = set()  # These are marks of runs that start no other program.
+_started: set[int] = set()  # These are programs that asyncio reaps.
 
 
 @asynccontextmanager
 async def running(mark: str, *, alone: bool = False) -> AsyncIterator[Run]:
-    """A run, from before its program starts to its end; a run that is ``alone`` has no orphans."""
+    """Keep a run from before its program starts to its end; an ``alone`` run has no orphans."""
     prepare()
     run = Run(mark, _ticks())
     if alone:
@@ -328,7 +331,7 @@ async def running(mark: str, *, alone: bool = False) -> AsyncIterator[Run]:
 
 
 def over(run: Run) -> None:
-    """Mark the end of a run: later processes do not belong to it."""
+    """Record the end of a run, so that later processes do not belong to the run."""
     _going_on.discard(run)
 
 
@@ -339,7 +342,7 @@ def adopt(pid: int, run: Run, *, has_ui: bool = True) -> None:
 
 
 def waited_for(pid: int) -> None:
-    """Note that other code reaps this child process."""
+    """Record that other code reaps this child process."""
     _started.add(pid)
 
 
@@ -354,7 +357,7 @@ def is_started(pid: int) -> bool:
 
 
 def is_orphan_of(run: Run, process: Process) -> bool:
-    """Whether an orphan became Indwell's child and only ``run`` can have started the orphan."""
+    """Return whether an orphan became Indwell's child, and only ``run`` can have started it."""
     is_ours = (
         process.parent == os.getpid()
         and process.session != os.getsid(0)
@@ -363,7 +366,7 @@ def is_orphan_of(run: Run, process: Process) -> bool:
     )
     if not is_ours:
         return False
-    # A program that is just starting has a mark, but no known process id yet.
+    # A program that has just started has a mark, but no known process id yet.
     alone = tuple(_alone)
     if alone and not process.is_dead:
         _await_words(process.pid)
@@ -374,7 +377,7 @@ def is_orphan_of(run: Run, process: Process) -> bool:
 
 
 def _await_words(pid: int) -> None:
-    """Wait until a starting process has its arguments and environment. Blocks.
+    """Wait until a starting process has arguments and an environment. Blocks.
 
     The parent learns that ``exec`` succeeded before the kernel writes arguments and environment,
     which are empty until then. The wait lasts until the program gets a processor.
@@ -386,7 +389,7 @@ def _await_words(pid: int) -> None:
 
 @functools.cache
 def prepare() -> None:
-    """Make this process a subreaper, and its /proc entries unreadable to other processes.
+    """Make this process a subreaper, and make its /proc entries unreadable to other processes.
 
     Otherwise a command could read Indwell's environment with its keys in /proc/$PPID/environ; root
     can read it anyway. If the system refuses, process groups, sessions and marks still work.
@@ -403,7 +406,7 @@ def _ticks() -> int:
     return int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK"))
 
 
-PAUSE_SEARCH_S = 0.2  # seconds for processes that fork during the search
+PAUSE_SEARCH_S = 0.2  # The search takes at most 0.2 s for processes that fork.
 
 
 class Pause:
@@ -413,15 +416,15 @@ class Pause:
         self._lock = threading.Lock()
         self._run: tuple[int, Run] | None = None
         self._wanted_by: set[str] = set()
-        self._stopped: set[tuple[int, int]] = set()  # process ids with start times
+        self._stopped: set[tuple[int, int]] = set()  # The set has process ids with start times.
 
     def begin(self, pid: int, run: Run) -> None:
-        """Note that the program was started; pause it if a pause was requested."""
+        """Record that the program was started; pause it if a pause was requested."""
         with self._lock:
             self._run = (pid, run)
 
     def end(self) -> None:
-        """Note that the program has ended, because its process id may be used again."""
+        """Record that the program has ended, because its process id may be used again."""
         with self._lock:
             self._run = None
             self._stopped.clear()
@@ -458,7 +461,7 @@ class Pause:
                 for number, _ in now:
                     _pause_signal(number, "SIGSTOP")
                 self._stopped |= now
-                # each process was stopped twice, so no process could wake another one
+                # Each process was stopped twice, so no process could wake another one.
                 if now <= seen:
                     return True
                 seen |= now
@@ -481,7 +484,7 @@ class Pause:
 def _pause_signal(pid: int, name: str) -> None:
     try:
         os.kill(pid, getattr(signal, name))
-    # the process has ended, or belongs to another user
+    # The process has ended, or belongs to another user.
     except (ProcessLookupError, PermissionError):
         return
 

@@ -1,6 +1,6 @@
 """Reads process data from /proc (Linux): parents, sessions, marks, memory.
 
-These files are opened by plain paths, because only the kernel creates files in /proc.
+The files are opened by plain paths, because only the kernel creates files in /proc.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import msgspec
 from indwell.lazy_pattern import lazy_pattern
 
 MARK = "INDWELL_RUN"
-_LIMIT_B = 4 << 20  # bytes; ARG_MAX of Linux is 2 MB by default
+_LIMIT_B = 4 << 20  # The limit is in bytes; ARG_MAX of Linux is 2 MB by default.
 _PIECE_B = 1 << 16
 _PSS = lazy_pattern(rb"^(?:Pss|SwapPss):\s+(\d+) kB", re.MULTILINE)
-_BEGAN = 19  # index of starttime: field 22 of proc(5); two fields precede the bracket
+_BEGAN = 19  # The index is that of starttime: field 22 of proc(5); two fields precede the bracket.
 
 
 class Process(msgspec.Struct, frozen=True):
@@ -30,7 +30,7 @@ class Process(msgspec.Struct, frozen=True):
         parent: The process id of the parent.
         group: The id of the process group.
         session: The id of the session.
-        began: The start, in clock ticks since boot.
+        began: The time of the start, in clock ticks since boot.
         n_threads: The number of threads, each of which counts as a process for kernel limits.
     """
 
@@ -106,9 +106,9 @@ def has_words(pid: int) -> bool:
 
 
 def ram_b(pid: int) -> int:
-    """Return the memory of a process, with its share of shared memory.
+    """Return the memory of a process, with its part of shared memory.
 
-    If the share is unreadable, all of the shared memory counts.
+    If that part is unreadable, all of the shared memory counts.
     """
     kilobytes = _PSS.findall(_read(f"/proc/{pid}/smaps_rollup"))
     if kilobytes:
@@ -154,7 +154,7 @@ def _read(path: str) -> bytes:
     try:
         while len(pieces) * _PIECE_B < _LIMIT_B and (piece := os.read(descriptor, _PIECE_B)):
             pieces.append(piece)
-    except OSError:  # the process ended, or now belongs to another user
+    except OSError:  # The process ended, or now belongs to another user.
         return b""
     finally:
         os.close(descriptor)

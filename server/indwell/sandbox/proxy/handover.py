@@ -28,11 +28,11 @@ from indwell.sandbox.proxy.hosts import Allowed, allowed
 from indwell.sandbox.proxy.service import Proxy, Reach, Resolve, reach, resolve
 
 _NAMES = ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "all_proxy")
-# the command's own servers, unless the user allowed Indwell's
+# The names mean the command's own servers, unless the user allowed Indwell's machine.
 _NEAR = ("localhost", "127.0.0.1", "::1")
 _BACKLOG = 128
 
-# Restore SIGPIPE and SIGXFSZ, because Python ignores them and programs would inherit that.
+# SIGPIPE and SIGXFSZ are restored, because Python ignores them and programs would inherit that.
 STARTER = f"""
 import os, signal, socket, sys
 out = socket.socket(fileno=int(sys.argv[1]))
@@ -55,7 +55,7 @@ class Way(msgspec.Struct, frozen=True):
         argv: Arguments that precede the command, inside the sandbox.
         fd: A descriptor that the command must inherit under the same number; -1 for none.
         env: Additional variables for the command.
-        port: A local port that the command must be able to connect to; 0 for none.
+        port: A local port that the command must be able to reach; 0 for none.
         proxy: The proxy itself.
     """
 
@@ -76,7 +76,7 @@ class Way(msgspec.Struct, frozen=True):
         return tuple(self.proxy.refused)
 
     def told(self) -> tuple[str, ...]:
-        """Notes about the network for after the command's end, a sentence each."""
+        """Notes about the network to show after the command's end, a sentence each."""
         if not self.refused:
             return ()
         return (f"the sandbox refused connections to {', '.join(self.refused)}",)
@@ -131,7 +131,7 @@ async def way_by_port(
 
 
 def _around(hosts: Allowed) -> Mapping[str, str]:
-    """Return variables for hosts to reach without the proxy; one of them makes Node obey these."""
+    """Return variables that name hosts to reach without the proxy, also for Node."""
     named = {place.host.strip("[]") for place in hosts.places}
     near = ",".join(name for name in _NEAR if name not in named)
     return {"NO_PROXY": near, "no_proxy": near, "NODE_USE_ENV_PROXY": "1"}
@@ -158,13 +158,14 @@ async def serving(
 async def _serve_handed_over(ours: socket.socket, proxy: Proxy) -> None:
     """Wait for the socket from the sandbox, and serve it if it is valid."""
     await _readable(ours)
-    if sys.platform != "win32":  # always true: Windows has no separate networks for commands
+    # The condition is always true: Windows has no separate networks for commands.
+    if sys.platform != "win32":
         _, numbers, _, _ = socket.recv_fds(ours, 1, 1)
         if not numbers:
-            return  # the sender ended first
+            return  # The sender ended first.
         try:
             door = socket.socket(fileno=numbers[0])
-        except OSError:  # what arrived is not a socket
+        except OSError:  # The received data is not a socket.
             os.close(numbers[0])
             return
         with door:
@@ -175,7 +176,7 @@ async def _serve_handed_over(ours: socket.socket, proxy: Proxy) -> None:
 async def _serve(door: socket.socket, proxy: Proxy) -> None:
     server = await asyncio.start_server(proxy.serve, sock=door)
     try:
-        await asyncio.get_running_loop().create_future()  # runs until it is cancelled
+        await asyncio.get_running_loop().create_future()  # The wait lasts until it is cancelled.
     finally:
         server.close()
 
@@ -187,7 +188,7 @@ async def _ended(serving: asyncio.Task[None], proxy: Proxy) -> None:
 
 
 def _is_door(handed: socket.socket) -> bool:
-    """Whether this is a listening TCP socket, because the sandboxed side could send anything."""
+    """Return whether this is a listening TCP socket; the sandboxed side could send anything."""
     if handed.family != socket.AF_INET or handed.type != socket.SOCK_STREAM:
         return False
     return bool(handed.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN))

@@ -1,4 +1,4 @@
-"""Decides which hosts may be reached; every host has a single spelling. Pure.
+"""Decides which hosts a command may reach; every host has one normal form. Pure.
 
 Only ``host_of`` parses hosts. The module refuses doubtful spellings and never corrects them
 (SBX-19). The resolver and the rule therefore always see the same name.
@@ -14,26 +14,27 @@ import msgspec
 
 from indwell.lazy_pattern import lazy_pattern
 
-ANY_HOST = "*"  # every name, but no address
-PORTS = frozenset([80, 443])  # ports that are allowed if no port was named
+ANY_HOST = "*"  # The entry allows every name, but no address.
+PORTS = frozenset([80, 443])  # Only these ports are allowed if no port was named.
 LOCALHOST = "localhost"
 
 Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 
-_MOST_CHARS = 253  # most characters of a name (RFC 1035)
+_MOST_CHARS = 253  # A name has at most 253 characters (RFC 1035).
 _LABEL = lazy_pattern(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
-# last labels by which resolvers read a name as an address
+# Resolvers read a name with such a last label as an address.
 _NUMBER = lazy_pattern(r"[0-9]+|0x[0-9a-f]*")
 _AUTHORITY = lazy_pattern(
     r"(?P<host>\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9._-]{1,253})(?::(?P<port>[0-9]{1,5}))?"
 )
 _MAX_PORT = 65_535
-_INTERNET = ipaddress.IPv6Network("2000::/3")  # the part of IPv6 that is assigned to the internet
-_TRANSLATED = tuple(map(ipaddress.IPv6Network, ("2002::/16", "2001::/32")))  # 6to4, Teredo
+_INTERNET = ipaddress.IPv6Network("2000::/3")  # This part of IPv6 is assigned to the internet.
+# The networks are 6to4 and Teredo.
+_TRANSLATED = tuple(map(ipaddress.IPv6Network, ("2002::/16", "2001::/32")))
 
 
 class HostPort(msgspec.Struct, frozen=True):
-    """A host in its single spelling, and a port; port 0 means that none was given."""
+    """A host in its normal form, and a port; port 0 means that no port was given."""
 
     host: str
     port: int = 0
@@ -54,7 +55,7 @@ def place_of(authority: str) -> HostPort | None:
 
 
 def host_of(text: str) -> str:
-    """Return the single spelling of a name or address (IPv6 in brackets); empty if ambiguous."""
+    """Return the normal form of a name or address (IPv6 in brackets); empty if ambiguous."""
     text = text.lower()
     if text.startswith("["):
         return _address_in_brackets(text)
@@ -76,12 +77,12 @@ def literal(host: str) -> Address | None:
 
 
 def is_public(address: Address) -> bool:
-    """Whether every reading of an address is on the internet, not this machine or network."""
+    """Return whether every reading of an address is on the internet, not near this machine."""
     if isinstance(address, ipaddress.IPv6Address):
         if address.ipv4_mapped is not None:
             return is_public(address.ipv4_mapped)
         if address not in _INTERNET or any(address in network for network in _TRANSLATED):
-            return False  # the embedded IPv4 address would need its own check
+            return False  # The embedded IPv4 address would need another check.
     return address.is_global and not address.is_multicast and not address.is_reserved
 
 
@@ -110,9 +111,10 @@ class Allowed(msgspec.Struct, frozen=True):
     def lets_address(self, host: str, address: Address) -> bool:
         """Return whether a host may be reached at this address.
 
-        A name may lead only to the internet, so that its owner cannot direct it to this machine or
-        network (DNS rebinding). An address in the list is allowed; ``localhost`` is this machine.
-        Link-local addresses are never allowed, because clouds serve keys there (169.254.169.254).
+        A name may lead only to the internet, so that the name's owner cannot direct it to this
+        machine or network (DNS rebinding). An address in the list is allowed; ``localhost`` is this
+        machine. Link-local addresses are never allowed, because clouds serve keys there
+        (169.254.169.254).
         """
         if literal(host) is not None:
             return literal(host) == address and not _is_of_the_link(address)
@@ -134,7 +136,7 @@ def _pattern(text: str) -> HostPort | None:
     star = "*." if text.startswith("*.") else ""
     place = place_of(text.removeprefix(star))
     if place is None or (star and (literal(place.host) or "." not in place.host)):
-        return None  # `*.com` would allow nearly everything by mistake
+        return None  # `*.com` would allow nearly everything by mistake.
     return HostPort(star + place.host, place.port)
 
 
@@ -153,7 +155,7 @@ def _address_in_brackets(text: str) -> str:
     except ValueError:
         return ""
     if address.ipv4_mapped is not None:
-        return ""  # a second spelling of an IPv4 address
+        return ""  # The text is a second spelling of an IPv4 address.
     return f"[{address.compressed}]"
 
 

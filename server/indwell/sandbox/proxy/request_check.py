@@ -12,7 +12,7 @@ from indwell.sandbox.proxy.hosts import Allowed, HostPort, place_of
 
 _HTTP = lazy_pattern(r"http://(?P<authority>[^/?#]*)(?P<rest>[/?][^#]*)?", re.IGNORECASE)
 _HTTP_PORT = 80
-_OURS = frozenset(  # headers for one hop, or that another parser could read differently
+_OURS = frozenset(  # These headers are for one hop, or another parser could read them differently.
     [
         *(b"connection", b"proxy-connection", b"keep-alive", b"proxy-authorization"),
         *(b"proxy-authenticate", b"te", b"trailer", b"upgrade", b"host"),
@@ -37,7 +37,7 @@ class RequestRefusal(msgspec.Struct, frozen=True):
 
     Attributes:
         status: The HTTP status code.
-        words: The reason, for readers of the command's output.
+        words: The reason, which appears in the command's output.
         host: The requested host; empty if unreadable.
     """
 
@@ -68,7 +68,7 @@ def check_request(request: h11.Request, hosts: Allowed) -> WantedRequest | Reque
 
 
 def outgoing_request(request: h11.Request, wish: WantedRequest) -> h11.Request:
-    """Build the outgoing request: to the checked host only, without hop-by-hop headers."""
+    """Build the outgoing request, only for the checked host and without hop-by-hop headers."""
     is_chunked = any(name == b"transfer-encoding" for name, _ in request.headers)
     dropped = _OURS | ({b"content-length"} if is_chunked else set())
     port = "" if wish.place.port == _HTTP_PORT else f":{wish.place.port}"

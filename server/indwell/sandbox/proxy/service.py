@@ -1,4 +1,4 @@
-"""The proxy: carries HTTP and CONNECT from a confined command to the allowed hosts."""
+"""The proxy, which carries HTTP and CONNECT requests of a confined command to allowed hosts."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ _ANY_PORT = 9
 def is_own(address: Address) -> bool:
     """Return whether a connection to this address would end on this machine (S-L6).
 
-    A server with a public address may show this machine content that it shows nobody else. For a
-    connection to its own address, the system chooses the same address as source. A UDP socket
-    reveals the source without sending anything.
+    A server on this machine may have a public address and show local programs content that nobody
+    else may see. For a connection to its own address, the system chooses the same address as
+    source. A UDP socket reveals the source without sending anything.
     """
     family = socket.AF_INET if address.version == 4 else socket.AF_INET6  # noqa: PLR2004 - of IP
     with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
         probe.connect((str(address), _ANY_PORT))
         return ipaddress.ip_address(probe.getsockname()[0]) == address
-    return False  # there is no route to the address
+    return False  # The machine has no route to the address.
 
 
-REQUEST_S = 30.0  # seconds until a request has arrived with all its headers
-REACH_S = 15.0  # seconds until an address answers; there may be a second address
-MOST_CONNECTIONS = 128  # most connections at once; package managers open some tens
+REQUEST_S = 30.0  # A request with all its headers must arrive within 30 s.
+REACH_S = 15.0  # An address must answer within 15 s; there may be a second address.
+MOST_CONNECTIONS = 128  # At most 128 connections are open at once; package managers open some tens.
 _PIECE_B = 65_536
-_MOST_ADDRESSES = 4  # addresses of a name that are tried
-_MOST_REFUSED = 20  # most refusals that are reported
+_MOST_ADDRESSES = 4  # At most 4 addresses of a name are tried.
+_MOST_REFUSED = 20  # At most 20 refusals are reported.
 
 Stream: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 Resolve: TypeAlias = Callable[[HostPort], Awaitable[Sequence[Address]]]
@@ -121,7 +121,7 @@ class Proxy:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            # Either end may hang up or break the protocol at any point; no client is left to
+            # Either side may hang up or break the protocol at any point; no client is left to
             # inform.
             with contextlib.suppress(OSError, h11.ProtocolError, TimeoutError):
                 await self._exchange(reader, writer)
@@ -159,7 +159,7 @@ class Proxy:
         return check_request(request, self.hosts)
 
     async def _reached(self, wish: WantedRequest) -> Stream | RequestRefusal:
-        """Connect to exactly the address that was checked, because names are resolved only once."""
+        """Connect to the very address that was checked, because names are resolved only once."""
         place = wish.place
         shown = f"{place.host}:{place.port}"
         itself = literal(place.host)
@@ -194,7 +194,7 @@ class Proxy:
         if wish.target:
             await _pass_on(client, down, outgoing_request(request, wish), up)
             return
-        await _event(client, down[0])  # this event ends a request without a body
+        await _event(client, down[0])  # This event ends a request without a body.
         down[1].write(b"HTTP/1.1 200 Connection established\r\n\r\n")
         early, _ = client.trailing_data
         up[1].write(early)
@@ -213,7 +213,7 @@ async def _event(connection: h11.Connection, reader: asyncio.StreamReader) -> h1
 
 
 async def _pass_on(client: h11.Connection, down: Stream, request: h11.Request, up: Stream) -> None:
-    """Send one request to the host, and the response back; both are rebuilt, not copied."""
+    """Send one request to the host, and the response back; both messages are rebuilt."""
     server = h11.Connection(h11.CLIENT)
     up[1].write(server.send(request) or b"")
     sending = asyncio.create_task(_send_body(client, down[0], server, up[1]))
@@ -251,7 +251,7 @@ async def _send_body(
 
 
 async def _both_ways(one: Stream, other: Stream) -> None:
-    """Copy bytes in both directions until both ends are done, or one end breaks off."""
+    """Copy bytes in both directions until both sides are done, or one side breaks off."""
     tasks = {
         asyncio.create_task(_carry_on(one[0], other[1])),
         asyncio.create_task(_carry_on(other[0], one[1])),

@@ -1,1 +1,1 @@
-"""Connecting to an endpoint: its address, its test, its key and its models."""
+"""Connects to an endpoint: its address, connection test, key and models."""

@@ -36,29 +36,30 @@ _HOST = lazy_pattern(r"(?P<host>\[[0-9a-fA-F:]+\]|[\w.-]+)(?P<port>:\d{1,5})?(?P
 
 
 def address_of(provider: str) -> str:
-    """Return the address for a name of the catalogue, a host, or an address.
+    """Return the address for a provider's name, a host, or an address.
 
     Raises:
-        UserError: The name is none of these.
+        UserError: The text is not a provider, a host or an address.
     """
     if provider in BY_NAME:
         return BY_NAME[provider].base_url
     if "://" in provider:
         return str(convert("base_url", provider))
     match = _HOST.fullmatch(provider)
-    # A word that looks like a key is never looked up as a name.
+    # Text that looks like a key is never resolved as a host name.
     if match is not None and _is_host(match) and redacted(match["host"]) == match["host"]:
         # A server on this machine has no certificate; elsewhere, a key must not be sent
         # unencrypted.
         is_here = match["host"].strip("[]") in LOOPBACK
         return str(convert("base_url", f"{'http' if is_here else 'https'}://{provider}"))
     names = ", ".join(BY_NAME)
-    what = name_or_nothing(provider) or "what you named"  # the text may be a key in the wrong place
+    # The text may be a key that was typed into the wrong field.
+    what = name_or_nothing(provider) or "what you named"
     raise UserError(f"{what} is not a provider; use one of {names}, or an address 'https://…/v1'")
 
 
 def address_place(environment: Mapping[str, str]) -> str:
-    """Return the end of a sentence about where the user set the address; empty if nowhere."""
+    """Return the clause of a message that says where the user set the address; may be empty."""
     if environment.get("OPENAI_BASE_URL", "").strip():
         return " (the address is OPENAI_BASE_URL's)"
     path = user_file()
@@ -69,9 +70,9 @@ def address_place(environment: Mapping[str, str]) -> str:
 async def found(
     base_url: str, key: str | None, extras: Extras = NO_EXTRAS
 ) -> tuple[str, EndpointAnswer]:
-    """Return the start of the API at an address, and its answer there.
+    """Return the base URL of the API at an address, and the API's answer.
 
-    Most APIs are under ``/v1``.
+    Most APIs are below ``/v1``.
     """
     tried = [(url, await look(url, key, extras=extras)) for url in spellings(base_url)[:1]]
     if not _has_list(tried[0][1]):
@@ -80,22 +81,22 @@ async def found(
 
 
 def spellings(base_url: str) -> tuple[str, ...]:
-    """Return the addresses to try for a typed address; a bare host is first tried with ``/v1``."""
+    """Return the addresses to try for a typed address; for a bare host, ``/v1`` comes first."""
     is_bare = urlsplit(base_url).path in {"", "/"}
     return (f"{base_url.rstrip('/')}/v1", base_url) if is_bare else (base_url,)
 
 
 def _has_list(looked: EndpointAnswer) -> bool:
-    """Return whether the API sent the answer; a refusal or an empty list counts, too."""
+    """Return whether the API sent the answer; a refusal or an empty list also counts."""
     return not any(step.name == "models" and step.state == "warn" for step in looked.steps)
 
 
 def _is_host(match: re.Match[str]) -> bool:
-    """Return whether the text is a host; a single word without a port is rather a mistyped name."""
+    """Return whether the text is a host; a single word without a port is probably a typo."""
     return bool(match["port"]) or "." in match["host"] or match["host"].strip("[]") in LOOPBACK
 
 
-MOST_NAMED = 8  # most models that a sentence lists
+MOST_NAMED = 8  # A sentence lists at most 8 models.
 
 Pick = Callable[[tuple[OfferedModel, ...]], Awaitable[str | None]]
 """Lets the user choose a model; None if they chose none."""
@@ -105,13 +106,12 @@ class Endpoint(msgspec.Struct, frozen=True):
     """The endpoint to connect to.
 
     Attributes:
-        base_url: Where the API starts.
-        key: The key for its origin; with None, the stored key is used, if any.
+        base_url: The base URL of the API.
+        key: The key for the address's origin; with None, the stored key is used, if any.
         model: The model; with None, a model is chosen.
         is_tested: Whether to test the endpoint before it is stored.
-        keep: Who stores the key: the system's keyring, or the client, in its own place.
-        name: The name of the endpoint's table in the settings; empty for the endpoint outside of
-            the tables.
+        keep: Where the key is stored: in the system's keyring, or by the client.
+        name: The name of the endpoint's table in the settings; empty for the unnamed endpoint.
         extras: The user's own headers, parameters and proxy.
     """
 
@@ -125,7 +125,7 @@ class Endpoint(msgspec.Struct, frozen=True):
 
 
 class EndpointPlaces(msgspec.Struct, frozen=True):
-    """The user's settings and keys, and the variables that take precedence over them."""
+    """The user's settings and keys, and the environment variables that override the settings."""
 
     config: Path
     keys: KeyStore
@@ -145,8 +145,9 @@ async def connect(
     Args:
         endpoint: The endpoint to connect to.
         places: The files and keyring in which to store it.
-        pick: Asks the user if there are several models; by default, the endpoint must name a model.
-        looked: An earlier answer of the endpoint, which replaces a request and is not reported.
+        pick: Asks the user to choose if there are several models; by default, the endpoint must
+            name a model.
+        looked: An earlier answer of the endpoint, which saves a request and is not reported.
         on_step: Called with each step when it is done.
 
     Raises:
@@ -201,7 +202,7 @@ async def _tested(
     pick: Pick | None,
     tell: Callable[..., None],
 ) -> OfferedModel | None:
-    """Return the chosen model if it works, else another that works; None if no model works."""
+    """Return the chosen model if it works, else another model that works; None if none works."""
     name = await _model(endpoint.model, offered, pick)
     if not name:
         tell(_no_model(offered))
@@ -231,11 +232,11 @@ async def _tested(
 
 
 def _is_secretly_small(model: OfferedModel) -> bool:
-    """Whether the model is small but its name has no size; the settings must then name the size."""
+    """Return whether a model is small but its name hides the size, so that settings need it."""
     return model.size is not None and model.size < SMALL and size_in_name(model.name) is None
 
 
-LEAST_WINDOW = 16_000  # tokens
+LEAST_WINDOW = 16_000  # The unit is tokens.
 _MORE = {
     "llama.cpp": "start it with more: `llama-server --jinja -c 32768 -m MODEL.gguf`",
     "ollama": "start it with more: `OLLAMA_CONTEXT_LENGTH=32768 ollama serve`",
@@ -251,8 +252,7 @@ _MORE_OF_ANY = (
 def known_key(base_url: str, places: EndpointPlaces, name: str = "") -> Secret | None:
     """Return the existing key for this origin: from the user's file, else stored.
 
-    ``name`` is the name of the endpoint's table; it is empty for the endpoint outside of the
-    tables.
+    ``name`` is the name of the endpoint's table in the settings, or empty for the unnamed endpoint.
 
     The call blocks for as long as the keyring waits for its password.
 
@@ -294,7 +294,7 @@ def _store_alone(
     places: EndpointPlaces,
     endpoint: Endpoint,
 ) -> tuple[str, ...]:
-    """The same as ``_store``, under a lock, because each login reads the earlier settings."""
+    """Do the same as ``_store``, under a lock, because each login reads the earlier settings."""
     held, origin = places.keys.held, origin_of(base_url)
     is_new = endpoint.key is not None
     is_theirs = endpoint.keep == "client" if is_new else held.get(origin) is not None
@@ -316,9 +316,9 @@ def _store(
     name: str,
     is_theirs: bool,
 ) -> tuple[str, ...]:
-    """Store keys first and the settings file last; restore the keys if that fails; return notes.
+    """Store keys and then the settings file; restore the keys if that fails; return notes.
 
-    With ``is_theirs``, the client keeps the key, so Indwell does not write it.
+    With ``is_theirs``, the client keeps the key, so Indwell does not store the key.
     """
     before = read_user_file(places.config)
     given = _given(places.config)
@@ -344,7 +344,7 @@ def _store(
             changes["window"] = model.window
     if _is_secretly_small(model) and "profile" not in old:
         changes[f"{table}.profile" if name else "profile"] = "lean"
-    # imported here, because tomlkit takes 15 ms and only a login needs it
+    # The import is here, because tomlkit takes 15 ms and only a login needs it.
     from indwell.settings.edit import edited
 
     text = edited(before or "", changes, places.config.name)
@@ -353,7 +353,7 @@ def _store(
     old_key = old.get("api_key")
     old_origin = origin_of(_text(old.get("base_url")))
     if isinstance(old_key, Secret) and old_origin != origin:
-        wanted[old_origin] = old_key  # the old key must not go to the new address
+        wanted[old_origin] = old_key  # The old key must not go to the new address.
     kept = _keep_all(wanted, places.keys, lambda: write_user_file(places.config, text, before))
     notes = _notes(base_url, model, name, old, places)
     return (*(one.note for one in kept if one.note), *notes)
@@ -390,7 +390,7 @@ def store_model(model: str, config: Path, environment: Mapping[str, str]) -> tup
     Raises:
         UserError: The settings file is broken, or cannot be written.
     """
-    # imported here, because tomlkit takes 15 ms and only a login needs it
+    # The import is here, because tomlkit takes 15 ms and only a login needs it.
     from indwell.settings.edit import edited
 
     before = read_user_file(config)
@@ -408,7 +408,7 @@ def _keep_all(
 ) -> tuple[StoredKey, ...]:
     """Store keys, then call ``then``; restore the earlier keys if anything fails.
 
-    Keys of other origins than those in ``wanted`` stay as they are.
+    Keys for origins that are not in ``wanted`` are unchanged.
     """
     before = {origin: _kept(origin, store) for origin in wanted}
     try:
@@ -428,7 +428,7 @@ def _kept(origin: str, store: KeyStore) -> StoredKey | None:
     try:
         return store.stored(origin)
     except KeyringUnusable:
-        return None  # the key is already lost, so it cannot be restored
+        return None  # The key is already lost, so it cannot be restored.
 
 
 def _notes(
@@ -442,7 +442,7 @@ def _notes(
     notes = []
     winning = dict(zip(_WINNING, (base_url, called, "openai"), strict=True))
     if endpoint:
-        del winning["OPENAI_BASE_URL"]  # this is the address of the endpoint outside of the tables
+        del winning["OPENAI_BASE_URL"]  # The variable is the address of the unnamed endpoint.
     for name, wanted in winning.items():
         set_here = places.environment.get(name, "").strip()
         if set_here and set_here.rstrip("/") != wanted.rstrip("/"):
@@ -467,7 +467,7 @@ _WINNING = ("OPENAI_BASE_URL", "INDWELL_MODEL", "INDWELL_PROVIDER")
 def _is_running_window(model: OfferedModel) -> bool:
     """Return whether the endpoint itself reports the model's context size.
 
-    Such a report is better than a guess.
+    A report is better than a guess.
     """
     return model.source == "endpoint" and model.window is not None
 

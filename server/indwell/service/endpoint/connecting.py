@@ -1,4 +1,4 @@
-"""Finds, tests and stores the endpoint of a model."""
+"""Finds, tests and stores the user's model endpoint, for a client."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from indwell.settings.paths import state_folder, user_file
 
 
 class Connecting:
-    """Explains why no model can be called, finds local servers, tests endpoints and stores them.
+    """Explains why no model can be called, finds local servers, and tests and stores endpoints.
 
     Args:
         environment: The process's variables.
         settings: Returns the user's own settings, as last read.
-        editor: The front door's own language models.
+        editor: The editor's own language models.
         scripted: Whether to use the scripted model in place of the user's model.
     """
 
@@ -83,7 +83,7 @@ class Connecting:
     async def _connect(
         self, base_url: str, key: str | None, model: str | None, *, by_client: bool
     ) -> LoginOutcome:
-        """Connect as ``connect.connect`` does; without a model, use the present or only model.
+        """Connect as ``connect.connect`` does; without a model, use the current or only model.
 
         Raises:
             UserError: The address or the key is malformed, or the settings file is broken.
@@ -141,7 +141,7 @@ class Connecting:
         )
 
     async def lacking(self) -> str:
-        """Return the present reason why no model can be called; empty if a model can be called."""
+        """Return the current reason why no model can be called; empty if a model can be called."""
         if self._scripted:
             return ""
         return await asyncio.to_thread(self._lacking)
@@ -153,10 +153,11 @@ class Connecting:
         return await find_servers(environment=self._environment)
 
     async def first_run_page(self) -> Path:
-        """Write the page on how to begin to the state folder; return its path.
+        """Write the page for new users to the state folder; return the page's path.
 
         Raises:
-            UserError: The page cannot be written.
+
+        UserError: The page cannot be written.
         """
         return await asyncio.to_thread(write_page, state_folder(self._environment))
 
@@ -169,13 +170,13 @@ class Connecting:
         return await offered_models(self._settings(), self.editor)
 
     async def seems_lacking(self) -> str:
-        """The reason why no model can be called, without opening a keyring; empty if one can."""
+        """Return why no model can be called, without opening a keyring; empty if one can."""
         if self._scripted:
             return ""
         return await asyncio.to_thread(self._seems_lacking)
 
     async def pictures(self, settings: Settings) -> bool | None:
-        """Whether the model takes pictures, by the settings or by known facts; None if unknown."""
+        """Return whether the model accepts pictures, as far as known; None if unknown."""
         if settings.provider == "scripted" or not settings.model:
             return None if settings.provider != "scripted" else False
         if is_editors(settings.model):
@@ -187,7 +188,7 @@ class Connecting:
         return (await asyncio.to_thread(facts_of, settings)).images
 
     async def efforts(self, settings: Settings) -> tuple[Effort, ...]:
-        """Return the efforts to choose from; empty if the model is not known to reason."""
+        """Return the efforts to choose from; empty unless the model is known to reason."""
         if settings.provider == "scripted" or not settings.model:
             return ()
         known = await asyncio.to_thread(facts_of, settings)

@@ -1,6 +1,6 @@
-"""Tests an endpoint: its address, its key, its models, and their tool calls.
+"""Tests an endpoint: its address, key, models and tool calls.
 
-Each request is sent as the agent sends its requests: by the same client, with a real tool.
+The test sends requests as the agent does: by the same HTTP client, with a real tool.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from indwell.providers.endpoint import NO_EXTRAS, EndpointStep, Extras, host_of
 from indwell.providers.offered_models import MAX_MODELS, OfferedModel
 from indwell.providers.wires.dialect import Dialect
 
-TALK_S = 60.0  # seconds; a local model may have to be loaded first
-MAX_OUTPUT = 1_024  # most tokens; a reasoning model needs some before it calls a tool
+TALK_S = 60.0  # A request may take 60 s, because a local model may have to be loaded first.
+MAX_OUTPUT = 1_024  # The limit is in tokens; a reasoning model needs some before it calls a tool.
 WORD = "ready"
 NAME_ONE = "name one"
 """What to do if no model was chosen; the command line adds its option."""
@@ -44,7 +44,7 @@ _WORDS = f"Call the tool `report` once, with the word {WORD!r}. Say nothing else
 
 
 class EndpointAnswer(msgspec.Struct, frozen=True):
-    """An endpoint's answers about itself; ``models`` is empty if the endpoint lists none."""
+    """The endpoint's answers about its models; ``models`` is empty if there is no list."""
 
     steps: tuple[EndpointStep, ...]
     models: tuple[OfferedModel, ...] = ()
@@ -57,7 +57,7 @@ async def look(
     timeout_s: float | None = None,
     extras: Extras = NO_EXTRAS,
 ) -> EndpointAnswer:
-    """Request the models: this shows whether the endpoint is reachable and accepts the key."""
+    """Request the list of models, to test whether the endpoint is reachable and accepts the key."""
     from indwell.providers.listing import LIST_S, list_models
 
     title = title_of(base_url)
@@ -227,7 +227,7 @@ def _reach_mend(base_url: str, error: BaseException) -> str:
 
 
 def _is_plain_http(error: BaseException | None) -> bool:
-    """Return whether the server does not speak TLS; OpenSSL has two names for this error."""
+    """Return whether the server does not use TLS; OpenSSL has two names for this error."""
     while error is not None:
         if isinstance(error, ssl.SSLError) and not isinstance(error, ssl.SSLCertVerificationError):
             return error.reason in {"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE"}

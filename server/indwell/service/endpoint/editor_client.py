@@ -35,8 +35,8 @@ from indwell.providers.wires.encoder import RequestEncoder
 from indwell.service.endpoint.editor_models import WHOSE
 from indwell.settings.endpoints import split_name
 
-IN_A_THREAD = 500_000  # new characters of a request, whose encoding takes some 5 ms
-AT_ONCE = 200  # pieces of a reply that are read before other tasks run
+IN_A_THREAD = 500_000  # Requests with more new characters take over 5 ms to encode.
+AT_ONCE = 200  # Other tasks run after so many parts of a reply.
 
 
 class EditorClient:
@@ -44,7 +44,7 @@ class EditorClient:
 
     Args:
         connection: The connection to the editor.
-        timeout_s: Seconds without a new piece after which the reply counts as stalled.
+        timeout_s: Seconds without a new part after which the reply counts as stalled.
         first_s: Seconds until a reply must begin; the user may have to give consent first.
         dialect: Returns the dialect of a model.
     """
@@ -96,7 +96,7 @@ class EditorClient:
         reply: EditorReply,
         on_event: Callable[[StreamEvent], None],
     ) -> None:
-        """Send the request, and read pieces into ``reply`` until the reply is complete."""
+        """Send the request, and read parts into ``reply`` until the reply is complete."""
         if self._encoder.n_new(request, dialect) > IN_A_THREAD:
             body = await asyncio.to_thread(self._encoder.body, request, dialect)
         else:
@@ -129,10 +129,11 @@ class EditorClient:
         *,
         begun: bool,
     ) -> Sequence[Mapping[str, Any]] | None:
-        """Return the next pieces; None at the end.
+        """Return the next parts; None at the end.
 
         Raises:
-            Unreachable: The pieces do not come in time.
+
+        Unreachable: The parts do not come in time.
         """
         try:
             async with asyncio.timeout_at(until):
@@ -156,7 +157,7 @@ _PASSING = lazy_pattern(
 
 
 def fault_of(refusal: EditorRefusal, request: Request) -> ProviderError:
-    """Return the error for the editor's refusal, with the next step for the user."""
+    """Return the error for the editor's refusal, with the user's next step."""
     words = str(refusal)[:MAX_WORDS]
     model = split_name(request.model, {})[0]
     quoted = f": {quote(words)}" if words.strip() else ""
@@ -180,7 +181,7 @@ def fault_of(refusal: EditorRefusal, request: Request) -> ProviderError:
 
 
 def _by_words(code: str, words: str, request: Request, quoted: str) -> ProviderError:
-    """Return the error for an extension's own code, which the editor's API does not define."""
+    """Return the error for an error code that an extension, not the editor's API, defines."""
     said = f"{code} {words}"
     if _LIMIT.search(said):
         return RateLimited(

@@ -1,7 +1,7 @@
 """The editor's own language models: their list, and the connection to them.
 
-The front door has the connection. The front door's data is untrusted and limited, like an
-endpoint's reply. There is no address and no key.
+The client (the editor) has the connection. Like an endpoint's reply, the client's data is untrusted
+and limited. The models need no address and no key.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from indwell.providers.base import EditorModel, ModelConnection
 from indwell.providers.offered_models import OfferedModel
 from indwell.settings.endpoints import split_name
 
-MOST_MODELS = 500  # most models; nobody reads a longer list
-MOST_NAME = 200  # most characters of a name
-MOST_WINDOW = 10_000_000  # most tokens; the largest context windows of models
+MOST_MODELS = 500  # The list has at most 500 models, because nobody reads a longer list.
+MOST_NAME = 200  # A name has at most 200 characters.
+MOST_WINDOW = 10_000_000  # The largest context windows have 10 million tokens.
 
 WHOSE = "VS Code"
 
 
 class EditorModels:
-    """The models of the editor, as last reported; requested again after a change.
+    """The models of the editor, as last reported; they are requested again after a change.
 
     Args:
         connection: Returns the connection; None if the editor offers no models.
@@ -37,11 +37,11 @@ class EditorModels:
 
     @property
     def connection(self) -> ModelConnection | None:
-        """The connection to the editor; None if it offers no models."""
+        """The connection to the editor; None if the editor offers no models."""
         return self._connection()
 
     def forget(self) -> None:
-        """Note that the editor's models have changed."""
+        """Record that the editor's models have changed."""
         self._known = None
         self._asking = None
 
@@ -99,7 +99,7 @@ class EditorModels:
     async def _ask(self, connection: ModelConnection) -> tuple[EditorModel, ...] | None:
         found = await connection.models()
         usable = None if found is None else _usable(found)
-        # otherwise the models have changed in the meantime
+        # In any other case, the models have changed in the meantime.
         if self._asking is asyncio.current_task():
             self._asking, self._known = None, usable
         return usable

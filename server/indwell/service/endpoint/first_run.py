@@ -1,7 +1,7 @@
-"""Leads a user without a usable model to a model, by questions at the front door.
+"""Helps a user without a usable model to choose a model, by questions in the client.
 
 The user never types a key here, because no editor hides the text of its input box. Keys are given
-to ``indwell login`` in a terminal. A front door with its own set-up dialogue leads the user
+to ``indwell login`` in a terminal. A client with its own set-up dialogue uses that dialogue
 instead.
 """
 
@@ -17,10 +17,10 @@ from indwell.providers.offered_models import OfferedModel
 from indwell.service.front_door import FrontDoor
 
 LOGIN_COMMAND = "indwell login"
-ANSWER_S = 600.0  # seconds, enough to fetch a key from a web page and come back
-MOST_SERVERS = 3  # buttons; editors show only a few
+ANSWER_S = 600.0  # In 10 minutes, a user can fetch a key from a web page and come back.
+MOST_SERVERS = 3  # Editors show only a few buttons.
 MOST_MODELS = 6
-MOST_NAMED = 20  # most models in the hint of an input box
+MOST_NAMED = 20  # The hint of an input box names at most 20 models.
 
 IN_TERMINAL = "OpenAI or another provider"
 TYPE_ADDRESS = "Type an address"
@@ -49,22 +49,23 @@ class ModelSearch(Protocol):
     async def connect(self, base_url: str, key: str | None, model: str | None) -> LoginOutcome:
         """Test an endpoint and store it in the user's settings.
 
-        Without a model, the endpoint's only model is used. If the endpoint has several models,
+        If no model is given, the endpoint's only model is used. If the endpoint has several models,
         nothing is stored, and the outcome lists them as ``offered``.
         """
         ...
 
     async def first_run_page(self) -> Path:
-        """Write a Markdown page on how to begin; return its path.
+        """Write a Markdown page for new users; return the page's path.
 
         Raises:
-            UserError: The page cannot be written.
+
+        UserError: The page cannot be written.
         """
         ...
 
 
 class FirstRun:
-    """The questions of a first run; at most one first run is open at any time.
+    """Asks the questions of a first run; only one first run is open at a time.
 
     Args:
         door: Asks the user.
@@ -78,11 +79,11 @@ class FirstRun:
 
     @property
     def is_open(self) -> bool:
-        """Whether a question is open."""
+        """Return whether a question is open."""
         return self._open is not None
 
     async def run(self) -> bool:
-        """Lead the user to a model.
+        """Help the user to choose and connect a model.
 
         A second caller waits for the same result. Only an answer or the time limit ``ANSWER_S``
         ends the questions; cancelling a caller does not.
@@ -104,7 +105,7 @@ class FirstRun:
     def _closed(self, task: asyncio.Task[bool]) -> None:
         self._open = None
         if not task.cancelled():
-            task.exception()  # retrieve the error, because nothing may wait for the result
+            task.exception()  # The error is retrieved, because nothing may wait for the result.
 
     async def _flow(self) -> bool:
         return await (self._led_by_door() if self._door.leads_to_model else self._asked())

@@ -22,13 +22,13 @@ from indwell.providers.wires.dialect import WireName
 
 _FILE = "wires.json"
 _MOST_B = 1 << 20
-_MOST_MODELS = 200  # most models of all endpoints; the oldest are forgotten
+_MOST_MODELS = 200  # The oldest of more than 200 models are deleted.
 
 _log = logging.getLogger(__name__)
 
 
 def learned_wire(state: Path, base_url: str | None, model: str) -> WireName | None:
-    """Return the API that the endpoint asked for; None if it asked for none."""
+    """Return the API that the endpoint asked for; None if it has asked for no API."""
     return _read(state).get(_digest(base_url), {}).get(model)
 
 

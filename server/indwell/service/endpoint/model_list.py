@@ -1,7 +1,7 @@
 """The known facts about an endpoint's models: from its list, data sets and the user's settings.
 
 Before a session begins with a model that is on no list, the model's endpoint is asked for the
-window and the prices. Only the user can choose this endpoint, because a folder's settings cannot
+window and the prices. Only the user can choose the endpoint, because a folder's settings cannot
 name an address.
 """
 
@@ -32,7 +32,7 @@ from indwell.settings.model import Settings
 from indwell.settings.paths import state_folder, user_file
 
 if TYPE_CHECKING:
-    # imported late, because this takes a third of a second
+    # The import comes late, because it takes a third of a second.
     from indwell.providers.facts import ModelFacts
 
 
@@ -79,7 +79,7 @@ async def offered_models(
 
 
 def _chosen_first(asked: Iterable[str], settings: Settings) -> list[str]:
-    """Return the endpoints' names: first the chosen model's, last the editor's."""
+    """Return the names of endpoints: the chosen model's comes first, and the editor's last."""
     names = [name for name in reversed(tuple(asked)) if name != EDITOR]
     return [EDITOR, *names] if is_editors(settings.model) else [*names, EDITOR]
 
@@ -124,15 +124,16 @@ def _listed_facts(settings: Settings) -> ModelFacts:
 
     settings = in_force(settings)
     name, _ = split_name(settings.model, settings.endpoints)
-    if is_editors(settings.model):  # other sizes and prices apply to the editor's models
+    if is_editors(settings.model):  # The editor's models have other sizes and prices.
         name = ""
     now = datetime.now(UTC)
     return facts_for(name, settings.base_url, now=now, counts_as=settings.counts_as)
 
 
-ASK_S = 3.0  # seconds that a session may wait for all answers, once a day
-LIFE = timedelta(days=1)  # operators of a gateway change its models
-RETRY = timedelta(minutes=5)  # time until the next request after no answer
+ASK_S = 3.0  # A session may wait 3 s for all answers, once a day.
+# Operators of a gateway change its models, so an answer is kept for a day.
+LIFE = timedelta(days=1)
+RETRY = timedelta(minutes=5)  # After no answer, the next request follows in 5 minutes.
 MOST_KEPT = 200
 _FILE = "models.json"
 _LIMIT_B = 1 << 20
@@ -140,13 +141,13 @@ _log = logging.getLogger(__name__)
 
 
 class Told(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An endpoint's facts about a model, and their time; ``model`` is empty without an answer."""
+    """An endpoint's facts about a model, with the time; ``model`` is empty without an answer."""
 
     at: datetime
     model: OfferedModel | None = None
 
 
-# the facts that this process knows, by the digest of model and endpoint
+# The facts that this process knows are stored by the digest of model and endpoint.
 _told: dict[str, Told] = {}
 
 
@@ -222,7 +223,7 @@ def _place(settings: Settings) -> str:
 
 
 def _known(place: str) -> Told | None:
-    """Return the newest answer that names a model, even an old one."""
+    """Return the newest answer that names a model, even if the answer is old."""
     return max(_answers(place), key=lambda one: (one.model is not None, one.at), default=None)
 
 

@@ -1,1 +1,1 @@
-"""The sessions that are open, and those that are stored."""
+"""Open sessions and stored sessions, with the user's commands for them."""

@@ -1,4 +1,4 @@
-"""Hands the task of an earlier session on to a new session."""
+"""Passes the task of an earlier session to a new session."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from indwell.sessions.storage.store import SessionStore
 
 
 async def take_task(session: Session, store: SessionStore, origin: str) -> str:
-    """Give ``session`` the task card of another session, and do not change the other session.
+    """Give ``session`` the task card of another session, which stays unchanged.
 
     Returns:
-        The user's words without an answer in the other session; else empty.
+        The user's unanswered message of the other session; empty without one.
 
     Raises:
         SessionError: The session does not exist, or cannot be read.
@@ -38,10 +38,11 @@ async def take_task(session: Session, store: SessionStore, origin: str) -> str:
 
 
 async def take_again(session: Session, store: SessionStore, origin: str) -> None:
-    """Repeat ``take_task`` for a session that ended before the model had the task.
+    """Repeat ``take_task`` for a session that ended before the model had received the task.
 
     Raises:
-        SessionError: The session does not exist, or cannot be read.
+
+    SessionError: The session does not exist, or cannot be read.
     """
     _, states = await take_card(session, store, origin)
     session.parts.features.inherit(states)
@@ -53,7 +54,7 @@ async def take_card(
     """Send the task card of ``origin`` with the next prompt.
 
     Returns:
-        The restored past of ``origin``, and the states of its features.
+        The restored history of ``origin``, and the states of its features.
 
     Raises:
         SessionError: The session does not exist, or cannot be read.
@@ -70,7 +71,7 @@ async def take_card(
 
 
 def naming_new_session(view: Listener, session: str) -> Listener:
-    """Wrap ``view``: a turn that outgrew the window names the command for a new session."""
+    """Return ``view`` with a hint: if a turn outgrew the window, a command starts a new session."""
 
     def tell(event: Event) -> None:
         if isinstance(event, TurnFinished) and event.outgrown:
@@ -85,7 +86,7 @@ _log = logging.getLogger(__name__)
 
 
 class _Left(msgspec.Struct, frozen=True):
-    """A session that outgrew its window; without a ``card``, only its log has the task."""
+    """A session that outgrew its window; without a ``card``, the task is only in its log."""
 
     session: str
     card: Text | None = None
@@ -107,7 +108,7 @@ class HandingOn:
         self._has_looked = False
 
     async def left(self, old: Session) -> None:
-        """Note that the user left a session; the task of an outgrown session is passed on."""
+        """Record that the user left a session, and pass on the task of an outgrown session."""
         await self._look()
         self._left = await _left_of(old) if old.endings.is_outgrown else None
         await self._keep()
@@ -116,8 +117,8 @@ class HandingOn:
         """Choose the session whose task the next session continues.
 
         Args:
-            named: The session that the user named; empty if the user named none.
-            for_good: Whether the task of the session that the user left is dropped.
+            named: The session that the user named; may be empty.
+            for_good: Whether to drop the task of the session that the user left.
         """
         await self._look()
         self._named = named
@@ -126,14 +127,15 @@ class HandingOn:
         await self._keep()
 
     async def drop(self) -> None:
-        """Pass nothing on, because the user continues another session."""
+        """Pass no task on, because the user continues another session."""
         await self.wish("", for_good=True)
 
     async def give(self, session: Session) -> None:
-        """Give a new session the task, and record this in the session's log.
+        """Give a new session the task, and record the task in the session's log.
 
         Raises:
-            UserError: The session that the user named cannot be read.
+
+        UserError: The session that the user named cannot be read.
         """
         await self._look()
         if self._named:
@@ -143,16 +145,16 @@ class HandingOn:
                 raise UserError(f"{error}; begin a new session to go on without it") from error
         elif self._left is not None:
             await self._give_left(session, self._left)
-        self._named, self._left = "", None  # the copy on disk stays until the turn has begun
+        self._named, self._left = "", None  # The copy on disk stays until the turn has begun.
 
     async def begun(self) -> None:
-        """Delete the stored choice, because the new session's log has the task and the words."""
+        """Delete the stored choice, because the new session's log has the task and the prompt."""
         await self._keep()
 
     async def _give_left(self, session: Session, left: _Left) -> None:
         try:
             await take_task(session, self._stored.store, left.session)
-        except UserError as error:  # not stored: only this process knows the task
+        except UserError as error:  # The choice is not stored, so only this process knows the task.
             if left.card is None:
                 words = f"the task of session {left.session} is no longer carried over: {error}"
                 session.notice = "; ".join(filter(None, (session.notice, words)))
@@ -165,7 +167,7 @@ class HandingOn:
             session.notice = "; ".join(filter(None, (session.notice, words)))
 
     async def _look(self) -> None:
-        """Take the task that an earlier server stored at its end, once."""
+        """Take the task that an earlier server stored when it ended; only once."""
         if self._has_looked:
             return
         self._has_looked = True
@@ -178,7 +180,7 @@ class HandingOn:
             self._left, self._kept = _Left(found), found
 
     async def _keep(self) -> None:
-        """Store the present choice."""
+        """Store the current choice."""
         wanted = self._named or (self._left.session if self._left is not None else "")
         if wanted == self._kept or not self._stored.keeps:
             return

@@ -1,4 +1,4 @@
-"""The open sessions: the current session, and sessions whose turns run beside it.
+"""The open sessions: the current session, and others whose turns run at the same time.
 
 A session is opened when a turn first needs it, with the model that is chosen at that time.
 """
@@ -90,7 +90,7 @@ class OpenSessions:
         factory: Creates sessions.
         configuration: The settings in force, with the chosen model.
         stored: All sessions of the state folder.
-        first_run: Leads the user to a model if none can be called.
+        first_run: Helps the user to set up a model if no model can be called.
         trust: Asks whether folders are trusted.
         mcp: Asks the user about a project's MCP servers.
         ledger: Returns the workspace's review ledger.
@@ -98,8 +98,9 @@ class OpenSessions:
 
     Attributes:
         workspace: The user's files; set before the first turn.
-        is_used: Returns whether a turn of a session runs or is about to begin.
-        on_current: Called with the id of the new current session; empty if there is none.
+        is_used: A function that returns whether a turn of a session runs or is about to begin.
+        on_current: A function that is called with the id of the new current session; empty if there
+            is none.
     """
 
     def __init__(
@@ -127,7 +128,7 @@ class OpenSessions:
         self._ledger = ledger
         self._sweeper = sweeper
         self._models = ModelChoice(door, configuration, stored)
-        self._told: set[str] = set()  # notices that were shown in this process
+        self._told: set[str] = set()  # The notices were shown in this process.
         self._configuration = configuration
         self._current: OpenSession | None = None
         self._beside: dict[str, OpenSession] = {}
@@ -150,7 +151,7 @@ class OpenSessions:
         return iter([one.session for one in opened])
 
     def find(self, session: str | None) -> Session | None:
-        """Return an open session by its id; None if this process does not have it open."""
+        """Return an open session by id; None if this process has not opened the session."""
         return next((one for one in self if one.id == session), None)
 
     def settings_of(self, session: Session) -> SessionSettings | None:
@@ -160,17 +161,17 @@ class OpenSessions:
 
     @property
     def answer_timeout_s(self) -> float:
-        """How long the user has to answer a question, in seconds."""
+        """The user's time to answer a question, in seconds."""
         return self._configuration.settings.answer_timeout_s
 
     @property
     def is_interrupted(self) -> bool:
-        """Whether Indwell ended during the last turn of the current session."""
+        """Return whether Indwell ended during the last turn of the current session."""
         return self.current is not None and self.current.endings.is_interrupted
 
     @property
     def is_asking(self) -> bool:
-        """Whether a question to the user delays the beginning of a turn."""
+        """Return whether a question to the user delays the beginning of a turn."""
         return self._first_run.is_open or self._trust.is_open or self._mcp.is_open
 
     async def stop_asking(self) -> None:
@@ -202,7 +203,7 @@ class OpenSessions:
     async def get(self, target: str | None, mode: Mode | None = None) -> Session:
         """Open the session of a turn that begins, and make it the current one.
 
-        If no model can be called, the first run leads the user to a model.
+        If no model can be called, the first run helps the user to set up a model.
 
         Args:
             target: An id, ``new``, or None for the current session.
@@ -232,14 +233,17 @@ class OpenSessions:
             return session
 
     async def get_beside(self, target: str, mode: Mode | None = None) -> Session:
-        """Open the session of a turn that begins beside the turn of the current session.
+        """Open the session of a turn that runs at the same time as the current session's turn.
 
         Args:
-            target: An id, or ``new``.
-            mode: The mode for the turn; None for the session's mode.
+
+        target: An id, or ``new``.
+
+        mode: The mode for the turn; None for the session's mode.
 
         Raises:
-            UserError: The session cannot be opened.
+
+        UserError: The session cannot be opened.
         """
         await self.settle()
         known = self._beside.get(target)
@@ -260,13 +264,13 @@ class OpenSessions:
         """Make a stored session the current one, with its own model or with ``model``.
 
         Raises:
-            UserError: The session cannot be resumed; the current session stays.
+            UserError: The session cannot be resumed; the current session is unchanged.
         """
         await self.settle()
         if self.current is not None and session == self.id:
             return Resumed(self.current, "", ())
         resumed = await self._taken_up(session, model)
-        resumed.session.notice = ""  # the caller shows the notices
+        resumed.session.notice = ""  # The caller shows the notices.
         return resumed
 
     def end_turn(self, session: Session) -> None:
@@ -276,34 +280,34 @@ class OpenSessions:
             settings.end_turn()
 
     async def close_idle(self) -> None:
-        """Close sessions beside the current one, except those with a background command."""
+        """Close all sessions but the current one and those with a background command."""
         async with self._changing:
             for one in tuple(self._beside.values()):
                 if not self.is_used(one.session.id) and not _is_busy(one.session):
                     await self._close_beside(one.session.id)
 
     async def release(self, session: str) -> None:
-        """Close a session that is open beside the current one and runs no turn."""
+        """Close a session that is not the current one and runs no turn."""
         async with self._changing:
             if session in self._beside:
                 await self._close_beside(session)
 
     async def leave(self, *, for_good: bool = False, inherit: str = "") -> None:
-        """Leave the current session, so that the next prompt begins a new one.
+        """Leave the current session, so that the next prompt begins a new session.
 
         Args:
-            for_good: Whether the new session does not continue this session's task.
+            for_good: Whether the new session drops this session's task.
             inherit: The session whose task the new session continues; empty for the usual choice.
 
         Raises:
-            SessionError: The disk does not take the last records; the current session stays.
+            SessionError: The last records cannot be written; the current session is unchanged.
         """
         async with self._changing:
             await self._leave()
             await self._next.wish(inherit, for_good=for_good)
 
     async def close(self) -> None:
-        """Close all sessions; store for the next server which task a new session continues."""
+        """Close all sessions; store which task the next server's new session continues."""
         async with self._changing:
             old, self._current = self._current, None
             beside = tuple(self._beside)
@@ -331,12 +335,12 @@ class OpenSessions:
         return all(one.state == "trusted" for one in standings)
 
     async def settle(self, *, again: bool = False) -> None:
-        """Wait for the front door's settings, then settle the trust in folders and MCP servers."""
+        """Wait for the client's settings, then decide the trust in folders and MCP servers."""
         await self._configuration.known()
         assert self.workspace is not None
         timeout_s = self.answer_timeout_s
         if await self._trust.settle(self.workspace.roots, timeout_s, again=again):
-            # a folder that is newly trusted may have settings
+            # A folder that has become trusted may contain settings.
             await self._configuration.read_again()
         await self._mcp.settle(timeout_s)
 
@@ -357,15 +361,15 @@ class OpenSessions:
         """Write the last records of the current session to disk before it is left.
 
         Raises:
-            SessionError: The disk is full; the user can try again when there is room.
+            SessionError: The disk is full; the user can try again when there is free space.
         """
         if self.current is not None:
-            # waiting does not help; closing the session reports the loss
+            # Waiting does not help; closing the session reports the loss.
             with suppress(RecordsLost):
                 await self.current.parts.log.commit()
 
     async def _put_aside(self, old: OpenSession) -> None:
-        """Close a session that is no longer the current one, unless a turn needs it."""
+        """Close a session that is no longer current, unless a turn needs the session."""
         if self.is_used(old.session.id):
             old.settings.keep()
             self._beside[old.session.id] = old
@@ -376,7 +380,7 @@ class OpenSessions:
         await self._let_go(self._beside.pop(session).session)
 
     async def _let_go(self, old: Session) -> None:
-        """Close a session, and tell the user if records are lost."""
+        """Close a session, and inform the user if records are lost."""
         try:
             await old.close()
         except SessionError as error:
@@ -384,7 +388,8 @@ class OpenSessions:
 
     async def _taken_up(self, session: str, model: str | None) -> Resumed:
         chosen = "" if session in self._beside else await self._models.of(session, model)
-        async with self._changing:  # not earlier, because a question may take minutes
+        # The lock comes after the question, because a question may take minutes.
+        async with self._changing:
             await self._save()
             if session in self._beside:
                 known = self._beside[session]
@@ -404,7 +409,7 @@ class OpenSessions:
             return resumed
 
     def _follow(self, settings: SessionSettings) -> None:
-        """Put the mode, the model and the effort of the new current session in force."""
+        """Apply the mode, the model and the effort of the new current session."""
         own, now = settings.between_turns, self._configuration.settings
         before_plan = settings.mode_before_plan
         settings.follow()
@@ -416,7 +421,7 @@ class OpenSessions:
             self._configuration.choose_effort(own.effort)
 
     async def _restored(self, session: str, model: str) -> tuple[OpenSession, Resumed]:
-        """Open a stored session with its own ``model``; if empty, with the chosen model."""
+        """Open a stored session with ``model``; if that is empty, with the chosen model."""
         assert self.workspace is not None
         settings = SessionSettings(self._configuration)
         if model:
@@ -445,7 +450,7 @@ class OpenSessions:
         return OpenSession(session, settings, model_identity(now))
 
     async def _tell_state(self, session: Session, settings: Settings) -> None:
-        """Mark deletions that this process has reported, and begin to delete old sessions."""
+        """Report deletions that this process has not reported, and begin to delete old sessions."""
         if session.notice in self._told:
             session.notice = ""
         self._told.add(session.notice)
@@ -453,7 +458,7 @@ class OpenSessions:
             return
         try:
             gone = await self._sweeper.sweep(settings, session.id)
-        except BaseException:  # such as a cancellation during an earlier sweep
+        except BaseException:  # The error may be a cancellation during an earlier sweep.
             await session.close()
             raise
         session.notice = "; ".join(filter(None, (session.notice, gone)))
@@ -485,7 +490,7 @@ class OpenSessions:
             opened = await self._made()
             try:
                 await self._next.give(opened.session)
-            except BaseException:  # the next prompt tries again
+            except BaseException:  # The next prompt tries again.
                 await opened.session.close()
                 raise
             self._current = opened
@@ -493,6 +498,6 @@ class OpenSessions:
 
 
 def _is_busy(session: Session) -> bool:
-    """Return whether a background command of the session runs."""
+    """Return whether the session has a running background command."""
     board = session.parts.features.find(BackgroundBoard)
     return board is not None and bool(board.running)

@@ -31,12 +31,12 @@ async def approve(session: Session, words: str = "", text: str | None = None) ->
     """Approve the plan of a session.
 
     Args:
-        session: The session; no turn runs in it.
-        words: The user's additional words.
+        session: The session, in which no turn runs.
+        words: The user's additional instructions.
         text: The approved text of the plan; None for the text of its document.
 
     Returns:
-        The words of the turn that carries the plan out.
+        The prompt of the turn that carries out the plan.
 
     Raises:
         UserError: The session has no plan to approve, or the document is not a valid plan.
@@ -55,12 +55,13 @@ class PlanCommands:
     Args:
         sessions: The open sessions.
         stored: All sessions.
-        turns: The running turns; no turn may run in the session of a plan to decide.
+        turns: The running turns; no turn may run in the session of the plan.
         commands: Switches to the session of a plan.
         configuration: Leaves the mode ``plan`` when a plan is approved.
 
     Attributes:
-        document: Returns the text of a plan's open document; None if it is not open.
+        document: A function that returns the text of a plan's open document; None if the document
+            is not open.
     """
 
     def __init__(
@@ -93,9 +94,9 @@ class PlanCommands:
         return plan_of((await self._stored.session(identifier)).records)
 
     async def with_document(self, wanted: str | None) -> Plan:
-        """Return the plan.
+        """Return the plan, with a document.
 
-        If the current session's plan has no document, as in an old fork, it gets one.
+        If the current session's plan has no document, as in an old fork, a document is created.
         """
         plan, current = await self.shown(wanted), self._sessions.current
         if current is None or current.id != self._sessions.id_of(wanted):
@@ -120,13 +121,13 @@ class PlanCommands:
     async def approve(
         self, wanted: str | None, text: str | None, begin: BeginTurn, asked: Plan | None = None
     ) -> Plan:
-        """Approve a plan, and begin to carry it out.
+        """Approve a plan, and start the turn that carries out the plan.
 
         Args:
             wanted: The plan's session; None for the current session.
             text: The approved text of the plan; None for the text of its document.
-            begin: Begins the turn that carries the plan out.
-            asked: The plan that the user was asked about; a different plan is not approved.
+            begin: Starts the turn that carries out the plan.
+            asked: The plan that the user saw; a different plan is not approved.
 
         Raises:
             UserError: There is no plan to approve, the plan has changed, or a turn runs in the
@@ -148,7 +149,7 @@ class PlanCommands:
         return told
 
     async def reject(self, wanted: str | None, words: str | None, begin: BeginTurn) -> Plan:
-        """Reject a plan; with ``words`` the model revises the plan in a separate turn.
+        """Reject a plan; with ``words``, the model revises the plan in a new turn.
 
         Raises:
             UserError: There is no plan to reject, or a turn runs in the session.
@@ -164,7 +165,7 @@ class PlanCommands:
         return told
 
     async def tell(self, session: Session) -> Plan:
-        """Write the plan's state to the log on disk, and notify the front door."""
+        """Write the plan's state to the log on disk, and notify the client."""
         moment = Moment(session, session.turns, partial(self._turns.events.tell, session.id))
         await tell_plan(board_of(session), moment)
         await session.parts.log.commit()
@@ -180,13 +181,13 @@ class PlanCommands:
         settings.leave_plan()
 
     async def _taken_up(self, wanted: str | None, happens: PlanInput) -> Session:
-        """Return the named session, open and idle, whose plan allows the change.
+        """Return the named session, opened and idle, if its plan allows the change.
 
-        The session becomes the current one, unless a turn of the current one runs.
+        The session becomes the current one, unless a turn of the current session runs.
 
         Raises:
-            UserError: The session cannot be opened, a turn runs in it, or its plan does not allow
-                the change.
+            UserError: The session cannot be opened, a turn runs in the session, or the plan does
+                not allow the change.
         """
         next_state((await self.shown(wanted)).state, happens)
         identifier = self._sessions.id_of(wanted)
@@ -208,10 +209,10 @@ class PlanCommands:
             raise UserError("a turn is running; wait for its end or stop it, then try again")
 
     async def _check_told(self, session: Session) -> None:
-        """Check that the user could see the plan's state.
+        """Check that the user has seen the plan's state.
 
         Raises:
-            UserError: The state was reported only now, because its turn was stopped before.
+            UserError: The state was reported only now, because the plan's turn was stopped.
         """
         board = board_of(session)
         if board.is_news and board.proposed_in:
@@ -219,7 +220,7 @@ class PlanCommands:
             raise UserError("the plan has not been shown yet; look at it, then try again")
 
     async def _words(self, plan: Plan) -> str:
-        """Return the text of the plan's document: its buffer, else its file.
+        """Return the text of the plan's document, from its buffer or file.
 
         If both are missing, return the plan's text.
         """
@@ -232,8 +233,8 @@ class PlanCommands:
 
 
 def _is_same(plan: Plan, other: Plan) -> bool:
-    """Return whether both are the same plan.
+    """Return whether both values are the same plan.
 
-    Each plan has a separate document, in which the user may write.
+    Each plan has its own document, which the user may edit.
     """
     return plan.path == other.path and (bool(plan.path) or plan.text == other.text)

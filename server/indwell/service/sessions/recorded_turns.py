@@ -1,7 +1,7 @@
 """Converts a session's log to the events of its turns, equal to the live events. Pure.
 
-Events without a record are missing: pieces of text, output, questions and most notices. Data that
-only the log has, such as the result of a call, is in fields that are empty in live events.
+Events without a record are missing: text deltas, output, questions and most notices. Data that only
+the log has, such as the result of a call, is in fields that are empty in live events.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ from indwell.sessions.records import (
     was_interrupted,
 )
 
-TITLE_CHARACTERS = 80  # characters of the words that replace a missing title
+TITLE_CHARACTERS = 80  # A missing title is replaced by the first 80 characters of the prompt.
 
 
 class RecordedTurn(msgspec.Struct, frozen=True):
-    """One turn, read back from the log.
+    """One turn, read from the log.
 
     Attributes:
         turn: The number of the turn.
-        at: When the turn began.
+        at: The time when the turn began.
         left: Whether a rewind abandoned the turn.
         events: ``TurnStarted`` is the first. ``TurnFinished`` is the last event; it is missing
             while the turn runs, or if the process was killed. The events of one call are together.
@@ -87,7 +87,7 @@ class RecordedCall(msgspec.Struct):
 
     @property
     def is_error(self) -> bool:
-        """Whether the call failed or was refused."""
+        """Return whether the call failed or was refused."""
         return self.finished is not None and self.finished.is_error
 
     def events(self) -> Iterator[Event]:
@@ -146,13 +146,13 @@ def by_call(told: Iterable[Event]) -> Iterator[Event | RecordedCall]:
 
 
 def ending_words(turn: RecordedTurn) -> str:
-    """Return the end of the turn in words, for a heading."""
+    """Return a phrase about the end of the turn, for a heading."""
     ending = turn.finished.ending if turn.finished else "not ended"
     return f"{ending}, left behind" if turn.left else ending
 
 
 def spent(turn: RecordedTurn) -> tuple[Usage, float | None]:
-    """Tokens and cost of the turn so far; those of its sub-agents count after their end."""
+    """Return the tokens and cost of the turn so far; sub-agents are added when they end."""
     for event in reversed(turn.events):
         match event:
             case TurnFinished(usage=usage, cost=cost):
@@ -165,9 +165,9 @@ def spent(turn: RecordedTurn) -> tuple[Usage, float | None]:
 
 
 def named_text(event: Event) -> tuple[str, str]:
-    """Return the kind and the text of a block other than words and calls.
+    """Return the kind and the text of an event that is neither text nor a call.
 
-    Empty for everything else.
+    Other events give empty texts.
     """
     match event:
         case events.ThinkingAdded(text=text):
@@ -190,7 +190,7 @@ _Item: TypeAlias = Event | RecordedCall
 
 
 class _Turn:
-    """A turn while its records are read."""
+    """A turn under construction, while its records are read."""
 
     def __init__(self, record: TurnStartRecord, model: str, *, left: bool) -> None:
         self._record, self._model, self._left = record, model, left
@@ -198,8 +198,8 @@ class _Turn:
         self._items: list[_Item] = []
         self._calls: dict[
             str, RecordedCall
-        ] = {}  # the newest call of each id, because some endpoints repeat ids
-        self._steering: list[str] = []  # words that no request contains yet
+        ] = {}  # The newest call is stored by id, because some endpoints repeat ids.
+        self._steering: list[str] = []  # No request contains these messages yet.
         self._is_prompt_sent = False
         self._answer = ""
         self._rounds = 0
@@ -289,7 +289,8 @@ class _Turn:
             case Thinking(text=text):
                 self._items.append(events.ThinkingAdded(n, text))
             case ToolUse(id=id_, name=name, arguments=arguments):
-                # A running sub-agent shows its task; after its end, the log has the target.
+                # A running sub-agent shows its task; after the sub-agent's end, the log has the
+                # target.
                 target = subject_of(arguments) if name == NAME else ""
                 call = RecordedCall(ToolStarted(n, id_, name, target, arguments))
                 self._calls[id_] = call
@@ -305,7 +306,7 @@ class _Turn:
         if call is None:
             return
         begin, known = call.started, call.finished
-        if known is None:  # an old log, or Indwell ended while the call ran
+        if known is None:  # The log is old, or Indwell ended while the call ran.
             unknown: tuple[bool, str, None] = (False, "", None)
             known = ToolFinished(self._n, begin.id, begin.name, begin.target, *unknown)
         call.finished = msgspec.structs.replace(
@@ -320,7 +321,7 @@ class _Turn:
         is_known = self._cost is not None and record.cost is not None
         self._cost = (self._cost or 0.0) + (record.cost or 0.0) if is_known else None
         if record.agent:
-            return  # the sums include it, and the sub-agent's card shows its calls
+            return  # The sums include the call, and the sub-agent's card shows it.
         self._model = record.model
         self._items.append(
             events.UsageReported(
@@ -336,7 +337,7 @@ class _Turn:
             known = reversed(call.inner)
             inner = next((one for one in known if one.started.id == record.tool_use_id), None)
             if inner is None or inner.finished is not None:
-                # A decision with an ending is followed by ``CallEnded``.
+                # ``CallEnded`` follows a decision that has an ending.
                 if isinstance(record, Decided) and record.ending:
                     return
                 inner = RecordedCall(
@@ -363,7 +364,7 @@ class _Turn:
         )
 
     def _as(self, kind: type[_E], record: Record, **more: object) -> _E:
-        """Create the event of a record; ``more`` has the fields that the record lacks.
+        """Create the event for a record; ``more`` has the fields that the record lacks.
 
         Fields of the same name are copied.
         """
@@ -376,7 +377,7 @@ class _Turn:
 
 
 def _without_mark(text: str) -> str:
-    """Remove the mark for a cut-off reply, which is meant for the model."""
+    """Remove the marker of a reply that was cut off, because the marker is for the model."""
     return text.removesuffix(BROKE_OFF).removesuffix("\n") if text.endswith(BROKE_OFF) else text
 
 
@@ -388,8 +389,8 @@ def _edits(record: CallEnded, call: ToolStarted) -> Iterator[EditApplied]:
     if not record.diff:
         return
     files: list[list[str]] = [[]]
-    counts: list[list[int]] = [[0, 0]]  # lines added and removed in each file
-    old = new = 0  # remaining lines of the hunk
+    counts: list[list[int]] = [[0, 0]]  # Each pair counts the lines added and removed in a file.
+    old = new = 0  # The numbers of lines that remain in the hunk.
     lines = record.diff.split("\n")
     for line, following in zip(lines, [*lines[1:], ""], strict=True):
         if (old > 0 or new > 0) and line[:1] in {
@@ -397,7 +398,7 @@ def _edits(record: CallEnded, call: ToolStarted) -> Iterator[EditApplied]:
             "+",
             " ",
             "\\",
-        }:  # a line of a hunk, not a header
+        }:  # The line belongs to a hunk and is no header.
             counts[-1][0] += line[0] == "+"
             counts[-1][1] += line[0] == "-"
             old -= line[0] in "- "
@@ -408,7 +409,7 @@ def _edits(record: CallEnded, call: ToolStarted) -> Iterator[EditApplied]:
         elif head := _HEAD.match(line):
             old, new = (1 if count is None else int(count) for count in head.groups())
         files[-1].append(line)
-    first = 1 if len(files) > 1 else 0  # text before the first header belongs to no file
+    first = 1 if len(files) > 1 else 0  # Text before the first header belongs to no file.
     for own, (added, removed) in zip(files[first:], counts[first:], strict=True):
         is_only = not first or (len(files) == 2 and record.target)  # noqa: PLR2004 - one header
         yield EditApplied(

@@ -79,7 +79,7 @@ class WorkspaceLedger:
     async def ready(self) -> ReviewLedger:
         """Return the ledger as soon as it is open.
 
-        Cancelling one caller does not affect the others.
+        Cancelling one caller does not affect other callers.
 
         Raises:
             UserError: The ledger cannot be stored in any folder; the next call tries again.
@@ -96,7 +96,7 @@ class WorkspaceLedger:
         return ledger
 
     async def open(self) -> None:
-        """Open the ledger in the background; a later call raises the error."""
+        """Open the ledger in the background; a later call raises any error."""
         try:
             await self.ready()
         except UserError as error:
@@ -109,11 +109,13 @@ class WorkspaceLedger:
 
 
 def tell_sessions(sessions: Iterable[Session], tell: Callable[[Session, Event], None]) -> None:
-    """Notify the features of sessions that files or verdicts changed.
+    """Notify the features of sessions about changed files or verdicts.
 
     Args:
-        sessions: All open sessions.
-        tell: Sends an event of a session.
+
+    sessions: All open sessions.
+
+    tell: Sends an event of a session.
     """
     for session in sessions:
         moment = Moment(session, session.turns, partial(tell, session))

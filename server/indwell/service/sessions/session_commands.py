@@ -25,10 +25,10 @@ from indwell.sessions.overview import Overview, overview
 from indwell.workspace.base import Workspace
 from indwell.workspace.paths import display
 
-OFFERED = 5  # sessions to choose from; a message has no room for more buttons
-LISTED_CHARACTERS = 48  # characters of a title in that choice
-TITLE_CHARACTERS = 200  # characters; a title is one line of a list
-# seconds for a turn that is about to begin, which then continues beside another session
+OFFERED = 5  # A message has no room for more than 5 buttons.
+LISTED_CHARACTERS = 48  # A title in the list of choices has at most 48 characters.
+TITLE_CHARACTERS = 200  # A title is one line of a list.
+# A turn that is about to begin may take 5 s, and then continues in another session.
 OPENING_S = 5.0
 NO = "No"
 TAKE_BACK = "Restore them"
@@ -42,8 +42,8 @@ class RewoundSession(msgspec.Struct, frozen=True):
 
     Attributes:
         session: The session, opened again.
-        draft: The user's next words, or words without an answer.
-        files: A sentence on the outcome for each file; empty if no file was changed.
+        draft: A draft of the user's next prompt, or an unanswered prompt.
+        files: A sentence for each file on the outcome; empty if no file was changed.
         notices: Further information for the user.
     """
 
@@ -60,7 +60,7 @@ class SessionCommands:
         door: Asks the user.
         sessions: The open sessions.
         stored: All sessions.
-        turns: Running turns, which are stopped first.
+        turns: The running turns, which a command may stop first.
         ledger: Returns the workspace's review ledger.
     """
 
@@ -82,14 +82,14 @@ class SessionCommands:
     async def begin(self, inherit: str = "", *, keep: bool = False) -> None:
         """Let the next prompt begin a new session; a running turn is stopped first.
 
-        Waiting prompts stay held for the session in which the user typed them.
+        Waiting prompts are held for the session in which the user typed the prompts.
 
         Args:
             inherit: The session whose task continues; empty for no task.
-            keep: Whether the running turn goes on beside the new session.
+            keep: Whether the running turn continues while the new session is current.
 
         Raises:
-            UserError: The session does not exist; nothing is stopped.
+            UserError: The session does not exist; then nothing is stopped.
         """
         if inherit:
             await self._sessions.check(inherit)
@@ -104,7 +104,7 @@ class SessionCommands:
         Args:
             session: The session's id; None lets the user choose.
             model: The model that continues the session; None for the session's own model.
-            keep: Whether the running turn goes on beside the session.
+            keep: Whether the running turn continues while the other session is current.
 
         Returns:
             The resumed session; None if the user chose no session.
@@ -134,7 +134,7 @@ class SessionCommands:
             session: The other session; None for the current session.
             turn: The turn; None for the newest turn.
             model: The model that continues the new session; None for the model of the turn.
-            keep: Whether the running turn goes on beside the new session.
+            keep: Whether the running turn continues while the new session is current.
 
         Returns:
             The new session, notices about the copy, and the id of the other session.
@@ -145,7 +145,8 @@ class SessionCommands:
         origin = self._sessions.id_of(session)
         opened = self._sessions.find(origin)
         if opened is not None:
-            await opened.parts.log.commit()  # the end of the other session's log must stay readable
+            # The end of the other session's log must stay readable.
+            await opened.parts.log.commit()
         fork = await self._stored.fork_session(origin, turn)
         taken = await self.switch(fork.session, model, keep=keep)
         assert taken is not None, "a session was named"
@@ -156,27 +157,27 @@ class SessionCommands:
     ) -> RewoundSession:
         """Rewind a conversation to the end of a turn, and the files if requested.
 
-        A running turn is stopped first. The conversation is rewound first, so that the same command
-        can restore the files if the process is killed afterwards. A problem with one file is
-        reported, and the others are restored.
+        A running turn is stopped first. The conversation is rewound before the files. If the
+        process is then killed, the same command can restore the files. A problem with one file is
+        reported, and the other files are restored.
 
         Args:
             session: The session; None for the current session.
             turn: The last turn that stays; 0 if no turn stays.
-            files: Whether to restore files; with None, the user is asked, unless the front door
+            files: Whether to restore files; with None, the service asks the user, unless the client
                 asks.
             model: The model that continues the session; None for the session's own model.
 
         Raises:
-            UserError: The session or turn does not exist, or the session cannot be written;
-                nothing changes.
+            UserError: The session or turn does not exist, or the session cannot be written; nothing
+                changes.
         """
         named = self._sessions.id_of(session)
         is_current = named == self._sessions.id
         why = "the conversation was taken back"
         await self._turns.drain(why, named)
         back = await self._files_back(named, turn, files=files)
-        await self._turns.drain(why, named)  # a question may stay open for a long time
+        await self._turns.drain(why, named)  # A question may stay open for a long time.
         if is_current:
             await self._sessions.leave()
         await self._sessions.release(named)
@@ -199,7 +200,7 @@ class SessionCommands:
         """Give a session a title; an empty title restores the original.
 
         Returns:
-            The session's present title.
+            The session's current title.
 
         Raises:
             UserError: The session does not exist, is open in another process, or cannot be written.
@@ -214,7 +215,7 @@ class SessionCommands:
         return overview(session, await self._stored.session(session)).title
 
     async def delete(self, session: str) -> None:
-        """Delete a session; if it is the current one, the next prompt begins a new one.
+        """Delete a session; after the current session, the next prompt begins a new one.
 
         Raises:
             UserError: The session has a running turn, does not exist, is open in another process,
@@ -232,7 +233,7 @@ class SessionCommands:
         self._turns.events.forget(session)
 
     async def _drain(self, reason: str, *, keep: bool) -> None:
-        """Stop the turn of the current session; with ``keep`` only one that has not begun."""
+        """Stop the turn of the current session; with ``keep``, only a turn that has not begun."""
         running = self._turns.running
         if keep and running is not None:
             with suppress(UserError):
@@ -307,7 +308,7 @@ class FilesBack:
     async def is_wanted(self, session: str, turn: int, *, files: bool | None) -> bool:
         """Decide whether to restore files.
 
-        The user is asked if the command has no value and the front door does not ask.
+        The user is asked if the command has no value and the client does not ask.
 
         Args:
             session: The session of the changes.
@@ -325,7 +326,7 @@ class FilesBack:
     async def take(self, session: str, turn: int) -> tuple[str, ...]:
         """Restore the files; return a sentence on each outcome.
 
-        If this would lose the user's work, one question names all affected files.
+        If the user's work would be lost, one question names all affected files.
         """
         async with self._door.changing(self._ledger.known()):
             done = await rewind_files(self._ledger, self._workspace, session, turn)
@@ -351,7 +352,7 @@ class FilesBack:
 
 
 def _both(first: VerdictOutcome, then: VerdictOutcome) -> VerdictOutcome:
-    """Combine the results of two steps; drop conflicts that the second step resolved."""
+    """Combine the results of two steps; drop conflicts that the second step solved."""
     return msgspec.structs.replace(
         then,
         hunks=(*first.hunks, *then.hunks),
@@ -398,7 +399,7 @@ def report(done: VerdictOutcome, roots: Sequence[Path]) -> tuple[str, ...]:
 
 
 def unrecorded(names: Sequence[str], known: Iterable[Path], roots: Sequence[Path]) -> str:
-    """Name the changed files that have no record and therefore stay; empty if there are none."""
+    """Name the changed files that have no record and stay unchanged; empty if there are none."""
     recorded = {display(path, roots) for path in known}
     missing = [name for name in names if name not in recorded]
     if not missing:

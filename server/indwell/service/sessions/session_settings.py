@@ -30,7 +30,7 @@ class OwnChoice(NamedTuple):
         mode: The session's mode.
         model: The session's model.
         effort: The session's effort.
-        before_plan: The mode in force before ``plan``.
+        before_plan: The mode before ``plan`` mode.
     """
 
     mode: Mode
@@ -43,8 +43,8 @@ class SessionSettings:
     """The settings in force for a session.
 
     The current session follows the user's choices. Other sessions keep their mode and model. A new
-    mode in the user's own settings replaces all earlier modes, both of sessions and of running
-    turns.
+    mode in the user's own settings replaces all earlier modes, both those of sessions and those of
+    running turns.
 
     Args:
         configuration: The user's settings, with the choices for the current session.
@@ -73,7 +73,7 @@ class SessionSettings:
         self.update()
 
     def end_turn(self) -> None:
-        """Return to the mode between turns: the turn ended, or the user chose another mode."""
+        """Return to the mode between turns, because the turn ended or the user chose a mode."""
         self.begin_turn(None)
 
     def keep(
@@ -94,14 +94,14 @@ class SessionSettings:
 
     @property
     def mode_before_plan(self) -> Mode:
-        """The session's mode; if that is ``plan``, the mode before it."""
+        """The session's mode; if that is ``plan``, the mode before ``plan``."""
         if self.between_turns.mode != "plan":
             return self.between_turns.mode
         own = self._own
         return self._configuration.mode_before_plan if own is None else own.before_plan
 
     def leave_plan(self) -> None:
-        """Return from ``plan`` mode to the session's mode before it."""
+        """Return from ``plan`` mode to the session's earlier mode."""
         if self.between_turns.mode == "plan":
             self.keep(mode=self.mode_before_plan)
 
@@ -131,14 +131,14 @@ def in_mode(settings: Settings, mode: Mode | None) -> Settings:
 
 
 LISTING_S = (
-    # seconds for the endpoint to list its models; without an answer, the model counts as available
+    # The endpoint has 5 s to list its models; without an answer, the model counts as available.
     5.0
 )
-OFFERED = 5  # models to choose from; a message has no room for more buttons
+OFFERED = 5  # A message has no room for more than 5 buttons.
 
 
 class HeldWith(NamedTuple):
-    """The model of a resumed session; ``problem`` says why the model is unavailable, or is empty.
+    """The model of a resumed session; ``problem`` says why it is unavailable, or is empty.
 
     ``instead`` are the models in the user's settings.
     """
@@ -198,11 +198,11 @@ class ModelChoice:
         self._stored = stored
 
     async def of(self, session: str, model: str | None = None) -> str:
-        """Return the model with which a session continues; empty for the model in force.
+        """Return the model with which a session continues; empty for the chosen model.
 
         Args:
             session: The session's id.
-            model: The user's choice for it, if any.
+            model: The user's choice for the session, if any.
 
         Raises:
             UserError: The session's model is not available, and the user chose no other model.
@@ -214,7 +214,7 @@ class ModelChoice:
         chosen = model or held.model
         if chosen != settings.model and model is None and held.problem:
             chosen = await self._other(held)
-        # the model may be only in the endpoint's list
+        # The model may be only in the endpoint's list.
         return chosen if chosen != settings.model else ""
 
     async def held(self, session: str) -> HeldWith:

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 
 MB = 1_000_000
-SHOWN_DAYS = 30  # days for which lists show deletions
+SHOWN_DAYS = 30  # Lists show deletions for 30 days.
 
 
 class Sweeper:
-    """Deletes old sessions in a thread; only the next sweep waits for this.
+    """Deletes old sessions in a thread; only the next deletion waits for the thread.
 
     Args:
         environment: The process's variables.
@@ -45,7 +45,7 @@ class Sweeper:
         self._sweeping: asyncio.Future[object] | None = None
 
     async def sweep(self, settings: Settings, session: str) -> str:
-        """Begin to delete old sessions; return a sentence on deletions not reported yet."""
+        """Begin to delete old sessions; return a sentence on unreported deletions."""
         if self._sweeping is not None:
             await asyncio.wait({self._sweeping})
         state = state_folder(self._environment)
@@ -120,8 +120,8 @@ def _counted(n: int, one: str, many: str = "") -> str:
 def uncollected() -> Iterator[None]:
     """Turn off the cyclic garbage collector, which would block the event loop.
 
-    A million new objects would take it too long. Objects that are created inside this context stay
-    exempt from collection; reference counts free them.
+    A collection with a million new objects would take too long. Objects that are created inside
+    this context are freed only by reference counts.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -134,7 +134,7 @@ def uncollected() -> Iterator[None]:
 
 
 class StoredSessions:
-    """Lists, reads, forks, renames and deletes sessions; stores unsent words.
+    """Lists, reads, forks, renames and deletes sessions; stores unsent prompts.
 
     Every method raises ``SessionError`` if the session does not exist, if another process has it
     open, or if the disk fails.
@@ -189,7 +189,7 @@ class StoredSessions:
     async def sessions(
         self, *, limit: int, before: str | None, query: str = ""
     ) -> tuple[tuple[Overview, ...], bool]:
-        """A page of a workspace's sessions, newest first, and whether older sessions exist."""
+        """Return a page of the workspace's sessions, newest first, and whether older ones exist."""
         store = self.store
         return await asyncio.to_thread(
             lambda: listed(store, limit=limit, before=before, query=query)
@@ -218,23 +218,23 @@ class StoredSessions:
         return (await asyncio.to_thread(self.store.overview, session)).model
 
     async def keep_drafts(self, drafts: Sequence[str]) -> Path:
-        """Write unsent words to a draft; return its path."""
+        """Write unsent prompts to a draft file; return the file's path."""
         now = datetime.now(UTC)
         return await asyncio.to_thread(lambda: self._draft_store.keep(drafts, now=now))
 
     async def keep_waiting(self, unsent: Mapping[str, str]) -> None:
-        """Store the words of waiting prompts, by the prompt's id."""
+        """Store the texts of waiting prompts, by the prompt's id."""
         now = datetime.now(UTC)
         await asyncio.to_thread(lambda: self._draft_store.keep_waiting(unsent, now=now))
 
     async def untold_drafts(self) -> tuple[Path, ...]:
-        """Return the drafts of earlier processes, each only once."""
+        """Return the draft files of earlier processes; each file is returned once."""
         now, store = datetime.now(UTC), self._draft_store
         await asyncio.to_thread(lambda: store.take_over(now=now))
         return await asyncio.to_thread(store.untold)
 
     async def keep_task(self, origin: str) -> None:
-        """Store whose task the next new session continues; empty for no task."""
+        """Store the session whose task the next new session continues; empty for no task."""
         await asyncio.to_thread(self._keep_task, origin)
 
     def _keep_task(self, origin: str) -> None:
@@ -242,7 +242,7 @@ class StoredSessions:
         self._draft_store.keep_task(task, now=datetime.now(UTC))
 
     async def left_task(self) -> str:
-        """The session whose task an ended server left, if no session has continued the task."""
+        """Return the session whose task an ended server left, if no session continued the task."""
         return await asyncio.to_thread(self._left_task)
 
     def _left_task(self) -> str:
@@ -322,10 +322,10 @@ _log = logging.getLogger(__name__)
 
 
 class Keeping:
-    """Writes the words of waiting prompts to disk in the background, one write at a time.
+    """Writes the texts of waiting prompts to disk in the background, one write at a time.
 
     Args:
-        keep: Writes words, by the prompt's id.
+        keep: Writes texts, by the prompt's id.
         chores: Owns the background work.
     """
 
@@ -341,18 +341,18 @@ class Keeping:
         self._writing = asyncio.Lock()
 
     def want(self, unsent: Mapping[str, str]) -> None:
-        """Write these words to disk soon, and return at once."""
+        """Write these texts to disk soon, and return at once."""
         self._wanted = unsent
         if not self._is_busy and not self._is_stopped and unsent != self._kept:
             self._is_busy = True
             self._chores.begin(self._work())
 
     def stop(self) -> None:
-        """Write no more."""
+        """Stop writing."""
         self._is_stopped = True
 
     async def clear(self) -> None:
-        """Wait for the present write, then delete the stored prompts."""
+        """Wait for the current write, then delete the stored prompts."""
         self._is_stopped = True
         try:
             async with self._writing:
@@ -374,11 +374,11 @@ class Keeping:
 
 
 class Unsent:
-    """The user's words that no session's log contains.
+    """The user's prompts that no session's log contains.
 
     Args:
-        stored: Stores the words.
-        door: Shows the user where the words are.
+        stored: Stores the prompts.
+        door: Shows the user where the prompts are.
         chores: Owns the background work.
     """
 
@@ -389,16 +389,16 @@ class Unsent:
         self.want = self._keeping.want
 
     async def tell(self) -> None:
-        """Tell the user once about files with unsent words from earlier servers."""
+        """Inform the user once about files with unsent prompts from earlier servers."""
         for path in await self._stored.untold_drafts():
             self._door.warn(f"prompts that waited when the editor was closed are in {path}")
 
     def stop(self) -> None:
-        """Stop writing; the stored prompts stay until ``leave`` turns them into drafts."""
+        """Stop writing; the stored prompts are kept until ``leave`` turns them into drafts."""
         self._keeping.stop()
 
     async def leave(self, unsent: tuple[str, ...]) -> None:
-        """Write the words to a draft at the server's end, and delete the other copy."""
+        """Write the prompts to a draft when the server ends, and delete the other copy."""
         if unsent and self._stored.keeps:
             try:
                 path = await self._stored.keep_drafts(unsent)

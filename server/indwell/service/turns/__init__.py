@@ -1,1 +1,1 @@
-"""Turns and their queue: prompts that wait, the turn that runs, and its events."""
+"""Turns and their queue: waiting prompts, running turns, and events."""

@@ -27,8 +27,9 @@ from indwell.messages import Usage
 from indwell.settings.model import Mode
 
 TITLE_CHARACTERS = 60
-MOST_PICTURES_B = 100_000_000  # most bytes of all waiting prompts' pictures, as base64 in memory
-_TITLE_READ = 1_000  # characters of a prompt from which its title is made
+# The limit is in bytes of Base64 for the pictures of all waiting prompts.
+MOST_PICTURES_B = 100_000_000
+_TITLE_READ = 1_000  # The title is made from the first 1,000 characters of a prompt.
 
 
 class WaitingPrompt(msgspec.Struct, frozen=True):
@@ -36,9 +37,9 @@ class WaitingPrompt(msgspec.Struct, frozen=True):
 
     Attributes:
         id: The id of the prompt, unique in this process.
-        prompt: The words, with the selection and problems of the moment when they were typed.
+        prompt: The text, with the selection and problems at the time of typing.
         target: The session that the prompt names: an id, ``new``, or None.
-        mode: The mode for its turn; None for the session's mode.
+        mode: The mode for the prompt's turn; None for the session's mode.
         home: The session in which the prompt was typed; empty for the session that is current when
             the turn begins.
         is_held: Whether the prompt waits until the user releases it.
@@ -54,19 +55,19 @@ class WaitingPrompt(msgspec.Struct, frozen=True):
     is_beside: bool = False
 
     def is_with(self, other: WaitingPrompt) -> bool:
-        """Whether both prompts go to the same session; each prompt for a new session is alone."""
+        """Return whether both prompts go to one session; a prompt for a new session is alone."""
         if "new" in {self.session, other.session}:
             return False
         return not self.session or not other.session or self.session == other.session
 
     @property
     def session(self) -> str:
-        """The session: an id, ``new``, or empty for the session that is current later."""
+        """The session of the prompt: an id, ``new``, or empty for the session current later."""
         return self.target or self.home
 
 
 class Queue(msgspec.Struct, frozen=True):
-    """The waiting prompts in order; ``held`` says why some are held, and is empty otherwise."""
+    """The waiting prompts in order; ``held`` says why some prompts are held, and may be empty."""
 
     seq: int = 0
     waiting: tuple[WaitingPrompt, ...] = ()
@@ -134,7 +135,7 @@ def removed(queue: Queue, identifier: str) -> Queue:
 
 
 def moved(queue: Queue, identifier: str, place: int) -> Queue:
-    """Move a prompt to a 0-based place; a place out of range means the nearest end.
+    """Move a prompt to a 0-based position; a position out of range means the nearest end.
 
     Raises:
         UserError: The prompt does not wait.
@@ -146,16 +147,17 @@ def moved(queue: Queue, identifier: str, place: int) -> Queue:
 
 
 def reworded(queue: Queue, identifier: str, words: str) -> Queue:
-    """Replace the words of a prompt, but keep the selection.
+    """Replace the text of a prompt, but keep the selection.
 
     Raises:
-        UserError: The prompt does not wait, or the words are blank or too long.
+
+    UserError: The prompt does not wait, or the text is blank or too long.
     """
     if is_blank(words):
         raise UserError("the new words are empty; remove the prompt instead")
     words = taken_words(words)
     old = _find(queue, identifier)
-    # a code action's prompt has a title of its own
+    # A code action's prompt has its own title.
     is_own = old.prompt.title == title_of(old.prompt.words)
     title = title_of(words) if is_own else old.prompt.title
     prompt = msgspec.structs.replace(old.prompt, words=words, title=title)
@@ -170,7 +172,7 @@ def held(queue: Queue, reason: str, session: str = "") -> Queue:
 
     Args:
         queue: The prompts that wait.
-        reason: The reason, in words for the user.
+        reason: The reason, as a text for the user.
         session: The session whose prompts are held; empty for all sessions.
     """
     behind = [one for one in queue.waiting if not session or one.session in {"", session}]
@@ -184,7 +186,7 @@ def held(queue: Queue, reason: str, session: str = "") -> Queue:
 
 
 def put_beside(queue: Queue, session: str) -> Queue:
-    """Let the prompts that wait for a session begin beside the current session."""
+    """Let the prompts that wait for a session begin while another session is current."""
     waiting = tuple(
         msgspec.structs.replace(one, is_beside=True) if one.session == session else one
         for one in queue.waiting
@@ -254,14 +256,14 @@ class Ticket(msgspec.Struct, eq=False):
         on_end: Shows the end of the turn to the user.
         session: The session of the turn; None until the turn begins.
         number: The number of the turn; 0 until the turn begins.
-        is_written: Whether the session's log contains the words.
+        is_written: Whether the session's log contains the prompt.
         is_stopped: Whether the turn was stopped.
         is_beside: Whether the turn runs in another session than the current one.
         in_chat: Whether the turn was begun or steered in the session's chat.
         finished: The end of the turn; None until the turn ends.
-        error: Why the turn could not begin; None if the turn began.
-        begun: Set when the turn has begun, or when it cannot begin.
-        ended: Set when the turn is over.
+        error: The reason why the turn could not begin; None if the turn began.
+        begun: An event that is set when the turn has begun, or when the turn cannot begin.
+        ended: An event that is set when the turn is over.
     """
 
     waiting: WaitingPrompt
@@ -300,10 +302,11 @@ class Ticket(msgspec.Struct, eq=False):
             ) from None
 
     async def wait(self) -> events.TurnFinished:
-        """Wait for the end of the turn; a cancelled turn has a result like any other.
+        """Wait for the end of the turn; a cancelled turn also has a result.
 
         Raises:
-            UserError: The turn could not begin.
+
+        UserError: The turn could not begin.
         """
         await self.ended.wait()
         if self.error is not None:
@@ -323,7 +326,7 @@ Afterwards = Callable[[Ticket], None]
 
 
 def never_started(prompt: Prompt) -> events.TurnFinished:
-    """Return the end of a turn that was stopped before its beginning; the end returns the words."""
+    """Return the end of a turn that was stopped before it began, with the prompt's text."""
     return events.TurnFinished(
         turn=0,
         ending="cancelled",
@@ -338,7 +341,7 @@ def never_started(prompt: Prompt) -> events.TurnFinished:
 
 
 def proposed_in(ticket: Ticket) -> bool:
-    """Return whether the turn ended with a plan that waits for the user's decision. Pure."""
+    """Return whether the turn ended with a plan that awaits the user's decision. Pure."""
     if ticket.session is None or ticket.finished is None or ticket.finished.ending != "done":
         return False
     board = ticket.session.parts.features.find(PlanBoard)

@@ -1,11 +1,11 @@
-"""The turns of a process: queued, started, found, cancelled and waited for.
+"""Queues, starts, finds and stops the turns of a process.
 
 Each session runs one turn at a time. Clients show the turn of the current session. A prompt for
 another session does not wait for that turn; both turns run at once.
 
 Each turn is a task of this module, so only this module stops turns. After a turn that was stopped
 or failed, prompts that wait for its session are held until the user releases them or sends another
-prompt. If an event cannot be sent to the front door, the failure is logged and the turn continues.
+prompt. If an event cannot be sent to the client, the failure is logged and the turn continues.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from indwell.service.turns.queue import (
 
 _log = logging.getLogger(__name__)
 
-MOST_AT_ONCE = 4  # most turns; each turn streams from a model and holds a conversation in memory
+MOST_AT_ONCE = 4  # Each of at most 4 turns streams from a model and keeps a conversation in memory.
 
 
 class Turns:
     """Queues, starts, finds, cancels and drains turns.
 
     Attributes:
-        unsent_changed: Called with the words that no log contains yet, by the prompt's id.
+        unsent_changed: A function that is called with the prompts that no log contains yet, by id.
 
     Args:
         door: Receives events and shows turns.
@@ -63,10 +63,10 @@ class Turns:
         self._afterwards = afterwards
         self._tickets: dict[str, Ticket] = {}
         self._queue = Queue()
-        # running turns of the current session and of other sessions
+        # The list has running turns of the current session and of other sessions.
         self._running: list[Ticket] = []
         self._is_closed = False
-        self._announcing: set[asyncio.Task[None]] = set()  # the front door has not answered yet
+        self._announcing: set[asyncio.Task[None]] = set()  # The client has not answered yet.
         self._last: Session | None = None
         self._told: tuple[tuple[WaitingPrompt, ...], str] = ((), "")
         self.unsent_changed: Callable[[Mapping[str, str]], None] = lambda _unsent: None
@@ -83,7 +83,7 @@ class Turns:
 
     @property
     def has_room(self) -> bool:
-        """Whether the turn of another session may begin now."""
+        """Return whether the turn of another session may begin now."""
         main = self.running
         return main is None or (main.session is not None and len(self._running) < MOST_AT_ONCE)
 
@@ -98,20 +98,20 @@ class Turns:
         return any(_id_of(one) == session for one in self._running)
 
     def show(self, session: str) -> None:
-        """Let clients show this session's turn as the running turn; empty: no turn."""
+        """Let clients show this session's turn as the running turn; empty for no turn."""
         for one in self._running:
             if one.session is not None:
                 one.is_beside = one.session.id != session
 
     def put_beside(self, session: str) -> None:
-        """Let the prompts that wait for a session begin beside the current session."""
+        """Let the prompts that wait for a session begin while another session is current."""
         self._queue = line.put_beside(self._queue, session)
         for waiting in self._queue.waiting:
             self._tickets[waiting.id].waiting = waiting
 
     @property
     def running_number(self) -> int | None:
-        """The number of the turn that clients show as running; 0 while its session is being opened.
+        """The number of the running turn that clients show; 0 while its session is being opened.
 
         The number is None from the turn's last event on, even if the turn's records are not on disk
         yet. Otherwise, a client that reads the number after the last event would show a turn that
@@ -121,7 +121,7 @@ class Turns:
         return None if running is None or running.finished is not None else running.number
 
     def number_in(self, session: str) -> int | None:
-        """Return the number of the turn that runs in a session, as ``running_number`` has it."""
+        """Return the number of the turn that runs in a session; see ``running_number``."""
         running = self.running_in(session)
         return None if running is None or running.finished is not None else running.number
 
@@ -131,7 +131,7 @@ class Turns:
         return self._queue
 
     def home(self, current: str | None) -> str:
-        """Return the session to which a prompt without a named session belongs.
+        """Return the session for a prompt that names no session.
 
         The result is empty while the running turn's session is being opened, because the current
         session is then unknown.
@@ -159,10 +159,10 @@ class Turns:
         return ticket
 
     def change(self, change: Callable[[Queue], Queue]) -> Queue:
-        """Replace the queue by its next value; answer a removed prompt with its words.
+        """Replace the queue by its next value; a removed prompt ends with its text returned.
 
         Raises:
-            UserError: Raised by ``change``; the queue stays as it was.
+            UserError: The function ``change`` failed; the queue is unchanged.
         """
         before, self._queue = self._queue, change(self._queue)
         if self._queue.seq == before.seq:
@@ -179,11 +179,12 @@ class Turns:
         return self._queue
 
     def cancel(self, token: str | int | None = None, *, session: str | None = None) -> bool:
-        """Cancel a running turn; return False if it does not run.
+        """Cancel a running turn; return False if the turn does not run.
 
         Args:
             token: The token of the turn's progress.
-            session: The turn's session. Without token and session, the current session's turn.
+            session: The turn's session; without token and session, the current session's turn is
+                cancelled.
         """
         if token is not None:
             found = next((one for one in self._running if one.token == token), None)
@@ -199,10 +200,10 @@ class Turns:
             self.change(partial(line.removed, identifier=ticket.waiting.id))
 
     async def drain(self, reason: str, session: str | None = None) -> None:
-        """Cancel the turn of a session, wait for its orderly end, and hold its waiting prompts.
+        """Cancel the turn of a session, wait for the turn's end, and hold waiting prompts.
 
         Args:
-            reason: The reason, in words for the user.
+            reason: The reason, as a text for the user.
             session: The session; None for the current session.
         """
         running = self.running if session is None else self.running_in(session)
@@ -212,7 +213,7 @@ class Turns:
             await running.ended.wait()
 
     async def drain_all(self) -> None:
-        """Cancel all turns and wait for their orderly ends."""
+        """Cancel all turns and wait until they have ended in order."""
         running = tuple(self._running)
         for one in running:
             _stopped(one)
@@ -220,9 +221,9 @@ class Turns:
             await one.ended.wait()
 
     def close(self) -> tuple[str, ...]:
-        """Stop all turns without waiting, and return the words that no log contains.
+        """Stop all turns without waiting, and return the prompts that no log contains.
 
-        These words come from waiting prompts and from prompts whose session is still being opened.
+        The prompts are those that wait, and those whose session is still being opened.
         """
         self._is_closed = True
         for announcing in self._announcing:
@@ -231,17 +232,17 @@ class Turns:
         unsent = (*opening, *self._queue.waiting)
         for one in self._running:
             if one.session is not None and not one.is_stopped:
-                one.session.endings.is_ending = True  # Indwell stops the turn, not the user
+                one.session.endings.is_ending = True  # Indwell stops the turn, not the user.
             _stopped(one)
         self.change(lambda queue: Queue(queue.seq + 1))
         return tuple(one.prompt.words for one in unsent)
 
     def tell(self, session: Session, event: events.Event) -> None:
-        """Send an event of a session to the front door."""
+        """Send an event of a session to the client."""
         self.events.tell(session.id, event)
 
     def _note(self, session: str, _seq: int, event: events.Event) -> None:
-        """Note a beginning (when the log contains the words) or an end of a turn."""
+        """Record the beginning (when the log contains the prompt) or the end of a turn."""
         ticket = self.running_in(session)
         if ticket is None or event.turn != ticket.number:
             return
@@ -250,10 +251,11 @@ class Turns:
             self._unsent()
         if isinstance(event, events.TurnFinished):
             ticket.finished = event
-            self._hold_after(ticket)  # first, because an answer to the event starts the next turn
+            # Prompts are held first, because an answer to the event starts the next turn.
+            self._hold_after(ticket)
 
     def _go_on(self) -> None:
-        """Start every turn for which there is room."""
+        """Start waiting turns up to the limit."""
         while not self._is_closed:
             first, self._queue = line.taken(self._queue, self._may_begin)
             if first is None:
@@ -265,9 +267,9 @@ class Turns:
             ticket.task.add_done_callback(partial(self._over, ticket))
 
     def _may_begin(self, one: WaitingPrompt) -> bool:
-        """Return whether there is room for a turn of this prompt's session.
+        """Return whether the turn of this prompt may begin now.
 
-        The first turn belongs to the current session, which is known when its session is open.
+        The first turn belongs to the current session, which is known only when the session is open.
         Turns of prompts that name another session run at the same time.
         """
         main = self.running
@@ -290,7 +292,7 @@ class Turns:
         if not ticket.is_beside:
             self._last = session
         ticket.begun.set()
-        self._go_on()  # prompts may have waited until the current session was known
+        self._go_on()  # Prompts may have waited until the current session was known.
 
         self._tell_queue()
         begun = asyncio.create_task(self._announce(ticket, session.id))
@@ -341,7 +343,7 @@ class Turns:
         self._queue = line.held(self._queue, reason, "" if is_unknown else _id_of(ticket))
 
     def _unsent(self) -> None:
-        """Report the words that would be lost if the process were killed now."""
+        """Report the prompts that would be lost if the process were killed now."""
         begins = (one.waiting for one in self._running if not one.is_written)
         self.unsent_changed({one.id: one.prompt.words for one in (*begins, *self._queue.waiting)})
 
@@ -369,15 +371,15 @@ class Turns:
 
 
 def _id_of(ticket: Ticket) -> str:
-    """The id of a turn's session; before the session is open, the id that the prompt names."""
+    """Return the id of a turn's session; until it is open, the id that the prompt names."""
     return ticket.session.id if ticket.session is not None else ticket.waiting.session
 
 
 def _stopped(running: Ticket) -> bool:
-    """Cancel a turn's task once, because a second cancellation would interrupt its clean-up.
+    """Cancel a turn's task once, because a second cancellation would stop the clean-up.
 
     Returns:
-        False if the turn had ended.
+        False if the turn had already ended.
     """
     assert running.task is not None
     if not running.is_stopped:

@@ -59,7 +59,7 @@ class CmdletTables(msgspec.Struct, frozen=True):
     Attributes:
         names: Full names by aliases and by names.
         cmdlets: The cmdlets by their full names.
-        lists: Lists of names with a common property, by that property.
+        lists: Lists of names that share a property, by that property.
     """
 
     names: Mapping[str, str]
@@ -96,7 +96,8 @@ _OF_BATCH = frozenset('&|<>^%"')
 def full_name(word: Word) -> str:
     """Return PowerShell's name of a command: ``Remove-Item`` for ``rm``, ``git`` for ``GIT.exe``.
 
-    A path keeps its folder. A name that is known only at run time stays unchanged.
+    A command given by its path keeps the folder. A name that is known only at run time stays
+    unchanged.
     """
     text = "?" if word.source == "?" else word.text
     lower = text.lower()
@@ -163,13 +164,13 @@ class CmdletArguments(msgspec.Struct, frozen=True):
     rest: tuple[Word, ...] = ()
 
     def words(self, names: Sequence[str]) -> tuple[Word, ...]:
-        """Return the values of these parameters, each member of a list by itself."""
+        """Return the values of these parameters, with each member of a list as a separate word."""
         wanted = {name.lower() for name in names}
         found = [word for name, word in self.given if name in wanted and word is not None]
         return tuple(each for word in found for each in members_of(word))
 
     def paths(self, names: Sequence[str]) -> tuple[Word, ...]:
-        """Return the values of these parameters as paths, with marks for wildcards."""
+        """Return the values of these parameters as paths, with placeholders for wildcards."""
         literal = [name for name in names if name.lower() in _LITERAL]
         others = [name for name in names if name.lower() not in _LITERAL]
         return tuple(map(_at_home, (*self.words(literal), *map(globbed, self.words(others)))))
@@ -202,7 +203,7 @@ def bind(words: Words, known: Cmdlet) -> CmdletArguments:
         word = words[at]
         at += 1
         if word.source.startswith("@") and word.source[1:2] not in {"'", '"', "(", "{"}:
-            raise Unclear(word.source)  # PowerShell's splatting
+            raise Unclear(word.source)  # The word is PowerShell's splatting.
         if ended or not word.source.startswith("-") or re.match(r"-(?:\d|$)", word.source):
             rest.append(word)
             continue
@@ -270,7 +271,7 @@ def _at_home(word: Word) -> Word:
 
 
 def drive_of(word: Word) -> str:
-    r"""Return a path's PowerShell drive, ``\`` for another machine, or nothing."""
+    r"""Return a path's PowerShell drive, ``\`` for another machine, or an empty text."""
     for text in word.options:
         plain = text.lower()
         if re.match(r"[\\/]{2}", text):

@@ -142,7 +142,7 @@ def _split(upstream: Words) -> list[list[Word]]:
 
 
 def _may_hold_files(word: Word) -> bool:
-    """Return whether a word could stand for files in a variable or a script block."""
+    """Return whether a word could refer to files by a variable or a script block."""
     if any(UNKNOWN in one for one in word.options):
         return _STRING.fullmatch(word.source) is None
     return any(map(drive_of, members_of(value_of(word))))
@@ -245,7 +245,7 @@ def _running(name: str, known: Cmdlet, words: Words) -> Use:
     if name == "Invoke-Command" and bound and not bound.rest:
         blocks = bound.words(["ScriptBlock", "Command"])
         if blocks and all(word.source.startswith("{") for word in blocks):
-            return Use("reads", takes_any=True)  # the block is judged separately
+            return Use("reads", takes_any=True)  # The block is judged separately.
     if name == "Invoke-Command":
         return Use("network", f"{name!r} may run it on another machine", hosts=(ANY_HOST,))
     return Use("unknown", f"{name!r} runs or makes something that Indwell does not analyse")

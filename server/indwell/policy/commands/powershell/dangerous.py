@@ -1,4 +1,4 @@
-"""Recognises destructive commands of PowerShell, which no answer and no mode permits (H49).
+"""Recognises destructive commands of PowerShell, which neither an answer nor a mode permits (H49).
 
 Like ``commands.dangerous``, this module is the last defence against a mistake.
 """
@@ -16,8 +16,8 @@ from indwell.policy.shell.items import Simple, joined
 from indwell.policy.shell.powershell import PowerShellReading
 from indwell.policy.shell.words import HOME, STAR, UNKNOWN, Word
 
-_NESTED = 4  # texts within texts
-_MOST_PIECES = 50  # most pieces of a text that is not understood as a whole
+_NESTED = 4  # At most 4 texts are nested.
+_MOST_PIECES = 50  # A text that is not understood as a whole is split into at most 50 pieces.
 _HINT = lazy_pattern(
     r"(?<![\w.-])(?:remove-item|ri|rm|rmdir|rd|del|erase|format(?:-volume)?|clear-disk|bash|sh|wsl"
     r"|initialize-disk|remove-partition|iex|invoke-expression|cmd|powershell|pwsh|dd|mkfs)(?![\w-])"
@@ -44,7 +44,7 @@ _UNSEEN = "runs a script from the network that nobody has checked"
 
 
 def why_dangerous_in_powershell(command: str) -> str:
-    """Name the things that a text would destroy, for the model; empty if there are none."""
+    """Describe what a text would destroy, for the model; empty if it destroys nothing."""
     return _judge_text(command, _NESTED)
 
 

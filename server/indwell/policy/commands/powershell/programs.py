@@ -114,7 +114,7 @@ def _of_windows(name: str, words: tuple[Word, ...]) -> Use | None:
         return Use("reads")
     if (
         name in lists["other programs"]
-    ):  # on other systems, a program of this name does something else
+    ):  # On other systems, a program of this name does something else.
         return Use("unknown", f"{name!r} is not a program that is known")
     return None
 
@@ -158,7 +158,7 @@ def _other_powershell(words: tuple[Word, ...]) -> Use:
 
 
 def _text_of(words: Words) -> Use:
-    """Return the effect of a PowerShell that runs these words."""
+    """Return the effect of a PowerShell that runs these words as its text."""
     if not words or not all(word.is_literal for word in words):
         return _UNTOLD
     return Use("reads", texts=(" ".join(word.text for word in words),), takes_any=True)
