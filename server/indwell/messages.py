@@ -158,7 +158,6 @@ class Anchors(msgspec.Struct, frozen=True):
     """Positions where a prompt cache may end (H34); some endpoints mark them by ``cache_control``.
 
     Attributes:
-
     tools: Whether a mark follows the last tool.
 
     system: Whether a mark follows the last system block.

@@ -1651,7 +1651,7 @@ export interface Usage {
   readonly output: number;
   /** Whether the endpoint reported the numbers; otherwise they are estimates. */
   readonly reported: boolean;
-  /** Tokens of `output` that were reasoning; an estimate if the endpoint did not say. */
+  /** Tokens of `output` that were reasoning; an estimate if the endpoint did not report them. */
   readonly thinking: number;
   /** Tokens of `cache_write` that the cache keeps for an hour. */
   readonly cache_hour: number;

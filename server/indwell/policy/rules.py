@@ -96,8 +96,7 @@ def aimless(rules: PatternRules, tools: Iterable[str]) -> str:
         one
         for one in patterns
         # A tool with such a name belongs to an MCP server, which may start later.
-        if "__" not in one
-        and not any(tool_rule(name, (f"tool: {one}",)) for name in names)
+        if "__" not in one and not any(tool_rule(name, (f"tool: {one}",)) for name in names)
     ]
     if not lost:
         return ""

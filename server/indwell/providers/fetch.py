@@ -78,7 +78,6 @@ class Fetcher:
         """Send a POST request with a body; otherwise the same as ``get``.
 
         Raises:
-
         ProviderError: See ``get``.
         """
         return await self._ask("POST", self._url(path, at_root=at_root), body)

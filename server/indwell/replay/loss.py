@@ -281,7 +281,6 @@ class Traces(msgspec.Struct, frozen=True):
     """The names and lines by which a text is recognised.
 
     Attributes:
-
     names: The identifiers.
 
     lines: The lines without line numbers and trailing blanks, and without blank and tiny lines.

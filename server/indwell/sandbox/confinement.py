@@ -178,7 +178,6 @@ def looked_up(confinement: Confinement) -> Confinement:
     """Return the same bounds with everything that ``look`` finds; blocks.
 
     Raises:
-
     ToolError: The scan failed.
     """
     if confinement.look is None:

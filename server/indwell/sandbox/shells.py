@@ -92,7 +92,6 @@ class CommandShell(msgspec.Struct, frozen=True):
         """Return the arguments that run a text in the shell.
 
         Args:
-
         text: The text.
 
         before: Bash text that precedes the text on the same line.
@@ -100,7 +99,6 @@ class CommandShell(msgspec.Struct, frozen=True):
         at_end: Text in the shell's language that runs at the end, even if the first text fails.
 
         Raises:
-
         ToolError: There is no shell, and the text is more than a program with plain words.
         """
         match self.name:
@@ -140,7 +138,6 @@ def choose_shell(wanted: CommandShellName, found: Iterable[CommandShell]) -> Com
     """Choose a shell. Pure.
 
     Args:
-
     wanted: The user's setting.
 
     found: The installed shells, the best one first.

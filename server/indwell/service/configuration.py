@@ -238,7 +238,6 @@ class Configuration:
         """Use this model from now on.
 
         Raises:
-
         UserError: The user's settings do not allow the model.
         """
         self._model = self.allowed_model(name)
@@ -253,7 +252,6 @@ class Configuration:
         """Check that the user's own settings name a model, and return the model.
 
         Raises:
-
         UserError: The user's settings do not allow the model.
         """
         own = (self.users.model, *self.users.models)

@@ -86,11 +86,9 @@ class McpServers:
         """Ask about a project's server, even if the user has already answered.
 
         Returns:
-
         The server after the answer.
 
         Raises:
-
         UserError: The server does not exist, or an answer is not needed or not possible.
         """
         server = server_named(await self.look(), name)

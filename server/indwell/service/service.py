@@ -309,7 +309,6 @@ class Service:
         """Continue the conversation that stopped when Indwell ended, in a separate turn.
 
         Raises:
-
         UserError: The session has no conversation.
         """
         self.check_usable()

@@ -43,7 +43,6 @@ def has_key(settings: Settings, store: KeyStore) -> bool:
     """Return whether there is a key for the endpoint, without opening a keyring.
 
     Raises:
-
     SettingsError: The file of keys cannot be read.
     """
     settings = in_force(settings)
@@ -115,7 +114,6 @@ def foreign_key_notice(settings: Settings, store: KeyStore) -> str:
     """Return a notice that the environment's key is not sent, if the user may expect it.
 
     Raises:
-
     SettingsError: The file of keys cannot be read.
     """
     origin = origin_of(settings.base_url)

@@ -24,7 +24,6 @@ class TrustQuestions:
     """Asks the user about folders; only one question is open at a time.
 
     Args:
-
     door: Asks the user.
 
     trust: Examines folders, and stores answers.

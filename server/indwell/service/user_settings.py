@@ -87,7 +87,6 @@ def write_user_file(path: Path, text: str, before: str | None) -> None:
     """Write the user's settings file if its text is still ``before``; None means no file.
 
     Raises:
-
     SettingsError: The file cannot be written.
     """
     data = text.encode()

@@ -44,7 +44,6 @@ class Unreadable(Exception):
     """The text contains a construct that this parser does not know for certain.
 
     Args:
-
     why: A clause for people.
     """
 
@@ -123,7 +122,6 @@ def variable(text: str, at: int) -> tuple[str, int]:
     """Read a variable; return what the variable expands to, and where the variable ends.
 
     Raises:
-
     Unreadable: The variable reads a file, runs code, or has an unknown form.
     """
     found = _VARIABLE.match(text, at)

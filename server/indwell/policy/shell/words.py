@@ -88,7 +88,6 @@ class UnreadableWord(Exception):
     """A word has an unknown form, or its expansion runs or changes something in bash.
 
     Args:
-
     why: A clause for people.
     """
 

@@ -110,7 +110,6 @@ class Coverage:
         """Hold the lock for running a command until the command's changes are in the ledger.
 
         Args:
-
         session: The id of the session that runs the command.
 
         tell: Called with the reason while the command waits.

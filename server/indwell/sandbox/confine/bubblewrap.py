@@ -95,7 +95,6 @@ def fitting(bounds: Confinement) -> Confinement:
     """Keep as many minor protected paths as the limit allows.
 
     Raises:
-
     ToolError: The other paths alone exceed the limit.
     """
     taken = set(bound_places(bounds))

@@ -156,7 +156,6 @@ class Connecting:
         """Write the page for new users to the state folder; return the page's path.
 
         Raises:
-
         UserError: The page cannot be written.
         """
         return await asyncio.to_thread(write_page, state_folder(self._environment))

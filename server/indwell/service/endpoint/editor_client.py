@@ -132,7 +132,6 @@ class EditorClient:
         """Return the next parts; None at the end.
 
         Raises:
-
         Unreachable: The parts do not come in time.
         """
         try:

@@ -58,7 +58,6 @@ class ModelSearch(Protocol):
         """Write a Markdown page for new users; return the page's path.
 
         Raises:
-
         UserError: The page cannot be written.
         """
         ...

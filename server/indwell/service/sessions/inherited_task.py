@@ -41,7 +41,6 @@ async def take_again(session: Session, store: SessionStore, origin: str) -> None
     """Repeat ``take_task`` for a session that ended before the model had received the task.
 
     Raises:
-
     SessionError: The session does not exist, or cannot be read.
     """
     _, states = await take_card(session, store, origin)
@@ -134,7 +133,6 @@ class HandingOn:
         """Give a new session the task, and record the task in the session's log.
 
         Raises:
-
         UserError: The session that the user named cannot be read.
         """
         await self._look()

@@ -236,13 +236,11 @@ class OpenSessions:
         """Open the session of a turn that runs at the same time as the current session's turn.
 
         Args:
-
         target: An id, or ``new``.
 
         mode: The mode for the turn; None for the session's mode.
 
         Raises:
-
         UserError: The session cannot be opened.
         """
         await self.settle()

@@ -112,7 +112,6 @@ def tell_sessions(sessions: Iterable[Session], tell: Callable[[Session, Event], 
     """Notify the features of sessions about changed files or verdicts.
 
     Args:
-
     sessions: All open sessions.
 
     tell: Sends an event of a session.

@@ -150,7 +150,6 @@ def reworded(queue: Queue, identifier: str, words: str) -> Queue:
     """Replace the text of a prompt, but keep the selection.
 
     Raises:
-
     UserError: The prompt does not wait, or the text is blank or too long.
     """
     if is_blank(words):
@@ -305,7 +304,6 @@ class Ticket(msgspec.Struct, eq=False):
         """Wait for the end of the turn; a cancelled turn also has a result.
 
         Raises:
-
         UserError: The turn could not begin.
         """
         await self.ended.wait()
