@@ -1,24 +1,34 @@
 """The tree of errors; the class of an error says who can fix it and who reads it.
 
-    IndwellError ├── ToolError              an error of the model's call, which the model reads │
-    ├── EditRefused        the editor or the user refused an edit; the buffer is untouched │   │
-    ├── TextMoved      the text was changed before the edit; read the text and merge again │   │
-    └── EditMayCome    the editor has not answered, and may still apply the edit │   ├── TooLarge
-    a file must be read in pieces │   └── NotText            a file is not text ├── UserError
-    an error for the user, shown once, with the next step │   ├── ProviderError      the endpoint
-    failed │   │   ├── Unreachable    no answer, or the connection broke first (retryable) │   │
-    ├── RateLimited    the endpoint asks to wait (retryable, ``retry_after_s``) │   │   ├──
-    ServerFault    status 5xx (retryable) │   │   ├── NotAuthorised  the key is missing or refused │
-    │   ├── OutOfCredit    no quota is left │   │   ├── ToolsUnsupported  the model accepts no tools
-    │   │   ├── ContextOverflow   the endpoint says that the request is too long │   │   ├──
-    RequestRejected   any other status 4xx │   │   ├── BadReply       the answer is not a model's
-    reply │   │   └── EmptyReply     neither text nor a tool call, twice │   ├──
-    ConversationTooLarge  the conversation exceeds the window │   │   └── WindowTooSmall     even a
-    first request exceeds the window │   ├── NobodyThere        an endpoint that many requests need
-    cannot be used │   ├── SettingsError      a settings file cannot be used │   └── SessionError
-    a session cannot be found, read or written │       ├── SessionOpen       another Indwell process
-    has the session open │       └── RecordsLost       the disk failed, so the log cannot be
-    continued └── (any other error is a bug and is not caught)
+    IndwellError
+    ├── ToolError              an error of the model's call, which the model reads
+    │   ├── EditRefused        the editor or the user refused an edit; the buffer is untouched
+    │   │   ├── TextMoved      the text was changed before the edit; read it and merge again
+    │   │   └── EditMayCome    the editor has not answered, and may still apply the edit
+    │   ├── TooLarge           a file must be read in pieces
+    │   └── NotText            a file is not text
+    ├── UserError              an error for the user, shown once, with the next step
+    │   ├── ProviderError      the endpoint failed
+    │   │   ├── Unreachable    no answer, or the connection broke first (retryable)
+    │   │   ├── RateLimited    the endpoint asks to wait (retryable, ``retry_after_s``)
+    │   │   ├── ServerFault    status 5xx (retryable)
+    │   │   ├── NotAuthorised  the key is missing or refused
+    │   │   ├── OutOfCredit    no quota is left
+    │   │   ├── ToolsUnsupported  the model accepts no tools
+    │   │   ├── ContextOverflow   the endpoint says that the request is too long
+    │   │   ├── RequestRejected   any other status 4xx
+    │   │   ├── BadReply       the answer is not a model's reply
+    │   │   └── EmptyReply     neither text nor a tool call, twice
+    │   ├── ConversationTooLarge  the conversation exceeds the window
+    │   │   └── WindowTooSmall     even a first request exceeds the window
+    │   ├── NobodyThere        an endpoint that many requests need cannot be used
+    │   ├── SettingsError      a settings file cannot be used
+    │   ├── WrongArgument      a value of the command line names nothing that can be used
+    │   └── SessionError       a session cannot be found, read or written
+    │       ├── UnknownSession    no session has this id (a ``WrongArgument``, too)
+    │       ├── SessionOpen       another Indwell process has the session open
+    │       └── RecordsLost       the disk failed, so the log cannot be continued
+    └── (any other error is a bug and is not caught)
 
 A message says what was wrong, with which value, and what to do next; it has no full stop at its
 end.
@@ -173,6 +183,14 @@ class SettingsError(UserError):
 
 class SessionError(UserError):
     """A session cannot be found, read or written."""
+
+
+class WrongArgument(UserError):
+    """A value of the command line is missing, or names nothing that can be used."""
+
+
+class UnknownSession(SessionError, WrongArgument):
+    """No session has this id, or several begin with it."""
 
 
 class SessionOpen(SessionError):

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import sys
@@ -64,7 +65,7 @@ async def test_the_prompt_is_read_from_stdin(home, way) -> None:
     async with LoopbackEndpoint([say("Well.")]) as endpoint:
         ended = await run(home, way, stdin="mend ä\nsoon\n", base_url=endpoint.base_url)
         assert "mend ä\nsoon" in texts_of(endpoint.seen[0].body["messages"])
-    assert (ended.code, ended.stderr) == (0, "")
+    assert (ended.code, ended.stdout) == (0, "Well.\n")
 
 
 async def test_stdin_is_included_as_data_if_the_command_line_has_words(home) -> None:
@@ -409,7 +410,7 @@ async def test_the_documentation_of_tools_lists_exactly_the_offered_tools(home) 
     assert f" {len(given)} tools" in page.split("\n\n")[1]
 
 
-@pytest.mark.parametrize("example", examples("automation.md", "sh"), ids=["jsonl", "ci"])
+@pytest.mark.parametrize("example", examples("automation.md", "sh"), ids=["jsonl", "answer", "ci"])
 async def test_the_documented_automation_examples_work(home, tmp_path, example: Example) -> None:
     programs = tmp_path / "bin"
     programs.mkdir()
@@ -431,4 +432,73 @@ async def test_the_documented_automation_examples_work(home, tmp_path, example: 
     async with asyncio.timeout(TIMEOUT_S):
         told, wrong = await process.communicate()
     assert (process.returncode, wrong) == (0, b"")
-    assert told.decode().strip() in {"2", "finished"}
+    assert told.decode().strip() in {"2", "answered", "finished"}
+
+
+WRONG_USAGES = """
+review --turn 77
+review --reject --turn 77
+review --turn 0
+review --session nope
+review nowhere.py
+review --accept
+stats nope
+stats --session nope
+stats --session ''
+stats --days -1
+login openai --key-stdin
+login nosuch --key-stdin
+login --key-stdin
+login --name 'a b' openai --key-stdin
+logout nosuch
+run
+run a b
+run -
+run --resume nope x
+run --new-from nope x
+run --turn 3 x
+run --files x
+run --file nowhere.py x
+run --output nowhere/answer.md x
+run --max-cost -1 x
+run --time-limit 0 x
+sessions show
+sessions show nope
+sessions fork nope
+sessions delete
+sessions --limit -3
+sessions --turn 3
+sessions replay-request nope 1
+audit nope
+audit --turn x
+memory add ''
+memory forget 99
+mcp remove nope
+mcp approve nope
+mcp add x
+trust nowhere
+trust --list --revoke
+permissions revoke 99
+permissions explain
+setup nowhere
+doctor --report --json
+demo --seed x
+replay nowhere
+serve --tcp x
+acp x
+commit-message --folder nowhere
+nope
+""".strip().splitlines()
+
+
+async def test_each_wrong_usage_exits_with_2_and_says_why_on_stderr(home) -> None:
+    environment, folder = home.environment(), home.workspace
+    room = asyncio.Semaphore(2)
+
+    async def tried(line: str) -> tuple[str, int, str, bool]:
+        async with room:
+            ended = await indwell(*shlex.split(line), environment=environment, folder=folder)
+        return line, ended.code, ended.stdout, bool(ended.stderr.strip())
+
+    found = await asyncio.gather(*map(tried, WRONG_USAGES))
+    assert found == [(line, 2, "", True) for line in WRONG_USAGES]

@@ -130,4 +130,4 @@ async def test_an_unknown_turn_is_reported_in_one_sentence(home) -> None:
     usage = await run(home, "sessions", "fork", session, "--turn", "x")
     assert (usage.code, "'x' is not the number of a turn" in usage.stderr) == (2, True)
     escaping = await run(home, "sessions", "fork", "../x")
-    assert (escaping.code, "'../x' is not a session id" in escaping.stderr) == (1, True)
+    assert (escaping.code, "'../x' is not a session id" in escaping.stderr) == (2, True)

@@ -24,7 +24,7 @@ async def test_approving_an_approved_plan_again_continues_the_plan(tmp_path) -> 
         cut = await typed(*CARRYING, "--max-rounds", "1")
         assert cut.code == 3, cut
         done = await typed(*CARRYING)
-        assert (done.code, done.stderr) == (0, "")
+        assert done.code == 0
         said = texts_of(endpoint.seen[-1].body["messages"])
     assert said.endswith("Go on where you stopped.")
     assert "Take one off the total" in said

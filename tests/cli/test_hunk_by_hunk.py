@@ -55,7 +55,7 @@ async def test_a_run_reports_pending_changes_and_keeps_the_changes_pending_for_t
     async with LoopbackEndpoint(script) as endpoint:
         environment = home.environment(endpoint.base_url)
         ended = await indwell("run", "go", environment=environment, folder=home.workspace)
-        assert "3 changes to review: indwell review\n" in ended.stdout, ended
+        assert "3 changes to review: indwell review\n" in ended.stderr, ended
         ended = await indwell(
             "run", "--mode", "auto", "--json", "go", environment=environment, folder=home.workspace
         )

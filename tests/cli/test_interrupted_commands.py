@@ -52,7 +52,7 @@ def test_ctrl_c_prints_one_sentence_and_exits_with_code_130(home, arguments) -> 
     "arguments",
     [
         ("run", "hello", "--json"),
-        ("run", "hello"),
+        ("run", "hello", "--quiet"),
         ("models",),
         ("models", "--json"),
         ("doctor", "--offline"),

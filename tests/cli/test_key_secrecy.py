@@ -97,7 +97,7 @@ async def test_login_never_prints_a_key_given_in_the_wrong_place(tmp_path) -> No
             assert (PLAIN in answer, CANARY in answer) == (False, False), answer
 
 
-@pytest.mark.parametrize("command", [("run", "hi"), ("models",)])
+@pytest.mark.parametrize("command", [("run", "hi", "--quiet"), ("models",)])
 async def test_the_debug_switch_of_another_program_adds_no_log_lines(tmp_path, command) -> None:
     home = Home(tmp_path)
     script = answering(listed("q"), chat=lambda _seen: say("Well."))

@@ -184,8 +184,8 @@ async def test_variables_that_override_stored_values_are_named(home) -> None:
 WRONG = {
     "no provider": ((), 2, "name the provider: one of openai, openrouter"),
     "no key": (("openai",), 2, "OpenAI needs a key; pipe it in with --key-stdin"),
-    "unknown": (("opnai",), 1, "'opnai' is not a provider; use one of openai"),
-    "no address": (("ftp://host",), 1, "is not an address, expected one like"),
+    "unknown": (("opnai",), 2, "'opnai' is not a provider; use one of openai"),
+    "no address": (("ftp://host",), 2, "is not an address, expected one like"),
 }
 
 
@@ -286,10 +286,10 @@ async def test_the_key_of_an_endpoint_stays_at_its_origin_when_the_address_chang
 
 async def test_an_invalid_endpoint_name_is_refused(home) -> None:
     ended = await run(home, "login", "http://127.0.0.1:9/v1", "--name", "My Work", "--no-test")
-    assert (ended.code, config(home)) == (1, "")
+    assert (ended.code, config(home)) == (2, "")
     assert "'My Work' is not a name for an endpoint" in ended.stderr
     ended = await run(home, "login", "http://127.0.0.1:9/v1", "--name", "vscode", "--no-test")
-    assert (ended.code, config(home)) == (1, "")
+    assert (ended.code, config(home)) == (2, "")
     assert "'vscode' is the endpoint of VS Code's own models" in ended.stderr
 
 

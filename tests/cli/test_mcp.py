@@ -49,8 +49,10 @@ async def test_a_server_is_added_listed_and_removed(home) -> None:
     assert (await mcp(home, "remove", "files")).code == 0
     assert await states(home) == {"docs": "usable"}
     gone = await mcp(home, "remove", "files")
-    assert gone.code == 1
-    assert gone.stderr == "there is no MCP server 'files' here; the servers are: docs\n"
+    assert gone.code == 2
+    assert (
+        gone.stderr == "indwell mcp: there is no MCP server 'files' here; the servers are: docs\n"
+    )
 
 
 async def test_an_incomplete_or_contradictory_mcp_command_is_refused(home) -> None:

@@ -55,9 +55,9 @@ async def test_with_json_each_line_is_an_event_and_the_last_is_the_end(home) -> 
 async def test_an_empty_reply_causes_another_request(home) -> None:
     async with LoopbackEndpoint([say("", usage=USAGE), say("Here I am.", usage=USAGE)]) as endpoint:
         ended = await run(home, "hello", base_url=endpoint.base_url)
-    assert (ended.code, ended.stderr) == (0, "")
-    assert "the model's reply was empty; asking again\nHere I am.\n" in ended.stdout
-    assert "2 rounds · 20 tokens in (0 cached), 4 out · " in ended.stdout, "both calls are charged"
+    assert (ended.code, ended.stdout) == (0, "Here I am.\n")
+    assert "the model's reply was empty; asking again\n" in ended.stderr
+    assert "2 rounds · 20 tokens in (0 cached), 4 out · " in ended.stderr, "both calls are charged"
     first, second = (one.body["messages"] for one in endpoint.seen)
     assert first == second
     assert home.endings() == [("done", "")]
@@ -122,13 +122,59 @@ async def test_a_run_edits_files_and_reports_the_edits(home) -> None:
     ]
     async with LoopbackEndpoint(script) as endpoint:
         ended = await run(home, "mend it", base_url=endpoint.base_url)
-    assert (ended.code, ended.stderr, home.shop.read_text(encoding="utf-8")) == (0, "", MENDED)
-    assert "-    return sum(items) + 1\n+    return sum(items)\n" in ended.stdout
-    assert ended.stdout.endswith(
-        f"Mended.\nnot verified{UNCHECKED}\n1 change to review: indwell review\n"
+    assert (ended.code, home.shop.read_text(encoding="utf-8")) == (0, MENDED)
+    assert ended.stdout == "Mended.\n"
+    assert "I look.\n▸ read_file shop.py\n" in ended.stderr
+    assert "-    return sum(items) + 1\n+    return sum(items)\n" in ended.stderr
+    assert ended.stderr.endswith(
+        f"not verified{UNCHECKED}\n1 change to review: indwell review\n"
         "3 rounds · 30 tokens in (0 cached), 6 out · cost unknown · "
-        f"{ended.stdout.rsplit(' ', 2)[1]} s\n"
+        f"{ended.stderr.rsplit(' ', 2)[1]} s\n"
     )
+
+
+async def test_a_quiet_run_prints_the_answer_alone(home) -> None:
+    script = [say("I look.", calls=[READ]), say(calls=[EDIT]), say("Mended.\x1b[2J")]
+    async with LoopbackEndpoint(script) as endpoint:
+        ended = await run(home, "mend it", "--quiet", base_url=endpoint.base_url)
+    assert (ended.code, ended.stdout, ended.stderr) == (0, "Mended.\\u001b[2J\n", "")
+
+
+async def test_a_quiet_run_that_fails_gives_the_reason_on_stderr(home) -> None:
+    async with LoopbackEndpoint([say("", usage=USAGE)] * 2) as endpoint:
+        ended = await run(home, "hello", "--quiet", base_url=endpoint.base_url)
+    assert (ended.code, ended.stdout) == (1, "")
+    assert "sent an empty reply" in ended.stderr
+    assert ended.stderr.endswith("Your words were not sent: hello\n")
+
+
+@pytest.mark.parametrize("json", [(), ("--json",)], ids=["text", "json"])
+async def test_the_answers_of_a_run_are_written_to_the_file_of_output(home, json) -> None:
+    place = home.workspace / "answer.md"
+    place.write_text("of the last run", encoding="utf-8")
+    async with LoopbackEndpoint([say("I look.", calls=[READ]), say("Well.")]) as endpoint:
+        ended = await run(home, "look", "--output", "answer.md", *json, base_url=endpoint.base_url)
+    assert (ended.code, place.read_text(encoding="utf-8")) == (0, "Well.\n")
+    if json:
+        assert ended.events[-1]["answer"] == "Well."
+    else:
+        assert (ended.stdout, "I look.\n" in ended.stderr) == ("", True)
+
+
+async def test_a_failed_run_leaves_no_old_answer_in_the_file_of_output(home) -> None:
+    place = home.workspace / "answer.md"
+    place.write_text("of the last run", encoding="utf-8")
+    async with LoopbackEndpoint([say("", usage=USAGE)] * 2) as endpoint:
+        ended = await run(home, "x", "-o", "answer.md", base_url=endpoint.base_url)
+    assert (ended.code, place.read_text(encoding="utf-8")) == (1, "")
+
+
+async def test_an_output_file_that_cannot_be_written_is_a_wrong_command_line(home) -> None:
+    for place in ("nowhere/answer.md", "."):
+        ended = await run(home, "x", "--scripted", "--output", place)
+        assert (ended.code, ended.stdout) == (2, "")
+        assert ended.stderr.startswith("--output: "), ended.stderr
+    assert not list(home.state.rglob("log.jsonl"))
 
 
 async def test_environment_variables_are_used(home) -> None:

@@ -101,7 +101,7 @@ async def test_per_09_and_per_11_an_edit_without_a_logged_result_is_checked_and_
     async with LoopbackEndpoint(strictly([say("I see.", usage=USAGE)])) as endpoint:
         ended = await run(home, "run", "--continue", base_url=endpoint.base_url)
     assert ended.code == 0, ended
-    assert "ended in the middle of 1 call (edit_file)" in ended.stdout
+    assert "ended in the middle of 1 call (edit_file)" in ended.stderr
     (*_, told) = results(endpoint.seen[0])
     assert told.startswith(
         "[unknown outcome: Indwell ended while this ran; look before repeating it]"
@@ -140,7 +140,7 @@ async def test_a_torn_line_is_reported_once_and_the_session_continues(home) -> N
         async with LoopbackEndpoint(strictly([say("on", usage=USAGE)])) as endpoint:
             ended = await run(home, "run", "--continue", "on", base_url=endpoint.base_url)
         assert ended.code == 0
-        told.append("cut off or damaged" in ended.stdout)
+        told.append("cut off or damaged" in ended.stderr)
     assert told == [True, False]
 
 
@@ -202,13 +202,13 @@ async def test_an_unknown_session_id_is_reported_in_one_sentence_with_the_closes
     wrong = session[:-1] + ("0" if session[-1] != "0" else "1")
     for given, close in ((wrong, f" (the closest is '{session}')"), ("zzz", "")):
         ended = await run(home, "run", "--resume", given, "x", "--scripted")
-        assert ended.code == 1
+        assert ended.code == 2
         assert (
             f"there is no session '{given}' in this workspace{close}; `indwell sessions` lists them"
         ) in ended.stderr
     assert (await run(home, "run", "--resume", session[:18], "x", "--scripted")).code == 0
     escaping = await run(home, "run", "--resume", "../x", "y", "--scripted")
-    assert (escaping.code, "is not a session id" in escaping.stderr) == (1, True)
+    assert (escaping.code, "is not a session id" in escaping.stderr) == (2, True)
 
 
 async def test_the_newest_twenty_are_listed_with_preview_model_cost_and_turns(home) -> None:
@@ -241,7 +241,7 @@ async def test_a_session_is_shown_turn_by_turn(home) -> None:
         session,
         "done",
     )
-    assert (await run(home, "sessions", "show", "nope")).code == 1
+    assert (await run(home, "sessions", "show", "nope")).code == 2
     assert (await run(home, "sessions", "show")).code == 2
 
 
@@ -263,7 +263,7 @@ async def test_per_08_a_run_without_a_writable_state_folder_works_and_reports_th
 ) -> None:
     ended = await run(home, "run", "x", "--scripted", INDWELL_STATE="/proc/1/nowhere")
     assert ended.code == 0, ended
-    assert "this session is not saved, and cannot be resumed later: " in ended.stdout
+    assert "this session is not saved, and cannot be resumed later: " in ended.stderr
 
 
 async def test_a_resumed_session_keeps_old_spilled_texts_and_gives_new_texts_new_names(
@@ -377,4 +377,4 @@ async def test_per_08_a_state_folder_name_may_contain_spaces_and_control_charact
     odd = str(home.folder / "Ordner mit Leerzeichen ☃ \u202e" / "state")
     for arguments in (("run", "x"), ("run", "--continue", "y")):
         ended = await run(home, *arguments, "--scripted", INDWELL_STATE=odd)
-        assert (ended.code, "not saved" in ended.stdout) == (0, False), ended
+        assert (ended.code, "not saved" in ended.stderr) == (0, False), ended

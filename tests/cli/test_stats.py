@@ -159,7 +159,7 @@ async def test_invalid_days_are_refused_and_an_imported_session_belongs_to_no_fo
 
 async def test_an_unknown_session_is_reported(home) -> None:
     missing = await stats(home, "--session", "20200101-000000-000-aaaaaaaaaaaa")
-    assert (missing.code, missing.stdout) == (1, "")
+    assert (missing.code, missing.stdout) == (2, "")
     assert "there is no session '20200101-000000-000-aaaaaaaaaaaa'" in missing.stderr
 
 

@@ -49,7 +49,7 @@ async def test_the_documented_sub_agent_example_works(tmp_path: Path) -> None:
         environment = home.environment(endpoint.base_url)
         ended = await indwell(*arguments, environment=environment, folder=home.workspace)
     assert ended.code == 0, ended.stderr
-    assert "▸ agent critic: look at shop.py" in ended.stdout
+    assert "▸ agent critic: look at shop.py" in ended.stderr
     assert "It found one." in ended.stdout
     first, child, last = asked
     assert "critic (only reads): finds what is wrong with a change, and proves it" in str(

@@ -100,7 +100,7 @@ async def test_a_turn_asked_for_a_change_reports_if_no_file_was_changed(
     async with LoopbackEndpoint(script) as endpoint:
         ended = await run(home, endpoint, "run", "--mode", mode, words)
     assert ended.code == 0, ended
-    assert ("no file was changed" in ended.stdout) == is_said
+    assert ("no file was changed" in ended.stderr) == is_said
 
 
 async def test_a_turn_that_ran_a_command_does_not_report_no_file_was_changed(home) -> None:
@@ -109,7 +109,7 @@ async def test_a_turn_that_ran_a_command_does_not_report_no_file_was_changed(hom
     async with LoopbackEndpoint(script) as endpoint:
         ended = await run(home, endpoint, "run", "--allow-commands", "Fix the total")
     assert ended.code == 0, ended
-    assert "no file was changed" not in ended.stdout
+    assert "no file was changed" not in ended.stderr
 
 
 async def test_the_share_of_the_prompt_that_was_read_is_reported_before_the_reply(home) -> None:
@@ -123,7 +123,7 @@ async def test_the_share_of_the_prompt_that_was_read_is_reported_before_the_repl
         told = await indwell(
             "run", "--json", "hello", environment=environment, folder=home.workspace
         )
-    lines = [line for line in shown.stdout.splitlines() if "reading" in line]
+    lines = [line for line in shown.stderr.splitlines() if "reading" in line]
     assert lines == ["reading the prompt, 30 %", "reading the prompt, 70 %"]
     shares = [one["share"] for one in told.events if one["type"] == "promptRead"]
     assert shares == [0, 0.3, 0.7, 1]

@@ -14,7 +14,8 @@ import msgspec
 from indwell.cli.mcp.grammar import split_program
 from indwell.cli.parser import make_parser
 from indwell.cli.run.grammar import Format, limits_of
-from indwell.errors import NobodyThere, UserError
+from indwell.context.untrusted_text import visible
+from indwell.errors import NobodyThere, UserError, WrongArgument
 from indwell.own_path import own_path
 
 Options = TypeVar("Options", bound=msgspec.Struct)
@@ -43,11 +44,14 @@ def taken(type_: type[Options], options: argparse.Namespace, **given: object) ->
 def run_command(arguments: Sequence[str] | None) -> int:
     """Run a command; return 0 if done, 1 for a failure, 2 for a wrong command line.
 
-    A ``UserError`` is printed, and the exit code is then 1.
+    A ``UserError`` is printed, and the exit code is then 1; for a ``WrongArgument`` it is 2.
     """
     options, parser = _parsed(arguments)
     try:
         return _run_parsed(options, parser)
+    except WrongArgument as error:
+        print(visible(f"{parser.prog}: {error}"), file=sys.stderr)
+        return 2
     except UserError as error:
         print(str(error), file=sys.stderr)
         return 1
@@ -66,14 +70,7 @@ def _run_parsed(options: argparse.Namespace, parser: argparse.ArgumentParser) ->
 
             return mcp(options, parser)
         case "stats":
-            from indwell.cli.stored.stats import stats
-
-            return stats(
-                days=options.days,
-                session=options.session,
-                all_folders=options.all,
-                as_json=options.json,
-            )
+            return _stats(options, parser)
         case "demo":
             import secrets  # imported here, because its digest libraries take 5 ms
 
@@ -89,6 +86,19 @@ def _run_parsed(options: argparse.Namespace, parser: argparse.ArgumentParser) ->
             return _with_a_model(options, parser)
         case _:
             return _serve(options, parser)
+
+
+def _stats(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    if options.session is not None and not options.session.strip():
+        parser.error("--session: the id is empty; `indwell sessions` lists them")
+    from indwell.cli.stored.stats import stats
+
+    return stats(
+        days=options.days,
+        session=options.session or "",
+        all_folders=options.all,
+        as_json=options.json,
+    )
 
 
 def _serve(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
@@ -171,9 +181,9 @@ def _last_minutes(options: argparse.Namespace, parser: argparse.ArgumentParser) 
         from indwell.cli.stored.sessions import fork
 
         return fork(options.ids[0], options.turn, as_json=options.json)
-    if options.ids:
-        parser.error("sessions list: remove the ID")
-    limit = max(options.limit, 0) or None
+    if options.ids or options.turn is not None:
+        parser.error("sessions list: remove the ID and --turn")
+    limit = options.limit or None
     return list_sessions(all_folders=options.all, as_json=options.json, limit=limit)
 
 
@@ -200,8 +210,6 @@ def _safety(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int
 
         return permissions(options)
     except UserError as error:  # no usage message, because the arguments are well formed
-        from indwell.context.untrusted_text import visible
-
         print(visible(f"{parser.prog}: {error}"), file=sys.stderr)
         return 2
 

@@ -16,7 +16,7 @@ from indwell.cli import code_of_stop
 from indwell.cli.terminal.interruptible_work import wait_for
 from indwell.cli.terminal.json_line import json_line
 from indwell.context.untrusted_text import visible
-from indwell.errors import IndwellError, UserError
+from indwell.errors import IndwellError, UserError, WrongArgument
 from indwell.providers.catalogue import CATALOGUE, row_of, title_of
 from indwell.providers.discovery import find_servers, local_rows
 from indwell.providers.endpoint import (
@@ -249,17 +249,13 @@ class LoginOptions(msgspec.Struct, frozen=True):
     is_tested: bool = True
 
 
-class NotAsked(UserError):
-    """A required option is missing, and there is no terminal to ask for it."""
-
-
 def login(wish: LoginOptions) -> int:
     """Log in; return 0 if stored, 1 if not, 2 if a value is missing and no terminal can ask."""
     # With --json only the result goes to stdout; questions and messages go to stderr.
     console = Console(stderr=wish.json, highlight=False, soft_wrap=True)
     try:
         outcome = _login(wish, console)
-    except NotAsked as error:
+    except WrongArgument as error:
         return _failed(wish, str(error), 2)
     except IndwellError as error:
         return _failed(wish, str(error), 1)
@@ -401,7 +397,7 @@ def _address(wish: LoginOptions, console: Console) -> str:
         return address_of(wish.provider)
     if not _is_asked(wish):
         names = ", ".join(row.name for row in CATALOGUE)
-        raise NotAsked(f"name the provider: one of {names}, or an address 'https://…/v1'")
+        raise WrongArgument(f"name the provider: one of {names}, or an address 'https://…/v1'")
     return choose_address(wait_for(find_servers(environment=os.environ)), console)
 
 
@@ -409,7 +405,9 @@ def _key(
     wish: LoginOptions, base_url: str, console: Console, places: EndpointPlaces
 ) -> Secret | None:
     if wish.key_stdin:
-        return checked_key(sys.stdin.readline(STDIN_LIMIT))
+        if not (text := sys.stdin.readline(STDIN_LIMIT).strip()):
+            raise WrongArgument("--key-stdin: stdin is empty; check the command before the pipe")
+        return checked_key(text)
     row = row_of(base_url)
     own = str(named_endpoints(os.environ).get(wish.name or "", {}).get("api_key_variable", ""))
     for variable in filter(None, (own, *(row.variables if row is not None else ()))):
@@ -422,7 +420,7 @@ def _key(
     kept = places.keys.get(origin_of(base_url))
     if not _is_asked(wish):
         if kept is None and row is not None:
-            raise NotAsked(f"{title_of(base_url)} needs a key; pipe it in with --key-stdin")
+            raise WrongArgument(f"{title_of(base_url)} needs a key; pipe it in with --key-stdin")
         return None
     if row is not None and row.key_page:
         say(console, f"Create a key at {row.key_page}")

@@ -78,7 +78,7 @@ def review_options(review: argparse.ArgumentParser) -> None:
     )
     review.add_argument(
         "--turn",
-        type=int,
+        type=_turn,
         metavar="N",
         help="only changes of this turn (needs --session if several sessions have such a turn)",
     )
@@ -151,7 +151,7 @@ def audit_options(audit: argparse.ArgumentParser) -> None:
         default="",
         help="its id, or the first characters of it (default: the newest)",
     )
-    audit.add_argument("--turn", type=int, metavar="N", help="only this turn")
+    audit.add_argument("--turn", type=_turn, metavar="N", help="only this turn")
     flags(audit, json="print one JSON object")
 
 
@@ -376,7 +376,7 @@ def _sessions(sessions: argparse.ArgumentParser) -> None:
     )
     sessions.add_argument(
         "--limit",
-        type=int,
+        type=_number,
         default=LIST_LIMIT,
         metavar="N",
         help=f"list only the newest N; 0 for all (default: {LIST_LIMIT})",
@@ -391,9 +391,7 @@ def _stats(stats: argparse.ArgumentParser) -> None:
         metavar="N",
         help="only the last N days; 0 for all (default: 30; with --session: all)",
     )
-    stats.add_argument(
-        "--session", default="", metavar="ID", help="one session of any folder, turn by turn"
-    )
+    stats.add_argument("--session", metavar="ID", help="one session of any folder, turn by turn")
     flags(stats, all="all folders, not only this one")
     flags(stats, json="print JSON")
 
@@ -402,6 +400,13 @@ def _days(text: str) -> int:
     """Parse a number of days; an error quotes the text."""
     if not (text.isascii() and text.isdecimal() and len(text) < 10):  # noqa: PLR2004
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of days; give 0 for all")
+    return int(text)
+
+
+def _number(text: str) -> int:
+    """Parse a number of sessions; an error quotes the text."""
+    if not (text.isascii() and text.isdecimal() and len(text) < 10):  # noqa: PLR2004
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of sessions; give 0 for all")
     return int(text)
 
 

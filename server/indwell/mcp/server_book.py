@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from indwell.bounds.folder_trust import FolderTrust
 from indwell.context.untrusted_text import narrow, one_line
-from indwell.errors import ToolError, UserError
+from indwell.errors import ToolError, WrongArgument
 from indwell.files.reading import read_bytes
 from indwell.files.system.access import why_foreign
 from indwell.mcp.definition import HttpServer, ServerDefinition, StdioServer
@@ -286,10 +286,10 @@ def server_named(found: WorkspaceServers, name: str) -> KnownServer:
     """Return the server of this name.
 
     Raises:
-        UserError: There is no server of this name.
+        WrongArgument: There is no server of this name.
     """
     server = next((one for one in found.servers if one.name == name), None)
     if server is None:
         names = ", ".join(one.name for one in found.servers) or "none"
-        raise UserError(f"there is no MCP server {name!r} here; the servers are: {names}")
+        raise WrongArgument(f"there is no MCP server {name!r} here; the servers are: {names}")
     return server

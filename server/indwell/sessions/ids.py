@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-from indwell.errors import SessionError
+from indwell.errors import UnknownSession
 from indwell.lazy_pattern import lazy_pattern
 
 # Excludes dots, slashes and a leading dash.
@@ -70,12 +70,12 @@ def check_id(text: str) -> str:
     """Return ``text`` if it is a valid session id.
 
     Raises:
-        SessionError: The id has characters other than digits, small letters and inner dashes, or
+        UnknownSession: The id has characters other than digits, small letters and inner dashes, or
             is longer than 64 characters.
     """
     if not is_id(text):
         shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
-        raise SessionError(
+        raise UnknownSession(
             f"{shown!r} is not a session id (digits, small letters and dashes); `indwell "
             "sessions` lists those of this workspace"
         )

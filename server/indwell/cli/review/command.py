@@ -22,7 +22,8 @@ from indwell.review.hunk import Actor, Hunk
 from indwell.review.ledger import ReviewLedger
 from indwell.review.verdicts import VerdictOutcome
 from indwell.service.sessions.review_ledgers import open_ledger
-from indwell.sessions.storage.store import SessionStore, review_folder
+from indwell.sessions.storage.retention import stored
+from indwell.sessions.storage.store import SessionStore, folder_name, review_folder
 from indwell.settings.paths import state_folder, undo_folder
 from indwell.workspace.disk import DiskWorkspace
 
@@ -153,7 +154,7 @@ async def _reviewed(
     wish: ReviewOptions, ledger: ReviewLedger, workspace: DiskWorkspace, store: SessionStore
 ) -> int:
     everything = tuple(hunk for path in ledger.paths() for hunk in ledger.hunks(path))
-    wanted = _wanted(wish, everything, store)
+    wanted = _wanted(wish, everything, store, workspace.roots[0])
 
     def is_edited(sessions: Collection[str]) -> bool:
         newest = [*sessions, *store.ids()[:MOST_SESSIONS]]
@@ -222,7 +223,9 @@ def _folder(here: Path, state: Path) -> Path:
     return next(known, here)
 
 
-def _wanted(wish: ReviewOptions, pending: Collection[Hunk], store: SessionStore) -> WantedFiles:
+def _wanted(
+    wish: ReviewOptions, pending: Collection[Hunk], store: SessionStore, folder: Path
+) -> WantedFiles:
     """Return the files and hunks to review.
 
     Raises:
@@ -239,6 +242,7 @@ def _wanted(wish: ReviewOptions, pending: Collection[Hunk], store: SessionStore)
         return WantedFiles(places, session)
     if wish.turn < 1:
         raise WrongLine(f"--turn: {wish.turn} is not the number of a turn; the first turn is 1")
+    _check_turn(wish.turn, session, pending, folder)
     actors = {one for hunk in pending for one in hunk.actors if one.turn == wish.turn}
     sessions = sorted({one.session for one in actors})
     if not session and len(sessions) > 1:
@@ -247,6 +251,24 @@ def _wanted(wish: ReviewOptions, pending: Collection[Hunk], store: SessionStore)
             f"{', '.join(sessions)}"
         )
     return WantedFiles(places, session or next(iter(sessions), ""), wish.turn)
+
+
+def _check_turn(turn: int, session: str, pending: Collection[Hunk], folder: Path) -> None:
+    """Check that the turn exists; all of its changes may be decided already.
+
+    Raises:
+        WrongLine: No session of the folder has this turn.
+    """
+    changed = (actor for one in pending for actor in one.actors)
+    if any(one.turn == turn and session in {"", one.session} for one in changed):
+        return
+    state = state_folder(os.environ)
+    found = stored(state, folder=folder_name(folder), limit=None)
+    newest = max((one.overview.turns for one in found if session in {"", one.id}), default=0)
+    if turn > newest:
+        where = f"session {session!r}" if session else "this folder"
+        last = f"the newest is {newest}" if newest else "there is none"
+        raise WrongLine(f"--turn: {where} has no turn {turn}; {last}")
 
 
 def _session(given: str, pending: Collection[Hunk], store: SessionStore) -> str:

@@ -20,15 +20,15 @@ from indwell.agent.core.prompt import Prompt, taken_words
 from indwell.agent.core.session import Session
 from indwell.bounds.secrets import SecretPlaces, denied_name
 from indwell.cli import DONE, FAILED, LIMITED, USAGE, code_of_stop
+from indwell.cli.run.answer import UnusableFile, view_of
 from indwell.cli.run.grammar import RunLimits, RunOptions
 from indwell.cli.run.session import LeanModels, carrying_out, rewound, session_of, tell_rewound
 from indwell.cli.terminal.front_door import AllowingApprover, TerminalDoor, TerminalPerson
 from indwell.cli.terminal.interruptible_work import stopping, wait_for
-from indwell.cli.terminal.json_line import json_line
-from indwell.cli.terminal.output import TerminalView
 from indwell.cli.terminal.stdin import WrongInput, begun, stdin_prompts, stdin_text
 from indwell.context.attachments import PastedText, Selection
-from indwell.errors import ToolError, UserError
+from indwell.context.untrusted_text import visible
+from indwell.errors import ToolError, UserError, WrongArgument
 from indwell.files.listing import has_other_names
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Usage
@@ -99,8 +99,11 @@ def _denied(path: Path, workspace: Workspace, deny: tuple[str, ...]) -> str:
 
 def run(wish: RunOptions) -> int:
     """Run the prompts; return the exit code."""
-    shown = TerminalView(Console(), errors=Console(stderr=True))
-    view: events.Listener = _print_json if wish.json else shown
+    try:
+        view = view_of(wish)
+    except UnusableFile as error:
+        print(visible(str(error)), file=sys.stderr)
+        return USAGE
     if refused := _refused(wish):
         view(_failed(refused, ""))
         return 1
@@ -122,7 +125,7 @@ def run(wish: RunOptions) -> int:
         return 1
     except (UserError, ToolError) as error:
         view(_failed(str(error), wish.words))
-        return 1
+        return USAGE if isinstance(error, WrongArgument) else 1
     except KeyboardInterrupt as stop:
         told.stopped(wish.words)
         return code_of_stop(stop)
@@ -290,11 +293,6 @@ async def _what_runs_here() -> str:
 
     ready = [one for one in await find_servers(environment=os.environ) if one.is_ready]
     return f"; {ready[0].title} runs here: `indwell login {ready[0].name}`" if ready else ""
-
-
-def _print_json(event: events.Event) -> None:
-    sys.stdout.write(json_line(event) + "\n")
-    sys.stdout.flush()
 
 
 def _failed(message: str, draft: str) -> events.TurnFinished:

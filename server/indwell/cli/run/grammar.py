@@ -55,6 +55,18 @@ def limit_options(run: argparse.ArgumentParser) -> None:
         "one session",
     )
     run.add_argument(
+        "--quiet",
+        "-q",
+        action="store_true",
+        help="print only the answer (on stdout) and failures (on stderr)",
+    )
+    run.add_argument(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="write the answer to FILE instead of stdout; everything else still goes to stderr",
+    )
+    run.add_argument(
         "--max-cost",
         type=_dollars,
         metavar="USD",
@@ -118,7 +130,8 @@ class RunOptions(msgspec.Struct, frozen=True):
     rewinds the session to the end of this turn; ``files`` also restores the files. ``origin`` is
     the id of a session whose task the new session inherits. ``trust`` trusts the folder for this
     run. ``approves`` carries out the session's plan. ``stdin`` reads prompts, or a text that the
-    words are about, from standard input.
+    words are about, from standard input. ``quiet`` shows only the answer and failures. ``output``
+    is the file for the answer.
     """
 
     words: str
@@ -137,4 +150,6 @@ class RunOptions(msgspec.Struct, frozen=True):
     trust: bool = False
     approves: bool = False
     stdin: Format | None = None
+    quiet: bool = False
+    output: str | None = None
     limits: RunLimits = RunLimits()

@@ -20,7 +20,7 @@ from indwell.cli.terminal.interruptible_work import wait_for
 from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.output import cost_words
 from indwell.context.untrusted_text import one_line, short_line, visible
-from indwell.errors import SessionError, UserError
+from indwell.errors import SessionError, UnknownSession, UserError
 from indwell.providers.wires.dialect import Dialect
 from indwell.providers.wires.encoder import RequestEncoder, digest_of
 from indwell.service.sessions.recorded_turns import (
@@ -121,13 +121,13 @@ def whole_id(given: str, known: Sequence[str]) -> str:
     """The only session whose id begins with ``given``; without a match, ``given`` itself. Pure.
 
     Raises:
-        SessionError: Several ids begin with ``given``.
+        UnknownSession: Several ids begin with ``given``.
     """
     near = [one for one in known if one.startswith(given)] if given else []
     if given in near or not near:
         return given
     if len(near) > 1:
-        raise SessionError(f"{len(near)} sessions begin with {given!r}; give more characters")
+        raise UnknownSession(f"{len(near)} sessions begin with {given!r}; give more characters")
     return near[0]
 
 

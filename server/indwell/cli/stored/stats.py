@@ -23,7 +23,7 @@ from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.output import cost_words
 from indwell.context.request.cache_health import UsageFigures, named
 from indwell.context.untrusted_text import one_line
-from indwell.errors import SessionError
+from indwell.errors import UnknownSession
 from indwell.files.append_log import pieces_of
 from indwell.sessions.overview import (
     SessionFigures,
@@ -97,7 +97,7 @@ def _read(session: str, span: int, *, all_folders: bool) -> list[SessionFigures]
     if wanted:
         paths = tuple(one for one in paths if one[0] == wanted)
         if not paths and wanted not in session_ids(state):
-            raise SessionError(
+            raise UnknownSession(
                 f"there is no session {session!r}; `indwell sessions --all` lists them"
             )
     return [_figures(name, log, since) for name, log in paths]

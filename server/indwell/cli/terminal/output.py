@@ -99,16 +99,16 @@ _ANSWERED = {
 
 
 class TerminalView:
-    """Prints events as they arrive; plain text if stdout is not a terminal.
+    """Prints events as they arrive; plain text if the console is not a terminal.
 
     Args:
-        console: The console for the output.
-        errors: Receives failures of turns and unsent prompts; ``console`` by default.
+        console: The console for everything but the model's text.
+        texts: The console for the model's text; ``console`` by default.
     """
 
-    def __init__(self, console: Console, errors: Console | None = None) -> None:
+    def __init__(self, console: Console, texts: Console | None = None) -> None:
         self._console = console
-        self._errors = errors or console
+        self._texts = texts or console
         self._in_text = False
         self._shown_lines = 0
         self._running: set[str] = set()
@@ -217,9 +217,7 @@ class TerminalView:
         self._line("[bold]The plan:[/]")
         for line in text.split("\n"):
             self._line(f"  {escape(visible(line))}")
-        where = f"; to change it first, edit {visible(path)}" if path else ""
-        how = "to carry it out: indwell run --continue --approve-plan"
-        self._line(f"[dim]{escape(how + where)}[/]")
+        self._line(f"[dim]{escape(visible(plan_advice(path)))}[/]")
 
     def diff(self, diff: str) -> None:
         """Print a unified diff, without control characters for the terminal."""
@@ -233,22 +231,18 @@ class TerminalView:
 
     def _text(self, text: str) -> None:
         self._in_text = True
-        self._console.print(
+        self._texts.print(
             visible(text), end="", markup=False, emoji=False, highlight=False, soft_wrap=True
         )
 
     def _end_text(self) -> None:
         if self._in_text:
             self._in_text = False
-            self._console.print()
+            self._texts.print()
 
     def _line(self, markup: str) -> None:
         self._end_text()
         _print(self._console, markup)
-
-    def _problem(self, markup: str) -> None:
-        self._end_text()
-        _print(self._errors, markup)
 
     def _output(self, text: str) -> None:
         for line in text.splitlines():
@@ -262,7 +256,7 @@ class TerminalView:
         self._end_text()
         if event.ending != "done":
             why = (event.message or event.ending)[:FAILURE_LIMIT]
-            self._problem(f"[red]{escape(visible(why))}[/]")
+            self._line(f"[red]{escape(visible(why))}[/]")
         elif event.message:
             self._line(f"[dim]{escape(visible(event.message[:FAILURE_LIMIT]))}[/]")
         if event.verified:
@@ -275,7 +269,7 @@ class TerminalView:
                     f"[dim]{one.id} still runs and will be stopped with this run: {called}[/]"
                 )
         if event.turn and event.draft:
-            self._problem(f"Your words were not sent: {escape(visible(event.draft))}")
+            self._line(f"Your words were not sent: {escape(visible(event.draft))}")
         if event.changes and event.to_review:
             self._line(f"{to_review_words(event.to_review)}: indwell review")
         if not event.rounds:
@@ -285,6 +279,12 @@ class TerminalView:
             f"[dim]{rounds} · {usage_words(event.usage)} · {cost_words(event.cost)} · "
             f"{event.seconds or 0:.1f} s[/]"
         )
+
+
+def plan_advice(path: str) -> str:
+    """Return how to carry out a plan, and where to change it first."""
+    where = f"; to change it first, edit {path}" if path else ""
+    return f"to carry it out: indwell run --continue --approve-plan{where}"
 
 
 def _print(console: Console, markup: str) -> None:

@@ -171,8 +171,7 @@ class _Keyboard:
             self.hear, self.since = hear, time.monotonic()
             was_read, self.is_read = self.is_read, True
         if was_read:  # the thread of an unanswered question still reads
-            sys.stdout.write(prompt)
-            sys.stdout.flush()
+            _show(prompt)
         else:
             threading.Thread(target=self._read, args=(prompt,), daemon=True).start()
 
@@ -183,6 +182,9 @@ class _Keyboard:
                 self.hear = None
 
     def _read(self, prompt: str) -> None:
+        if not sys.stdout.isatty():  # a prompt must not become a part of a script's answer
+            _show(prompt)
+            prompt = ""
         while True:
             try:
                 line: str | None = input(prompt)
@@ -196,6 +198,13 @@ class _Keyboard:
                         self.hear(line)
                     return
             prompt = ""  # the user typed the line before the current question
+
+
+def _show(prompt: str) -> None:
+    """Write a prompt to the terminal."""
+    stream = sys.stdout if sys.stdout.isatty() else sys.stderr
+    stream.write(prompt)
+    stream.flush()
 
 
 _KEYBOARD = _Keyboard()

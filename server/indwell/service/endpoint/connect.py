@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from indwell.errors import UserError
+from indwell.errors import SettingsError, UserError, WrongArgument
 from indwell.lazy_pattern import lazy_pattern
 from indwell.providers.catalogue import BY_NAME, LOOPBACK, SMALL, row_of, size_in_name, title_of
 from indwell.providers.endpoint import (
@@ -39,23 +39,32 @@ def address_of(provider: str) -> str:
     """Return the address for a provider's name, a host, or an address.
 
     Raises:
-        UserError: The text is not a provider, a host or an address.
+        WrongArgument: The text is not a provider, a host or an address.
     """
     if provider in BY_NAME:
         return BY_NAME[provider].base_url
     if "://" in provider:
-        return str(convert("base_url", provider))
+        return _checked_address(provider)
     match = _HOST.fullmatch(provider)
     # Text that looks like a key is never resolved as a host name.
     if match is not None and _is_host(match) and redacted(match["host"]) == match["host"]:
         # A server on this machine has no certificate; elsewhere, a key must not be sent
         # unencrypted.
         is_here = match["host"].strip("[]") in LOOPBACK
-        return str(convert("base_url", f"{'http' if is_here else 'https'}://{provider}"))
+        return _checked_address(f"{'http' if is_here else 'https'}://{provider}")
     names = ", ".join(BY_NAME)
     # The text may be a key that was typed into the wrong field.
     what = name_or_nothing(provider) or "what you named"
-    raise UserError(f"{what} is not a provider; use one of {names}, or an address 'https://…/v1'")
+    raise WrongArgument(
+        f"{what} is not a provider; use one of {names}, or an address 'https://…/v1'"
+    )
+
+
+def _checked_address(text: str) -> str:
+    try:
+        return str(convert("base_url", text))
+    except SettingsError as error:
+        raise WrongArgument(str(error)) from error
 
 
 def address_place(environment: Mapping[str, str]) -> str:
@@ -370,15 +379,15 @@ def checked_name(name: str) -> str:
     """Return the name of an endpoint.
 
     Raises:
-        UserError: The text cannot be a name of an endpoint.
+        WrongArgument: The text cannot be a name of an endpoint.
     """
     if name == EDITOR:
-        raise UserError(
+        raise WrongArgument(
             f"{name!r} is the endpoint of VS Code's own models; take another name for yours"
         )
     if NAME.fullmatch(name):
         return name
-    raise UserError(
+    raise WrongArgument(
         f"{name!r} is not a name for an endpoint; take small letters, digits, '-' and '_', "
         "beginning with a letter"
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from indwell.errors import SessionError, SessionOpen
+from indwell.errors import SessionError, SessionOpen, UnknownSession
 from indwell.files.append_log import AppendLog, list_names
 from indwell.files.listing import exists, modified_s
 from indwell.files.private import remove_own, remove_own_tree, rename_own, size_b
@@ -93,7 +93,9 @@ def delete(state: Path, session: str) -> None:
     check_id(session)
     paths = [path for path in session_paths(state) if path.name == session]
     if not paths:
-        raise SessionError(f"there is no session {session!r}; `indwell sessions --all` lists them")
+        raise UnknownSession(
+            f"there is no session {session!r}; `indwell sessions --all` lists them"
+        )
     for path in paths:
         delete_unless(path, lambda: False)
         remove_unread(path.parent)

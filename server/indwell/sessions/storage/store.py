@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from indwell import __version__
-from indwell.errors import SessionError, SessionOpen, ToolError
+from indwell.errors import SessionError, SessionOpen, ToolError, UnknownSession
 from indwell.files.append_log import AppendLog, list_names, make_private_folder, pieces_of
 from indwell.files.listing import exists, state_of
 from indwell.files.private import read_own, replace_own, write_private
@@ -235,7 +235,7 @@ class SessionStore:
         except SessionError:
             near = ""
         like = f" (the closest is {near!r})" if near else ""
-        return SessionError(
+        return UnknownSession(
             f"there is no session {session!r} in this workspace{like}; `indwell sessions` lists "
             "them"
         )
