@@ -29,7 +29,7 @@ because the process was killed or the call is still running.
 REFUSALS = frozenset(["no", "unanswered", "uncovered"])
 """Answers that refuse a call."""
 
-DONE, FAILED = "done", "failed"  # endings of a call whose result is not in this log
+DONE, FAILED = "done", "failed"  # The result of such a call is not in this log.
 
 _Key: TypeAlias = tuple[int, str]
 _ENDING = lazy_pattern(r"exit code \d+$|timed out after |ended by ")
@@ -45,13 +45,13 @@ class Act(msgspec.Struct, frozen=True):
         tool: Name of the tool.
         what: The command, or the paths; in logs without decisions, the arguments.
         cwd: Working directory of a command.
-        decision: The policy's decision; None: the log predates recorded decisions.
+        decision: The policy's decision; None in logs from before decisions were recorded.
         rule: The rule that decided.
         reason: The reason for the policy's question or denial.
         answer: The user's answer, if asked.
         widening: The call's access beyond the sandbox, in words.
         sandbox: The sandbox of an allowed command, in words.
-        began: Whether the log records that the call began; never true for reads.
+        began: Whether the log says that the call began; never true for reads.
         end: The outcome.
         ending: The ending of a command; for a failure, the first line of the result.
         left: Whether a rewind abandoned the call's turn.
@@ -86,7 +86,7 @@ def acts(records: Sequence[Record]) -> tuple[Act, ...]:
     for record in records:
         match record:
             case TurnStartRecord():
-                newest.clear()  # turn numbers repeat after a rewind
+                newest.clear()  # Turn numbers repeat after a rewind.
             case Decided():
                 act = _decided(record, left=id(record) not in alive)
                 at = newest.get((record.turn, record.tool_use_id))
@@ -96,7 +96,7 @@ def acts(records: Sequence[Record]) -> tuple[Act, ...]:
                     ended = msgspec.structs.replace(found[at], end=end, ending=ending)
                     found[at] = ended
                 elif at is not None and _is_open(found[at]) and found[at].what == act.what:
-                    found[at] = act  # the answer to the question recorded earlier
+                    found[at] = act  # The record has the answer to the question recorded earlier.
                 else:
                     newest[record.turn, record.tool_use_id] = len(found)
                     found.append(act)
@@ -119,7 +119,7 @@ def acts(records: Sequence[Record]) -> tuple[Act, ...]:
 
 
 def _is_open(act: Act) -> bool:
-    """Return whether the log has the question but no answer; then the call never began."""
+    """Return whether the log has the question but no answer, so that the call never began."""
     return act.decision == "ask" and not act.answer and not act.began
 
 
@@ -169,6 +169,6 @@ def _ended(act: Act, at: int, results: Mapping[int, ToolResult]) -> Act:
 
 
 def _ending(text: str) -> str:
-    """Return how a command ended: the last line of its result that is not a note in brackets."""
+    """Return how a command ended: the last line of the result outside of notes in brackets."""
     lines = [line for line in text.splitlines() if line and not line.startswith("[")]
     return lines[-1] if lines and _ENDING.match(lines[-1]) else ""

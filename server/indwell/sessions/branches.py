@@ -1,6 +1,6 @@
 """Finds the current branch of a session's log, and its last state. Pure.
 
-A log is append-only, so the log keeps turns that a rewind abandons. A ``Rewound`` record names the
+A log is append-only, so it keeps the turns that a rewind abandons. A ``Rewound`` record names the
 turn after which the conversation continued. The records form a tree. The conversation is the path
 from the root to the last record.
 """
@@ -26,8 +26,9 @@ from indwell.sessions.records import (
     TurnStartRecord,
 )
 
-_COMMAND = lazy_pattern(r"b([0-9]{1,9})")  # ids of background commands
-_FOLDERS = lazy_pattern(r"[/\\]")  # separators of …/<session>/spill/0001-plan.md on any system
+_COMMAND = lazy_pattern(r"b([0-9]{1,9})")  # The pattern matches ids of background commands.
+# The pattern matches the separators of …/<session>/spill/0001-plan.md on any system.
+_FOLDERS = lazy_pattern(r"[/\\]")
 
 
 class Fork(NamedTuple):
@@ -72,12 +73,13 @@ def lived(records: Sequence[Record]) -> Sequence[Record]:
     """Return the records of the current branch, in order; all records if there was no rewind."""
     if not any(isinstance(record, Rewound) for record in records):
         return records
-    before: list[int] = []  # for each record, the index of the preceding record in the conversation
+    # The list has the index of each record's predecessor in the conversation.
+    before: list[int] = []
     ends = {0: -1}
     at, turn = -1, 0
     for index, record in enumerate(records):
         if isinstance(record, Rewound):
-            at = ends.get(record.turn, at)  # ignore the rewind if damage has removed the turn
+            at = ends.get(record.turn, at)  # The rewind is ignored if damage has removed the turn.
         before.append(at)
         at = index
         turn = _noted(ends, turn, index, record)
@@ -112,13 +114,13 @@ def up_to(records: Sequence[Record], turn: int) -> Sequence[Record]:
 
 
 def last_ended(records: Sequence[Record]) -> int:
-    """Return the newest finished turn of the conversation; 0 if missing."""
+    """Return the number of the conversation's newest finished turn; 0 if missing."""
     ended = (one.turn for one in reversed(lived(records)) if isinstance(one, TurnEndRecord))
     return next(ended, 0)
 
 
 def last_begun(records: Sequence[Record]) -> int:
-    """Return the newest turn of the conversation; 0 if missing."""
+    """Return the number of the conversation's newest turn; 0 if missing."""
     begun = (one.turn for one in reversed(lived(records)) if isinstance(one, TurnStartRecord))
     return next(begun, 0)
 
@@ -146,8 +148,8 @@ def commands_of(records: Sequence[Record]) -> tuple[int, tuple[str, ...]]:
 def plan_of(records: Sequence[Record]) -> Plan:
     """Return the current plan; an empty plan if the model never proposed a plan.
 
-    Old forks name the plan document of their original session. The document's path is dropped: a
-    fork must not write to that document.
+    Old forks name the plan document of the original session. The document's path is dropped,
+    because a fork must not write to that document.
     """
     for record in reversed(lived(records)):
         if isinstance(record, PlanSet):
@@ -158,7 +160,7 @@ def plan_of(records: Sequence[Record]) -> Plan:
 
 
 def model_of(branch: Sequence[Record]) -> str:
-    """Return the main agent's newest model; empty if the log names no model."""
+    """Return the newest model of the main agent; empty if the log names no model."""
     for record in reversed(branch):
         if isinstance(record, Spent) and not record.is_own:
             continue
@@ -168,7 +170,7 @@ def model_of(branch: Sequence[Record]) -> str:
 
 
 def _noted(ends: dict[int, int], turn: int, index: int, record: Record) -> int:
-    """Record in ``ends`` where turns end; return the open turn, or -1 between two turns."""
+    """Store in ``ends`` where turns end; return the open turn, or -1 between two turns."""
     match record:
         case TurnStartRecord():
             turn = record.turn

@@ -54,7 +54,7 @@ def rebuilt(records: Iterable[Record], number: int) -> Rebuilt:
         match record:
             case RequestRecord():
                 n_sent = max(n_sent, record.number)
-                # The newest, if a killed process left two requests of one number.
+                # The newest record is used if a killed process left two requests of one number.
                 if record.number == number:
                     sent, frozen, attempts = record, len(before), []
             case Wire():
@@ -151,7 +151,7 @@ def folded(records: Iterable[Record]) -> Folded:
                 live, history = spliced(messages, history, splices)
                 messages = list(live)
             case _:
-                pass  # other records are not part of the conversation
+                pass  # Other records are not part of the conversation.
     return Folded(tuple(messages), history, tuple(notices))
 
 

@@ -50,13 +50,13 @@ async def fork_session(
     Args:
         store: The workspace's session store.
         origin: The session to copy; the session may be open in an editor, and stays unchanged.
-        turn: The last turn to copy; None: the newest finished turn.
+        turn: The last turn to copy; None means the newest finished turn.
         now: The current time, with its time zone.
 
     Raises:
         SessionError: There is no such session or turn, or nothing can be written.
     """
-    # Shielded, so that the log is always closed.
+    # The call is shielded, so that the log is always closed.
     return await asyncio.shield(_fork(store, origin, turn, now))
 
 
@@ -144,7 +144,7 @@ async def _rewind(store: SessionStore, session: str, turn: int, now: datetime) -
 
 
 class _ForkPlan(NamedTuple):
-    """The contents of a new fork: the records of ``branch``, which refer to texts of ``owners``."""
+    """The contents of a new fork: the records of ``branch``, with texts of ``owners``."""
 
     turn: int
     branch: Sequence[Record]
@@ -154,7 +154,7 @@ class _ForkPlan(NamedTuple):
 
 
 def _planned(origin: str, records: Sequence[Record], turn: int | None) -> _ForkPlan:
-    """Choose the records to copy, and word the notice about an unfinished turn. Blocks."""
+    """Choose the records to copy, and write the notice about an unfinished turn. Blocks."""
     check_whole(origin, records)
     goal = last_ended(records) if turn is None else turn
     branch = up_to(records, goal)
@@ -173,11 +173,11 @@ def _first_words(records: Sequence[Record], turn: int) -> str:
     return next(later, "")
 
 
-_NAME = "plan.md"  # the plan document's file name, after a number
+_NAME = "plan.md"  # The plan document's file name has this ending, after a number.
 
 
 class PlanCopies:
-    """Copies the plan documents that records name, each once. The method blocks.
+    """Copies the plan documents that records name, each once; the copying blocks.
 
     Args:
         folder: The fork's spill folder, still empty.
@@ -201,9 +201,10 @@ class PlanCopies:
     def _copied(self, record: PlanSet) -> str:
         path = Path(record.path)
         data = f"{record.text}\n".encode("utf-8", "replace")
-        # If the document is missing or unreadable, use the text from the log.
+        # If the document is missing or unreadable, the text from the log is used.
         with suppress(ToolError, OSError):
-            if path.is_absolute():  # otherwise the log was written on another operating system
+            # In any other case, the log was written on another operating system.
+            if path.is_absolute():
                 data = read_bytes(path, [path.parent], MOST_BYTES)
         copy = self._folder / f"{len(self._copies) + 1:04d}-{_NAME}"
         try:
@@ -213,7 +214,7 @@ class PlanCopies:
 
 
 def was_handed_on(store: SessionStore, origin: str, since: str) -> bool:
-    """Return whether a session newer than ``since`` took over the task of ``origin``. Blocks.
+    """Return whether a session newer than ``since`` inherited the task of ``origin``. Blocks.
 
     A session that was killed before its first turn does not count, because no user would continue
     that session.

@@ -13,12 +13,12 @@ from datetime import UTC, datetime, timedelta
 from indwell.errors import UnknownSession
 from indwell.lazy_pattern import lazy_pattern
 
-# Excludes dots, slashes and a leading dash.
+# The pattern excludes dots, slashes and a leading dash.
 _ID = lazy_pattern(r"[0-9a-z](?:[0-9a-z-]{0,62}[0-9a-z])?")
 _TIME = lazy_pattern(r"(\d{8}-\d{6})-(\d{3})-", re.ASCII)
-_SHOWN = 60  # characters of an invalid id that the error message repeats
+_SHOWN = 60  # The error message repeats at most 60 characters of an invalid id.
 
-RANDOM_B = 6  # bytes; two sessions of one millisecond get the same id once in 2.8e14 times
+RANDOM_B = 6  # With 6 bytes, two sessions of one millisecond get the same id once in 2.8e14 times.
 
 
 def new_id(now: datetime, random_bytes: bytes) -> str:
@@ -38,7 +38,7 @@ def new_id(now: datetime, random_bytes: bytes) -> str:
 def time_after(newest: str, now: datetime) -> datetime:
     """Return ``now``, or 1 ms after session ``newest`` if the clock has been set back.
 
-    This time keeps sessions sorted by their beginning.
+    The returned time keeps sessions sorted by their start.
     """
     before = began(newest)
     try:
@@ -48,7 +48,7 @@ def time_after(newest: str, now: datetime) -> datetime:
 
 
 def began(session: str) -> datetime | None:
-    """Return the start time in a session's id; None if the id has no time."""
+    """Return the time at which a session began, from its id; None if the id has no time."""
     match = _TIME.match(session)
     if match is None:
         return None

@@ -33,8 +33,8 @@ from indwell.sessions.records import (
 _OTHERS_WORDS = frozenset({"injected", "compact_summary"})
 """Event kinds for text with the role ``user`` that the recording tool inserted itself."""
 
-_UNNAMEABLE = lazy_pattern(r"[^A-Za-z0-9_-]")  # characters that providers reject in names and ids
-_MOST_OF_NAME = 64  # characters of a name; the limit of providers
+_UNNAMEABLE = lazy_pattern(r"[^A-Za-z0-9_-]")  # Providers reject these characters in names and ids.
+_MOST_OF_NAME = 64  # The limit of providers for a name, in characters.
 
 
 class Recorded(msgspec.Struct, frozen=True):
@@ -238,7 +238,7 @@ def _id(given: object) -> str:
 
 
 _NAMES = ("timestamp", "created_at", "time", "ts")
-_MILLISECONDS = 1e11  # a larger number is in milliseconds; as seconds it would be the year 5138
+_MILLISECONDS = 1e11  # A larger number is in milliseconds; as seconds it would be the year 5138.
 _SIDES = {"user": "user", "tool": "user", "assistant": "assistant"}
 
 
@@ -281,7 +281,7 @@ def imported_records(recorded: Recorded, *, source: str, at: str) -> Iterator[Re
     """Yield the log records of an imported conversation, after the first line.
 
     Each message with text by the user begins a turn. The recorded system prompt is not imported:
-    foreign text never becomes a system prompt (H13).
+    text of other programs never becomes a system prompt (H13).
 
     Args:
         recorded: The conversation.
@@ -295,7 +295,7 @@ def imported_records(recorded: Recorded, *, source: str, at: str) -> Iterator[Re
     for message in recorded.messages:
         answers, rest = _split(message)
         if answers is not None:
-            yield MessageRecord(answers, at)  # results of the turn before
+            yield MessageRecord(answers, at)  # The results belong to the turn before.
         words = _words(rest)
         if words or not turn:
             if turn:

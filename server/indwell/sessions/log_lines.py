@@ -58,8 +58,8 @@ def read(pieces: Iterable[bytes], *, passing: tuple[bytes, ...] = ()) -> LogRead
     """Read a log from pieces of bytes, even if the end of the log is damaged.
 
     A complete last line without a line feed is read, because a process may be killed between the
-    two. NUL bytes around a line are removed: after a crash, file systems leave such bytes in
-    unwritten space.
+    line and the line feed. NUL bytes around a line are removed: after a crash, file systems leave
+    such bytes in unwritten space.
 
     Args:
         pieces: The bytes, split anywhere.
@@ -89,7 +89,7 @@ def read(pieces: Iterable[bytes], *, passing: tuple[bytes, ...] = ()) -> LogRead
 
 
 def newest_format(records: Iterable[Record]) -> int:
-    """Return the newest format named in a log."""
+    """Return the newest format version that a log names."""
     formats = (record.format for record in records if isinstance(record, SessionStarted))
     return max(formats, default=FORMAT)
 
@@ -130,7 +130,7 @@ def _newer(records: list[Record], strangers: Counter[str]) -> tuple[str, ...]:
 
 
 def _kind(line: bytes) -> str | None:
-    """Return the record type in a line; None if it is not a JSON object with a type."""
+    """Return the record type in a line; None if the line is not a JSON object with a type."""
     try:
         return msgspec.json.decode(line, type=_Head).type
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -139,5 +139,5 @@ def _kind(line: bytes) -> str | None:
 
 @cache
 def _decoder() -> msgspec.json.Decoder[Record]:
-    """Return the decoder of records, made at its first use, because that takes 1.5 ms."""
+    """Return the decoder of records, created at first use because creation takes 1.5 ms."""
     return msgspec.json.Decoder(Record)

@@ -27,7 +27,8 @@ from indwell.sessions.records import (
     TurnStartRecord,
 )
 
-PREVIEW_CHARACTERS = 120  # characters of the first user message; about one line of a list
+# The limit in characters for the first user message is about one line of a list.
+PREVIEW_CHARACTERS = 120
 _Key = TypeVar("_Key")
 _NEEDED = (CompactionRecord, Forked, SessionStarted, Spent)
 _PASSED = tuple(
@@ -45,7 +46,7 @@ class Overview(msgspec.Struct, frozen=True):
         workspace: The workspace folder; empty if the log does not name it.
         at: Start time, ISO 8601 in UTC; empty if the log has no start time.
         model: The newest model.
-        preview: The first words of the user, on one line.
+        preview: The beginning of the user's first message, on one line.
         title: The user's title; ``preview`` without a title.
         turns: Number of turns begun.
         usage: Tokens of all turns.
@@ -78,7 +79,7 @@ def preview_of(words: str) -> str:
 
 
 def overview(session: str, reading: LogReading) -> Overview:
-    """Summarise a log; if the log is damaged, the readable part."""
+    """Summarise a log; for a damaged log, summarise the readable part."""
     workspace = at = model = preview = title = ""
     turns, usage = 0, Usage()
     cost: float | None = 0.0
@@ -97,14 +98,14 @@ def overview(session: str, reading: LogReading) -> Overview:
                 cost = None if cost is None or record.cost is None else cost + record.cost
             case Rewound():
                 model = record.model or model
-            case Forked():  # the cost of the copied turns counts in the original session
+            case Forked():  # The cost of copied turns belongs to the original session.
                 model, usage, cost = record.model or model, Usage(), 0.0
             case Titled():
                 title = record.title
             case Repaired(what=what):
                 imported = imported or what.startswith(IMPORTED)
             case _:
-                pass  # the other records are the conversation itself
+                pass  # The other records are the conversation itself.
     return Overview(
         session,
         workspace,
@@ -156,8 +157,8 @@ class Statistics(msgspec.Struct, frozen=True):
 
     Attributes:
         total: The sum of all sessions.
-        days: By the user's date, newest first.
-        models: By model name, most prompt tokens first.
+        days: The sums by the user's date, newest first.
+        models: The sums by model name, most prompt tokens first.
         sessions: The sessions with any usage, newest first.
     """
 
@@ -187,7 +188,7 @@ def scanned_figures(
                 workspace, model = record.workspace, record.model
                 continue
             case Forked():
-                parts.clear()  # copied records count in the original session
+                parts.clear()  # Copied records belong to the original session.
                 continue
             case Spent():
                 model = record.model

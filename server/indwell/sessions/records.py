@@ -31,16 +31,18 @@ Ending: TypeAlias = Literal[
 ]
 """The ending of a turn; ``interrupted``: Indwell exited during it, as when a window is reloaded."""
 ENDED = "Indwell ended while this turn ran; `/continue` continues it"
-ENDED_BEFORE = "Indwell ended while this turn ran"  # the message of a failure in older logs
+ENDED_BEFORE = "Indwell ended while this turn ran"  # Older logs have this message for a failure.
 Purpose: TypeAlias = Literal["work", "summary"]
-IMPORTED = "imported from "  # the beginning of the note in the log of an imported conversation
-DIFF_CHARACTERS = 100_000  # characters of a diff per call; the review ledger has the whole diff
-# Characters of an error message per call; the result has the whole message.
+# The note in the log of an imported conversation begins with this text.
+IMPORTED = "imported from "
+# A log keeps so many characters of a diff per call; the review ledger has the whole diff.
+DIFF_CHARACTERS = 100_000
+# A log keeps so many characters of an error message per call; the result has the whole message.
 FAILURE_CHARACTERS = 2_000
 
 
 class Titled(msgspec.Struct, frozen=True, tag="titled"):
-    """The user's title for the session; empty removes the title. The newest record counts."""
+    """The user's title for the session; an empty one removes it. The newest record is used."""
 
     title: str
     at: str
@@ -75,7 +77,7 @@ class CallEnded(msgspec.Struct, frozen=True, tag="callEnded", omit_defaults=True
 
 
 class TodoSet(msgspec.Struct, frozen=True, tag="todoSet"):
-    """The model's whole to-do list."""
+    """The model's to-do list as a whole."""
 
     turn: int
     items: tuple[TodoItem, ...]
@@ -101,7 +103,7 @@ class CommandSet(msgspec.Struct, frozen=True, tag="commandSet"):
 
 
 class PlanSet(msgspec.Struct, frozen=True, tag="planSet"):
-    """The current plan; the newest record counts.
+    """The current plan; the newest record is used.
 
     Attributes:
         turn: The turn in which the model proposed the plan, or after which the user answered.
@@ -119,7 +121,7 @@ class PlanSet(msgspec.Struct, frozen=True, tag="planSet"):
 
 
 class FeatureState(msgspec.Struct, frozen=True, tag="featureState"):
-    """The whole state of a feature without a separate record type; the newest record counts.
+    """The whole state of a feature without its own record type; the newest record is used.
 
     Attributes:
         turn: The turn in which the state changed.
@@ -135,7 +137,7 @@ class FeatureState(msgspec.Struct, frozen=True, tag="featureState"):
 
 
 class Inherited(msgspec.Struct, frozen=True, tag="inherited"):
-    """The first message of this session includes the task of another session."""
+    """A record that the first message of this session includes another session's task."""
 
     session: str
     at: str
@@ -145,7 +147,7 @@ Told: TypeAlias = Titled | CallEnded | TodoSet | PlanSet | CommandSet | FeatureS
 
 
 class FileLines(msgspec.Struct, frozen=True):
-    """Lines added and removed in one file by a whole turn."""
+    """The number of lines that a whole turn added and removed in one file."""
 
     path: str
     added: int
@@ -184,7 +186,7 @@ class Decided(msgspec.Struct, frozen=True, tag="decided", omit_defaults=True):
         sandbox: The sandbox of an allowed command, in words.
         at: Time of the record.
         agent: Name of the sub-agent that made the call; empty for the main agent.
-        ending: The ending of a check, because checks have no result; recorded at its end.
+        ending: The ending of a check, because checks have no result; recorded when the check ends.
         within: Id of the ``agent`` call whose sub-agent made this call; empty for the main agent,
             and in older logs.
     """
@@ -207,7 +209,7 @@ class Decided(msgspec.Struct, frozen=True, tag="decided", omit_defaults=True):
 
 
 class SessionStarted(msgspec.Struct, frozen=True, tag="sessionStarted"):
-    """The first line: identifies the session."""
+    """The first record, which identifies the session."""
 
     session: str
     workspace: str
@@ -222,7 +224,7 @@ class Prefixed(msgspec.Struct, frozen=True, tag="prefixed"):
     Attributes:
         system: The text of each system block.
         tools: A digest of the tools' schemas.
-        at: The time from which on the prefix is used; the newest record counts.
+        at: The time from which on the prefix is used; the newest record is used.
         specs: The tools in full; empty in older logs.
     """
 
@@ -233,24 +235,24 @@ class Prefixed(msgspec.Struct, frozen=True, tag="prefixed"):
 
 
 def prefixed(system: tuple[str, ...], specs: tuple[ToolSpec, ...], at: str) -> Prefixed:
-    """Make the record of a prefix, with the digest of its tools."""
+    """Create the record of a prefix, with the digest of its tools."""
     return Prefixed(system, tools_digest(specs), at, specs)
 
 
 def tools_digest(tools: Iterable[ToolSpec]) -> str:
-    """Digest of the tools' bytes in a request."""
+    """Return the digest of the tools' bytes in a request."""
     return hashlib.blake2b(msgspec.json.encode(tuple(tools)), digest_size=16).hexdigest()
 
 
 class TurnStartRecord(msgspec.Struct, frozen=True, tag="turnStarted", omit_defaults=True):
-    """A turn begins, with the user's message as typed.
+    """The beginning of a turn, with the user's message as typed.
 
     Attributes:
         turn: The session's turn.
         words: The message of the user, or of a code action.
         at: Time of the record.
-        title: A few words for lists; empty in older logs, like ``attached`` and ``mode``.
-        attached: The attachments, a few words each.
+        title: A short title for lists; empty in older logs, like ``attached`` and ``mode``.
+        attached: The attachments, each as a short text.
         mode: The mode when the turn began.
     """
 
@@ -263,7 +265,7 @@ class TurnStartRecord(msgspec.Struct, frozen=True, tag="turnStarted", omit_defau
 
 
 class SteeringRecord(msgspec.Struct, frozen=True, tag="steered"):
-    """A message that the user sent during a turn, as typed; on disk before the model gets it.
+    """A message that the user sent during a turn, as typed; on disk before delivery.
 
     After delivery, a ``MessageRecord`` has the message, too. An undelivered message is in
     ``TurnEndRecord.words``.
@@ -282,7 +284,7 @@ class MessageRecord(msgspec.Struct, frozen=True, tag="said"):
 
 
 class Intent(msgspec.Struct, frozen=True, tag="intent"):
-    """A write, edit or command is about to begin; the record is on disk before that (H59)."""
+    """A record that a write, edit or command is about to begin; on disk before that (H59)."""
 
     turn: int
     tool_use_id: str
@@ -302,12 +304,11 @@ class RequestRecord(msgspec.Struct, frozen=True, tag="sent"):
         tool_choice, cache_key, effort, verbosity, cache_life: See ``messages.Request``.
         window: The model's context window in tokens, input and output.
         tail: Messages that are not in the log yet; a ``MessageRecord`` adds these once there is an
-        answer.
-        anchors: Positions of the cache anchors.
-        pictures: Whether the model accepts pictures; if not, text replaced them.
-        at: Time of the record.
-        alone: The system prompt of a request outside the conversation, such as a summary by the
-            small model: ``tail`` is the whole request, without tools. None: the request continues
+        answer. anchors: Positions of the cache anchors. pictures: Whether the model accepts
+        pictures; if not, text replaced them. at: Time of the record. alone: The system prompt of a
+        request outside the conversation, such as a summary by the
+            small model: ``tail`` is the whole request, without tools. With None, the request
+                continues
             the conversation in the log.
         tokens: Estimated size in tokens; 0 in older logs.
         purpose: Whether the request is for the task itself, or for a summary.
@@ -338,7 +339,7 @@ class Wire(msgspec.Struct, frozen=True, tag="wire"):
     Attributes:
         number: Number of the preceding ``RequestRecord``.
         dialect: JSON of ``providers.wires.dialect.Dialect``.
-        digest: Digest of the body's bytes; empty if Indwell did not build them.
+        digest: Digest of the body's bytes; empty if Indwell did not build the body.
         at: Time of the record.
     """
 
@@ -367,7 +368,7 @@ class Spent(msgspec.Struct, frozen=True, tag="spent"):
 
     @property
     def is_own(self) -> bool:
-        """Was the session's own model called, not a sub-agent's and not a fallback?"""
+        """Return whether the session's own model was called, not a sub-agent's or a fallback."""
         return not (self.agent or self.stands_in)
 
 
@@ -379,7 +380,7 @@ class CompactionRecord(msgspec.Struct, frozen=True, tag="compacted"):
         layer: Name of the compaction layer.
         splices: The replaced messages; indices count before any splice is applied.
         before: Tokens of the whole prompt before the compaction.
-        after: Tokens of the whole prompt after it.
+        after: Tokens of the whole prompt after the compaction.
         spills: Files in the session's spill folder that hold all removed text.
         at: Time of the record.
         live: Number of messages before the compaction; 0 if unknown.
@@ -398,7 +399,7 @@ class CompactionRecord(msgspec.Struct, frozen=True, tag="compacted"):
 
 
 class Repaired(msgspec.Struct, frozen=True, tag="repaired", omit_defaults=True):
-    """A repair of the log or conversation, such as of a call without result or a torn line.
+    """A repair of the log or conversation, such as a call without a result or a torn line.
 
     Attributes:
         what: A description of the repair.
@@ -414,10 +415,10 @@ class Repaired(msgspec.Struct, frozen=True, tag="repaired", omit_defaults=True):
 
 
 class TurnEndRecord(msgspec.Struct, frozen=True, tag="turnFinished"):
-    """A turn ended. ``words`` holds user messages that never reached the model.
+    """The end of a turn. ``words`` has the user's messages that never reached the model.
 
-    ``seconds`` (None: unknown) and ``changes`` are as shown when the turn ended. ``outgrown``: the
-    conversation no longer fitted into a request.
+    ``seconds`` (None if unknown) and ``changes`` are as shown when the turn ended. ``outgrown``
+    says that the conversation no longer fitted into a request.
     """
 
     turn: int
@@ -442,7 +443,7 @@ class Rewound(msgspec.Struct, frozen=True, tag="rewound"):
     The rewind only concerns the conversation; files do not change.
 
     Attributes:
-        turn: The last turn kept; 0: none.
+        turn: The last turn kept; 0 if no turn is kept.
         model: The model used in that turn; empty if unknown.
         at: Time of the record.
     """
@@ -453,7 +454,7 @@ class Rewound(msgspec.Struct, frozen=True, tag="rewound"):
 
 
 class Forked(msgspec.Struct, frozen=True, tag="forked"):
-    """The preceding records are copies from another session; their cost counts in that session.
+    """The preceding records are copies from another session; their cost belongs to that session.
 
     The log has this record twice: after the log's first line, and, with ``whole`` set, after the
     copies.

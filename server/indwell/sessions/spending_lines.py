@@ -11,7 +11,7 @@ import math
 
 import msgspec
 
-MOST_A_CALL = 10_000.0  # US dollars; no call of any model costs a hundredth of this amount
+MOST_A_CALL = 10_000.0  # No call of any model costs a hundredth of this amount in US dollars.
 
 
 class Reservation(msgspec.Struct, frozen=True):
@@ -29,7 +29,7 @@ class Reservation(msgspec.Struct, frozen=True):
 
 
 def is_plausible(dollars: float) -> bool:
-    """Can a call cost this amount: a finite number from 0 to ``MOST_A_CALL``?"""
+    """Return whether a call can cost this amount: a finite number from 0 to ``MOST_A_CALL``."""
     return math.isfinite(dollars) and 0 <= dollars <= MOST_A_CALL
 
 
@@ -43,11 +43,11 @@ class DaySum:
 
     @property
     def dollars(self) -> float:
-        """US dollars spent or reserved."""
+        """US dollars spent or reserved on the day."""
         return self._paid + sum(self._held.values())
 
     def take(self, line: bytes) -> None:
-        """Add a line; a torn or unknown line is ignored."""
+        """Add a line of the ledger; an incomplete or unknown line is ignored."""
         match line.split():
             case [cost]:
                 self._paid += self._amount(cost)

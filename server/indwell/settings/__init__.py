@@ -1,1 +1,1 @@
-"""Settings from environment, files and editor, and what each source may change."""
+"""Settings from environment, files and editor, and the permissions of each source."""

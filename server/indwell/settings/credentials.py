@@ -1,4 +1,4 @@
-"""Secret values that never appear in output, origins of endpoints, and removal of secrets. Pure."""
+"""Hides secret values, computes origins of endpoints, and removes secrets from texts. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from indwell.lazy_pattern import lazy_pattern
 class Secret:
     """A text that no log, traceback or settings dump shows; only ``reveal`` returns it.
 
-    Deliberately not a struct, so that ``msgspec`` refuses to encode it.
+    The class is deliberately not a struct, so that ``msgspec`` refuses to encode a secret.
     """
 
     __slots__ = ("_text",)
@@ -24,7 +24,7 @@ class Secret:
         self._text = text
 
     def reveal(self) -> str:
-        """Return the text; only for code that sends the secret."""
+        """Return the text; call this method only to send the secret."""
         return self._text
 
     def __repr__(self) -> str:
@@ -46,16 +46,17 @@ class Secret:
 
 
 _SHAPES = lazy_pattern(
-    r"(?i:\bbearer\s+)[\w.~+/=-]{8,}"  # the value of an Authorization header
-    # Keys with well-known prefixes.
+    r"(?i:\bbearer\s+)[\w.~+/=-]{8,}"  # The group matches the value of an Authorization header.
+    # The following lines match keys with well-known prefixes.
     r"|(?<![A-Za-z0-9])(?:sk|rk|pk|xai|gsk|ghp|gho|glpat|hf)[-_][\w-]{8,}"
-    r"|\bAIza[\w-]{20,}"  # keys of Google
-    r"|(?<=://)[^/\s:@]+:[^/\s@]+(?=@)"  # a user and password inside an address
+    r"|\bAIza[\w-]{20,}"  # The group matches keys of Google.
+    r"|(?<=://)[^/\s:@]+:[^/\s@]+(?=@)"  # The group matches a user and password inside an address.
 )
-# A long word, which is hardly the name of a folder in an address.
+# A word of this length in an address is hardly the name of a folder.
 _RANDOM = lazy_pattern(r"[A-Za-z0-9+=~]{16,}")
-_MIXED = lazy_pattern(r"[A-Za-z]\d|\d[A-Za-z]")  # letters and digits next to each other
-_LONGEST_NAME = 24  # characters of a name that is repeated; the longest provider name is shorter
+_MIXED = lazy_pattern(r"[A-Za-z]\d|\d[A-Za-z]")  # Letters and digits are next to each other.
+# A message repeats at most 24 characters of a name; the longest provider name is shorter.
+_LONGEST_NAME = 24
 _MANY_DIGITS = 4
 
 
@@ -73,14 +74,14 @@ def plain_address(url: str) -> str:
     """
     try:
         parts = urlsplit(url)
-        _ = parts.port  # the port is only checked on access
+        _ = parts.port  # The port is only checked on access.
     except ValueError:
         return ""
     return told_address(urlunsplit((parts.scheme, parts.netloc, parts.path, "", "")))
 
 
 def told_address(text: str) -> str:
-    """Like ``plain_address``, for a ``text`` that may not be an address."""
+    """Return the same as ``plain_address`` for a ``text`` that may not be an address."""
     scheme, separator, rest = re.split(r"[?#]", text, maxsplit=1)[0].rpartition("://")
     host, *path = rest.split("/")
     host = host.rpartition("@")[2] if separator else _plain_part(host)
@@ -108,7 +109,7 @@ _PORTS = {"http": 80, "https": 443}
 def origin_of(base_url: str | None) -> str:
     """Return the origin of an endpoint, such as ``https://host`` or ``http://127.0.0.1:8000``.
 
-    A default port is left out, so each origin has a single spelling. None means OpenAI.
+    A default port is left out, so each origin has only one form. None means OpenAI.
 
     Raises:
         SettingsError: The text is not an http address.

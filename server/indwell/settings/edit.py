@@ -1,6 +1,6 @@
 """Edits the user's settings file, keeping its comments, order and spelling. Pure.
 
-Importing this module takes 50 ms, so only commands that change settings do.
+Importing this module takes 50 ms, so only commands that change settings import it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from indwell.settings.values import check, parse_toml
 
 
 def edited(text: str, changes: Mapping[str, object], name: str) -> str:
-    """Set values in the text of a settings file, or remove them (None).
+    """Set values in the text of a settings file; the value None removes a setting.
 
     Args:
         text: Valid TOML; empty for a new file.
@@ -27,7 +27,7 @@ def edited(text: str, changes: Mapping[str, object], name: str) -> str:
     Raises:
         SettingsError: The file is invalid, or too unusual to be edited reliably.
     """
-    parse_toml(text, name)  # raises an error that names the line
+    parse_toml(text, name)  # The parser raises an error that names the line.
     try:
         document = tomlkit.parse(text.removeprefix("\ufeff"))
         for setting, value in changes.items():
@@ -46,7 +46,7 @@ def edited(text: str, changes: Mapping[str, object], name: str) -> str:
 def _table(
     document: MutableMapping[str, Any], path: list[str], *, of_tables: bool
 ) -> MutableMapping[str, Any]:
-    """Return the table at a path; create it if missing. ``of_tables``: it only has tables."""
+    """Return the table at a path, created if missing; ``of_tables`` means it only has tables."""
     for place, name in enumerate(path):
         if name not in document:
             document[name] = tomlkit.table(is_super_table=of_tables or place < len(path) - 1)
@@ -62,7 +62,7 @@ def _value(values: Mapping[str, Any], setting: str) -> object:
 
 
 def _set(document: MutableMapping[str, Any], setting: str, value: object) -> None:
-    """Set a value, also where the setting is in a table: ``[base] url``."""
+    """Set a value, even if the setting is written in a table: ``[base] url``."""
     prefix, _, rest = setting.partition("_")
     table = document.get(prefix)
     if isinstance(table, MutableMapping) and rest in table:

@@ -2,17 +2,14 @@
 
 ``config.toml`` has a table for each endpoint, and a model's name ends with the endpoint's name::
 
-    model = "gpt-5.4@work"
-    small_model = "qwen3-coder@local"
+    model = "gpt-5.4@work" small_model = "qwen3-coder@local"
 
-    [endpoints.work]
-    base_url = "https://gateway.example/v1"
-    api_key_variable = "WORK_KEY"
-    headers = { "x-team" = "search" }
+    [endpoints.work] base_url = "https://gateway.example/v1" api_key_variable = "WORK_KEY" headers =
+    { "x-team" = "search" }
 
-A model without such an ending belongs to the endpoint outside of the tables. Values for one
-address, such as the key and the headers, never go to another address. ``MODEL@vscode`` is one of
-the editor's own models, which have no address and need no key.
+A model without such an ending belongs to the unnamed endpoint. Values for one address, such as the
+key and the headers, never go to another address. ``MODEL@vscode`` is one of the editor's own
+models, which have no address and need no key.
 """
 
 from __future__ import annotations
@@ -53,14 +50,14 @@ NAME = lazy_pattern(r"[a-z][a-z0-9_-]{0,39}")
 EDITOR = "vscode"
 """The name of the endpoint for the editor's own models; no table may have this name."""
 
-_NOT_OURS = frozenset({"default", "latest"})  # endings that Google's Vertex gives its models
+_NOT_OURS = frozenset({"default", "latest"})  # Google's Vertex gives its models these endings.
 
 
 def split_name(model: str, endpoints: Mapping[str, object]) -> tuple[str, str]:
     """Split a model's name into the endpoint's name of the model, and the endpoint's name.
 
     Returns:
-        Both names; the second is empty for the endpoint outside of the tables.
+        Both names; the second is empty for the unnamed endpoint.
 
     Raises:
         SettingsError: The name ends with the name of an endpoint that does not exist, so the
@@ -90,7 +87,8 @@ def in_force(settings: Settings, model: str = "") -> Settings:
         model: The model; if empty, the model of the settings.
 
     Raises:
-        SettingsError: The endpoint is not known, or takes a header from a variable that is not set.
+        SettingsError: The endpoint is not known, or one of its headers comes from a variable that
+            is not set.
     """
     if model and model != settings.model:
         settings = msgspec.structs.replace(settings, model=model)
@@ -110,7 +108,7 @@ def in_force(settings: Settings, model: str = "") -> Settings:
 
 
 def _at(settings: Settings, own: Mapping[str, Any]) -> Settings:
-    """Return the settings with a named endpoint's values in place of the present endpoint's."""
+    """Return the settings with a named endpoint's values in place of the current endpoint's."""
     usual = Settings()
     bound = {name: getattr(usual, name) for name in ADDRESS_BOUND}
     same_place = origin_of(settings.base_url) == origin_of(own.get("base_url"))
@@ -120,7 +118,7 @@ def _at(settings: Settings, own: Mapping[str, Any]) -> Settings:
 
 
 def is_editors(model: str) -> bool:
-    """Is a model one of the editor's own models?"""
+    """Return whether a model is one of the editor's own models."""
     bare, sign, endpoint = model.rpartition("@")
     return bool(sign and bare) and endpoint == EDITOR
 
@@ -131,14 +129,14 @@ def editor_name(vendor: str, id_: str) -> str:
 
 
 def is_variable(value: Secret) -> bool:
-    """Is a header's value the name of a variable that was not looked up yet?"""
+    """Return whether a header's value is the name of a variable that was not read yet."""
     return value.reveal().startswith("$")
 
 
 def with_variables(settings: Settings, environment: Mapping[str, str]) -> Settings:
     """Replace the names of variables with their values: keys, and headers such as ``$TEAM``.
 
-    The name of an unset variable stays; ``in_force`` refuses it at the first use.
+    The name of an unset variable is kept; ``in_force`` refuses the name at the first use.
     """
     own = _looked_up({name: getattr(settings, name) for name in _OF_VARIABLES}, environment)
     endpoints = {

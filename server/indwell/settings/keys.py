@@ -21,8 +21,8 @@ from indwell.settings.values import convert
 
 FILE_NAME = "keys.json"
 LOCK_NAME = "settings.lock"
-LIMIT_B = 1 << 20  # bytes; a larger file was not written by Indwell
-# Seconds to wait for the lock; another login may be waiting for the keyring's password.
+LIMIT_B = 1 << 20  # Indwell never writes a file with more bytes.
+# The unit is seconds to wait for the lock; another login may wait for the keyring's password.
 LOCK_S = 60.0
 
 Where: TypeAlias = Literal["client", "keyring", "file", "none"]
@@ -52,7 +52,7 @@ class Ring(Protocol):
 
 
 class StoredKey(msgspec.Struct, frozen=True):
-    """Where an origin's key is stored, with a note for the user; no key if it needs none."""
+    """The location of an origin's key, with a note for the user; no key if none is needed."""
 
     where: Where
     key: Secret | None
@@ -60,7 +60,7 @@ class StoredKey(msgspec.Struct, frozen=True):
 
 
 class _Entry(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An entry of the key file; it has the ``key`` only if no keyring works."""
+    """An entry of the key file; the entry has the ``key`` only if no keyring works."""
 
     where: Where
     key: str | None = None
@@ -87,7 +87,8 @@ class KeyStore:
         """Exclude all other logins and logouts of this user, in every process.
 
         Raises:
-            SettingsError: Another login or logout does not finish in time.
+
+        SettingsError: Another login or logout does not finish in time.
         """
         with ExitStack() as stack:
             try:
@@ -104,10 +105,11 @@ class KeyStore:
             yield
 
     def origins(self) -> Mapping[str, Where]:
-        """Return all origins with an entry, and where each key is; does not use the keyring.
+        """Return all origins with an entry, and where each key is, without using the keyring.
 
         Raises:
-            SettingsError: The key file cannot be read.
+
+        SettingsError: The key file cannot be read.
         """
         held: dict[str, Where] = dict.fromkeys(self.held.origins(), "client")
         return {origin: entry.where for origin, entry in self._entries().items()} | held
@@ -150,7 +152,7 @@ class KeyStore:
         Raises:
             SettingsError: The key cannot be stored.
         """
-        self._entries()  # report a broken file before waiting for a lock
+        self._entries()  # A broken file is reported before waiting for a lock.
         with self.locked():
             return self._put(origin, key)
 
@@ -202,7 +204,7 @@ class KeyStore:
         except FileNotFoundError:
             return {}
         except (ToolError, OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
-            # msgspec's message names a place in the file, never its content.
+            # The message of msgspec names a position in the file, never the content.
             raise SettingsError(
                 f"the file of keys {quoted(self.path)} cannot be read ({error}); fix or delete it, "
                 "and run `indwell login` again"
@@ -216,7 +218,7 @@ class KeyStore:
             if not self.path.exists():
                 write_private(
                     self.path, b"{}"
-                )  # the mode is 0600 from the first byte, and replacing the file keeps the mode
+                )  # The mode is 0600 from the first byte, and replacing the file keeps the mode.
             write_atomic(self.path, data, [folder])
         except (ToolError, OSError) as error:
             raise self._unwritable(error) from error
@@ -229,7 +231,7 @@ class KeyStore:
 
 
 VARIABLE = "INDWELL_KEYS"
-MOST_CHARACTERS = 100_000  # characters of the variable; systems hardly allow more
+MOST_CHARACTERS = 100_000  # Systems hardly allow more characters in a variable.
 MOST_KEYS = 100
 
 
@@ -240,7 +242,7 @@ class HeldKeys:
         self._keys: dict[str, Secret] = {}
 
     def get(self, origin: str) -> Secret | None:
-        """Return the key of an origin; None if the client passed none."""
+        """Return the key of an origin; None if the client has not passed a key."""
         return self._keys.get(origin)
 
     def origins(self) -> tuple[str, ...]:
@@ -257,7 +259,7 @@ class HeldKeys:
 
 
 def parsed_keys(text: str) -> tuple[Mapping[str, Secret], str]:
-    """Parse ``INDWELL_KEYS`` to keys by origin, and an error; empty if all is well."""
+    """Parse ``INDWELL_KEYS`` to keys by origin, and an error message, which may be empty."""
     if not text.strip():
         return {}, ""
     try:

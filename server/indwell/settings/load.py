@@ -35,7 +35,7 @@ VARIABLES: Mapping[str, str] = {
 WORKSPACE_FILE = ".indwell/config.toml"
 EDITOR_OPTIONS = "the editor's options"
 MAX_WORKSPACE_CHARACTERS = 64 * 1024
-MAX_WORKSPACE_DOTS = 1_000  # parsing time grows with the square of the dots in a name
+MAX_WORKSPACE_DOTS = 1_000  # Parsing time grows with the square of the dots in a name.
 
 
 class Loaded(msgspec.Struct, frozen=True):
@@ -63,7 +63,7 @@ def load(
         editor_options: ``initializationOptions``, or the editor's configuration section
             ``indwell``; any JSON.
         workspace_file: Text of the workspace's file; None if missing or not trusted.
-        takes_key: Whether ``OPENAI_API_KEY`` is for the endpoint outside of the tables.
+        takes_key: Whether ``OPENAI_API_KEY`` is for the unnamed endpoint.
 
     Raises:
         SettingsError: The user's file is invalid, or the file or environment has an invalid value
@@ -137,7 +137,7 @@ def state_folder(environment: Mapping[str, str], default: Path) -> Path:
 def _environment(environment: Mapping[str, str]) -> dict[str, Any]:
     values = {}
     for variable, name in VARIABLES.items():
-        text = environment.get(variable, "").strip()  # an empty variable counts as unset
+        text = environment.get(variable, "").strip()  # An empty variable counts as unset.
         if text:
             try:
                 values[name] = convert(name, _folders(text) if name == "trusted" else text)
@@ -151,7 +151,7 @@ def _folders(text: str) -> list[str]:
 
 
 def _with_default_deny(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Add the user's globs to the default globs; a user's glob does not disable the defaults."""
+    """Add the user's globs to the default globs, which stay active."""
     if "deny" not in values:
         return dict(values)
     return {**values, "deny": Settings().deny + tuple(dict.fromkeys(values["deny"]))}
@@ -188,7 +188,7 @@ def _with_workspace(loaded: Loaded, text: str) -> Loaded:
         return Loaded(loaded.settings, (*loaded.notices, str(error)))
     _, problem = project_hooks(
         table, WORKSPACE_FILE
-    )  # `wiring.project_files` reads these entries of a trusted file
+    )  # `wiring.project_files` reads these entries of a trusted file.
     rest = {name: value for name, value in table.items() if name != "hooks"}
     loaded = Loaded(loaded.settings, (*loaded.notices, *([problem] if problem else ())))
     return _tightened(loaded, rest, WORKSPACE_FILE, chooses=False)

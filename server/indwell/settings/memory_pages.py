@@ -1,8 +1,8 @@
 """Remembered facts, kept in two Markdown pages in the state folder.
 
 One page belongs to this workspace, the other page to the user in all workspaces. Neither files of
-the workspace nor the agent's tools can write them: the state folder is reserved for the user
-(``policy.decide``).
+the workspace nor the agent's tools can write to the pages, because the state folder is reserved for
+the user (``policy.decide``).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from indwell.files.reading import read_guarded
 from indwell.files.spelling import quoted
 from indwell.files.system import calls
 
-LOCK_TIMEOUT_S = 5.0  # seconds to wait for other processes that write the same page
+LOCK_TIMEOUT_S = 5.0  # The unit is seconds to wait for other processes that write the same page.
 
 _Mark: TypeAlias = tuple[int, ...] | None
 _Change: TypeAlias = Callable[[str], str]

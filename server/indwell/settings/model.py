@@ -43,7 +43,8 @@ SECRETS = (
     *("*.env", ".envrc", ".netrc", ".pgpass", ".htpasswd", ".git-credentials", ".npmrc", ".pypirc"),
     "credentials",
     *(f"credentials*.{ending}" for ending in _DATA),
-    *(f"secrets.*{ending}" for ending in _DATA),  # `secrets.json`, `secrets.prod.json`
+    # The glob matches `secrets.json` and `secrets.prod.json`.
+    *(f"secrets.*{ending}" for ending in _DATA),
     *("*.jks", "*.tfstate", "*.tfvars", ".docker/config.json", ".kube/config"),
     *(".aws/**", ".ssh/**", ".gnupg/**"),
     *("*.kdbx", "*.kwl", "keyring_pass.cfg", ".vault-token", ".databrickscfg", ".authinfo*"),
@@ -83,11 +84,10 @@ class LanguageServerSetting(msgspec.Struct, frozen=True, forbid_unknown_fields=T
 
     Attributes:
         command: The program and its arguments; the program uses its standard streams for the
-        protocol.
-        languages: Ids of the server's languages, such as ``python``.
-        files: Globs of other files, with the language of each.
-        settings: The server's own settings; the server asks for them by section.
-        confined: Whether the server runs in the sandbox, without network and without write access.
+        protocol. languages: Ids of the server's languages, such as ``python``. files: Globs of
+        other files, with the language of each. settings: The server's own settings, which the
+        server requests by section. confined: Whether the server runs in the sandbox, without
+        network and without write access.
     """
 
     command: Annotated[tuple[str, ...], Meta(min_length=1)]
@@ -98,7 +98,7 @@ class LanguageServerSetting(msgspec.Struct, frozen=True, forbid_unknown_fields=T
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """The user's settings. Times are seconds, sizes tokens, prices US dollars."""
+    """The user's settings. Times are in seconds, sizes in tokens, prices in US dollars."""
 
     model: Annotated[
         str, Meta(description="The endpoint's name of the model; there is no default")

@@ -16,7 +16,7 @@ from indwell.files.spelling import quoted
 from indwell.files.system.access import why_foreign
 from indwell.settings import load
 
-MOST_B = 1 << 20  # bytes of the settings file
+MOST_B = 1 << 20  # The limit is in bytes of the settings file.
 
 _NAME = "indwell"
 
@@ -39,12 +39,12 @@ def undo_folder(environment: Mapping[str, str]) -> Path | None:
     """Return the folder for old texts during writes in place; None without a state folder."""
     try:
         return state_folder(environment) / "undo"
-    except SettingsError:  # the error is reported when a session starts
+    except SettingsError:  # The error is reported when a session starts.
         return None
 
 
 def read_user_file(path: Path) -> str | None:
-    """Read a settings file, also through a link (many users link theirs); None if missing.
+    """Read a settings file, even if it is a link; None if missing.
 
     Raises:
         SettingsError: The file is unreadable, not UTF-8, or far too large.

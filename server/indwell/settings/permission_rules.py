@@ -21,9 +21,9 @@ from indwell.files.private import read_own
 from indwell.files.spelling import quoted
 from indwell.lazy_pattern import lazy_pattern
 
-LIMIT_B = 1 << 20  # bytes; a larger file was not written by Indwell
-LOCK_TIMEOUT_S = 5.0  # seconds to wait for other servers that write the same file
-# A comma that is left over if the user deletes the last line.
+LIMIT_B = 1 << 20  # Indwell never writes a file with more bytes.
+LOCK_TIMEOUT_S = 5.0  # The unit is seconds to wait for other servers that write the same file.
+# The comma is left over if the user deletes the last line.
 _LAST_COMMA = lazy_pattern(rb",\s*\]\s*$")
 
 _Mark: TypeAlias = tuple[int, int, int] | None
@@ -67,7 +67,7 @@ class RuleBook:
         """Add a rule.
 
         Raises:
-            SettingsError: The rule cannot be stored; it applies to this session only.
+            SettingsError: The rule cannot be stored, and applies to this session only.
         """
         if not always:
             self._session |= {rule}
@@ -79,10 +79,11 @@ class RuleBook:
             raise SettingsError(f"{error}; the rule applies to this session only") from error
 
     def replace(self, old: Iterable[str], new: str) -> None:
-        """Put one permanent rule in the place of others. Blocks.
+        """Replace permanent rules by another permanent rule. Blocks.
 
         Raises:
-            SettingsError: The rule cannot be stored; nothing has changed.
+
+        SettingsError: The rule cannot be stored; nothing has changed.
         """
         gone = frozenset(old)
         self._change(lambda known: (known - gone) | {new})
@@ -98,7 +99,7 @@ class RuleBook:
         return len(before & gone)
 
     def _change(self, change: Callable[[frozenset[str]], frozenset[str]]) -> frozenset[str]:
-        """Change the rules on disk, including rules of other processes; return the former rules."""
+        """Change the rules on disk, including those of other processes; return the former rules."""
         try:
             make_private_folder(self._path.parent)
             with locked(self._path.with_suffix(".lock"), timeout_s=LOCK_TIMEOUT_S):
@@ -122,7 +123,7 @@ class RuleBook:
 
 
 def _mark(path: Path) -> _Mark:
-    """Return stat values that change with the file; takes some microseconds."""
+    """Return stat values that change with the file; takes a few microseconds."""
     try:
         kind = os.stat(path, follow_symlinks=False)  # noqa: PTH116 - Path.stat makes a longer way
     except OSError:

@@ -1,7 +1,7 @@
 """The system's keyring through the package ``keyring``, with time limits and clear errors.
 
-Importing this module takes 0.1 s, and a keyring may ask the user for its password. So import and
-call this module in a thread, and only when a key is needed.
+Importing this module takes 0.1 s, and a keyring may ask the user for its password. Callers must
+therefore import and use this module in a thread, and only when a key is needed.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from keyring.backend import KeyringBackend
 from indwell.settings.keys import KeyringUnusable
 
 SERVICE = "indwell"
-ANSWER_S = 30.0  # seconds; a locked keyring opens a password window, and a person needs time
+ANSWER_S = 30.0  # A locked keyring opens a password window, and a person needs time.
 
-_NO_DESKTOP = -25_308  # errSecInteractionNotAllowed of macOS
+_NO_DESKTOP = -25_308  # The constant is errSecInteractionNotAllowed of macOS.
 
 T = TypeVar("T")
 
 
 class SystemRing:
-    """Implements ``keys.Ring``.
+    """The system's keyring; implements ``keys.Ring``.
 
     Args:
         backend: A backend of the package.
@@ -49,15 +49,15 @@ class SystemRing:
         self._answer_s = answer_s
 
     def get(self, origin: str) -> str | None:
-        """See ``keys.Ring``."""
+        """Return the key of an origin; see ``keys.Ring``."""
         return self._bounded(lambda: self._backend.get_password(SERVICE, origin))
 
     def set(self, origin: str, key: str) -> None:
-        """See ``keys.Ring``."""
+        """Store a key; see ``keys.Ring``."""
         self._bounded(lambda: self._backend.set_password(SERVICE, origin, key))
 
     def delete(self, origin: str) -> None:
-        """See ``keys.Ring``."""
+        """Delete a key; see ``keys.Ring``."""
 
         def delete() -> None:
             if self._backend.get_password(SERVICE, origin) is not None:
@@ -82,7 +82,7 @@ def system_ring(*, answer_s: float = ANSWER_S) -> SystemRing:
 
 
 def _bounded(call: Callable[[], T], answer_s: float) -> T:
-    """Call in a thread that may be abandoned, because D-Bus has no reliable time-out."""
+    """Run ``call`` in a thread that may be abandoned; D-Bus has no reliable time-out."""
     answers: list[T] = []
     faults: list[Exception] = []
 

@@ -1,4 +1,4 @@
-"""Lets editor options and workspace files make settings stricter, never laxer (TRU-02, TRU-03).
+"""Lets editor options and workspace files make settings only stricter (TRU-02, TRU-03).
 
 Editors may fill their options from repository files, so both sources are as untrusted as the
 repository. Pure: each rule returns the stricter of two values.
@@ -50,7 +50,7 @@ def tighten(
     entries = list(flatten(table))
     for name, value in entries[:MAX_ENTRIES]:
         if value is None:
-            continue  # editors send this value for an unset setting
+            continue  # Editors send this value for an unset setting.
         settings, notice = _take(settings, name, value, source, chooses=chooses)
         if notice:
             notices.append(notice)
@@ -137,7 +137,7 @@ def _more_rules(current: tuple[str, ...], wanted: tuple[str, ...]) -> tuple[tupl
 
 
 def _is_harmless(glob: str) -> bool:
-    """Does a glob have no ``!`` and take little time to match?
+    """Return whether a glob has no ``!`` and takes little time to match.
 
     wcmatch's time is exponential in the stars: three ``**`` and a path of 1,000 folders took 18 s,
     one ``**`` 0.06 s.

@@ -1,4 +1,4 @@
-"""The user's trust decisions by folder, kept in the state folder, never in a repository.
+"""The user's trust decisions by folder, stored in the state folder, never in a repository.
 
 A trusted folder is stored with digests of its executable and loaded files, so that later changes
 are not trusted (TRU-05). If the store's file is unreadable, or others could have written it, no
@@ -29,10 +29,11 @@ from indwell.settings.trusted_files import FolderAnswer, TrustedFile
 FILE = Path("trust") / "answers.json"
 """The name of the file in the state folder."""
 
-# Bytes of the file; enough for some thousand folders with long instruction files.
+# The limit in bytes is enough for some thousand folders with long instruction files.
 LIMIT_B = 16 << 20
-MOST_LINES = 2_000  # digests of lines in one answer, for diffs; other files are compared as a whole
-LOCK_S = 60.0  # seconds to wait for the lock
+# One answer has at most 2,000 digests of lines, for diffs; other files are compared as a whole.
+MOST_LINES = 2_000
+LOCK_S = 60.0  # The unit is seconds to wait for the lock.
 
 
 class Answers(msgspec.Struct, frozen=True):
@@ -71,7 +72,7 @@ class TrustStore:
         with (
             contextlib.suppress(OSError),
             lock,
-        ):  # if a writer takes long, read without the lock
+        ):  # If a writer takes long, read without the lock.
             try:
                 return Answers(self._folders())
             except SettingsError as error:
@@ -108,7 +109,7 @@ class TrustStore:
                 is_changed = change(folders)
                 if is_changed:
                     data = msgspec.json.format(msgspec.json.encode(_TrustFile(1, folders)))
-                    if len(data) > LIMIT_B:  # the file would be too large to be read again
+                    if len(data) > LIMIT_B:  # The file would be too large to be read again.
                         raise SettingsError(
                             f"the file of trusted folders {quoted(self.path)} is full; revoke "
                             "answers that you no longer need with `indwell trust --revoke FOLDER`"
@@ -116,7 +117,7 @@ class TrustStore:
                     if exists(self.path):
                         write_atomic(self.path, data, [folder])
                     else:
-                        # With a mode that only lets the user read the file.
+                        # The mode lets only the user read the file.
                         write_durable(self.path, data)
                 return is_changed
         except (ToolError, OSError) as error:
@@ -141,7 +142,7 @@ class TrustStore:
 
 
 def shortened(answer: FolderAnswer) -> FolderAnswer:
-    """Reduce the lines of an answer, so that a thousand folders fit into the file."""
+    """Reduce the stored lines of an answer, so that a thousand folders fit into the file."""
     left = MOST_LINES
     files: dict[str, TrustedFile] = {}
     for name, one in answer.files.items():

@@ -12,7 +12,7 @@ import msgspec
 
 
 class TrustedFile(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A trusted file: the digest of the content, and of each line of a short text."""
+    """A trusted file: the digest of its content, and a digest of each line of a short text."""
 
     digest: str
     lines: tuple[str, ...] = ()
@@ -33,7 +33,7 @@ class FolderAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def seen(data: bytes, *, lines: tuple[str, ...] = ()) -> TrustedFile:
-    """Record a file in its present state."""
+    """Record a file in its current state."""
     return TrustedFile(digest_of(data), tuple(map(line_digest, lines)))
 
 
@@ -43,5 +43,5 @@ def digest_of(data: bytes) -> str:
 
 
 def line_digest(line: str) -> str:
-    """Return a line's digest; the digest is short, and only for diffs."""
+    """Return a line's digest, which is short and used only for diffs."""
     return hashlib.blake2b(line.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()

@@ -34,11 +34,11 @@ STRICT = frozenset(
 RULE_SUBJECTS = ("read", "edit", "write", "tool")
 """Words before the colon in patterns for files and tools."""
 
-_SHOWN = 60  # characters of a name or value in a notice
-_HUGE = 10**_SHOWN  # larger numbers are not formatted; Python refuses numbers of over 4,300 digits
+_SHOWN = 60  # A notice shows at most 60 characters of a name or value.
+_HUGE = 10**_SHOWN  # Larger numbers are not formatted; Python refuses numbers of over 4,300 digits.
 _DOT_NAME = lazy_pattern(r"\.[^./\\*?\[][^/\\*?\[]*\*?")
 _AT_LINE = lazy_pattern(r" \(at line (\d+), column \d+\)$")
-_KEY = lazy_pattern(r"[\x21-\x7e]+")  # characters that an HTTP header allows
+_KEY = lazy_pattern(r"[\x21-\x7e]+")  # An HTTP header allows these characters.
 
 
 class SourceSettings(msgspec.Struct, frozen=True):
@@ -63,7 +63,8 @@ def parse_toml(text: str, name: str) -> Mapping[str, Any]:
         return tomllib.loads(text.removeprefix("\ufeff"))
     except RecursionError as error:
         raise SettingsError(f"{name} is nested too deep; correct it and try again") from error
-    except ValueError as error:  # a TOMLDecodeError, or a number with thousands of digits
+    # The error is a TOMLDecodeError, or a number has thousands of digits.
+    except ValueError as error:
         message = str(error)
         at = _AT_LINE.search(message)
         last = text.rstrip("\n").count("\n") + 1
@@ -135,7 +136,7 @@ def convert(name: str, value: object) -> Any:  # noqa: ANN401 -- as many types a
         return tuple(_pattern(name, one) for one in converted)
     if name == "harmless_names":
         return tuple(_dot_name(one) for one in converted)
-    if name == "deny":  # a folder in the form of ignore files
+    if name == "deny":  # The value is a folder in the form of ignore files.
         return tuple(f"{glob}**" if glob.endswith("/") else glob for glob in converted)
     return converted
 
@@ -151,10 +152,10 @@ def _pattern(name: str, written: str) -> str:
     names_nothing = (
         colon
         and head.strip().casefold() in RULE_SUBJECTS
-        and (not rest.strip() or rest.strip().startswith("!"))  # rules cannot exclude files
+        and (not rest.strip() or rest.strip().startswith("!"))  # Rules cannot exclude files.
     )
     is_unknown = (
-        # A program does not have such a name.
+        # A program does not have a name of this form.
         colon and head.strip().isalpha() and rest[:1].isspace()
     ) and head.strip().casefold() not in RULE_SUBJECTS
     if is_unknown:
@@ -245,11 +246,11 @@ def _address(value: object) -> str:
 
 
 def _is_visible(text: str) -> bool:
-    """Has ``text`` only visible characters? ``urlsplit`` would silently drop line feeds."""
+    """Return whether ``text`` has only visible characters; ``urlsplit`` would drop line feeds."""
     return text.isprintable() and " " not in text
 
 
-MOST_HOOKS = 30  # hooks of one file; each may run at every tool call
+MOST_HOOKS = 30  # One file has at most 30 hooks, because each may run at every tool call.
 
 
 def hooks_of(value: object) -> tuple[Hook, ...]:
@@ -269,7 +270,7 @@ def project_hooks(table: Mapping[str, Any], source: str) -> tuple[tuple[Hook, ..
     """Return the hooks of a trusted workspace's file, and their errors for the user.
 
     Project hooks are not a setting, because only the hooks feature may use them. One invalid hook
-    makes all hooks invalid, because the purpose of the invalid hook is unknown.
+    makes all hooks invalid, because nobody knows what the invalid hook should prevent.
     """
     try:
         return hooks_of(table.get("hooks", ())), ""
@@ -287,20 +288,20 @@ def _hook(value: object, number: int) -> Hook:
         raise SettingsError(f"[[hooks]] number {number}: {words[:1].lower()}{words[1:]}") from error
 
 
-# The name of a header: a token by RFC 9110.
+# A header's name is a token by RFC 9110.
 _HEADER = lazy_pattern(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
 _VARIABLE = lazy_pattern(r"[A-Za-z_]\w*", re.ASCII)
 _KEY_NAME = lazy_pattern(
     r"(?!.*KEY(RING|LOG|CHAIN|BOARD|MAP|TIMEOUT)).*(KEY|TOKEN|SECRET)", re.IGNORECASE
-)  # a value that secrets.is_secret recognises as a secret
+)  # `secrets.is_secret` recognises the value as a secret.
 _OURS = frozenset(
     {"connection", "content-length", "content-type", "host", "transfer-encoding", "accept-encoding"}
 )
 _OUR_FIELDS = frozenset(
     {"input", "instructions", "messages", "model", "stream", "system", "tools", "tool_choice"}
 )
-MOST_ENTRIES = 50  # entries of one table
-MOST_CHARACTERS = 4_000  # characters of a header or a parameter
+MOST_ENTRIES = 50  # One table has at most 50 entries.
+MOST_CHARACTERS = 4_000  # The limit is in characters of a header or a parameter.
 
 
 def _endpoints(_name: str, value: object) -> dict[str, dict[str, Any]]:
@@ -349,7 +350,7 @@ def _servers(_name: str, value: object) -> dict[str, dict[str, Any]]:
 
 
 def _headers(_name: str, value: object) -> dict[str, Secret]:
-    """Check a table of headers; values count as secrets, because some headers have secrets."""
+    """Check a table of headers; all values count as secrets, because some headers have secrets."""
     found = {}
     for name, text in _table("headers", value, MOST_ENTRIES).items():
         if not _HEADER.fullmatch(name) or name.lower() in _OURS:
@@ -416,7 +417,7 @@ def _key_header(name: str, value: object) -> str:
 
 
 def _key_variable(name: str, value: object) -> str:
-    """Check the name of a variable with a key; only names that commands do not get are valid."""
+    """Check the name of a variable with a key; it must be a name that commands do not get."""
     if not isinstance(value, str) or not _VARIABLE.fullmatch(value):
         raise SettingsError(f"{name} = {shown(value)} is not the name of a variable")
     if not _KEY_NAME.match(value):

@@ -1,8 +1,8 @@
 """A tool's arguments: their schema for the model, and their decoding from the model's JSON. Pure.
 
 The arguments of Indwell's tools are structs. The arguments of other tools are a JSON Schema with a
-function that makes a value. Models also use names that other agents use, such as ``file_path``; a
-tool lists the names that it understands.
+function that creates a value. Models also use argument names of other agents, such as
+``file_path``; a tool lists the names that it understands.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ import msgspec
 
 from indwell.errors import ToolError
 
-_MAX_QUOTE = 60  # characters of arguments that an error message repeats
-_MAX_COMPLAINT = 300  # characters of a decoder's message, which may repeat the model's names
+_MAX_QUOTE = 60  # An error message repeats at most 60 characters of the arguments.
+# A decoder's message may repeat the model's names, so it is cut to 300 characters.
+_MAX_COMPLAINT = 300
 
 Given: TypeAlias = dict[str, Any]
 """The arguments of one call as a JSON object."""
@@ -37,8 +38,8 @@ class Arguments(Generic[A]):
         schema: The JSON Schema for the model, on one line.
         decode: Decodes the JSON text of a call. Raises ``msgspec.DecodeError`` or ``ToolError`` if
             the text does not fit.
-        understood: Replaces other agents' names of arguments by Indwell's names. Raises
-            ``ToolError`` if the meaning is unclear.
+        understood: A function that replaces other agents' names of arguments by Indwell's names.
+            Raises ``ToolError`` if the meaning is unclear.
     """
 
     schema: str
@@ -89,17 +90,17 @@ class Arguments(Generic[A]):
 
 
 def of_struct(struct: type[A], understood: Callable[[Given], Given] | None = None) -> Arguments[A]:
-    """Return the arguments that a frozen struct describes; it has to forbid unknown fields."""
+    """Return the arguments that a frozen struct, which forbids unknown fields, describes."""
     decoder = msgspec.json.Decoder(struct)
     return Arguments(schema_of(struct), decoder.decode, understood)  # type: ignore[arg-type] # hashable
 
 
 def of_schema(schema: Mapping[str, Any], read: Callable[[Given], A]) -> Arguments[A]:
-    """Return the arguments of a tool that others wrote.
+    """Return the arguments of a tool from another program.
 
     Args:
         schema: A JSON Schema of an object. The model gets the whole schema, unchanged.
-        read: Makes a value of the arguments; raises ``ToolError`` if the arguments do not fit.
+        read: Creates a value from the arguments; raises ``ToolError`` if the arguments do not fit.
     """
 
     def decode(text: bytes) -> A:
@@ -150,12 +151,12 @@ def _check_names(text: str) -> None:
 
 
 def _short(words: str, limit: int = _MAX_QUOTE) -> str:
-    """Return the part of the model's own words that an error message repeats."""
+    """Return the part of the model's own text that an error message repeats."""
     return words if len(words) <= limit else words[: limit - 1] + "…"
 
 
 def signature(parameters: str) -> str:
-    """Return a JSON schema in brief, such as ``{path: string, edits: [{old: string, …}]}``."""
+    """Return a short form of a JSON schema: ``{path: string, edits: [{old: string, …}]}``."""
     return _signed(msgspec.json.decode(parameters))
 
 
@@ -216,12 +217,13 @@ def _required(node: dict[str, Any]) -> dict[str, Any]:
 
 def _says_nothing(node: Mapping[str, Any], key: str, value: object) -> bool:
     match key:
-        # A text is the name of a struct; an argument with the name "title" has a schema.
+        # The key may name a struct, or an argument "title", which has a schema.
         case "title":
             return isinstance(value, str)
-        case "description":  # the description of a struct is its docstring, for readers of the code
+        # The description of a struct is its docstring, for readers of the code.
+        case "description":
             return "properties" in node and isinstance(value, str)
-        case "default":  # an argument that is not required may be omitted
+        case "default":  # The model may omit an argument that is not required.
             return "type" in node or "enum" in node
         case "additionalProperties":
             return value is False

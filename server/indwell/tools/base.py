@@ -29,11 +29,12 @@ from indwell.tools.arguments import Arguments, of_struct
 from indwell.tools.known_texts import KnownTexts
 from indwell.workspace.base import AppliedChange, Workspace
 
-_MAX_QUOTE = 60  # characters of a name that an error message repeats
-# The form that OpenAI's and Anthropic's endpoints require.
+_MAX_QUOTE = 60  # An error message repeats at most 60 characters of a name.
+# OpenAI's and Anthropic's endpoints require this form.
 _NAME = lazy_pattern(r"[a-zA-Z0-9_-]{1,64}")
-MOST_TOOLS = 128  # tools of one request; OpenAI's endpoints refuse more
-MOST_SPEC = 16_000  # characters of a late tool's description and schema, which others write
+MOST_TOOLS = 128  # OpenAI's endpoints refuse more tools in one request.
+# A deferred tool's description and schema, which others write, have at most so many characters.
+MOST_SPEC = 16_000
 _log = logging.getLogger(__name__)
 Running: TypeAlias = Coroutine[None, None, Finished]
 Run: TypeAlias = Callable[[OnChunk, asyncio.Event, Callable[[str], None]], Running]
@@ -57,7 +58,8 @@ class ToolFacts(msgspec.Struct, frozen=True):
         wants: The access that the model asks for beyond the sandbox.
         why: The model's reason for that access.
         may_leave: Whether the call can follow a link out of the workspace, if the user allows this.
-        keeps: Whose memory the call would store a fact in; empty if the call stores nothing.
+        keeps: The owner of the memory in which the call would store a fact; empty if the call
+            stores nothing.
         asks: Whether the call itself asks the user, so that no other call may run at the same time.
         background: Whether the command keeps running after the call has ended.
         address: The address of the web page that the call fetches; empty for other calls.
@@ -109,7 +111,8 @@ class Succeeded(msgspec.Struct, frozen=True):
     """A command that ended with exit code 0.
 
     Attributes:
-        saw: The marks of the files that the turn has changed, taken just before the command ran.
+        saw: The change marks of the files that the turn has changed, taken just before the command
+            ran.
         stale: Files with unsaved changes, of which the command read an older text.
     """
 
@@ -125,12 +128,12 @@ class Outcome(msgspec.Struct, frozen=True):
         is_error: Whether the tool failed.
         figure: One short phrase for the user, such as ``+3 −1`` or ``12 matches``.
         diff: The whole unified diff of an edit; empty for other tools.
-        counts: Lines added and removed, if there is one change and they were counted.
+        counts: The numbers of added and removed lines, if one change was counted.
         changes: The files after the edit.
         pictures: Pictures for a model that accepts pictures; ``text`` describes them.
-        said: The user's words during the call; the model gets them as the user's own words.
+        said: The user's message during the call; the model gets the message as the user's own.
         frame: The tag around the text; None for no tag.
-        succeeded: Set if a command ended with exit code 0.
+        succeeded: The result of a command that ended with exit code 0.
     """
 
     text: str
@@ -155,21 +158,17 @@ class ToolContext(msgspec.Struct, frozen=True):
         on_output: Receives a command's output while it runs.
         readable: Readable folders outside the workspace, such as the session's spill folder.
         hidden: Returns whether a displayed path is hidden from the model; searches skip such a
-        path.
-        takes_pictures: Whether the model accepts pictures.
-        facts: The actions that this call was allowed to do, set by the call itself.
-        most_chars: Most characters of one result.
+        path. takes_pictures: Whether the model accepts pictures. facts: The actions that this call
+        was allowed to do, set by the call itself. most_chars: Most characters of one result.
         judged: The target of each path at the time of the decision, by the written path.
         confinement: The sandbox of the call's command; None for an allowed run without a sandbox.
-        unasked: Whether the call's command runs without a question because it only reads.
-        hide: Removes secrets from a text. Call this before cutting a text, because half a secret is
-        not recognised.
-        chosen: The hunks of the preview that the user allowed; None if all.
-        covered: A context in which changes by a command or server are recorded for review.
-        turn: The number of the turn, from 1.
-        call_id: The id of the call.
-        look: Returns the marks of the files that the turn has changed; blocks.
-        tell: Receives the events that tools emit, of ``agent.core.events``.
+        unasked: Whether the call's command runs without a question because it only reads. hide:
+        Removes secrets from a text. Call this function before cutting a text, because half a secret
+        is not recognised. chosen: The hunks of the preview that the user allowed; None if all.
+        covered: A context in which changes by a command or server are recorded for review. turn:
+        The number of the turn, from 1. call_id: The id of the call. look: Returns the change marks
+        of the files that the turn has changed; blocks. tell: Receives the events that tools emit,
+        of ``agent.core.events``.
     """
 
     workspace: Workspace
@@ -216,10 +215,10 @@ class Tool(Generic[A]):
         arguments: A frozen struct that forbids unknown fields, or ``Arguments``.
         effect: Read, edit or run.
         facts: Returns the planned action of a call.
-        run: Runs a call; raises ``ToolError`` with words for the model.
+        run: Runs a call; raises ``ToolError`` with a message for the model.
         preview: Shows what an edit would change, for the user to confirm.
         plan: For a call whose effects depend on the workspace, such as a rename: returns a function
-            that makes the call to run, from the context and the arguments as JSON. None for other
+            that creates the call to run, from the context and the arguments as JSON. None for other
             calls.
         polls: Whether consecutive equal calls are normal, because each asks for progress.
     """
@@ -248,7 +247,7 @@ class Tool(Generic[A]):
         self._plan = plan
 
     def shortened(self, description: str, schema: Mapping[str, Any]) -> Tool[A]:
-        """Return the tool in short form for a small model; a call may still have all arguments."""
+        """Return the tool in short form for a small model; calls still accept all arguments."""
         short: Tool[A] = copy.copy(self)
         parameters = msgspec.json.encode(schema).decode()
         short._arguments = replace(self._arguments, schema=parameters)
@@ -283,12 +282,10 @@ class Call(msgspec.Struct, frozen=True):
     Attributes:
         effect: Read, edit or run.
         arguments: The JSON of the arguments under Indwell's names, for permission, audit and
-        people.
-        facts: The planned action.
-        run: Runs the call.
-        preview: Returns the planned change; None unless the call is an edit.
-        plan: Reads the workspace, with this call's permission, and returns the call that runs in
-            its place after a separate permission. None if this call runs itself.
+        people. facts: The planned action. run: Runs the call. preview: Returns the planned change;
+        None unless the call is an edit. plan: Reads the workspace, with this call's permission, and
+        returns the call that runs instead, after a separate permission. None if this call runs
+            itself.
     """
 
     effect: Effect
@@ -300,14 +297,14 @@ class Call(msgspec.Struct, frozen=True):
 
 
 class ToolTable:
-    """The tools that an agent can call: fixed tools, and late tools that come and go.
+    """The tools that an agent can call: fixed tools, and deferred tools that come and go.
 
     Args:
         fixed: The tools of the whole session, in the order that the model reads.
-        late: Returns the present late tools. This function is called often, so it only reads
-            memory. A late tool is left out if an endpoint would refuse its name, if another tool
-            has the same name, if its description and schema are too long, or if there are too many
-            tools.
+        late: Returns the current deferred tools. The function is called often, so it only reads
+            memory. A deferred tool is left out if an endpoint would refuse its name, if another
+            tool has the same name, if its description and schema are too long, or if there are too
+            many tools.
         is_lean: Whether the tools are few and have short descriptions, because the model is small.
     """
 
@@ -348,21 +345,21 @@ class ToolTable:
 
     @property
     def tools(self) -> tuple[Tool[Any], ...]:
-        """The present tools, the fixed tools first."""
+        """The current tools; the fixed tools come first."""
         return tuple(self._now().values())
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
-        """The specs of the present tools, in the same order; cached until a tool changes."""
+        """The specs of the current tools, in the same order, cached until a tool changes."""
         self._now()
         return self._specs
 
     def has(self, name: str) -> bool:
-        """Can the agent call the tool now?"""
+        """Return whether the agent can call the tool now."""
         return name in self._fixed or name in self._now()
 
     def polls(self, name: str) -> bool:
-        """Are consecutive equal calls of the tool normal?"""
+        """Return whether consecutive equal calls of the tool are normal."""
         tool = self._fixed.get(name) or self._now().get(name)
         return tool is not None and tool.polls
 
@@ -387,7 +384,7 @@ class ToolTable:
 
 
 def _why_left_out(spec: ToolSpec, taken: Collection[str]) -> str:
-    """Say why a late tool cannot be added to tools with the ``taken`` names; empty if it can."""
+    """Return why a deferred tool cannot be added to the ``taken`` names; empty if it can."""
     if _NAME.fullmatch(spec.name) is None:
         return "endpoints refuse its name"
     if spec.name in taken:
@@ -400,7 +397,7 @@ def _why_left_out(spec: ToolSpec, taken: Collection[str]) -> str:
 
 
 def _short(name: str) -> str:
-    """The beginning of a name that a model made up, for an error message."""
+    """Return the beginning of a name that the model invented, for an error message."""
     return name if len(name) <= _MAX_QUOTE else name[: _MAX_QUOTE - 1] + "…"
 
 
@@ -408,7 +405,7 @@ class Background(Protocol):
     """Runs commands that outlive their tool calls."""
 
     async def start(self, command: str, run: Run, context: ToolContext) -> Outcome:
-        """Start a command; return once the command counts as running, or has ended.
+        """Start a command; return when the command counts as running or has ended.
 
         Raises:
             ToolError: The command cannot start, or too many commands run.
@@ -417,7 +414,7 @@ class Background(Protocol):
 
 
 class NoBackground:
-    """Refuses background commands. Implements ``Background``."""
+    """Refuses all background commands. Implements ``Background``."""
 
     async def start(self, command: str, run: Run, context: ToolContext) -> Outcome:
         """Refuse the command.

@@ -1,4 +1,4 @@
-"""Knows the text of each file that the model has read; other edits are refused or merged."""
+"""Stores the text of each file that the model has read, to refuse or merge other edits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from indwell.workspace.base import Snapshot
 from indwell.workspace.comparing.diff import compare
 from indwell.workspace.text import count_lines, n_line_ends
 
-# Characters of all texts in memory; only digests are kept of the least recently used texts.
+# The unit is characters of all texts in memory; of the least recently used texts, only digests are
+# kept.
 KEPT_CHARS = 16 << 20
 
 
@@ -20,26 +21,26 @@ class KnownTexts:
 
     def __init__(self) -> None:
         self._digests: dict[Path, str] = {}
-        self._texts: dict[Path, str] = {}  # texts in the order of last use
-        # Line ranges, from 1, that the model was never shown.
+        self._texts: dict[Path, str] = {}  # The texts are in the order of last use.
+        # The ranges have lines, from 1, that the model has never seen.
         self._unshown: dict[Path, tuple[range, ...]] = {}
         self._lock = threading.Lock()
         self._n_chars = 0
 
     def record(self, path: Path, digest: str, text: str | None) -> None:
-        """Note that the model knows ``text`` with this digest; None if the text is too large.
+        """Record that the model knows ``text`` with this digest; None if the text is too large.
 
-        Lines that the model was never shown stay unknown.
+        Lines that the model has never seen stay unknown.
         """
         unshown = _all_lines(text) if text and path in self._unshown else ()
         with self._lock:
             self._keep(path, digest, text, unshown)
 
     def record_page(self, path: Path, digest: str, text: str, page: range) -> None:
-        """Note that the model was shown the lines ``page``, from 1, of a text with this digest.
+        """Record that the model has seen the lines ``page``, from 1, of a text with this digest.
 
-        Earlier pages of the same text count, too. Pages of an earlier text count only if the whole
-        earlier text was shown, and only for unchanged lines.
+        Earlier pages of the same text also count as seen. Pages of an earlier text count only if
+        the whole earlier text was shown, and only for unchanged lines.
         """
         before = self._texts.get(path)
         if self._digests.get(path) == digest:
@@ -48,7 +49,7 @@ class KnownTexts:
             unshown = _all_lines(text)
         else:
             unshown = tuple(_changed_lines(before, text))
-        with self._lock:  # pages are read in parallel, so check again
+        with self._lock:  # Pages are read in parallel, so check again.
             if self._digests.get(path) == digest:
                 unshown = self._unshown.get(path, ())
             rest = (part for lines in unshown for part in _without(lines, page) if part)

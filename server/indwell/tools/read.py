@@ -1,4 +1,4 @@
-"""``read_file``: numbered lines of a file, as the editor shows it; or a picture (H45)."""
+"""Defines ``read_file``: numbered lines of a file, as the editor shows it; or a picture (H45)."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from indwell.workspace.large import LARGE_B, Large, LongLine, Page, page_of
 from indwell.workspace.paths import display, parse
 from indwell.workspace.text import binary_kind, count_lines, line_spans, shown
 
-MAX_LINES = 2_000  # lines of one result (H45)
+MAX_LINES = 2_000  # One result has at most 2,000 lines (H45).
 LINE_CHARS = 2_000
-# Bytes of a line of a large file, for which bytes are counted, not characters.
+# For lines of a large file, bytes are counted, not characters.
 LINE_B = 2 * LINE_CHARS
 
-PICTURE_B = 3_750_000  # bytes; 5 MB as base64, the limit of the strictest large provider
+PICTURE_B = 3_750_000  # The strictest large provider allows 5 MB as base64.
 
 
 class ReadFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -89,7 +89,8 @@ def _run_beneath(arguments: ReadFile, path: Path, context: ToolContext) -> Outco
     """Read a file in the read-only folders, mostly a spilled text."""
     roots = context.readable.folders
     if arguments.path in context.judged and not any(map(path.is_relative_to, roots)):
-        roots = (path.parent,)  # only the permitted path, which may be the target of a link
+        # Only the permitted path is open, which may be the target of a link.
+        roots = (path.parent,)
     try:
         snapshot = _read_beneath(path, roots)
     except TooLarge:
@@ -157,7 +158,7 @@ def _paged(arguments: ReadFile, page: Page, context: ToolContext) -> Outcome:
     )
 
 
-SHOWN_AT_END = 50  # lines that are shown if a range begins past the end
+SHOWN_AT_END = 50  # So many lines are shown if a range begins past the end.
 
 
 def _first(arguments: ReadFile, n_lines: int) -> tuple[int, tuple[str, ...]]:

@@ -6,20 +6,21 @@ import msgspec
 
 from indwell.lazy_pattern import lazy_pattern
 
-OUTPUT_LIMIT = 15_000  # characters of a command's output (H48)
+OUTPUT_LIMIT = 15_000  # The limit is in characters of a command's output (H48).
 OUTPUT_HEAD = 6_000
 OUTPUT_TAIL = 3_000
-DIFF_LIMIT = 3_000  # characters of a diff (H47)
+DIFF_LIMIT = 3_000  # The limit is in characters of a diff (H47).
 DIFF_HEAD = 2_500
 
-# Characters; a longer word is not a secret but, for example, a picture in base64.
+# A word of more characters is not a secret but, for example, a picture in base64.
 _MOST_WORD = 1_000
 _LONG_WORD = lazy_pattern(r"[\w+/=.~:@%!-]{12,}")
 _ESCAPE = lazy_pattern(
-    r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"  # operating system command: titles, links
-    r"|\x1b[P^_X][^\x1b]*(?:\x1b\\)?"  # device control and other strings
-    r"|\x1b\[[0-?]*[ -/]*[@-~]?"  # control sequence: colours, cursor
-    r"|\x1b[ -/]*[0-~]?"  # other escape sequences
+    # The group matches an operating system command: titles, links.
+    r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"
+    r"|\x1b[P^_X][^\x1b]*(?:\x1b\\)?"  # The group matches device control and other strings.
+    r"|\x1b\[[0-?]*[ -/]*[@-~]?"  # The group matches a control sequence: colours, cursor.
+    r"|\x1b[ -/]*[0-~]?"  # The group matches other escape sequences.
 )
 _CONTROL = lazy_pattern(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
@@ -41,7 +42,7 @@ class TextEnds(msgspec.Struct, frozen=True):
 
 
 def cut_output(text: str, max_lines: int = 0) -> TextEnds | None:
-    """Cut a command's output by lines, then by characters; None if it can stay whole.
+    """Cut a command's output by lines, then by characters; None if no cut is needed.
 
     Args:
         text: The output.
@@ -74,7 +75,7 @@ def cut_diff(diff: str) -> str:
 def untorn(head: str) -> str:
     """Drop a cut word at the end of ``head``, if the word is long and has digits.
 
-    The word may be half of a secret, which would not be recognised and so not removed.
+    The word may be half of a secret, which would not be recognised and therefore not removed.
     """
     end = head[-_MOST_WORD:]
     word = _LONG_WORD.match(end[::-1])
@@ -84,12 +85,12 @@ def untorn(head: str) -> str:
 
 
 def without_escapes(text: str) -> str:
-    """``text`` without terminal escapes and control characters, except tab and line ends."""
+    """Return ``text`` without terminal escapes and control characters, except tab and line ends."""
     return _CONTROL.sub("", _ESCAPE.sub("", text))
 
 
 def plain(text: str) -> str:
-    """A terminal's output as the screen would show it: no escapes, no overwritten progress."""
+    """Return a terminal's output as the screen shows it: no escapes, no overwritten progress."""
     text = without_escapes(text).replace("\r\n", "\n")
     if "\r" not in text:
         return text

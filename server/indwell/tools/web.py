@@ -1,4 +1,4 @@
-"""``web_fetch``: returns a web page as Markdown, in ranges of lines."""
+"""Defines ``web_fetch``, which returns a web page as Markdown, in ranges of lines."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from indwell.tools.arguments import of_struct, renaming
 from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
 
 NAME = "web_fetch"
-MOST_HTML = 2_000_000  # characters that are converted; this takes about a second
-MOST_SHOWN = 30_000  # characters of one result; about 9,000 tokens
-MOST_PAGES = 20  # pages that a session keeps
-FRESH_S = 900.0  # seconds that a page is kept
+MOST_HTML = 2_000_000  # Converting so many characters takes about a second.
+MOST_SHOWN = 30_000  # One result has about 9,000 tokens.
+MOST_PAGES = 20  # A session keeps at most 20 pages.
+FRESH_S = 900.0  # A page is kept for 15 minutes.
 _HTML = frozenset({"text/html", "application/xhtml+xml", ""})
 _NO_CHARSETS = frozenset({"punycode", "idna"})
 """Python's codecs for names of hosts; ``punycode`` would take hours for a page."""
@@ -64,7 +64,7 @@ class Fetch(Protocol):
     """Fetches a page."""
 
     async def __call__(self, address: WebAddress, *, is_named: bool) -> Fetched:
-        """Fetch a page; ``is_named``: the user's settings name this host.
+        """Fetch a page; ``is_named`` says that the user's settings name this host.
 
         Raises:
             ToolError: The page cannot be reached or may not be fetched, or the answer is an error.

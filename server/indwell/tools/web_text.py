@@ -14,10 +14,10 @@ from urllib.parse import urljoin
 
 from indwell.lazy_pattern import lazy_pattern
 
-TIME_S = 5.0  # an ordinary page takes 0.1 s
-PIECE = 16_384  # characters between two checks of the clock
-ADDRESS_CHARACTERS = 500  # characters of a link's address
-MOST_NESTED = 12  # nested lists and quotes that are shown; each level indents its lines
+TIME_S = 5.0  # An ordinary page takes 0.1 s.
+PIECE = 16_384  # The clock is checked after so many characters.
+ADDRESS_CHARACTERS = 500  # A link's address has at most 500 characters.
+MOST_NESTED = 12  # Each of at most 12 nested lists and quotes indents its lines.
 
 _SPACE = lazy_pattern(r"\s+")
 _HIDDEN = lazy_pattern(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
@@ -90,8 +90,9 @@ def markdown_of(html: str, address: str) -> tuple[str, bool]:
             reader.feed(html[at : at + PIECE])
             if monotonic() > until:
                 return reader.text(), True
-        reader.feed("\n<p>")  # used in place of `close`, which takes minutes for many open comments
-    except ValueError:  # a character reference has thousands of digits
+        # The call replaces `close`, which takes minutes for many open comments.
+        reader.feed("\n<p>")
+    except ValueError:  # A character reference has thousands of digits.
         return reader.text(), True
     return reader.text(), False
 
@@ -103,21 +104,21 @@ class _Reader(HTMLParser):
         super().__init__(convert_charrefs=True)
         self._address = address
         self._lines: list[str] = []
-        self._words: list[str] = []  # words of the present block or table cell
-        self._links: list[tuple[int, str]] = []  # the start and address of each open link
-        # For each open list, the number of the next item; 0 without numbers.
+        self._words: list[str] = []  # The words of the current block or table cell.
+        self._links: list[tuple[int, str]] = []  # The start and address of each open link.
+        # The number of the next item for each open list; 0 without numbers.
         self._lists: list[int] = []
         self._row: list[str] | None = None
         self._is_first_row = False
         self._is_in_cell = False
-        self._lead = ""  # the mark of a heading or list item, for the next line
+        self._lead = ""  # The marker of a heading or list item, for the next line.
         self._n_quoted = 0
-        self._code: list[str] | None = None  # the text of a `pre`, after its language
+        self._code: list[str] | None = None  # The text of a `pre`, after its language.
         self._skipped = ""
         self._n_skipped = 0
         self._title: list[str] = []
         self._is_title = False
-        self._main: list[int] = []  # line numbers at which the main part begins and ends
+        self._main: list[int] = []  # The line numbers at which the main part begins and ends.
 
     def text(self) -> str:
         """Return the lines of the main part; all lines without a main part."""
@@ -151,7 +152,7 @@ class _Reader(HTMLParser):
             self._block()
             self._code = [_language(given)]
         elif tag == "a":
-            self._end_of_link()  # a link inside a link ends the outer link
+            self._end_of_link()  # A link inside a link ends the outer link.
             self._links.append((len(self._words), given.get("href", "")))
         elif tag in _MARKS:
             self._words.append(_MARKS[tag])
@@ -279,7 +280,7 @@ class _Reader(HTMLParser):
             self._words[start:] = [f"[{text}]({target})"]
 
     def _block(self) -> None:
-        """End the present block with an empty line; inside a table cell, with a blank."""
+        """End the current block with an empty line; inside a table cell, with a blank."""
         if self._is_in_cell:
             self._words.append(" ")
             return
@@ -287,7 +288,7 @@ class _Reader(HTMLParser):
         self._gap()
 
     def _flush(self) -> None:
-        """End the present line."""
+        """End the current line."""
         if self._is_in_cell:
             return
         text = _plain("".join(self._words))

@@ -28,13 +28,13 @@ from indwell.wiring.model import Model, budgets_of
 from indwell.workspace.base import Workspace
 from indwell.workspace.paths import display
 
-MOST_CHARACTERS = 4_000  # most characters of a message
-MOST_OUTPUT = 4_000  # most tokens, enough for a reasoning model
-CHARS = 3  # least characters per token
+MOST_CHARACTERS = 4_000  # The limit is in characters of a message.
+MOST_OUTPUT = 4_000  # The limit in tokens is enough for a reasoning model.
+CHARS = 3  # One token has at least 3 characters.
 
 
 class CommitMessage(NamedTuple):
-    """A message, and whether it is about the index or about the working tree."""
+    """A commit message, and whether it is about the index or the working tree."""
 
     text: str
     is_staged: bool
@@ -80,7 +80,7 @@ async def _changes(
     trusted = tuple(one.resolve() for one in trust.now(roots).trusted)
     wanted = (folder or roots[0]).resolve()
     root = next((one for one in trusted if wanted.is_relative_to(one)), None)
-    if root is None:  # the repository may be above the folders of the workspace
+    if root is None:  # The repository may be above the folders of the workspace.
         wanted = next((one for one in trusted if one.is_relative_to(wanted)), wanted)
     if not any(wanted.is_relative_to(one) for one in trusted):
         raise UserError("nothing runs in a folder that you have not trusted, not even git")

@@ -100,7 +100,7 @@ async def taken(take: Callable[[], T], let_go: Callable[[T], Awaitable[None]]) -
 
 
 class SessionPlace(NamedTuple):
-    """The place of a stored session; ``notice`` reports a session that is not stored.
+    """Where a session is stored; ``notice`` reports a session that is not stored.
 
     Attributes:
         id: The id of the session.
@@ -124,7 +124,7 @@ def look_ahead() -> None:
 
 
 def new_place(store: SessionStore, model: str) -> SessionPlace:
-    """Create a log; if the disk fails, create it in memory, so that work continues (PER-08)."""
+    """Create a log; if the disk fails, create a log in memory, so that work continues (PER-08)."""
     look_ahead()
     now = datetime.now(UTC)
     try:
@@ -197,7 +197,7 @@ async def open_session(
     except BaseException:
         await place.log.close()
         raise
-    # This takes up to 20 ms once; no prompt waits, so the second turn may report the result.
+    # The test takes up to 20 ms once; no prompt waits, so the second turn may report the result.
     looking.add_done_callback(lambda held: _tell_state(session, held))
     session.parts.log.append(session.prefix)
     return session

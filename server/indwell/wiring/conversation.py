@@ -151,7 +151,7 @@ async def _fall_back(model: Model, session: Session, why: str) -> FellBack:
         return FellBack(words=f"the fallback cannot be used: {error}")
     if not other.pictures and without_pictures(conversation) is not conversation:
         await other.hang_up()
-        return FellBack(  # with the fallback, the session would lose its pictures for good
+        return FellBack(  # With the fallback, the session would lose its pictures for good.
             words=f"the fallback {other.name!r} is not used: the conversation has pictures, and "
             "that model is not known to take any; if it does, set `pictures = true` for its "
             "endpoint"
@@ -179,7 +179,7 @@ async def _fall_back(model: Model, session: Session, why: str) -> FellBack:
 
 
 def _price_words(model: Model) -> str:
-    """Return the price of a model in words, for prompts of usual length."""
+    """Return the price of a model as a phrase, for prompts of usual length."""
     prices = [
         model.cost(Usage(input=_SAMPLE)),
         model.cost(Usage(output=_SAMPLE)),
@@ -190,7 +190,7 @@ def _price_words(model: Model) -> str:
     return f"{known[0]} in and {known[1]} out for a million tokens"
 
 
-_SAMPLE = 1_000  # tokens; longer prompts have a higher price at some endpoints
+_SAMPLE = 1_000  # The unit is tokens; longer prompts have a higher price at some endpoints.
 
 
 def model_notice(model: Model, budgets: Budgets, *more: str) -> str:

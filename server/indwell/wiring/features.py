@@ -59,7 +59,7 @@ The order is part of every request, so a change of it costs each session its pro
 
 
 class Boards(NamedTuple):
-    """The state that the rounds of a turn share with tools."""
+    """The state that the rounds of a turn share with the tools."""
 
     wish: CompactionWish
     background: BackgroundBoard
@@ -71,7 +71,7 @@ class FeatureInputs(NamedTuple):
     Attributes:
         instructions: The instructions of the project and its folders.
         skill_catalogue: The skills.
-        subagents: The parts that a sub-agent needs.
+        subagents: The parts of a session that a sub-agent needs.
         find_subagents: Returns a line for each sub-agent that the workspace defines.
         companion: The memory, and questions to the user.
         mode: Returns the mode in force.
@@ -81,7 +81,8 @@ class FeatureInputs(NamedTuple):
         servers: The language servers that the navigator asks.
         settings: Returns the settings in force.
         mcp: The MCP servers.
-        let_go: Stops watching the workspace when the session ends; blocks for a moment.
+        let_go: A function that stops watching the workspace when the session ends; blocks for a
+            moment.
     """
 
     instructions: Instructions
@@ -129,7 +130,7 @@ def boards_and_features(given: FeatureInputs) -> tuple[Boards, Features[Session]
 
 
 async def _fetched(address: WebAddress, *, is_named: bool) -> Fetched:
-    # imported here, because only fetching a page needs it
+    # The import is here, because only fetching a page needs it.
     from indwell.providers.http.web_pages import WebPages
 
     return await WebPages().fetch(address, is_named=is_named)
@@ -179,9 +180,9 @@ LEAN: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 def tools_of(
     shell: Shell, boards: Boards, features: Features[Session], *, lean: bool = False
 ) -> ToolTable:
-    """Return the tools in their order for the model: files and commands, features, late tools.
+    """Return the tools in the model's order: files and commands, features, deferred tools.
 
-    A small model gets late tools, and the tools for files and commands with short descriptions.
+    A small model gets deferred tools, and the tools for files and commands with short descriptions.
     """
     if lean:
         short = (tool.shortened(*LEAN[tool.spec.name]) for tool in standard_tools(shell).tools)
@@ -200,13 +201,13 @@ def standard_tools(
     background: Background = NOWHERE,
     late: Callable[[], Sequence[Tool[Any]]] = tuple,
 ) -> ToolTable:
-    """Make the table of the tools for files and commands, followed by ``more``.
+    """Create the table of the tools for files and commands, followed by ``more``.
 
     Args:
         shell: Runs the commands of the agent that has these tools.
         more: Further tools, in order.
-        background: Keeps commands that continue after their call.
-        late: Returns the present tools that may come and go.
+        background: Keeps commands that continue after a call.
+        late: Returns the deferred tools, which may come and go.
     """
     return ToolTable(
         [

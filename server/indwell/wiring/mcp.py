@@ -1,4 +1,4 @@
-"""The MCP servers of a session: their permission to run, their sandbox, their questions."""
+"""Creates the MCP servers of a session: permission to run, sandbox, and questions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from indwell.settings.paths import state_folder, user_file
 from indwell.tools.base import ToolContext
 from indwell.workspace.base import Workspace
 
-_numbers = itertools.count(1)  # numbers of questions at the beginning of turns
+_numbers = itertools.count(1)  # The numbers identify questions at the beginning of turns.
 
 
 @cache
@@ -39,7 +39,7 @@ def running_servers() -> Servers:
 
 
 def _auth(definition: ServerDefinition) -> object:
-    """Return the object that adds a login's token; called only while a server starts."""
+    """Return the object that adds a login's token; used only while a server starts."""
     from indwell.mcp.login import turn_auth
 
     return turn_auth(definition, key_store())
@@ -51,7 +51,7 @@ def surrounding_of(
     trust: FolderTrust,
     environment: Mapping[str, str],
 ) -> Surrounding:
-    """Return the parts of the machine that servers may see, by the present trust in folders."""
+    """Return the parts of the machine that servers may see, given the current trust in folders."""
     state = state_folder(environment)
 
     def open_bounds() -> tuple[Confine, Callable[[], None]]:
@@ -115,7 +115,7 @@ def mcp_inputs(
 def user_asker(
     board: QuestionBoard, asker: Asker, session: str, timeout_s: Callable[[], float]
 ) -> AskUser:
-    """Return the function by which a server asks the user, like a question of the model."""
+    """Return the function by which a server asks the user as the model asks."""
 
     async def ask(words: str, options: Sequence[str], context: ToolContext) -> str | None:
         question = UserQuestion(context.call_id, words, tuple(options), session)
@@ -136,7 +136,7 @@ def line_asker(
 ) -> AskLine:
     """Return the function that asks the user for a line at the beginning of a turn.
 
-    Words that the user sends to the turn meanwhile, as in a chat, are an answer, too.
+    A message that the user sends to the turn meanwhile, as in a chat, is an answer, too.
     """
 
     async def ask(words: str, moment: Moment[Session]) -> str | None:

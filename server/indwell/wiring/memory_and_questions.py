@@ -16,7 +16,7 @@ from indwell.settings.model import Settings
 from indwell.settings.paths import state_folder
 from indwell.tools.base import Tool
 
-FOLDER = "memory"  # a folder in the state folder
+FOLDER = "memory"  # The folder is in the state folder.
 
 
 class Companion(NamedTuple):

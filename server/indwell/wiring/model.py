@@ -35,7 +35,7 @@ from indwell.settings.model import Settings
 from indwell.settings.paths import state_folder, user_file
 
 if TYPE_CHECKING:
-    # imported late, because this takes a third of a second
+    # The import comes late, because it takes a third of a second.
     from indwell.providers.facts import ModelFacts
 
 
@@ -50,7 +50,7 @@ def budgets_of(settings: Settings) -> Budgets:
 
 
 def unkept(budgets: Budgets, model: str, cost: Callable[[Usage], float | None]) -> str:
-    """Return a notice that limits of money cannot be kept, if the price is unknown; else empty."""
+    """Return a notice that money limits cannot be checked if the price is unknown; else empty."""
     if budgets.counts(cost):
         return ""
     return (
@@ -59,19 +59,19 @@ def unkept(budgets: Budgets, model: str, cost: Callable[[Usage], float | None]) 
     )
 
 
-SCRIPTED_WINDOW = 64_000  # tokens, because the scripted model has no limit of its own
+SCRIPTED_WINDOW = 64_000  # The scripted model has no limit of its own, in tokens.
 
 
 class Model(NamedTuple):
     """A model that is ready to be called, and its known facts.
 
-    ``notice`` tells the user about unknown facts. ``hang_up`` closes the connections. ``pictures``
-    says whether the model takes pictures. ``rates`` are the prices, or usual ratios of prices.
-    ``small`` may write summaries, ``secrets`` are sent to the endpoints, and ``other`` returns
-    another model by its name. ``fallback`` creates the model that continues if this model is down.
-    ``effort`` and ``verbosity`` are as in the settings. ``lean`` is the reason for a short system
-    prompt; empty for the full prompt. ``cache_life`` is the value in the settings, if the endpoint
-    accepts a lifetime for its cache.
+    ``notice`` informs the user about unknown facts. ``hang_up`` closes the connections.
+    ``pictures`` says whether the model accepts pictures. ``rates`` are the prices, or usual ratios
+    of prices. ``small`` may write summaries, ``secrets`` are sent to the endpoints, and ``other``
+    returns another model by its name. ``fallback`` creates the model that continues if this model
+    is down. ``effort`` and ``verbosity`` are as in the settings. ``lean`` is the reason for a short
+    system prompt; empty for the full prompt. ``cache_life`` is the value in the settings, if the
+    endpoint accepts a lifetime for its cache.
     """
 
     provider: Provider
@@ -94,7 +94,7 @@ class Model(NamedTuple):
 
 
 class NoModel(SettingsError):
-    """No model has been chosen yet."""
+    """The user has not chosen a model yet."""
 
 
 def uses_editor(settings: Settings) -> bool:
@@ -110,7 +110,7 @@ def make_model(
 
     Args:
         settings: The user's settings.
-        pace_s: Seconds between two pieces of the scripted model's text.
+        pace_s: Seconds between two parts of the scripted model's text.
         editor: The models that the editor has reported.
 
     Raises:
@@ -121,7 +121,7 @@ def make_model(
 
         provider: Provider = ScriptedProvider(demo_reply, pace_s=pace_s)
         return Model(provider, DEMO_MODEL, SCRIPTED_WINDOW, 4_096, lambda _usage: 0.0)
-    if not settings.model:  # check this before the keyring asks for its password
+    if not settings.model:  # The name is checked before the keyring asks for its password.
         raise NoModel(lacking(settings, str(user_file())))
     main = with_stored_key(settings, key_store())
     problem = lacking(main, str(user_file()))
@@ -142,7 +142,7 @@ def _with_told(settings: Settings, told: EditorModel | None) -> Settings:
     )
 
 
-EDITORS_WINDOW = 64_000  # tokens; the smallest context window of the editor's models
+EDITORS_WINDOW = 64_000  # The smallest context window of the editor's models has so many tokens.
 
 
 def _endpoint_model(settings: Settings, main: Settings, editor: EditorModels) -> Model:
@@ -183,11 +183,11 @@ def _endpoint_model(settings: Settings, main: Settings, editor: EditorModels) ->
     )
 
 
-LEAN_BELOW = 16_000  # tokens of a context window
+LEAN_BELOW = 16_000  # The unit is tokens of a context window.
 
 
 def why_lean(settings: Settings, window: int | None, size: float | None = None) -> str:
-    """The reason why the model gets a short prompt in a new session; empty for the full prompt.
+    """Return why the model gets a short prompt in a new session; empty for the full prompt.
 
     Args:
         settings: The settings of the model's endpoint.
@@ -209,7 +209,7 @@ def why_lean(settings: Settings, window: int | None, size: float | None = None) 
 def _others(endpoints: _Endpoints, main: Settings) -> Iterator[Settings]:
     """Yield the settings of other models than the main one that a session may use."""
     for name in {main.small_model, main.agent_model} - {"", main.model}:
-        with suppress(SettingsError):  # an error is reported where the model is used
+        with suppress(SettingsError):  # An error is reported where the model is used.
             yield _settings_of_other(endpoints, main, name)
 
 
@@ -248,7 +248,7 @@ class _Endpoints:
         if model not in self._known:
             found = in_force(self._settings, model)
             is_same = origin_of(found.base_url) == origin_of(self._main.base_url)
-            if is_same and found.api_key is None:  # so that the keyring is asked only once
+            if is_same and found.api_key is None:  # The keyring is asked only once.
                 found = msgspec.structs.replace(found, api_key=self._main.api_key)
             else:
                 found = with_stored_key(found, key_store())
@@ -290,7 +290,7 @@ class _Endpoints:
 
 
 def endpoint_of(settings: Settings) -> str:
-    """Return the name of the model's endpoint; empty for the endpoint outside of the tables."""
+    """Return the name of the model's endpoint; empty for the unnamed endpoint."""
     return split_name(settings.model, settings.endpoints)[1]
 
 
@@ -322,14 +322,14 @@ def _client(settings: Settings) -> tuple[Provider, Callable[[], Awaitable[None]]
 
 
 def _keep_wire(settings: Settings, model: str, wire: WireName | None) -> None:
-    with suppress(SettingsError):  # without a state folder, nothing is stored
+    with suppress(SettingsError):  # Without a state folder, nothing is stored.
         keep_wire(state_folder(os.environ), settings.base_url, model, wire)
 
 
 def _editor_client(
     settings: Settings, editor: EditorModels
 ) -> tuple[Provider, Callable[[], Awaitable[None]]]:
-    """Return a client of the editor's own models, which has no connection of its own.
+    """Return a client of the editor's own models, which uses the editor's connection.
 
     Raises:
         SettingsError: The editor offers no models.
@@ -346,7 +346,7 @@ def _editor_client(
     return Retrying(client), holds_nothing
 
 
-FIRST_S = 300.0  # seconds; reasoning models send nothing before they have finished reasoning
+FIRST_S = 300.0  # Reasoning models send nothing before they have finished reasoning.
 
 
 def _first_s(settings: Settings) -> float | None:
@@ -354,7 +354,7 @@ def _first_s(settings: Settings) -> float | None:
     return None if is_local_model(settings.base_url) else FIRST_S
 
 
-LOCAL_TEMPERATURE = 0.2  # the default of servers on this machine is higher: 0.8 in llama.cpp
+LOCAL_TEMPERATURE = 0.2  # The default of servers on this machine is higher: 0.8 in llama.cpp.
 
 
 def dialect_of(settings: Settings, model: str) -> Dialect:
@@ -373,7 +373,7 @@ def dialect_of(settings: Settings, model: str) -> Dialect:
         dialect = msgspec.structs.replace(
             dialect, wire=wire, cache_marks=has_marks, cache_hours=has_marks
         )
-    if settings.cache_marks:  # only the user knows whether such an endpoint accepts hours
+    if settings.cache_marks:  # Only the user knows whether the endpoint accepts hours.
         has_hours = dialect.cache_hours or settings.cache_life == "1h"
         dialect = msgspec.structs.replace(dialect, cache_marks=True, cache_hours=has_hours)
     return msgspec.structs.replace(
@@ -387,7 +387,7 @@ def dialect_of(settings: Settings, model: str) -> Dialect:
 def _learned_wire(settings: Settings, model: str) -> WireName | None:
     try:
         return learned_wire(state_folder(os.environ), settings.base_url, model)
-    except SettingsError:  # an error is reported when a session starts
+    except SettingsError:  # An error is reported when a session starts.
         return None
 
 
@@ -401,7 +401,7 @@ def _fields(settings: Settings) -> dict[str, object]:
     return {**given, **settings.extra_body}
 
 
-# tokens; with the default of `max_output`, the sum that makers of models recommend
+# With the default of `max_output`, the sum in tokens is what makers of models recommend.
 THINKING = 24_000
 
 
@@ -423,7 +423,7 @@ def _max_output(settings: Settings, window: int, limit: int | None) -> int:
 
 
 def _other_model(endpoints: _Endpoints, main: Settings, name: str) -> OtherModel | None:
-    """Create another model, at the same endpoint with the same connections, or at a named one."""
+    """Create another model, at the same endpoint with the same connections or at a named one."""
     from indwell.providers.pricing import cost
 
     if not name or name == main.model:

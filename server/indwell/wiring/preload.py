@@ -1,4 +1,4 @@
-"""Prepares the needs of a first prompt, at the first sign that a prompt may come."""
+"""Prepares everything that a first prompt needs, as soon as a prompt seems likely."""
 
 from __future__ import annotations
 
@@ -22,19 +22,20 @@ from indwell.settings.load import lacking
 from indwell.settings.model import Settings
 from indwell.wiring.model import Model, make_model, uses_editor
 
-_M_TRIM_THRESHOLD = -1  # malloc.h of glibc
+_M_TRIM_THRESHOLD = -1  # The number comes from malloc.h of glibc.
 _M_MMAP_THRESHOLD = -3
 _M_ARENA_MAX = -8
-_LARGE_B = 128 * 1024  # bytes: glibc's initial value, which rises with every freed large block
+# The unit is bytes: glibc's initial value rises with every freed large block.
+_LARGE_B = 128 * 1024
 
 
 def give_memory_back() -> None:
     """Use one arena for all threads, allocate large blocks separately, and return free memory.
 
     By default each thread gets its own arena, and a freed block of up to 32 MB raises the size from
-    which blocks are allocated separately. During ten minutes, that kept 5 MB more than was in use
-    (``tests/faults/soak.py``). Python's own lock is held during an allocation, so one arena costs
-    nothing. Only glibc has these settings; other C libraries need them less.
+    which blocks are allocated separately. During ten minutes, the default kept 5 MB more than was
+    in use (``tests/faults/soak.py``). Python's own lock is held during an allocation, so one arena
+    costs nothing. Only glibc has these settings; other C libraries need the settings less.
     """
     if not sys.platform.startswith("linux"):
         return
@@ -65,7 +66,7 @@ _FLOORS = tuple(
 def warm_up(settings: Settings) -> None:
     """Import and read everything that a prompt needs; call this in a thread, for a second.
 
-    This work uses no network. If a prompt comes first, the prompt does the rest.
+    The preparation uses no network. If a prompt comes first, the prompt loads the rest.
     """
     from indwell.bounds.command_bounds import strength
     from indwell.policy.commands.judge import judge
@@ -76,13 +77,13 @@ def warm_up(settings: Settings) -> None:
     from indwell.wiring import compose
     from indwell.wiring.features import standard_tools
 
-    del compose, retry  # only the imports are needed
+    del compose, retry  # Only the imports are needed.
     prefer_shell(settings.command_shell)
-    standard_tools(Shell(Path.cwd(), timeout_s=1.0))  # creates the schemas, once
-    matches_any("any.txt", settings.deny)  # compiles the patterns of secret files, once
-    why_dangerous("rm any.txt")  # loads the parser
+    standard_tools(Shell(Path.cwd(), timeout_s=1.0))  # The call creates the schemas, once.
+    matches_any("any.txt", settings.deny)  # The call compiles the patterns of secret files, once.
+    why_dangerous("rm any.txt")  # The call loads the parser.
     judge("ls any.txt", Situation())
-    strength()  # tests the sandbox, once per process
+    strength()  # The call tests the sandbox, once per process.
     client.warm_up()
     facts.warm_up()
     # All loaded objects stay, so searching them for garbage would only delay the editor by 0.2 s.
@@ -90,7 +91,7 @@ def warm_up(settings: Settings) -> None:
 
 
 def load_rest() -> None:
-    """Import all that turns, rewinds and sessions need later; call this in a thread.
+    """Import everything that turns, rewinds and sessions need later; call this in a thread.
 
     An update may replace or delete the files of a running server.
     """
@@ -99,13 +100,13 @@ def load_rest() -> None:
             importlib.import_module(name)
     for name in _FLOORS:
         _load_below(name)
-    gc.freeze()  # these objects stay, too
+    gc.freeze()  # All loaded objects stay, as above.
     _log.debug("all modules are loaded")
 
 
 def _load_below(name: str) -> None:
     loaded = importlib.import_module(name)
-    below = getattr(loaded, "__path__", ())  # a package may be a single module
+    below = getattr(loaded, "__path__", ())  # A package may be a single module.
     for found in pkgutil.iter_modules(below, f"{name}."):
         if found.ispkg:
             _load_below(found.name)
@@ -117,7 +118,8 @@ class WarmModels:
     """Creates models in threads; one may be ready before it is needed.
 
     Args:
-        pace_s: Seconds between two pieces of the scripted model's text.
+
+    pace_s: Seconds between two parts of the scripted model's text.
     """
 
     def __init__(self, *, pace_s: float = 0.0) -> None:
@@ -129,8 +131,8 @@ class WarmModels:
     def begin(self, settings: Settings) -> None:
         """Prepare for a prompt that may come; once, and without a report of failures.
 
-        This never reads a key from the keyring, because a dialog could open before the user has
-        asked for anything.
+        The preparation never reads a key from the keyring, because a dialog could open before the
+        user has asked for anything.
         """
         if self._warming is None and settings.provider != "scripted":
             _spare_memory()
@@ -147,7 +149,7 @@ class WarmModels:
             self._load_rest()
         if uses_editor(settings):
             await editor.look()
-        # the key may have changed before the next session begins
+        # The key may have changed before the next session begins.
         ready, self._ready = self._ready, None
         if ready is not None and ready[0] == _of_model(settings):
             return await ready[1]
@@ -161,7 +163,7 @@ class WarmModels:
         self._load_rest()
 
     def _load_rest(self) -> None:
-        """Import the rest while the first prompt runs, which does not need it."""
+        """Import the remaining modules while the first prompt runs, which does not need them."""
         if self._loading is None:
             self._loading = asyncio.create_task(asyncio.to_thread(_load_rest_logged))
 
@@ -173,7 +175,8 @@ class WarmModels:
 def _load_rest_logged() -> None:
     try:
         load_rest()
-    except ImportError:  # after an update; the code that needs the module reports the error
+    # The import failed after an update; the code that needs the module reports the error.
+    except ImportError:
         _log.exception("not all modules could be loaded")
 
 
@@ -183,5 +186,5 @@ def _of_model(settings: Settings) -> Settings:
 
 
 def _spare_memory() -> None:
-    """Call this before there are threads, because their arenas would keep freed memory."""
+    """Limit the memory arenas; call this before there are threads, whose arenas keep memory."""
     give_memory_back()

@@ -1,4 +1,4 @@
-"""The contributions of a project's and the user's files to a session: skills, hooks, checks."""
+"""Reads what project and user files contribute to a session: skills, hooks, checks."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def hooks_of(
     def look() -> MatchingHooks:
         own = tuple(FoundHook(hook, is_own=True) for hook in settings().hooks)
         data = workspace_file(root)
-        # an error is reported with the settings
+        # An error is reported with the settings.
         if data is None or why_foreign(root / WORKSPACE_FILE):
             return MatchingHooks(own, root)
         if not trust.obeys(root, WORKSPACE_FILE, data):
             return MatchingHooks(own, root)
         try:
             table = workspace_table(data.decode("utf-8", "replace"))
-        except SettingsError:  # an error is reported where the settings are read
+        except SettingsError:  # An error is reported where the settings are read.
             return MatchingHooks(own, root)
         hooks, _ = project_hooks(table, WORKSPACE_FILE)
         return MatchingHooks((*own, *(FoundHook(hook, is_own=False) for hook in hooks)), root)
@@ -55,13 +55,13 @@ def hooks_of(
     return HookBook(look)
 
 
-MOST_B = 1_000_000  # most bytes of a file that names checks
+MOST_B = 1_000_000  # The limit is in bytes of a file that names checks.
 
 
 def checks_of(
     workspace: Workspace, settings: Callable[[], Settings], trust: FolderTrust
 ) -> SessionChecks:
-    """Create the checks of a session; only commands until the editor is known."""
+    """Create the checks of a session; until the editor is known, these are only commands."""
     return SessionChecks(finder=ProjectChecks(workspace, settings, trust), settings=settings)
 
 
@@ -95,7 +95,7 @@ class ProjectChecks:
         return tuple(one for one in found if any(map(one.is_about, paths)))
 
     def mark(self, folder: Path) -> str:
-        """Return the folder's mark; see ``mark_of``."""
+        """Return the folder's change mark; see ``mark_of``."""
         return mark_of(folder)
 
 
@@ -103,7 +103,7 @@ def _found(root: Path) -> list[CheckCommand]:
     """Return the checks that the project names and whose programs exist."""
     contents = {}
     for name in FILES:
-        with contextlib.suppress(ToolError):  # the file is missing, or not a regular file
+        with contextlib.suppress(ToolError):  # The file is missing, or not a regular file.
             contents[name] = read_bytes(root / name, [root], MOST_B).decode("utf-8", "replace")
     commands = []
     for check in found_checks(contents):
@@ -170,7 +170,7 @@ def names_here(
 ) -> tuple[str, ...]:
     """Return the names of the skills that the user could call; blocks to read files.
 
-    In an untrusted folder no file is read, and the names of the skills' folders count. With
+    In an untrusted folder no file is read, and the names of the skills' folders are used. With
     ``is_given``, the command line trusts all folders.
     """
     trust = FolderTrust(environment, is_given=is_given)

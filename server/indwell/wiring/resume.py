@@ -80,8 +80,7 @@ async def resume_session(
     """Resume a session at the end of its log; no finished action is repeated.
 
     Raises:
-        SessionError: There is no such session, another process has it open, or it cannot be
-            written.
+        SessionError: The session does not exist, is open in another process, or cannot be written.
     """
     store = SessionStore(state_folder(environment), workspace.roots[0])
     with uncollected():
@@ -143,7 +142,7 @@ async def resume_session(
 
 
 async def _taken_again(session: Session, store: SessionStore, origin: str) -> str:
-    """Pass an inherited task on again; return why not, if its session is gone."""
+    """Pass an inherited task on again; return the reason if the task's session is gone."""
     try:
         await take_again(session, store, origin)
     except UserError as error:
@@ -152,7 +151,7 @@ async def _taken_again(session: Session, store: SessionStore, origin: str) -> st
 
 
 def _but_skills(system: tuple[str, ...]) -> tuple[str, ...]:
-    """The system prompt without its list of skills, whose changes the next request reports."""
+    """Return the system prompt without its list of skills; the next request reports changes."""
     return tuple(map(without_catalogue, system))
 
 
@@ -169,7 +168,7 @@ def _continued(
     if answers:
         messages += (Message("user", tuple(answers), messages[-1].turn),)
     config = empty.config
-    if past.cache_key:  # a fork uses the provider's cache of its original session
+    if past.cache_key:  # A fork uses the provider's cache of its original session.
         config = msgspec.structs.replace(config, cache_key=past.cache_key)
     now = msgspec.structs.replace(empty, config=config, messages=messages, history=past.history)
     if is_known and past.prefix is not None:
@@ -180,7 +179,7 @@ def _continued(
         )
     if not now.config.takes_pictures:
         now = without_pictures(now)
-    now = counted(now)  # first, so that later steps count no message twice
+    now = counted(now)  # Counting comes first, so that later steps count no message twice.
     if messages:
         words = TAKEN_BACK if past.is_taken_back else REMINDER
         now = talk.queue(now, (inject("reminder", words, turn=past.turns + 1),))
@@ -188,20 +187,20 @@ def _continued(
 
 
 def _is_lean(past: Past) -> bool | None:
-    """Whether the session began with the tools of a small model; None if the log has no tools."""
+    """Return whether the session began with a small model's tools; None if unknown."""
     specs = () if past.prefix is None else past.prefix.specs
     return set(ORDER).isdisjoint(one.name for one in specs) if specs else None
 
 
 def _has_our_tools(past: Past, table: ToolTable) -> bool:
-    """Whether the session's requests had the present fixed tools, so that the session can continue.
+    """Return whether the session's requests had today's fixed tools, so that it can continue.
 
-    Tools that come and go during a session (late tools) may differ, because the next request
+    Tools that come and go during a session (deferred tools) may differ, because the next request
     reports new and missing tools to the model.
     """
     if past.prefix is None:
         return False
-    if not past.prefix.specs:  # an older log has only a digest
+    if not past.prefix.specs:  # An older log has only a digest.
         return past.prefix.tools == tools_digest(table.specs)
     return past.prefix.specs[: len(table.fixed)] == table.fixed
 

@@ -1,4 +1,4 @@
-"""Creates the service for a front door, with its sessions, models and files."""
+"""Creates the service for a client (editor or terminal), with sessions, models and files."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ModelMaker(Protocol):
     async def get(self, settings: Settings, editor: EditorModels) -> Model:
         """Create the model that ``settings`` name, for one session.
 
-        ``editor`` has the front door's own models.
+        ``editor`` has the client's own models.
 
         Raises:
             UserError: The model cannot be used; the message says what to do.
@@ -57,12 +57,12 @@ class Composition:
     Args:
         environment: The process's variables.
         scripted: Whether to use the scripted model in place of the user's model.
-        pace_s: Seconds between two pieces of the scripted model's text.
+        pace_s: Seconds between two parts of the scripted model's text.
         models: Creates models; by default in advance, as a server does.
         is_trust_given: Whether the command line trusts every folder for this process.
 
     Attributes:
-        editor_models: The front door's own models; empty before ``service``.
+        editor_models: The client's own models; empty before ``service``.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Composition:
         self.editor_models = NO_EDITOR
 
     def service(self, door: FrontDoor, *, is_resident: bool = True) -> Service:
-        """Create the service for a front door; see ``Service`` for ``is_resident``."""
+        """Create the service for a client; see ``Service`` for ``is_resident``."""
         self.editor_models = EditorModels(lambda: door.models)
         return Service(
             door,
@@ -96,7 +96,7 @@ class Composition:
         )
 
     def disk(self, roots: Sequence[Path]) -> DiskWorkspace:
-        """A workspace of these folders on disk; without folders, of the working directory."""
+        """Create a workspace of these folders on disk; by default of the working directory."""
         return DiskWorkspace(roots or (Path.cwd(),), private=undo_folder(self.environment))
 
     async def begin(
@@ -154,7 +154,7 @@ class Composition:
         self._models.begin(settings)
 
     async def skills(self, roots: Sequence[Path], settings: Settings) -> Ranked:
-        """Return the present skills of a workspace; see ``wiring.project_files.skills_here``."""
+        """Return the current skills of a workspace; see ``wiring.project_files.skills_here``."""
         from indwell.wiring.project_files import skills_here
 
         found = await asyncio.to_thread(skills_here, roots, settings, self._trust, self.environment)
@@ -181,18 +181,22 @@ class Composition:
         )
 
     async def memory_page(self, root: Path, scope: Scope) -> Path:
-        """The path of a memory page, of a workspace or the user; the page is created if missing.
+        """Return the path of a memory page, of a workspace or the user, created if missing.
 
         Raises:
-            UserError: The page cannot be created.
+
+        UserError: The page cannot be created.
         """
         pages = memory_pages(self.environment, root)
         return await asyncio.to_thread(pages.page, scope)
 
     def shown_folder(self) -> Path:
-        """The folder of read-only files for editors without virtual documents; may not exist yet.
+        """Return the folder of read-only files for editors without virtual documents.
+
+        The folder may not exist yet.
 
         Raises:
-            UserError: The state folder is missing.
+
+        UserError: The state folder is missing.
         """
         return state_folder(self.environment) / "shown"

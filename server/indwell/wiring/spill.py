@@ -41,7 +41,7 @@ class SpillFolder:
         """Write a text; return its path. ``name`` describes the text for people.
 
         Raises:
-            SessionError: The disk does not take the text.
+            SessionError: The text cannot be written to disk.
         """
         self._n_kept += 1
         plain = "".join(one if one.isalnum() or one in "-_." else "-" for one in name)[:60]
@@ -62,7 +62,7 @@ class SpillFolder:
         """Write a text under exactly this name, durably; the same text may exist already.
 
         Raises:
-            SessionError: The disk does not take the text, or another text has that name.
+            SessionError: The text cannot be written to disk, or another text has that name.
         """
         path = self._folder / name
         data = text.encode("utf-8", "replace")
@@ -87,11 +87,13 @@ def _write_durable(path: Path, data: bytes) -> None:
     try:
         write_durable(path, data)
     except FileExistsError:
-        if not _holds(path, data):  # otherwise a stopped turn has already written the file
+        # In any other case, a stopped turn has already written the file.
+        if not _holds(path, data):
             raise
 
 
 def _holds(path: Path, data: bytes) -> bool:
-    with contextlib.suppress(FileNotFoundError, ToolError):  # missing, longer, or not a file
+    # The file is missing, longer, or not a file.
+    with contextlib.suppress(FileNotFoundError, ToolError):
         return read_own(path, len(data) + 1) == data
     return False

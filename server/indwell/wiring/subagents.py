@@ -37,9 +37,9 @@ from indwell.settings.paths import user_file
 from indwell.skills.front_matter import BadFrontMatter
 from indwell.tools.commands.bash import Shell, make_bash
 
-USER_FOLDER = "agents"  # a folder beside the user's settings file
+USER_FOLDER = "agents"  # The folder is beside the user's settings file.
 WORKSPACE_FOLDERS = (".indwell/agents", ".claude/agents")
-MOST_FILES = 50  # most files of one folder
+MOST_FILES = 50  # One folder has at most 50 files.
 MOST_FILE_B = 65_536
 SUFFIX = ".md"
 
@@ -61,7 +61,7 @@ def subagents_of(
 ) -> Subagents:
     """Create a session's sub-agents; ``folder`` is the session's, or None if it is not saved.
 
-    This reads a few small files.
+    The function reads a few small files.
     """
     logs = AgentLogs(folder, roots[0])
 
@@ -130,7 +130,8 @@ def find_agents(
     return FoundSubagents(known_by_name(known), tuple(problems))
 
 
-# cached, because a file takes 1 ms and each new session needs the files on the event loop
+# The result is cached, because a file takes 1 ms and each new session needs the files on the event
+# loop.
 @lru_cache(maxsize=256)
 def _defined(text: str, stem: str, origin: Origin, path: str) -> Definition:
     return read_definition(text, stem=stem, origin=origin, path=path)
@@ -198,10 +199,10 @@ class AgentLogs:
         self._number: int | None = None
 
     async def __call__(self, session: Session, model: str) -> tuple[int, Log]:
-        """Begin the next log; if nothing can be written, in memory, so that work continues."""
+        """Create the next log; if nothing can be written, create a log in memory."""
         if self._number is None:
             known = await asyncio.to_thread(self._highest)
-            if self._number is None:  # another sub-agent that began at the same time has this log
+            if self._number is None:  # Another sub-agent that began at the same time has this log.
                 self._number = known
         self._number = number = self._number + 1
         log = await asyncio.to_thread(self._opened, number)

@@ -22,7 +22,7 @@ R = TypeVar("R")
 
 
 class TextStamp(msgspec.Struct, frozen=True):
-    """Identifies the text that was read: its digest, and a buffer's document version."""
+    """The identity of a text that was read: its digest, and a buffer's document version."""
 
     digest: str
     version: int | None = None
@@ -34,7 +34,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     Attributes:
         path: The absolute, resolved path.
         text: The decoded text, with its line endings, without a byte order mark.
-        stamp: Identifies exactly this text.
+        stamp: The identity of exactly this text.
         origin: ``buffer`` if an editor has the file open, else ``disk``.
         unsaved: Whether the buffer differs from the disk.
         lossless: False if some bytes could not be decoded; such a text is read-only.
@@ -60,7 +60,7 @@ class AppliedChange(msgspec.Struct, frozen=True):
         stamp: The stamp of ``after``.
         verified: Whether the text was read again after the edit, and is the intended text.
         note: A remark for the model about the edit, or empty.
-        is_part: Whether ``before`` and ``after`` contain only the changed places of a large file
+        is_part: Whether ``before`` and ``after`` contain only the changed parts of a large file
             with context lines, from which no file can be restored.
     """
 
@@ -74,7 +74,7 @@ class AppliedChange(msgspec.Struct, frozen=True):
 
 
 class Settlement(msgspec.Struct, frozen=True):
-    """Files that were saved before a command, and files whose disk version is stale."""
+    """Files that were saved before a command, and files whose version on disk is outdated."""
 
     saved: tuple[Path, ...] = ()
     stale: tuple[Path, ...] = ()
@@ -86,7 +86,7 @@ class Noted(msgspec.Struct, frozen=True):
     Attributes:
         saved: Files that the user saved.
         changed: Open files with a new text, which was typed or reloaded.
-        buffers: The present texts of all open files.
+        buffers: The current texts of all open files.
     """
 
     saved: frozenset[Path] = frozenset()
@@ -137,7 +137,7 @@ class Workspace(Protocol):
     ) -> tuple[TextStamp, R]:
         """Replace a file on disk that is too large for ``read`` by the result of ``change``.
 
-        ``change`` runs in a thread; its second result is returned.
+        ``change`` runs in a thread; the second result of ``change`` is returned.
 
         Raises:
             TextMoved: The file changed after ``change`` read it; nothing was written.
@@ -163,10 +163,11 @@ class Workspace(Protocol):
         ...
 
     async def keep(self, snapshot: Snapshot) -> Path | None:
-        """Keep a copy of a text in the state folder; return its path, or None without the folder.
+        """Keep a copy of a text in the state folder; return the copy's path, or None.
 
         Raises:
-            ToolError: The copy cannot be written.
+
+        ToolError: The copy cannot be written.
         """
         ...
 
@@ -181,7 +182,7 @@ class Workspace(Protocol):
         ...
 
     def noting(self) -> Callable[[], Noted]:
-        """Record the user's saves and edits from now on; the returned function reports them."""
+        """Record the user's saves and edits from now on; the returned function reports both."""
         ...
 
     def unsaved(self) -> Mapping[Path, str]:
@@ -193,7 +194,7 @@ class Workspace(Protocol):
         ...
 
     async def late_edits(self) -> tuple[Path, ...]:
-        """Return files with an edit that was applied after its time-out, each only once."""
+        """Return files with an edit that was applied after the time-out, each file once."""
         ...
 
     async def changed_under_buffers(self) -> tuple[Path, ...]:
@@ -217,7 +218,7 @@ class Watch(Protocol):
         ...
 
     def changed(self) -> frozenset[Path]:
-        """Return watched files that may have changed since the last call, at once."""
+        """Return watched files that may have changed since the last call; never waits."""
         ...
 
     def close(self) -> None:
@@ -255,12 +256,12 @@ class BufferWatch:
             self._disk.follow(path)
 
     def note(self, path: Path) -> None:
-        """Note that the editor has changed a buffer or a file."""
+        """Record that the editor has changed a buffer or a file."""
         if path in self._followed:
             self._changed.add(path)
 
     def changed(self) -> frozenset[Path]:
-        """Followed files that may have changed since the last call."""
+        """Return followed files that may have changed since the last call."""
         changed, self._changed = frozenset(self._changed), set()
         return changed | self._disk.changed()
 
@@ -292,7 +293,7 @@ class PathLocks:
 
     @asynccontextmanager
     async def hold(self, path: Path) -> AsyncIterator[None]:
-        """Hold the lock of ``path`` within the block; the wait for it can be cancelled."""
+        """Hold the lock of ``path`` within the block; a waiting caller can be cancelled."""
         lock = self._locks.setdefault(path, asyncio.Lock())
         self._n_users[path] = self._n_users.get(path, 0) + 1
         try:

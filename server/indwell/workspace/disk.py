@@ -49,15 +49,15 @@ from indwell.workspace.line_index import LineIndex, index_of
 from indwell.workspace.paths import display, folder_said, not_found, parse, respelled
 from indwell.workspace.text import SNIFF_B, Decoded, LineEnd, binary_kind, picture_type, wide_mark
 
-_KEPT_GUESSES = 1_000  # guessed encodings that are remembered
+_KEPT_GUESSES = 1_000  # At most 1,000 guessed encodings are remembered.
 T = TypeVar("T")
 R = TypeVar("R")
-KEPT_INDEXES = 8  # line indexes; one has about 7 kB for 200 MB
-_COPY_B = 64 << 20  # bytes that are copied between two checks whether to stop
+KEPT_INDEXES = 8  # A line index has about 7 kB for 200 MB.
+_COPY_B = 64 << 20  # Between two copies of so many bytes, a stop is checked.
 
 
 class DiskWorkspace:
-    """Files beneath some folders, accessed through ``files``.
+    """Files inside some folders, accessed through ``files``.
 
     Args:
         roots: Folders that the agent may work in; commands start in the first folder.
@@ -132,7 +132,7 @@ class DiskWorkspace:
             return await _to_the_end(lambda: self._remove(path, base))
 
     def noting(self) -> Callable[[], Noted]:
-        """Record nothing, because there is no editor."""
+        """Return a function that reports nothing, because there is no editor."""
         return Noted
 
     def unsaved(self) -> Mapping[Path, str]:
@@ -237,7 +237,7 @@ class DiskWorkspace:
         )
 
     def _cells(self, path: Path, text: str, raw: str) -> tuple[str, str]:
-        """Return a new text, and the text for the file: for a notebook, its cells and its JSON."""
+        """Return a new text and the text for the file; for a notebook, its cells and its JSON."""
         if path.suffix != SUFFIX:
             return text, text
         told = self._told(path, lambda: with_cells(raw, text) if raw else new_notebook(text))
@@ -258,7 +258,7 @@ class DiskWorkspace:
             is_same = (
                 _shown(snapshot.path, self._decoded(snapshot.path, data)).text == snapshot.text
             )
-        except ToolError:  # the file is gone, or no longer a text
+        except ToolError:  # The file is gone, or no longer a text.
             is_same = False
         if not is_same:
             data = snapshot.text.encode("utf-8", "surrogateescape")
@@ -287,13 +287,13 @@ class DiskWorkspace:
     def _holds(self, path: Path, data: bytes) -> bool:
         try:
             return read_bytes(path, self.roots, len(data)) == data
-        except ToolError:  # the file is larger now, or gone
+        except ToolError:  # The file is larger now, or gone.
             return False
 
     def _text_now(self, path: Path) -> str | None:
         try:
             return _shown(path, self._decoded(path, self._bytes(path))).text
-        except ToolError:  # the file is gone, or no longer a text
+        except ToolError:  # The file is gone, or no longer a text.
             return None
 
 
@@ -316,7 +316,7 @@ async def _to_the_end(work: Callable[[], T], stopping: threading.Event | None = 
             stopping.set()
         await asyncio.wait({task})
         if not task.cancelled():
-            task.exception()  # retrieve the error, because the cancellation takes precedence
+            task.exception()  # The error is retrieved, because the cancellation takes precedence.
         raise
 
 
@@ -325,11 +325,13 @@ class Stopped(Exception):
 
 
 class LargeFiles:
-    """Opens large files beneath ``roots``.
+    """Opens large files inside ``roots``.
 
     Args:
-        roots: Resolved folders.
-        private: See ``files.atomic.write_atomic``.
+
+    roots: Resolved folders.
+
+    private: See ``files.atomic.write_atomic``.
     """
 
     def __init__(self, roots: Sequence[Path], private: Path | None = None) -> None:
@@ -380,12 +382,12 @@ class LargeFiles:
                         _check(stopping)
                         size = min(_COPY_B, piece.stop - start)
                         copy_range(opened.descriptor, target, start, size)
-                held.close()  # on some Windows disks, an open file cannot be replaced
+                held.close()  # On some Windows disks, an open file cannot be replaced.
 
             place = replace_with(
                 path, self._roots, write, unchanged=opened.stat, private=self._private
             )
-        # Do not interrupt the indexing, because the new bytes are written already.
+        # The indexing is not interrupted, because the new bytes are written already.
         index = self.within(place, lambda large: large.index, project, threading.Event())
         if index.size_b != made.size_b:
             raise ToolError(f"{quoted(path)} was changed again right after the edit; read_file it")
@@ -425,11 +427,11 @@ class LargeFiles:
             known = (mark, index)
             self._indexes.pop(opened.path, None)
             while len(self._indexes) >= KEPT_INDEXES:
-                with contextlib.suppress(KeyError):  # another thread removed the file
+                with contextlib.suppress(KeyError):  # Another thread removed the file.
                     del self._indexes[next(iter(self._indexes))]
             now = os.fstat(opened.descriptor)
             if (now.st_size, now.st_mtime_ns) == (kind.st_size, kind.st_mtime_ns):
-                # otherwise a write is in progress, so use the index only once
+                # In any other case, a write is in progress, so the index is used only once.
                 self._indexes[opened.path] = known
         return Large(opened.path, read, known[1])
 

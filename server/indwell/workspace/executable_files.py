@@ -32,17 +32,18 @@ from indwell.workspace.git.repository import (
     repository_of,
 )
 
-MOST_FILES = 1_000  # most files of one such folder; collections of skills have some hundred
+MOST_FILES = 1_000  # Collections of skills have some hundred files in one folder.
 MOST_DEEP = 8
-FOLDER_B = 4 << 20  # bytes of all files in a folder, whose digests take 20 ms
+FOLDER_B = 4 << 20  # Digests of so many bytes in a folder take 20 ms.
 _NOWHERE = frozenset({".git", "node_modules", ".venv", "venv", "target", "dist", "__pycache__"})
 _CHAT = lazy_pattern(
-    r".*\.chat\.md~?"  # a chat, and its backup by Emacs or Vim; Emacs's lock file
-    r"|#.*\.chat\.md#"  # Emacs's auto-save files, …
-    r"|\..*\.chat\.md\.(sw[a-p]|kate-swp)"  # … and those of Vim and Kate
+    # The pattern matches a chat, its backup by Emacs or Vim, and Emacs's lock file.
+    r".*\.chat\.md~?"
+    r"|#.*\.chat\.md#"  # The pattern matches Emacs's auto-save files, …
+    r"|\..*\.chat\.md\.(sw[a-p]|kate-swp)"  # … and those of Vim and Kate.
 )
-MOST_NESTED = 300  # most files of nested folders in one answer, whose digests take some 30 ms
-MOST_SEEN = 20_000  # most entries that a search for instructions visits
+MOST_NESTED = 300  # Digests of so many files of nested folders take some 30 ms.
+MOST_SEEN = 20_000  # A search for instructions visits at most 20,000 entries.
 
 
 def executables(root: Path) -> tuple[Executable, ...]:
@@ -80,7 +81,7 @@ def instruction_files(root: Path) -> tuple[str, ...]:
 def folder_instructions(root: Path) -> tuple[Executable, ...]:
     """Return the instruction files of subfolders that would go to the model.
 
-    These files do not affect the trust in ``root``; a file that was changed later is ignored.
+    The files do not affect the trust in ``root``; a file that is changed later is ignored.
     """
     found = instruction_files(root)
     nested = [one for one in found if "/" in one and one.rpartition("/")[2] in NESTED]
@@ -108,7 +109,7 @@ def _imports(root: Path, names: Sequence[str]) -> Iterator[str]:
 
 
 def _folder(root: Path, folder: Path, kind: Kind) -> list[Executable]:
-    """Return a folder's files, also through links in ``root``; too many files never match again."""
+    """Return a folder's files, even through links in ``root``; too many files never match again."""
     found: list[Executable] = []
     n_seen, size, waiting = 0, 0, [(folder, 0)]
     while waiting:
@@ -161,7 +162,7 @@ def _is_shut(root: Path, folder: Path) -> bool:
 
 
 def _is_folder(root: Path, path: Path) -> bool:
-    """Whether a path is a folder or a link to a folder that is not on another network share."""
+    """Return whether a path is a folder, or a link to one that is not on another network share."""
     return not leads_abroad(path, (root,)) and path.is_dir()
 
 
@@ -183,8 +184,8 @@ def _entries(root: Path, folder: Path) -> tuple[FolderEntry, ...]:
         return ()
 
 
-MOST_HOOKS = 100  # hooks of one folder
-# characters; a longer text is compared as a whole, branches included
+MOST_HOOKS = 100  # One folder has at most 100 hooks.
+# A text with more characters is compared as a whole, including branches.
 CONFIGURATION_CHARACTERS = 64_000
 
 
@@ -192,7 +193,7 @@ def git_executables(root: Path) -> Iterator[Executable]:
     """Yield files that git runs for the repository of ``root`` (a real path) and nested ones."""
     for holder in around(root):
         git = holder / GIT
-        # a worktree or a submodule, whose `.git` file names the repository
+        # A worktree or a submodule has a `.git` file that names the repository.
         if git.is_symlink() or git.is_file():
             pointer = known_file(root, git, "programs", [holder])
             yield from [pointer] if pointer else []
@@ -237,7 +238,7 @@ def _configuration(root: Path, repository: Repository, one: ConfigFile) -> Itera
         return
     text = "\n".join(counting).encode("utf-8", "surrogatepass")
     if not any(one.real.is_relative_to(folder) for folder in near):
-        # the user's own configuration is never shown
+        # The user's own configuration is never shown.
         yield Executable(name, "programs", by_its_times(one.path))
         return
     lines = tuple(map(_without_keys, counting)) if len(counting) <= SHOWN_LINES else ()
@@ -255,7 +256,8 @@ def _is_own_tree(line: str, repository: Repository, one: ConfigFile) -> bool:
 
 
 def _hooks(root: Path, repository: Repository, folder: Path) -> Iterator[Executable]:
-    is_all = root.is_relative_to(folder)  # the workspace itself, and not a folder of hooks
+    # The folder is the workspace itself, and not a folder of hooks.
+    is_all = root.is_relative_to(folder)
     within = (repository.holder, root, *repository.folders)
     n_found = 0
     for name in _names(folder):
@@ -283,9 +285,9 @@ def _without_keys(line: str) -> str:
     return f"{key}= (not shown)" if "header" in key.lower() else redacted(line)
 
 
-SHOWN_B = 64 * 1024  # bytes; a longer text is compared as a whole and not shown
-SHOWN_LINES = 1_000  # lines; a text with more is compared as a whole and not shown
-READ_B = 256 << 10  # bytes; a longer file is identified by its times
+SHOWN_B = 64 * 1024  # A text with more bytes is compared as a whole and not shown.
+SHOWN_LINES = 1_000  # A text with more lines is compared as a whole and not shown.
+READ_B = 256 << 10  # A file with more bytes is identified by its times.
 
 
 def known_file(
@@ -315,7 +317,7 @@ def known_file(
 
 
 def by_its_times(path: Path) -> TrustedFile:
-    """Describe a file that is not read by its change times and its path."""
+    """Describe a file by its change times and path, because its content is not read."""
     if leads_abroad(path, (path.parent,)):
         return elsewhere(path)
     real = os.path.realpath(path)
@@ -331,7 +333,7 @@ def elsewhere(path: Path) -> TrustedFile:
     """Describe a link out of the folder, or an unreadable file, by its resolved path."""
     try:
         end = real_path_here(path, (path.parent,))
-    except OtherShare as error:  # another network share, which is never accessed
+    except OtherShare as error:  # The path is on another network share, which is never accessed.
         end = error.share
     return TrustedFile(digest_of(b"leads to \0" + os.fsencode(end)))
 

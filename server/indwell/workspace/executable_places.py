@@ -1,4 +1,4 @@
-"""The list of paths in a folder that tools run or load automatically. Pure.
+"""Lists the paths in a folder that tools run or load automatically. Pure.
 
 The trust question covers only the names in this list. A new tool that runs a repository's files by
 itself needs a new name in ``executable_places.json``.
@@ -6,7 +6,7 @@ itself needs a new name in ``executable_places.json``.
 The list is shorter than ``policy.protected_names``, and deliberately not derived from it.
 ``protected_names`` protects whole folders such as ``.idea`` from the agent. ``executable_places``
 identifies each file by its content, so each change leads to a new trust question; editors write to
-``.idea`` every day. A test checks that every name here is protected, too.
+``.idea`` every day. A test checks that every name in this list is protected, too.
 """
 
 from __future__ import annotations

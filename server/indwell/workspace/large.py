@@ -1,4 +1,4 @@
-"""A file too large to read at once: search, and edits of its bytes."""
+"""Searches and edits a file by its bytes, because the file is too large to read at once."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ from indwell.workspace.encoding.decoding import stray_words
 from indwell.workspace.line_index import LineIndex, Read, line_ends, n_line_ends, start_of
 from indwell.workspace.text import PIECE, halves
 
-# bytes of the largest text that is read at once; joining 16 MB blocks all threads for 13 ms
+# The largest text that is read at once has so many bytes; joining 16 MB blocks all threads for 13
+# ms.
 LARGE_B = 8 << 20
-AROUND_B = 4_096  # bytes of context on each side of a place, unless a line ends sooner
+AROUND_B = 4_096  # A match has so many bytes of context on each side, unless a line ends sooner.
 AROUND_LINES = 3
-_LONGEST_B = 4  # bytes of the longest character in UTF-8
+_LONGEST_B = 4  # The longest character in UTF-8 has 4 bytes.
 
 Piece: TypeAlias = bytes | range
 """New bytes, or a range of offsets of the file as it is on disk."""
 
 
 class ByteSplice(NamedTuple):
-    """Replaces the bytes from ``start`` up to ``stop`` with ``data``."""
+    """An edit that replaces the bytes from ``start`` up to ``stop`` with ``data``."""
 
     start: int
     stop: int
@@ -83,7 +84,7 @@ class Large:
     def back(self) -> tuple[ByteSplice, ...]:
         """Return splices that turn this text back into the file on disk."""
         splices: list[ByteSplice] = []
-        # where the new text starts and continues, and the used part of the file
+        # The numbers say where the new text starts and continues, and how much of the file is used.
         start = at = was = 0
         for piece in (*self.pieces, range(self.index.size_b, self.index.size_b)):
             if isinstance(piece, range):
@@ -95,16 +96,16 @@ class Large:
         return tuple(splices)
 
     def find(self, wanted: bytes, *, overlapping: bool) -> Iterator[range]:
-        """Yield the places of some bytes, in order, never splitting a CRLF.
+        """Yield the matches of some bytes, in order, never splitting a CRLF.
 
         Args:
             wanted: At least one byte.
-            overlapping: Whether to include a place that overlaps the place before.
+            overlapping: Whether to include a match that overlaps the previous match.
         """
         step = max(PIECE, 2 * len(wanted))
         at = 0
         for start in range(0, self.size_b, step):
-            first = max(start - 1, 0)  # one more byte on each side shows a split CRLF
+            first = max(start - 1, 0)  # One more byte on each side shows a split CRLF.
             last = start - first + step + len(wanted) - 1
             data = self.read(first, last + 1)
             at = max(at, start)
@@ -117,7 +118,7 @@ class Large:
                     at = at if overlapping else first + found + len(wanted)
 
     def find_lines(self, wanted: bytes, *, overlapping: bool) -> Iterator[range]:
-        """Yield places like ``find``, where any line ending matches any other line ending."""
+        """Yield matches as ``find`` does, where any line ending matches any other line ending."""
         wanted = _plain(wanted)
         longest = len(wanted) + wanted.count(b"\n")
         step = max(PIECE, 2 * longest)
@@ -157,13 +158,13 @@ class Large:
         return tuple(numbers)
 
     def around(self, place: range) -> range:
-        """Extend a place by some whole lines, unless the lines are too long."""
+        """Extend a range by some whole lines, unless the lines are too long."""
         first = max(place.start - AROUND_B, 0)
         size = place.start - first
         starts = [*([] if first else [0]), *line_ends(self.read(first, size + 1), size)]
         start = first + (starts[-AROUND_LINES - 1 :] or [0])[0]
         after = self.read(place.stop, AROUND_B + 1)
-        # The end of the line in which the place ends, and of some more lines.
+        # The list has the end of the line in which the range ends, and of some more lines.
         ends = list(line_ends(after, AROUND_B))[: AROUND_LINES + 1]
         is_all = len(after) <= AROUND_B and len(ends) <= AROUND_LINES
         stop = place.stop + (min(len(after), AROUND_B) if is_all or not ends else ends[-1])
@@ -195,7 +196,7 @@ class Large:
         """Encode text.
 
         Raises:
-            UnicodeEncodeError: The file's encoding cannot represent it.
+            UnicodeEncodeError: The file's encoding cannot represent the text.
         """
         return text.encode(self.index.encoding, self.index.errors)
 
@@ -220,7 +221,7 @@ class Large:
         return offset
 
     def _between(self, start: int, stop: int) -> Iterator[Piece]:
-        """Yield the pieces between two offsets."""
+        """Yield the parts between two offsets."""
         number = bisect_right(self._stops, start)
         while start < stop:
             piece = self.pieces[number]
@@ -258,8 +259,8 @@ class Page(msgspec.Struct, frozen=True):
     Attributes:
         path: The absolute, resolved path.
         lines: The requested lines, or as many as fit.
-        n_lines: Lines of the whole file.
-        size_b: Bytes of the whole file.
+        n_lines: The number of lines of the whole file.
+        size_b: The number of bytes of the whole file.
         digest: Digest of the whole file's bytes.
         notes: Sentences for the model.
     """

@@ -1,9 +1,9 @@
 """Chooses the line ending of a new file by its folder, its project and git.
 
-The first source with an answer counts: ``eol`` in .gitattributes, ``end_of_line`` in .editorconfig,
-the needs of programs (a script's first line, batch files), the majority of files with the same
-suffix in the folder or above, and the git configuration. Without an answer the line ending is LF,
-even on Windows, where programs read LF as well and git converts it.
+The first of the following sources that has an answer is used: ``eol`` in .gitattributes,
+``end_of_line`` in .editorconfig, the needs of programs (a script's first line, batch files), the
+majority of files with the same suffix in the folder or above, and the git configuration. Without an
+answer the line ending is LF, even on Windows, where programs read LF as well and git converts it.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from indwell.workspace.text import LineEnd
 
 Attribute: TypeAlias = Literal["lf", "crlf", "as is", ""]
 
-MOST_READ = 8  # most files of one folder
-MOST_FOLDERS = 6  # most folders: the file's own folder and those above it
-_HEAD_B = 4_096  # bytes that are read from each file
+MOST_READ = 8  # At most 8 files of one folder are read.
+MOST_FOLDERS = 6  # At most 6 folders are read: the file's own folder and those above it.
+_HEAD_B = 4_096  # So many bytes are read from each file.
 _ENDS: dict[str | None, LineEnd] = {"lf": "\n", "crlf": "\r\n"}
 _OF_AUTOCRLF: dict[str | None, LineEnd] = {"input": "\n", "true": "\r\n", "yes": "\r\n"}
-_BATCH = frozenset({".bat", ".cmd"})  # with LF, cmd.exe misses labels
+_BATCH = frozenset({".bat", ".cmd"})  # With LF, cmd.exe misses labels.
 
 
 def line_end_for(path: Path, text: str, roots: Sequence[Path]) -> LineEnd:
@@ -37,14 +37,14 @@ def line_end_for(path: Path, text: str, roots: Sequence[Path]) -> LineEnd:
 
     Args:
         path: An absolute, resolved path beneath ``roots``.
-        text: Only its first two characters matter.
+        text: The text, of which only the first two characters are used.
         roots: The folders of the workspace.
     """
     attribute = eol_of(above(path, roots, ".gitattributes"))
     end = _ENDS.get(attribute)
     end = end or _ENDS.get(setting_of("end_of_line", above(path, roots, ".editorconfig")))
     if end is None and text.startswith("#!"):
-        end = "\n"  # with CRLF, Unix takes the "\r" for a part of the interpreter's name
+        end = "\n"  # With CRLF, Unix takes the "\r" for a part of the interpreter's name.
     elif end is None and path.suffix.lower() in _BATCH:
         end = "\r\n"
     end = end or next(filter(None, map(most_used, _beside(path, roots))), None)
@@ -82,7 +82,7 @@ def eol_of(found: Iterable[tuple[str, str]]) -> Attribute:
 def most_used(heads: Iterable[bytes]) -> LineEnd | None:
     """Return the line ending of most files by their first bytes; None without a majority.
 
-    A file with several line endings, or with a NUL byte, does not count.
+    A file with several line endings, or with a NUL byte, is ignored.
     """
     n_lf = n_crlf = 0
     for head in heads:
@@ -97,7 +97,7 @@ def most_used(heads: Iterable[bytes]) -> LineEnd | None:
 
 
 def end_of_git(configurations: Iterable[str]) -> LineEnd | None:
-    """Return the line ending that ``core.autocrlf``, else ``core.eol``, gives to a checkout."""
+    """Return the line ending of a checkout by ``core.autocrlf`` or, if unset, ``core.eol``."""
     values: dict[str, str] = {}
     for text in configurations:
         values |= {key: value.lower() for name, key, value in entries(text) if name == "core"}
@@ -128,13 +128,13 @@ def _as_editorconfig(pattern: str) -> str:
 
 
 def _beside(path: Path, roots: Sequence[Path]) -> Iterator[list[bytes]]:
-    """Yield the first bytes of files with the same suffix: beside ``path``, then further above."""
+    """Yield the first bytes of files with the same suffix, beside ``path`` and then above."""
     suffix = path.suffix.lower()
     folders = [one for one in path.parents if any(one.is_relative_to(root) for root in roots)]
     for folder in folders[:MOST_FOLDERS] if suffix else ():
         try:
             listed = list_folder(folder, roots)
-        except ToolError:  # the folder does not exist yet, or is unreadable
+        except ToolError:  # The folder does not exist yet, or is unreadable.
             continue
         names = (one.name for one in listed if not one.is_folder)
         alike = (one for one in names if Path(one).suffix.lower() == suffix and one != path.name)
@@ -145,7 +145,7 @@ def _head(path: Path, roots: Sequence[Path]) -> bytes:
     try:
         with opened_beneath(path, roots) as opened:
             return os.read(opened.descriptor, _HEAD_B)
-    except ToolError:  # a link that leads out, a pipe, or an unreadable file
+    except ToolError:  # The path is a link that leads out, a pipe, or an unreadable file.
         return b""
 
 

@@ -1,6 +1,6 @@
 r"""Indexes the lines of a large file, with its digest and encoding, in one pass.
 
-The index has the number of line endings before each piece of the file: 800 numbers for 200 MB. A
+The index has the number of line endings before each part of the file: 800 numbers for 200 MB. A
 line ends at each ``\n``, and at each ``\r`` without a following ``\n``. A function supplies the
 bytes, so this module does not access the disk.
 """
@@ -33,7 +33,7 @@ class LineIndex(msgspec.Struct, frozen=True):
     Attributes:
         size_b: The file's size.
         digest: Digest of all bytes; never equal to a text's digest.
-        ends: The number of line endings before each piece, and finally of the whole file.
+        ends: The number of line endings before each part, and finally of the whole file.
         n_lines: The number of lines, including a last line without an ending.
         encoding: The encoding of the lines.
         is_guess: Whether the encoding is a guess, because nothing declares it.
@@ -115,7 +115,7 @@ def line_ends(data: bytes, stop: int) -> Iterator[int]:
 
 
 class _Encoding:
-    """Checks bytes for UTF-8 as they pass, and collects evidence for other encodings."""
+    """Checks bytes for UTF-8 part by part, and collects evidence for other encodings."""
 
     def __init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
@@ -126,7 +126,7 @@ class _Encoding:
 
     def feed(self, piece: bytes, *, is_last: bool) -> None:
         if piece.isascii() and not is_last:
-            # the piece completes the last character of the previous piece
+            # The part completes the last character of the previous part.
             text = self._decoder.decode(piece)
             if text.isascii():
                 return

@@ -21,8 +21,8 @@ def parse(path: str, base: Path) -> Path:
     """Return the absolute path that ``path`` means, without access to the disk.
 
     Args:
-        path: An absolute path, a path relative to ``base``, or a ``file://`` URI, in any spelling
-            of the system. Percent signs outside a URI are literal.
+        path: An absolute path, a path relative to ``base``, or a ``file://`` URI, in any form that
+            the system accepts. Percent signs outside a URI are literal.
         base: The folder for relative paths.
 
     Raises:
@@ -85,14 +85,14 @@ def missing(
     return ToolError(f"{quoted(path)} does not exist{hint or FIND}")
 
 
-NEAREST = 3  # paths of the same name that are listed
+NEAREST = 3  # So many paths of the same name are listed.
 
 
 def not_found(path: Path, roots: Sequence[Path]) -> ToolError:
-    """The error for a missing file or folder beneath ``roots``, with similar names. Blocks."""
+    """Return the error for a missing file or folder in ``roots``, with similar names. Blocks."""
     try:
         neighbours = [entry.name for entry in list_folder(path.parent, roots)]
-    except ToolError:  # the folder is missing, too
+    except ToolError:  # The folder is missing, too.
         neighbours = []
     root = next((one for one in roots if path.is_relative_to(one)), None)
     found = () if root is None else same_named(path.name, root, NEAREST)

@@ -14,10 +14,12 @@ from indwell.lazy_pattern import lazy_pattern
 Errors: TypeAlias = Literal["strict", "surrogateescape", "surrogatepass"]
 LineEnd: TypeAlias = Literal["\n", "\r\n"]
 
-SNIFF_B = 8_192  # bytes that are searched for a NUL byte, as in git
-PIECE = 1 << 18  # bytes or characters between two pauses for other threads: about 1 ms of work
+SNIFF_B = 8_192  # So many bytes are searched for a NUL byte, as in git.
+# Between two pauses for other threads, so many bytes or characters take about 1 ms.
+PIECE = 1 << 18
 _HALF = lazy_pattern(r"[\ud800-\udfff]")
-_OTHER_ENDS = "\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"  # line endings for Python, but not for editors
+# These characters end a line for Python, but not for editors.
+_OTHER_ENDS = "\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
 _HALVES = lazy_pattern(r"[\ud800-\udfff]+")
 _LINE = lazy_pattern(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
 _IMAGES = (
@@ -53,10 +55,11 @@ class Decoded(msgspec.Struct, frozen=True):
 
 
 def decode_as(data: bytes, encoding: str, errors: Errors = "strict", mark: bytes = b"") -> Decoded:
-    """Decode ``data``, which begins with ``mark``, in pieces, so that other threads can run.
+    """Decode ``data``, which begins with ``mark``, in parts, so that other threads can run.
 
     Raises:
-        UnicodeError: The data is not in that encoding, or would not encode to the same bytes.
+
+    UnicodeError: The data is not in that encoding, or would not encode to the same bytes.
     """
     decoder = codecs.getincrementaldecoder(encoding)(errors)
     encoder = codecs.getincrementalencoder(encoding)(errors)
@@ -89,7 +92,7 @@ def encode(text: str, like: Decoded) -> bytes:
 
 
 def in_pieces(text: str) -> Iterator[str]:
-    """Yield ``text`` in small pieces."""
+    """Yield ``text`` in small parts."""
     return (text[start : start + PIECE] for start in range(0, len(text), PIECE))
 
 
@@ -122,7 +125,7 @@ def wide_mark(data: bytes) -> str | None:
 def shown(text: str) -> str:
     r"""Format text for display: undecodable bytes as ``\xNN``, other lone surrogates ``\uNNNN``.
 
-    Undecodable bytes are lone surrogates in a text, and JSON and UTF-8 cannot represent these.
+    Undecodable bytes are lone surrogates in a text, which JSON and UTF-8 cannot represent.
     """
     if text.isascii():
         return text
@@ -147,7 +150,7 @@ def split_lines(text: str) -> list[str]:
 
 
 def count_lines(text: str) -> int:
-    """Count the lines of ``split_lines``, piece by piece."""
+    """Count the lines of ``split_lines``, part by part."""
     n_ends = sum(n_line_ends(text, start, stop) for start, stop in _stretches(text))
     return n_ends + (text[-1:] not in {"", "\n", "\r"})
 
@@ -187,7 +190,7 @@ def n_line_ends(text: str, start: int, stop: int) -> int:
 
 
 def _stretches(text: str) -> Iterator[tuple[int, int]]:
-    """Yield start and end of pieces of ``text`` that split no CRLF."""
+    """Yield start and end of parts of ``text`` that split no CRLF."""
     start = 0
     while start < len(text):
         stop = start + PIECE
@@ -232,7 +235,7 @@ _CODECS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2)}
 def index_in_line(line: str, units: int, encoding: str) -> int:
     """Convert an offset in code units to code points, clamped to the line's text.
 
-    An offset inside a character, such as half of a surrogate pair, means the character's start.
+    An offset inside a character, such as inside a surrogate pair, means the character's start.
     """
     body = line.rstrip("\r\n")
     if units <= 0:
@@ -240,7 +243,7 @@ def index_in_line(line: str, units: int, encoding: str) -> int:
     if encoding == "utf-32" or body.isascii():
         return min(units, len(body))
     codec, unit_b = _CODECS[encoding]
-    # A character has at least one unit, so the rest of the line does not matter.
+    # A character has at least one unit, so the rest of the line is irrelevant.
     encoded = body[:units].encode(codec, "surrogatepass")
     stop = min(units * unit_b, len(encoded))
     while stop < len(encoded) and _is_inside(encoded, stop, unit_b):

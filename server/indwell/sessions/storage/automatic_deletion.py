@@ -25,14 +25,14 @@ from indwell.sessions.storage.retention import (
     used_s,
 )
 
-# A folder in the state folder, for the record of deletions and the lock of a sweep.
+# This folder in the state folder has the record of deletions and the lock for deleting.
 FOLDER = "swept"
-COPIES = "undo"  # a folder in the state folder, for copies of the user's files, ``<name>.old``
-LEAP = timedelta(days=7)  # time since the newest session; a longer gap may come from a wrong clock
-CONFIRM = timedelta(days=1)  # how long a clock must run after a leap before it is trusted
-FIRST = datetime(2025, 1, 1, tzinfo=UTC)  # no session is older than Indwell
-YOUNG = timedelta(days=1)  # newer copies are never deleted for space
-MOST_ENTRIES = 20  # deletions in the record
+COPIES = "undo"  # This folder in the state folder has copies of the user's files, ``<name>.old``.
+LEAP = timedelta(days=7)  # A longer time since the newest session may come from a wrong clock.
+CONFIRM = timedelta(days=1)  # After a leap, a clock must run for one day before it is trusted.
+FIRST = datetime(2025, 1, 1, tzinfo=UTC)  # No session is older than Indwell.
+YOUNG = timedelta(days=1)  # Newer copies are never deleted to free space.
+MOST_ENTRIES = 20  # The record has at most 20 deletions.
 _RECORD_B = 1 << 20
 _logger = logging.getLogger(__name__)
 
@@ -54,13 +54,13 @@ class RetentionLimits(NamedTuple):
 
 
 class Gone(msgspec.Struct, frozen=True):
-    """The deletions of one sweep.
+    """The deletions of one run.
 
     Attributes:
         at: The time, ISO 8601 in UTC.
         sessions: Ids of sessions that were too old, then of sessions deleted for space.
         n_for_room: Number of sessions that were deleted for space.
-        n_copies: Deleted copies of the user's files.
+        n_copies: Number of deleted copies of the user's files.
         freed_b: Bytes freed in total.
         is_told: Whether the user was informed.
     """
@@ -74,7 +74,7 @@ class Gone(msgspec.Struct, frozen=True):
 
 
 class SweepRecord(msgspec.Struct, frozen=True):
-    """The state kept between sweeps.
+    """The state that is kept between two runs of the deletion.
 
     Attributes:
         doubted: The time since which the clock is not trusted; empty if the clock is trusted.
@@ -88,10 +88,10 @@ class SweepRecord(msgspec.Struct, frozen=True):
 
 
 class _Due(NamedTuple):
-    """The sessions that a sweep would delete.
+    """The sessions that are due for deletion.
 
     Attributes:
-        used: When each session was last used; None if unknown.
+        used: The time when each session was last used; None if unknown.
         old: Sessions that are too old.
         copies: Copies that are too old.
         over_b: Bytes above the limit.
@@ -115,7 +115,7 @@ def sweep(
         limits: The retention limits.
         now: The current time, with its time zone.
         pending: Returns the sessions that must stay.
-        ours: The caller's session, which is not deleted and does not count as evidence about the
+        ours: The caller's session, which is not deleted and is no evidence about the
         clock.
     """
     if limits == RetentionLimits() or not exists(state / "sessions"):
@@ -136,7 +136,7 @@ def sweep(
 
 
 def record_of(state: Path) -> SweepRecord:
-    """Read the record of earlier sweeps, without sessions that still exist."""
+    """Read the record of earlier deletions, without sessions that still exist."""
     record = _read(state)
     there = {path.name for path in session_paths(state)} if record.gone else set[str]()
     gone = (
@@ -151,7 +151,7 @@ def record_of(state: Path) -> SweepRecord:
 
 
 def take_untold(state: Path) -> tuple[Gone, ...]:
-    """Return the unreported deletions; each deletion only once."""
+    """Return the unreported deletions; each deletion is returned once."""
     untold = tuple(one for one in record_of(state).gone if not one.is_told)
     if untold:
         try:
@@ -159,7 +159,8 @@ def take_untold(state: Path) -> tuple[Gone, ...]:
                 record = _read(state)
                 told = (msgspec.structs.replace(one, is_told=True) for one in record.gone)
                 _write(state, msgspec.structs.replace(record, gone=tuple(told)))
-        except OSError as error:  # a sweep runs, or the disk is full, so repeat the report later
+        # Another process deletes sessions, or the disk is full, so the report is repeated later.
+        except OSError as error:
             _logger.info("the record of deleted sessions stays as it is: %s", error)
     return untold
 
@@ -176,7 +177,7 @@ def is_believed(
 
     Args:
         record: The record of earlier sweeps.
-        newest: When another session was last used; None if missing.
+        newest: The time when another session was last used; None if missing.
         now: The clock's time.
         keep_days: A gap of more days also counts as a leap.
     """
@@ -221,7 +222,7 @@ class _Sweep:
     def run(self) -> Gone | None:
         """Delete the sessions that are due, if the clock can be trusted."""
         due = self.due()
-        if due is None:  # another process was faster
+        if due is None:  # Another process was faster.
             return None
         record = _read(self._state)
         newest = max(filter(None, due.used.values()), default=None)
@@ -284,7 +285,8 @@ class _Sweep:
             sessions=(*gone.sessions, path.name),
             n_for_room=gone.n_for_room + (why == "size"),
         )
-        # Note the deletion in advance, so that the user is told even if the process is killed.
+        # The deletion is recorded in advance, so that the user is informed even if the process is
+        # killed.
         self._note(msgspec.structs.replace(record, gone=_latest(record, planned)))
         before_b = size_b(path)
         try:
@@ -319,9 +321,9 @@ class _Sweep:
         return days is not None and used is not None and used < self._now - timedelta(days=days)
 
     def _used(self, path: Path) -> datetime | None:
-        """Return when a session was last used: the later time of those of log and id.
+        """Return when a session was last used: the later of the times in its log and its id.
 
-        None if unknown, because the date is before Indwell existed, or in the future.
+        The result is None if the date is in the future, or before Indwell existed.
         """
         times = (began(path.name), datetime.fromtimestamp(used_s(path), UTC))
         return max((one for one in times if one and self._is_likely(one)), default=None)
@@ -335,7 +337,7 @@ class _Sweep:
 
 
 def _copies(state: Path) -> tuple[Path, ...]:
-    """Return the copies of the user's files, which only a sweep removes."""
+    """Return the copies of the user's files, which only this module removes."""
     folder = state / COPIES
     with suppress(OSError):
         paths = (folder / name for name in list_names(folder) if name.endswith(".old"))

@@ -1,10 +1,9 @@
 """Keeps unsent prompts on disk: waiting prompts, and the drafts of a stopped server.
 
-    <state>/drafts/<slug>-<hash of the workspace's path>/untold-<time>.md
-                                                        /task-<time>.jsonl
+    <state>/drafts/<slug>-<hash of the workspace's path>/untold-<time>.md /task-<time>.jsonl
 
-The file ``waiting`` of a killed server has its unsent prompts; this module makes them a draft. Such
-a file also names the task that the next new session inherits.
+The file ``waiting`` of a killed server has the server's unsent prompts, which this module turns
+into a draft. A file ``task`` names the task that the next new session inherits.
 
 All functions block; call them in a thread, not on the event loop.
 
@@ -58,7 +57,7 @@ class DraftStore:
         self._task = WaitingWords(self._folder, _TASK)
 
     def keep(self, drafts: Sequence[str], *, now: datetime) -> Path:
-        """Write drafts to one Markdown file, separated by rules; returns its path.
+        """Write drafts to one Markdown file, separated by rules; return the file's path.
 
         Raises:
             SessionError: The state folder cannot be written.
@@ -126,7 +125,7 @@ class DraftStore:
                 rename_own(self._folder / name, name.removeprefix(_UNTOLD)) for name in names
             )
         except OSError:
-            return ()  # reported later, once the folder can be read
+            return ()  # The drafts are reported later, once the folder can be read.
 
 
 WAITING, _TAKEN = "waiting-", "taken-"
@@ -180,7 +179,7 @@ class WaitingWords:
             name = f"{self._kind}{new_id(now, os.urandom(RANDOM_B))}.jsonl"
             self._path = self._folder / name
             self._log = AppendLog(self._path)
-        # A torn line, from a full disk, must not merge with the new line.
+        # An incomplete line, from a full disk, must not merge with the new line.
         self._log.append(line if self._log.ends_whole else b"\n" + line)
         self._log.sync()
 
@@ -192,7 +191,7 @@ class WaitingWords:
 
 
 def left_behind(folder: Path, kind: str = WAITING) -> tuple[tuple[Path, tuple[str, ...]], ...]:
-    """Return the prompts of each killed process, with the file to remove after saving.
+    """Return the prompts of each killed process, with the file to remove once they are saved.
 
     Raises:
         OSError: The folder cannot be read.
@@ -200,7 +199,7 @@ def left_behind(folder: Path, kind: str = WAITING) -> tuple[tuple[Path, tuple[st
     found = []
     for name in list_names(folder):
         if name.startswith((kind, _TAKEN + kind)):
-            # Skip a file whose process is alive, or that another process takes.
+            # A file is skipped if its process is alive, or if another process takes the file.
             with suppress(OSError):
                 found.append(_taken(folder / name))
     return tuple(found)

@@ -19,7 +19,7 @@ from indwell.sessions.overview import Overview
 from indwell.sessions.storage.store import AGENTS, NAME, READERS, overview_of
 
 _LOG = "log.jsonl"
-_DELETED = ".deleted-"  # prefix of a session's folder while it is being deleted
+_DELETED = ".deleted-"  # A session's folder has this prefix while it is being deleted.
 _logger = logging.getLogger(__name__)
 
 
@@ -48,7 +48,7 @@ def stored(
 
     Args:
         state: The state folder.
-        folder: The folder name of a workspace, to return only its sessions.
+        folder: The folder name of a workspace, to return only the sessions of that workspace.
         limit: Number of sessions to read.
 
     Raises:
@@ -88,7 +88,7 @@ def delete(state: Path, session: str) -> None:
     """Delete one session, of any workspace.
 
     Raises:
-        SessionError: There is no such session, it is open, or the system refuses.
+        SessionError: The session does not exist or is open, or the system refuses.
     """
     check_id(session)
     paths = [path for path in session_paths(state) if path.name == session]
@@ -134,12 +134,12 @@ def _all_paths(state: Path) -> list[Path]:
 
 
 def _is_rest(path: Path) -> bool:
-    """Is this the rest of a deleted session, which its forks need?"""
+    """Return whether a folder is the rest of a deleted session, which its forks need."""
     return not exists(path / _LOG) and exists(path / READERS)
 
 
 def _is_read(path: Path) -> bool:
-    """Does an existing fork refer to texts of this session?"""
+    """Return whether an existing fork refers to texts of this session."""
     readers = list_names(path / READERS) if exists(path / READERS) else ()
     return any(is_id(name) and exists(path.parent / name / _LOG) for name in readers)
 
@@ -163,7 +163,7 @@ def remove_leftovers(state: Path) -> None:
 
 
 def used_s(path: Path) -> float:
-    """Return the time of the last write to a session; a session without a log may just start."""
+    """Return the time of the last write to a session; one without a log may be starting."""
     log = path / _LOG
     return modified_s(log if exists(log) else path)
 
@@ -188,7 +188,7 @@ def delete_unless(path: Path, is_changed: Callable[[], bool]) -> bool:
 
     Args:
         path: The session's folder.
-        is_changed: Called when no other process can write to the session.
+        is_changed: A function that is called when no other process can write to the session.
 
     Raises:
         SessionError: The session is open, or the system refuses.
@@ -198,7 +198,7 @@ def delete_unless(path: Path, is_changed: Callable[[], bool]) -> bool:
     except BlockingIOError as error:
         raise SessionOpen(f"session {path.name!r} is open in an editor; close it first") from error
     except OSError:
-        log = None  # without a log, no process can write to the session
+        log = None  # Without a log, no process can write to the session.
     try:
         if is_changed():
             return False

@@ -1,4 +1,4 @@
-"""Spending by day: a small file for each day; all sessions and processes append to the file."""
+"""Keeps the spending of each day in a small file, which all sessions and processes append to."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from indwell.files.locks import locked
 from indwell.sessions.spending_lines import MOST_A_CALL, DaySum, Reservation, is_plausible
 
 KEPT_DAYS = 31
-LOCK_S = 5.0  # seconds to wait for the lock; a read and a line take a millisecond
+LOCK_S = 5.0  # A writer waits 5 s for the lock; a read and a line take a millisecond.
 _CHUNK_B = 1 << 20
 
 _log = logging.getLogger(__name__)
@@ -37,14 +37,15 @@ class SpendingLedger:
 
     Args:
         state_folder: Indwell's state folder.
-        now: Returns the time, with its zone.
+        now: Returns the time, with its time zone.
     """
 
     def __init__(self, state_folder: Path, now: Callable[[], datetime]) -> None:
         self._folder = state_folder / "spending"
         self._now = now
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="indwell-spending")
-        # Only the thread uses these: the day that is being read, the offset, and the day's sum.
+        # Only the thread uses these fields: the day that is being read, the offset, and the day's
+        # sum.
         self._day = ""
         self._offset = 0
         self._sum = DaySum()
@@ -60,15 +61,15 @@ class SpendingLedger:
         self._thread.submit(self._append, self._today(), f"{dollars:.8f}")
 
     async def hold(self, dollars: float, limit: float) -> Reservation | float:
-        """Reserve money until ``release``; returns the day's sum if the sum would exceed ``limit``.
+        """Reserve money until ``release``; return the day's sum if it would exceed ``limit``.
 
-        Check and reservation are atomic, also between processes.
+        Check and reservation are atomic, even between processes.
         """
         holding = self._thread.submit(self._hold, self._today(), dollars, limit)
         try:
             return await asyncio.wrap_future(holding)
         except asyncio.CancelledError:
-            # Runs after the write, because the thread keeps the order.
+            # The undo runs after the write, because the thread keeps the order.
             self._thread.submit(self._undo, holding)
             raise
 
@@ -77,7 +78,7 @@ class SpendingLedger:
         self._thread.submit(self._append, hold.day, f"free {hold.id}")
 
     async def today(self) -> float:
-        """Return US dollars spent or reserved today by all processes, own calls included."""
+        """Return US dollars spent or reserved today by all processes, including this process."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, self._total, self._today())
 
@@ -126,7 +127,7 @@ class SpendingLedger:
             while data := read_from(self._path(day), self._offset, _CHUNK_B):
                 whole = data[: data.rfind(b"\n") + 1]
                 if not whole:
-                    break  # another process is writing its line
+                    break  # Another process is writing its line.
                 self._offset += len(whole)
                 for line in whole.split(b"\n"):
                     self._sum.take(line)

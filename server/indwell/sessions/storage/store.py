@@ -25,8 +25,8 @@ from indwell.sessions.overview import Overview, scanned
 from indwell.sessions.records import Repaired, SessionStarted
 from indwell.sessions.storage.writer import LogWriter
 
-AGENTS = "agents"  # a folder in a session's folder, for the logs of sub-agents
-# A folder in a session's folder, which names the forks that need its spilled texts.
+AGENTS = "agents"  # A session's folder has this folder for the logs of sub-agents.
+# A session's folder has this folder, which names the forks that need the session's long texts.
 READERS = "readers"
 _SLUG_CHARACTERS = 40
 
@@ -56,7 +56,7 @@ class SessionStore:
         Args:
             model: The model, which the first line of the log names.
             now: The current time, with its time zone.
-            random_bytes: Bytes for the id; random by default.
+            random_bytes: Bytes for the id, random by default.
             readers_of: Sessions whose long texts the new session refers to; those texts are kept as
             long as this session.
 
@@ -71,7 +71,8 @@ class SessionStore:
         try:
             for owner in readers_of:
                 self._mark_reader(owner, session)
-            # Created first, because a folder with a writer's lock does not count as a leftover.
+            # The log is created first, because a folder with a writer's lock does not count as a
+            # leftover.
             log = AppendLog(path)
         except OSError as error:
             raise self._unwritable(error) from error
@@ -135,16 +136,17 @@ class SessionStore:
             raise _unreadable(session, log, error) from error
 
     def check(self, session: str) -> None:
-        """Check that this session exists here.
+        """Check that a session exists in this workspace.
 
         Raises:
-            SessionError: No session has this id; the message suggests a similar id.
+
+        SessionError: No session has this id; the message suggests a similar id.
         """
         if not exists(self._log_path(check_id(session))):
             raise self._missing(session)
 
     def is_open(self, session: str) -> bool:
-        """Does another process have this session open, as far as the system knows?"""
+        """Return whether another process has this session open, as far as the system knows."""
         path = self._log_path(check_id(session))
         if not exists(path):
             return False
@@ -152,7 +154,7 @@ class SessionStore:
             AppendLog(path).close()
         except BlockingIOError:
             return True
-        except OSError:  # the file is not writable, so the answer is unknown
+        except OSError:  # The file is not writable, so the answer is unknown.
             return False
         return False
 
@@ -284,7 +286,8 @@ def timestamp(now: datetime) -> str:
 
 
 NAME = "overview.json"
-MADE_BY = f"{__version__}.1"  # increment if a code change alters the overview of the same log
+# Increment this number if a code change alters the overview of the same log.
+MADE_BY = f"{__version__}.1"
 _MOST_B = 1 << 20
 _logger = logging.getLogger(__name__)
 
@@ -314,7 +317,7 @@ def overview_of(session: str, log: Path) -> Overview:
     if kept is not None and before is not None and kept.log == before.seen:
         return kept.overview
     seen = scanned(session, pieces_of(log))
-    if before is not None and state_of(log) == before:  # the log has not changed
+    if before is not None and state_of(log) == before:  # The log has not changed.
         _keep(log.with_name(NAME), _LogFile(MADE_BY, before.seen, seen))
     return seen
 
@@ -330,13 +333,13 @@ def _read(path: Path) -> _LogFile | None:
 def _keep(path: Path, kept: _LogFile) -> None:
     try:
         replace_own(path, msgspec.json.encode(kept))
-    except (OSError, UnicodeEncodeError) as error:  # the log is read again the next time
+    except (OSError, UnicodeEncodeError) as error:  # The log is read again the next time.
         _logger.info("the overview of a session cannot be kept: %s", error)
 
 
-REVIEW_FOLDER = "_review"  # a folder next to the sessions; the name is not a valid session id
+REVIEW_FOLDER = "_review"  # The folder is beside the sessions; its name is not a valid session id.
 
 
 def review_folder(state_folder: Path, workspace: Path) -> Path:
-    """The folder of the review log; ``workspace`` is the first root of the workspace."""
+    """Return the folder of the review log; ``workspace`` is the workspace's first root."""
     return state_folder / "sessions" / folder_name(workspace.resolve()) / REVIEW_FOLDER

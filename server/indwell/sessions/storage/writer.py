@@ -34,8 +34,8 @@ def _nothing() -> None:
 class LogWriter:
     """The single writer of a session's log.
 
-    If the log ends with an incomplete line, the writer ends this line first, so that it cannot
-    merge with the next record. The log is never truncated (invariant 6: a log only grows).
+    If the log ends with an incomplete line, the writer ends that line first, so that no record
+    merges with the line. The log is never truncated (invariant 6: a log only grows).
 
     Args:
         log: The file; the writer closes it in ``close``.
@@ -45,27 +45,28 @@ class LogWriter:
     def __init__(self, log: AppendLog, thread: Executor | None = None) -> None:
         self._log = log
         self._thread = thread or ThreadPoolExecutor(1, thread_name_prefix="indwell-log")
-        # The event loop appends on the right, and the thread takes from the left. So a cancelled
-        # caller can neither lose a line nor write a line twice.
+        # The event loop appends on the right, and the thread takes from the left. A cancelled
+        # caller can therefore neither lose a line nor write a line twice.
         self._queue: deque[bytes] = deque()
         self._n_queued = 0
         self._flushes = True
         self._commits = False
         self._is_closed = False
-        # Only the thread uses these four fields; the event loop only reads ``_n_durable``.
+        # Only the thread uses the following four fields; the event loop only reads ``_n_durable``.
         self._rest = bytearray()
         self._n_taken = 0
         self._n_durable = 0
         self._lost: OSError | None = None
         if not log.ends_whole:
             self._put(b"\n")
-        self._begin(_nothing)  # start the thread now, because later the system may allow no thread
+        # The thread starts now, because later the system may allow no thread.
+        self._begin(_nothing)
 
     def append(self, record: Record) -> None:
-        """Queue a record; it is written soon, and flushed to disk by the next ``commit``."""
+        """Queue a record, to be written soon and flushed to disk by the next ``commit``."""
         self._put(encode(record))
         if self._flushes:
-            self._flushes = False  # one flush writes all lines that were queued before
+            self._flushes = False  # One flush writes all lines that were queued before.
             self._begin(self._flush)
 
     def commit_soon(self) -> None:
@@ -84,7 +85,7 @@ class LogWriter:
         queued.
 
         Raises:
-            SessionError: The disk did not take the records. The lines stay queued; commit again
+            SessionError: The disk could not store the records. The lines stay queued; commit again
                 when there is space.
             RecordsLost: An fsync failed, which is final (see ``AppendLog.sync``).
         """
@@ -100,10 +101,10 @@ class LogWriter:
     async def close(self) -> None:
         """Commit the queued records, then close and unlock the file, even after an error.
 
-        May be called twice. A caller who can wait for disk space should commit first.
+        The method may be called twice. A caller who can wait for disk space should commit first.
 
         Raises:
-            SessionError: The disk did not take the remaining records, which are lost.
+            SessionError: The disk could not store the remaining records, which are lost.
         """
         if self._is_closed:
             return
@@ -125,7 +126,7 @@ class LogWriter:
         loop = asyncio.get_running_loop()
         try:
             settling = loop.run_in_executor(self._thread, self._settle, target, close)
-        except RuntimeError:  # the system allows no thread, as in ``_begin``
+        except RuntimeError:  # The system allows no thread, as in ``_begin``.
             self._settle(target, close)
             return
         await settling
@@ -141,7 +142,7 @@ class LogWriter:
             work()
 
     def _worded(self, error: OSError, otherwise: str) -> SessionError:
-        """Word the error for the user; ``otherwise`` is for a disk that may be full but works."""
+        """Phrase the error for the user; ``otherwise`` is for a disk that may be full but works."""
         if self._lost is not None:
             return RecordsLost(
                 f"the disk failed while the session was saved ({error.strerror}); its last "
@@ -155,16 +156,16 @@ class LogWriter:
         return SessionError(f"the session could not be saved ({error.strerror}); {otherwise}")
 
     def _flush(self) -> None:
-        """In the thread: write the queue to the file, without flushing the file to disk."""
+        """Write the queue to the file without flushing the file to disk; runs in the thread."""
         self._flushes = True
         try:
             self._write()
         except OSError as error:
-            # The records are not lost: the next commit tries again, and reports a failure.
+            # The records are not lost, because the next commit tries again and reports a failure.
             _log.warning("session log: %s; the records stay queued", error)
 
     def _settle_quietly(self) -> None:
-        """In the thread: commit without a waiting caller."""
+        """Commit without a waiting caller; runs in the thread."""
         self._commits = False
         try:
             self._settle(self._n_queued, close=False)
@@ -172,7 +173,7 @@ class LogWriter:
             _log.warning("session log: %s; the next commit reports it", error)
 
     def _settle(self, target: int, close: bool) -> None:  # noqa: FBT001 -- positional in executors
-        """In the thread: flush the first ``target`` lines, and whatever else is queued by now."""
+        """Flush the first ``target`` lines and whatever else is queued; runs in the thread."""
         try:
             if self._lost is not None:
                 raise self._lost
@@ -190,7 +191,7 @@ class LogWriter:
                 self._log.close()
 
     def _find_again(self) -> None:
-        """In the thread: write the whole log again if it was removed while open.
+        """Write the whole log again if it was removed while open; runs in the thread.
 
         Otherwise the records would disappear with the process.
         """
@@ -214,7 +215,7 @@ class LogWriter:
 class MemoryLog:
     """A log in memory, for use without a writable folder; implements ``Log``.
 
-    The caller must tell the user that the session is not saved.
+    The caller must inform the user that the session is not saved.
     """
 
     def append(self, record: Record) -> None:
@@ -227,14 +228,14 @@ class MemoryLog:
         """Do nothing, because the session is only in memory."""
 
     async def close(self) -> None:
-        """Do nothing."""
+        """Do nothing, because nothing is open."""
 
 
 def encode(record: Record) -> bytes:
     """Encode a record as one line, with its line feed.
 
-    Text from a model or an editor may hold lone surrogates, which UTF-8 cannot encode. Lone
-    surrogates become U+FFFD, and a second line (``Repaired``) names the places.
+    Text from a model or an editor may have lone surrogates, which UTF-8 cannot encode. Lone
+    surrogates become U+FFFD, and a second line (``Repaired``) names the changed values.
     """
     try:
         return msgspec.json.encode(record) + b"\n"
@@ -248,7 +249,7 @@ def encode(record: Record) -> bytes:
 
 
 def _without_surrogates(value: Any, place: str) -> tuple[Any, tuple[str, ...]]:  # noqa: ANN401 -- any JSON
-    """Make every text of a JSON value encodable; also return the places that changed."""
+    """Make every text of a JSON value encodable; also return the paths of changed values."""
     match value:
         case str():
             whole = scalar_text(value)

@@ -1,4 +1,4 @@
-"""The tool ``bash``: runs a command; only the working directory is kept (H48)."""
+"""Defines the tool ``bash``, which runs a command and keeps only the working directory (H48)."""
 
 from __future__ import annotations
 
@@ -54,11 +54,12 @@ from indwell.workspace.base import Workspace
 from indwell.workspace.paths import display
 
 DEFAULT_TIMEOUT_S = 120
-MOST_HOSTS = 10  # hosts that one command may ask for; a person has to read all of them
-HOST_LIMIT = 253  # characters of a host's name (RFC 1035)
+MOST_HOSTS = 10  # A person has to read all hosts that one command asks for.
+HOST_LIMIT = 253  # A host's name has at most 253 characters (RFC 1035).
 _PIPE_B = 65_536
 
-# A host name, or ``*.`` and a host name, perhaps with a port; not an IP address.
+# The pattern matches a host name, or ``*.`` and a host name, perhaps with a port; not an IP
+# address.
 _HOST = lazy_pattern(
     r"(?:\*\.(?=[^:]*\.))?(?=.*[A-Za-z])\w(?:[\w.-]*\w)?(?::[1-9]\d{0,4})?", re.ASCII
 )
@@ -101,14 +102,14 @@ _SHELLS = {
 }
 """Shells that other agents put before a command."""
 _FOLDERS = ("workdir", "cwd", "dir_path", "directory")
-_MS_FROM = 1000  # a ``timeout`` of this size is in milliseconds, because no command gets 1,000 s
+_MS_FROM = 1000  # A ``timeout`` of this size is in milliseconds, because no command gets 1,000 s.
 
 
 def _understood(given: Given) -> Given:
     """Translate the names and units of other agents.
 
     Raises:
-        ToolError: The call names a folder to run in; here the command itself must change the
+        ToolError: The call names a folder to run in; in Indwell, the command itself must change the
             folder.
     """
     ours = renamed(given, _NAMES)
@@ -146,7 +147,7 @@ class Shell:
 
 
 def make_bash(shell: Shell, background: Background = NOWHERE) -> Tool[Bash]:
-    """Make the tool; ``shell`` belongs to one agent, and so does ``background``."""
+    """Create the tool; ``shell`` and ``background`` belong to one agent."""
     return Tool(
         name="bash",
         description=(
@@ -194,7 +195,7 @@ def _wanted(arguments: Bash) -> Widening:
 async def _run_on(
     shell: Shell, background: Background, arguments: Bash, context: ToolContext
 ) -> Outcome:
-    """Start a command that outlives the call; the working directory of later commands stays."""
+    """Start a command that continues after the call; later commands keep the working directory."""
     if arguments.timeout_s is not None:
         raise ToolError("a background command has no timeout_s; `commands` stops it")
     cwd, (before, _) = shell.cwd, await _notes_before(shell, context)
@@ -255,7 +256,7 @@ async def _run(shell: Shell, arguments: Bash, context: ToolContext) -> Outcome:
 async def _notes_before(shell: Shell, context: ToolContext) -> tuple[list[str], frozenset[Path]]:
     """Synchronise disk and buffers, and verify the working directory.
 
-    Returns notes for the model, and the files that could not be saved.
+    The method returns notes for the model, and the files that could not be saved.
 
     Raises:
         ToolError: The directory is not the allowed directory.
@@ -272,7 +273,7 @@ async def _notes_before(shell: Shell, context: ToolContext) -> tuple[list[str], 
         names = ", ".join(display(path, workspace.roots) for path in settled.stale)
         notes.append(f"[the command sees older text on disk of files not saved yet: {names}]")
     if not await asyncio.to_thread(_is_usable, shell.cwd, workspace):
-        # The permission was for the old directory, so the command does not run in another
+        # The permission was for the old directory, so the command must not run in another
         # directory.
         shell.cwd = workspace.roots[0]
         raise ToolError(
@@ -283,7 +284,7 @@ async def _notes_before(shell: Shell, context: ToolContext) -> tuple[list[str], 
 
 
 def _is_usable(cwd: Path, workspace: Workspace) -> bool:
-    """Does the directory still exist, and at the same place?"""
+    """Return whether the directory still exists under the same path."""
     try:
         return locate(cwd, workspace.roots).path == cwd and cwd.is_dir()
     except ToolError:
@@ -291,9 +292,9 @@ def _is_usable(cwd: Path, workspace: Workspace) -> bool:
 
 
 class _Trail(NamedTuple):
-    """How the shell reports its last directory."""
+    """The way in which the shell reports its last directory."""
 
-    words: str  # the command that reports the directory
+    words: str  # The command reports the directory.
     pass_fds: tuple[int, ...]
     read: Callable[[], str]
 
@@ -309,7 +310,7 @@ if sys.platform == "win32":
         def read() -> str:
             try:
                 return read_own(path, _PIPE_B).decode("utf-8", "replace").replace("\r\n", "\n")
-            except OSError:  # the shell was killed, replaced by `exec`, or had its own trap
+            except OSError:  # The shell was killed, replaced by `exec`, or had another trap.
                 return ""
 
         try:
@@ -321,7 +322,7 @@ if sys.platform == "win32":
             else:
                 place = powershell_quoted(str(path))
                 report = f"[IO.File]::WriteAllText({place}, $PWD.ProviderPath)"
-                # A sandboxed command may have no right to write the file.
+                # A sandboxed command may not be allowed to write the file.
                 words = f"try {{ {report} }} catch {{ }}"
             yield _Trail(words, (), read)
         finally:
@@ -337,12 +338,13 @@ else:
         def read() -> str:
             try:
                 return os.fsdecode(os.read(reading, _PIPE_B))
-            except BlockingIOError:  # the shell was killed, replaced by `exec`, or had its own trap
+            # The shell was killed, replaced by `exec`, or had another trap.
+            except BlockingIOError:
                 return ""
 
         try:
             os.set_blocking(reading, False)
-            os.set_blocking(writing, False)  # a command that fills the pipe must not hang
+            os.set_blocking(writing, False)  # A command that fills the pipe must not hang.
             # `builtin` bypasses functions that the command may have defined.
             yield _Trail(f"builtin pwd -P 2>/dev/null >&{writing}", (writing,), read)
         finally:
@@ -354,7 +356,7 @@ def _follow(shell: Shell, trail: str, workspace: Workspace) -> list[str]:
     """Move to the shell's last directory, if the directory is in the workspace."""
     last = slashed(trail.removesuffix("\n").rpartition("\n")[2])
     if not is_absolute(last) or last == shell.cwd.as_posix():
-        return []  # a command can also write into the pipe, but gains nothing
+        return []  # A command can also write into the pipe, but gains nothing.
     try:
         place = locate(Path(last), workspace.roots).path
     except ToolError:
@@ -367,7 +369,7 @@ def _follow(shell: Shell, trail: str, workspace: Workspace) -> list[str]:
 
 
 async def _spilled(text: str, cut: TextEnds, finished: Finished, context: ToolContext) -> str:
-    """Return head and tail of an output, and between both the place of the whole output."""
+    """Return both ends of an output, and between them the path of the whole output."""
     path = await context.spill("bash", text)
     whole = "it is whole in"
     if finished.total_b > SPILL_LIMIT_B + TAIL_B:

@@ -1,4 +1,4 @@
-"""A command's output and end: streamed like in a terminal, stored, and described for the model."""
+"""Streams a command's output as in a terminal, stores it, and describes its end for the model."""
 
 from __future__ import annotations
 
@@ -14,25 +14,26 @@ from indwell.tools.truncate import TextEnds, cut_output, plain, without_escapes
 from indwell.workspace.base import Workspace
 from indwell.workspace.paths import display
 
-SPILL_LIMIT_B = 4_000_000  # bytes of one output that are stored for the model; all are in memory
-# Characters that are shown while the command runs; other output is shown at the end.
+SPILL_LIMIT_B = 4_000_000  # All stored bytes of one output are in memory.
+# So many characters are shown while the command runs; the rest is shown at the end.
 LIVE_CHARS = 200_000
-TAIL_B = 100_000  # bytes that are stored of the end of a longer output
-_MOST_WORD_B = 1_000  # bytes before a cut in which a blank is looked for
+TAIL_B = 100_000  # Of a longer output, so many bytes of the end are stored.
+_MOST_WORD_B = 1_000  # A cut is moved back to a blank within the last 1,000 bytes.
 _BLANKS = (b"\n", b" ", b"\t")
-_PIECE_B = 1 << 14  # bytes that are processed in one step; random bytes take 3 ms
+_PIECE_B = 1 << 14  # Random bytes take 3 ms in one step.
 
-_HELD = 1_000  # characters of an unfinished escape sequence; the rest is ignored
+_HELD = 1_000  # The rest of a longer unfinished escape sequence is ignored.
 _UNFINISHED = lazy_pattern(r"\x1b(?:\][^\x07\x1b]*|[P^_X][^\x1b]*|\[[0-?]*[ -/]*|[ -/]*)\Z")
 
-MAX_TIMEOUT_S = 600  # most seconds that a call waits for its command
+MAX_TIMEOUT_S = 600  # A call waits at most 600 seconds for its command.
 
 
 class CommandOutput:
-    """Collects a command's output, in pieces.
+    """Collects a command's output, part by part.
 
     Args:
-        on_output: Receives text while the command runs.
+
+    on_output: Receives text while the command runs.
     """
 
     def __init__(self, on_output: Callable[[str], None]) -> None:
@@ -42,7 +43,7 @@ class CommandOutput:
         self._room = LIVE_CHARS
 
     def feed(self, data: bytes) -> None:
-        """Take a piece of output."""
+        """Add a part of the output."""
         room = SPILL_LIMIT_B - len(self._kept)
         if room > 0:
             self._kept += data[:room]
@@ -74,7 +75,7 @@ class CommandOutput:
 
 
 def _up_to_a_blank(data: bytes | bytearray) -> bytes | bytearray:
-    """Return the text without its last word, which may be the beginning of a secret."""
+    """Return the text without the last word, which may be the beginning of a secret."""
     blank = max(data.rfind(one, -_MOST_WORD_B) for one in _BLANKS)
     return data if blank < 0 else data[: blank + 1]
 
@@ -89,29 +90,30 @@ def _shown(data: bytes | bytearray) -> str:
     decoder, screen = output_decoder(), Screen()
     for start in range(0, len(data), _PIECE_B):
         screen.feed(decoder.decode(data[start : start + _PIECE_B]))
-        time.sleep(0)  # lets other threads run, which this thread would otherwise block for 5 ms
+        # The pause lets other threads run, which would otherwise be blocked for 5 ms.
+        time.sleep(0)
     screen.feed(decoder.decode(b"", final=True))
     return screen.finish()
 
 
 class Screen:
-    """Computes the result of ``plain`` for a whole text from pieces of any size.
+    """Computes the result of ``plain`` for a whole text from parts of any size.
 
     A regular expression over megabytes delays all other threads, and so the editor.
     """
 
     def __init__(self) -> None:
         self._parts: list[str] = []
-        self._line = 0  # the index of the part at which the last line begins
+        self._line = 0  # The last line begins at the part with this index.
         self._held = ""
 
     def feed(self, text: str) -> None:
-        """Take a piece."""
+        """Add a part of the text."""
         text = self._held + text
         unfinished = _UNFINISHED.search(text)
         stop = unfinished.start() if unfinished else len(text)
         done = without_escapes(text[:stop])
-        # It is not known yet whether these carriage returns end the line or overwrite it.
+        # Whether these carriage returns end the line or overwrite it is not known yet.
         shown = done.rstrip("\r")
         self._held = done[len(shown) :] + text[stop:][:_HELD]
         self._show(shown.replace("\r\n", "\n"))
@@ -129,7 +131,7 @@ class Screen:
         """Add text without escape sequences and without a carriage return at its end."""
         first, end, rest = text.partition("\n")
         first = first.rstrip("\r")
-        if "\r" in first:  # the text overwrites the beginning of the line
+        if "\r" in first:  # The text overwrites the beginning of the line.
             del self._parts[self._line :]
         self._parts.append(plain(first) + end)
         if end:
@@ -154,7 +156,7 @@ def ending_words(finished: Finished, timeout_s: float | None = None) -> list[str
             f"timed out after {timeout_s:g} s and was ended; timeout_s may be up to {MAX_TIMEOUT_S}"
         )
     elif finished.exit_code < 0:
-        with contextlib.suppress(ValueError):  # real-time signals have no name
+        with contextlib.suppress(ValueError):  # Real-time signals have no name.
             ending.append(f"ended by {signal.Signals(-finished.exit_code).name}")
         ending = ending or [f"ended by signal {-finished.exit_code}"]
     else:
@@ -170,7 +172,7 @@ def ending_words(finished: Finished, timeout_s: float | None = None) -> list[str
 
 
 def ending_figure(finished: Finished) -> str:
-    """Describe the end of a command for the user, in a word or two."""
+    """Describe the end of a command for the user, in one or two words."""
     if finished.stopped:
         return "stopped: made a protected file"
     if finished.timed_out:

@@ -1,4 +1,4 @@
-"""``edit_file``: replaces exact texts in one file, all or none (H47)."""
+"""Defines ``edit_file``, which replaces exact texts in one file: all of them or none (H47)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from indwell.workspace.comparing.diff import unified_diff
 from indwell.workspace.paths import display
 from indwell.workspace.text import shown
 
-TRIES = 3  # attempts to merge an edit with a text that keeps changing (EDT-07)
+TRIES = 3  # An edit is merged at most 3 times with a text that keeps changing (EDT-07).
 
 
 class EditFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -98,7 +98,7 @@ async def _run(arguments: EditFile, context: ToolContext) -> Outcome:
             change = await context.workspace.write(
                 snapshot.path, snapshot, allowed.text, label=f"Indwell: edit {name}"
             )
-        except TextMoved as error:  # the file has changed meanwhile, so merge with the new text
+        except TextMoved as error:  # The file has changed meanwhile, so merge with the new text.
             moved = error
             continue
         if change.before == change.after:
@@ -124,11 +124,13 @@ async def _preview(arguments: EditFile, context: ToolContext) -> Preview:
 
 
 async def _proposed(arguments: EditFile, context: ToolContext) -> tuple[Snapshot, Proposal]:
-    """Return the present text, and the text after the edits.
+    """Return the current text, and the text after the edits.
 
     Raises:
-        TooLarge: The file is edited in place.
-        ToolError: The edits cannot be made.
+
+    TooLarge: The file is edited in place.
+
+    ToolError: The edits cannot be made.
     """
     path = context.resolve(arguments.path)
     snapshot = await read_known(path, arguments.path, context)
@@ -162,7 +164,7 @@ async def read_known(path: Path, written: str, context: ToolContext) -> Snapshot
     except ToolError as error:
         if not context.seen.digest(path):
             raise
-        # Reported once, so that the model may create the file again.
+        # The deletion is reported once, so that the model may create the file again.
         context.seen.record(path, "", None)
         raise ToolError(
             f"{quoted(written)} was read before, but now: {error}. It was deleted or renamed "

@@ -1,7 +1,7 @@
-"""``edit_file`` on a file too large to be read as one text: exact bytes, all edits or none.
+"""Implements ``edit_file`` for files too large to read as one text: exact bytes, all or none.
 
 The rules of ``replace`` apply: the old text must be unique unless ``all`` is set, and may have
-other line endings. Similar text is not looked for. The result shows each changed place as a diff.
+other line endings. Similar text is not searched for. The result shows each changed part as a diff.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from indwell.workspace.line_index import is_simple
 from indwell.workspace.paths import display
 from indwell.workspace.text import halves, shown
 
-MAX_REPLACED = 10_000  # places that one edit with ``all`` may change
+MAX_REPLACED = 10_000  # One edit with ``all`` changes at most 10,000 matches.
 
 _BREAK = lazy_pattern(r"\r\n|\n|\r")
 
-SHOWN_PLACES = 20  # changed places in the diff
-LINE_CHARS = 500  # characters of a line in the diff
+SHOWN_PLACES = 20  # The diff has at most 20 changed parts.
+LINE_CHARS = 500  # The diff shows at most 500 characters of a line.
 _HUNK = lazy_pattern(r"^@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@", re.MULTILINE)
 
 
@@ -115,10 +115,11 @@ def _checked(
 def planned(
     large: Large, edits: Sequence[Replacement], path: str
 ) -> tuple[Large, tuple[Spot, ...]]:
-    """Return the file after the edits, and the changed places.
+    """Return the file after the edits, and the changed parts.
 
     Raises:
-        ToolError: An edit cannot be made.
+
+    ToolError: An edit cannot be made.
     """
     if not edits:
         raise ToolError("there are no edits; give at least one {old, new}")
@@ -169,15 +170,15 @@ def _applied(large: Large, edit: Replacement, path: str) -> tuple[Large, list[Sp
 
 
 def _places(large: Large, edit: Replacement, path: str) -> tuple[list[range], bool]:
-    """Return the places of the old text, and whether they match exactly; see ``replace``."""
+    """Return the matches of the old text, and whether they match exactly; see ``replace``."""
     try:
         old = large.encoded(edit.old)
     except UnicodeEncodeError:
-        return [], True  # the file's encoding cannot have this text
+        return [], True  # The file's encoding cannot represent this text.
     limit = MAX_REPLACED + 1 if edit.all else MAX_COUNTED
 
     def uncut(found: Iterator[range]) -> list[range]:
-        if halves(edit.old):  # the bytes of the text may match in the middle of a character
+        if halves(edit.old):  # The bytes of the text may match in the middle of a character.
             found = (at for at in found if not large.cuts(at.start) and not large.cuts(at.stop))
         return _few(list(islice(found, limit)), path)
 
@@ -193,7 +194,7 @@ def _places(large: Large, edit: Replacement, path: str) -> tuple[list[range], bo
 
 
 def _splits_end(large: Large, place: range) -> bool:
-    r"""Does a place begin or end within a ``\r\n``?"""
+    r"""Return whether a match begins or ends within a ``\r\n``."""
     around = (large.read(at - 1, 2) for at in (place.start, place.stop) if at)
     return b"\r\n" in around
 
@@ -208,7 +209,7 @@ def _few(places: list[range], path: str) -> list[range]:
 
 
 def _windows(large: Large, places: Sequence[range]) -> list[tuple[range, list[range]]]:
-    """Return the places with their lines; neighbouring places share one entry."""
+    """Return the matches with their lines; neighbouring matches share one entry."""
     windows: list[tuple[range, list[range]]] = []
     for place in places:
         window, inside = large.around(place), [place]
@@ -223,7 +224,7 @@ def _windows(large: Large, places: Sequence[range]) -> list[tuple[range, list[ra
 def _decoded(
     large: Large, window: range, places: Sequence[range]
 ) -> tuple[str, list[tuple[int, int]]]:
-    """Return the text of a window, and the bounds of the places in the text."""
+    """Return the text of a window, and the bounds of the matches in the text."""
     bounds = [window.start, *(at for place in places for at in (place.start, place.stop))]
     parts = [
         large.decoded(large.read(start, stop - start))
@@ -234,10 +235,11 @@ def _decoded(
 
 
 def _bytes(large: Large, before: str, after: str) -> bytes:
-    """Return the bytes of a changed place, in the file's encoding.
+    """Return the bytes of a changed part, in the file's encoding.
 
     Raises:
-        ToolError: The encoding lacks a character, or is only a guess.
+
+    ToolError: The encoding lacks a character, or is only a guess.
     """
     encoding = large.index.encoding
     if large.index.is_guess:
@@ -258,7 +260,7 @@ def _bytes(large: Large, before: str, after: str) -> bytes:
 
 
 def _nearest(large: Large, old: str) -> str:
-    """Return where the longest line of ``old`` occurs, ignoring white space around the line."""
+    """Return where the longest line of ``old`` occurs, ignoring white space around it."""
     longest = max((line.strip() for line in _BREAK.split(old)), key=len, default="")
     try:
         wanted = large.encoded(longest)
@@ -279,7 +281,7 @@ def _nearest(large: Large, old: str) -> str:
 
 
 class Spot(msgspec.Struct, frozen=True):
-    """A changed place: old and new lines, lines around it, and the number of the first line."""
+    """A changed part: old and new lines, context lines, and the number of the first line."""
 
     line: int
     before: str
@@ -287,7 +289,7 @@ class Spot(msgspec.Struct, frozen=True):
 
 
 def diff_of(spots: Sequence[Spot], name: str) -> str:
-    """Return the changed places as one unified diff, with long lines cut."""
+    """Return the changed parts as one unified diff, with long lines cut."""
     pieces: list[str] = []
     for spot in spots[:SHOWN_PLACES]:
         diff = unified_diff(spot.before, spot.after, name)
@@ -312,7 +314,7 @@ def cut_line(line: str) -> str:
 
 
 def _moved(hunks: str, by: int) -> str:
-    """Return hunks of a part of a file as hunks of the file; ``by`` lines precede the part."""
+    """Shift the line numbers of hunks of a part of a file; ``by`` lines precede the part."""
 
     def moved(head: re.Match[str]) -> str:
         old, n_old, new, n_new = head.groups(default="")

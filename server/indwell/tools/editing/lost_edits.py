@@ -1,4 +1,4 @@
-"""Finds out whether an edit with a lost result was applied (PER-10).
+"""Determines whether an edit with a lost result was applied (PER-10).
 
 This module changes no file and repeats no call.
 """
@@ -43,7 +43,7 @@ async def looked_up(use: ToolUse, workspace: Workspace) -> str:
 
 
 def state_of(arguments: EditFile | WriteFile, text: str | None) -> State:
-    """Was the edit applied? ``text`` is the file's present text, None if unreadable. Pure."""
+    """Return whether the edit was applied; ``text`` is the file's text or None. Pure."""
     if text is None:
         return "not done" if isinstance(arguments, WriteFile) else "neither"
     text = _plain(text)
@@ -63,7 +63,7 @@ def _arguments(use: ToolUse) -> EditFile | WriteFile | None:
 
 
 def _of_one(edit: Replacement, text: str) -> State:
-    """Was one replacement made? If a text contains the other, only the longer text is evidence."""
+    """Return whether one replacement was made, by the longer text if one contains the other."""
     old, new = _plain(edit.old), _plain(edit.new)
     has_old, has_new = old in text, new in text
     if not new:

@@ -2,11 +2,11 @@
 
 The edits are made on the text that the model knows, then merged with later changes by others. If
 both changed the same lines, nothing is written, and the model sees these lines. If the user allowed
-some of the shown hunks, only these are applied. If the edit would now have different hunks, nothing
-is written (POL-22).
+only some of the shown hunks, the other hunks are left out. If the edit would now have different
+hunks, nothing is written (POL-22).
 
 The report of an edit has one sentence, the diff and the counts of lines. The report also says if an
-edited JSON or TOML file can no longer be parsed.
+edited JSON or TOML file is no longer valid.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from indwell.workspace.comparing.merge import Conflict, merge
 from indwell.workspace.paths import display
 from indwell.workspace.text import shown, split_lines
 
-OTHERS_LIMIT = 1_500  # characters of others' changes that the model is shown
-MAX_CONFLICTS = 5  # most conflicts in one message to the model
-CONFLICT_LINES = 40  # lines of each side of one conflict that the model is shown
-LINE_CHARS = 1_000  # characters of each such line
-SIDE_CHARS = 4_000  # characters of all such lines
+OTHERS_LIMIT = 1_500  # The model sees at most 1,500 characters of others' changes.
+MAX_CONFLICTS = 5  # One message to the model has at most 5 conflicts.
+CONFLICT_LINES = 40  # The model sees at most 40 lines of each side of a conflict.
+LINE_CHARS = 1_000  # The model sees at most 1,000 characters of each line.
+SIDE_CHARS = 4_000  # The model sees at most 4,000 characters of all lines.
 CHANGED = "has changed since it was read (by the user, a sub-agent, a formatter or a command)"
 
 MOVED = "what it would do changed while the user was asked; nothing was done"
@@ -47,7 +47,7 @@ class Proposal(msgspec.Struct, frozen=True):
     Attributes:
         text: The whole text.
         known: The text that the model knows once the file is written: ``text``, or a part of it.
-        notes: Notes for the model about how its texts were found.
+        notes: Notes for the model about how the old texts were found.
         others: Later changes by others, for the model, as a unified diff that may be cut.
     """
 
@@ -62,8 +62,8 @@ class Collision(msgspec.Struct, frozen=True):
 
     Attributes:
         known: The text that the model knows after reading ``words``: the text that the model had
-            read, with the present state of the shown lines. Other new lines are not included,
-            because the model could otherwise remove lines that it never saw.
+            read, with the current state of the shown lines. Other new lines are not included,
+            because the model could otherwise remove lines without having seen them.
         words: The message for the model.
     """
 
@@ -72,10 +72,11 @@ class Collision(msgspec.Struct, frozen=True):
 
 
 def propose(known: str, now: str, edits: Sequence[Replacement], path: str) -> Proposal | Collision:
-    """Make ``edits`` on the ``known`` text, and merge them with the present text (``now``).
+    """Apply ``edits`` to the ``known`` text, and merge the result with the current text (``now``).
 
     Raises:
-        ToolError: The edits cannot be made, and the text has not changed.
+
+    ToolError: The edits cannot be made, and the text has not changed.
     """
     if known == now:
         made = replaced(now, edits, path)
@@ -92,7 +93,7 @@ def propose(known: str, now: str, edits: Sequence[Replacement], path: str) -> Pr
 
 
 def cut_others(known: str, now: str, path: str) -> tuple[str, bool]:
-    """Return the diff from the known text to the present text, cut; and whether it is complete."""
+    """Return the diff from the known to the current text, cut; and whether it is complete."""
     diff = shown(unified(compare(known, now), path))
     if len(diff) <= OTHERS_LIMIT:
         return diff, True
@@ -118,7 +119,7 @@ def _unread(
 
 
 def _collision(base: str, conflicts: Sequence[Conflict], path: str) -> Collision:
-    """Show the conflicting lines, and note only these lines as known."""
+    """Show the conflicting lines, and record only these lines as known."""
     head = f"{quoted(path)} {CHANGED}, in lines that this edit changes too; nothing was edited. "
     words = [f"{head}Repeat the edit on what stands there now"]
     pieces, at = [], 0
@@ -136,7 +137,7 @@ def _collision(base: str, conflicts: Sequence[Conflict], path: str) -> Collision
 
 
 def _place(conflict: Conflict) -> tuple[str, bool]:
-    """Return the present and wanted lines, cut; and whether the present lines are complete."""
+    """Return the current and wanted lines, cut; and whether the current lines are complete."""
     first, lines = conflict.theirs.line, split_lines(conflict.theirs.text)
     now = f"lines {first} to {first + len(lines) - 1} now:" if len(lines) > 1 else f"line {first}:"
     if not lines:
@@ -153,7 +154,7 @@ def _place(conflict: Conflict) -> tuple[str, bool]:
 
 
 def _bounded(lines: Sequence[str]) -> tuple[list[str], bool]:
-    """Return the first lines without line breaks, each cut; and whether nothing is missing."""
+    """Return the first lines without line breaks, each cut; and whether all text is included."""
     told: list[str] = []
     room, is_whole = SIDE_CHARS, True
     for line in lines[:CONFLICT_LINES]:
@@ -184,10 +185,10 @@ class RefusedHunks(msgspec.Struct, frozen=True):
 async def allowed_part(
     snapshot: Snapshot, proposal: Proposal, context: ToolContext, name: str
 ) -> tuple[Proposal, RefusedHunks]:
-    """Return the part of a proposal that may be written, and the refused rest.
+    """Return the part of a proposal that may be written, and the refused hunks.
 
     Raises:
-        EditRefused: The hunks differ from the hunks that the user was shown.
+        EditRefused: The hunks differ from the hunks that the user saw.
     """
     if context.chosen is None:
         return proposal, RefusedHunks()
@@ -199,10 +200,11 @@ async def allowed_part(
 
 
 def check_whole(path: str, context: ToolContext) -> None:
-    """Check a change that is written whole or in place, for which no hunks were shown.
+    """Check a change without hunks, because it is written whole or in place.
 
     Raises:
-        EditRefused: Hunks were shown, so the file has changed since the question.
+
+    EditRefused: Hunks were shown, so the file has changed since the question.
     """
     if context.chosen is not None:
         raise EditRefused(f"{quoted(path)}: {MOVED}")
@@ -230,7 +232,7 @@ def _part(
 ) -> tuple[Proposal, RefusedHunks]:
     taken = take_hunks(snapshot.text, proposal.text, name, of=chosen.of, ids=chosen.hunks)
     now_known = taken.text
-    if proposal.known != proposal.text:  # others wrote text that the model was not shown
+    if proposal.known != proposal.text:  # Others wrote text that the model has not seen.
         before = snapshot.text if known is None else known
         merged = merge(snapshot.text, taken.text, before)
         now_known = before if merged.conflicts else merged.text
@@ -238,7 +240,7 @@ def _part(
     return part, RefusedHunks(taken.left, len(chosen.of))
 
 
-LIMIT = 1_000_000  # characters that are parsed; this takes about 20 ms
+LIMIT = 1_000_000  # Parsing so many characters takes about 20 ms.
 _READERS: Mapping[str, tuple[str, Callable[[str], object]]] = {
     ".json": ("JSON", json.loads),
     ".ipynb": ("JSON", json.loads),
@@ -248,7 +250,7 @@ _READERS: Mapping[str, tuple[str, Callable[[str], object]]] = {
 
 
 class _ChangeAccount(msgspec.Struct, frozen=True):
-    """The report of a change, and the text that the model knows after reading it."""
+    """The report of a change, and the text that the model knows after reading the report."""
 
     outcome: Outcome
     known: str
@@ -258,13 +260,13 @@ class _ChangeAccount(msgspec.Struct, frozen=True):
 async def edit_result(
     change: AppliedChange, proposal: Proposal, context: ToolContext, did: str
 ) -> Outcome:
-    """Return the result of an edit, and record the text that the model knows after reading it.
+    """Return the result of an edit, and record the text that the model then knows.
 
     Args:
         change: The written change.
         proposal: The change as the model proposed it.
         context: The context of the call.
-        did: What the edit did, in words.
+        did: A phrase about what the edit did.
     """
     account = await asyncio.to_thread(_account, change, proposal, context.workspace.roots, did)
     context.seen.record(change.path, account.digest, account.known)
@@ -296,7 +298,7 @@ def _account(
     if spoilt:
         words.append(spoilt)
     pieces = ["; ".join(words)]
-    if change.before is not None:  # the model has just written all of a new file
+    if change.before is not None:  # The model has just written all of a new file.
         pieces.append(cut_diff(diff))
     if proposal.others:
         pieces += [
@@ -317,10 +319,9 @@ def _account(
 
 
 def parse_damage(name: str, before: str | None, after: str) -> str:
-    """Report a file that could be parsed before and cannot be parsed now; else empty (ENC-15).
+    """Report a file that was valid before and is invalid now; else return empty (ENC-15).
 
-    A file that could not be parsed before, such as JSON with comments, or a new file, is not
-    checked.
+    New files, and files that were invalid before, such as JSON with comments, are not checked.
     """
     suffix = PurePath(name).suffix.lower()
     if before is None or suffix not in _READERS or max(len(before), len(after)) > LIMIT:

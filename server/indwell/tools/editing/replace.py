@@ -2,11 +2,11 @@ r"""Search and replace for the model: exact, unique, all edits or none.
 
 Other line endings are accepted: a model writes ``\n`` for the file's ``\r\n``, and new text gets
 the file's endings. An edit that changes only line endings is applied as written. Trailing blanks
-may differ, because they are invisible and often removed by formatters. If exactly one place fits
-without trailing blanks, this place is used, and the result says so. Indentation, tabs for spaces,
-quotes, case and anything else are never guessed (ENC-11). If no place fits, the model is shown the
-most similar places: those with the most wanted lines, ignoring white space, or those with a line
-similar to the longest wanted line.
+may differ, because they are invisible and often removed by formatters. If the text matches exactly
+once without trailing blanks, that match is used, and the result says so. Indentation, tabs for
+spaces, quotes, case and anything else are never guessed (ENC-11). If nothing matches, the model
+sees the most similar parts of the file. These have the most wanted lines, ignoring white space, or
+a line similar to the longest wanted line.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from indwell.lazy_pattern import lazy_pattern
 from indwell.tools.truncate import untorn
 from indwell.workspace.text import line_at, shown, split_lines
 
-MAX_PLACES = 20  # line numbers in a message
-MAX_COUNTED = 1_000  # places that are counted at most
+MAX_PLACES = 20  # A message has at most 20 line numbers.
+MAX_COUNTED = 1_000  # At most 1,000 matches are counted.
 _BREAK = lazy_pattern(r"\r\n|\n|\r")
-MAX_VOTES = 5  # places that one line of ``old`` may suggest
-SHOWN_LINES = 12  # lines that are shown of the best place
-OTHER_LINES = 3  # lines that are shown of each other place
+MAX_VOTES = 5  # One line of ``old`` may suggest at most 5 positions.
+SHOWN_LINES = 12  # So many lines of the best position are shown.
+OTHER_LINES = 3  # So many lines of each other position are shown.
 SHOWN_CHARS = 1_200
 MOST_SIMILAR = 3
-LIKENESS = 60  # least similarity of a line to the wanted line, in percent
+LIKENESS = 60  # The similarity of a line to the wanted line is at least 60 percent.
 FUZZY_CHARS = 200
 _NUMBERED = lazy_pattern(r"\s*\d+(\t| ?\| ?)")
 _QUOTES = str.maketrans(
@@ -44,7 +44,7 @@ _QUOTES = str.maketrans(
 
 
 class Replacement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Replaces one text by another."""
+    """The replacement of one text by another."""
 
     old: Annotated[str, msgspec.Meta(description="exact text, unique in the file")]
     new: str
@@ -56,7 +56,7 @@ class ReplacementResult(msgspec.Struct, frozen=True):
 
     Attributes:
         text: The text with all edits made.
-        notes: Notes for the model about how its texts were found.
+        notes: Notes for the model about how the old texts were found.
     """
 
     text: str
@@ -120,12 +120,12 @@ def _replaced_one(text: str, edit: Replacement, path: str, *, exactly: bool) -> 
 
 
 def changes_ends_only(edit: Replacement) -> bool:
-    """Do old and new differ only in their line endings?"""
+    """Return whether old and new text differ only in line endings."""
     return _BREAK.sub("\n", edit.old) == _BREAK.sub("\n", edit.new)
 
 
 def other_ends(path: str) -> str:
-    """Say why an edit of line endings fails: the file has other endings than old."""
+    """Return why an edit of line endings fails: the file's endings differ from the old text's."""
     return (
         f"old and new differ only in their line endings, and {quoted(path)} does not have old with "
         "those of old; nothing was changed. Write \\r\\n or \\n in old exactly as the file has it "
@@ -134,7 +134,7 @@ def other_ends(path: str) -> str:
 
 
 def _with_other_ends(text: str, edit: Replacement, path: str) -> tuple[str, str]:
-    r"""Apply other line endings as written; no place begins or ends within a ``\r\n``."""
+    r"""Apply other line endings as written; no match begins or ends within a ``\r\n``."""
     places = [place for place in _found(text, edit) if not any(map(_splitter(text), place))]
     if not places:
         if _places(text, edit)[0]:
@@ -164,14 +164,14 @@ def put(
     is_exact: bool,
     usual: str | None = None,
 ) -> str:
-    """Put ``edit.new`` in the places of ``edit.old``, with the line endings found there.
+    """Replace each match of ``edit.old`` by ``edit.new``, with the match's line endings.
 
     Args:
         text: The file's text, or a part of it.
-        places: The bounds of the places, ascending.
+        places: The bounds of the matches, ascending.
         edit: The old and the new text.
         is_exact: Whether ``edit.old`` matches with its own line endings.
-        usual: The line ending to use where ``text``, a part, shows none after a place.
+        usual: The line ending to use if ``text``, which is a part, has none after a match.
     """
     has_one = "\r" not in text and usual in {None, "\n"}
     is_plain = (is_exact and (has_one or "\r" in edit.new)) or not _BREAK.search(edit.new)
@@ -193,7 +193,7 @@ def _unshown(edit: Replacement, text: str) -> Replacement:
 
 
 def _places(text: str, edit: Replacement) -> tuple[list[tuple[int, int]], bool]:
-    """Return the bounds of the places of ``old``, and whether ``old`` matches exactly."""
+    """Return the bounds of the matches of ``old``, and whether ``old`` matches exactly."""
     if "\r" not in text and "\r" not in edit.old:
         return _found(text, edit), True
     exact = [place for place in _found(text, edit) if not any(map(_splitter(text), place))]
@@ -201,7 +201,7 @@ def _places(text: str, edit: Replacement) -> tuple[list[tuple[int, int]], bool]:
         return exact, True
     old = _BREAK.sub("\n", edit.old)
     n_pairs = text.count("\r\n")
-    if n_pairs == text.count("\n") == text.count("\r"):  # all lines have the same ending
+    if n_pairs == text.count("\n") == text.count("\r"):  # All lines have the same ending.
         return _found(text, msgspec.structs.replace(edit, old=old.replace("\n", "\r\n"))), False
     # Each CRLF has one character less in the text with ``\n``.
     pairs = [pair.start() - number for number, pair in enumerate(re.finditer("\r\n", text))]
@@ -212,9 +212,9 @@ def _places(text: str, edit: Replacement) -> tuple[list[tuple[int, int]], bool]:
 
 
 def _found(text: str, edit: Replacement) -> list[tuple[int, int]]:
-    """Return the places of ``old``; overlapping places only if the places are counted."""
+    """Return the matches of ``old``; overlapping matches only if the matches are counted."""
     size = len(edit.old)
-    step = size if edit.all else 1  # "aa" occurs twice in "aaa"
+    step = size if edit.all else 1  # "aa" occurs twice in "aaa".
     places: list[tuple[int, int]] = []
     start = text.find(edit.old)
     while start >= 0 and (edit.all or len(places) < MAX_COUNTED):
@@ -224,12 +224,12 @@ def _found(text: str, edit: Replacement) -> list[tuple[int, int]]:
 
 
 def _splitter(text: str) -> Callable[[int], bool]:
-    """Return a function that tells whether an offset is between the characters of a CRLF."""
+    """Return a function that says whether an offset is between the characters of a CRLF."""
     return lambda offset: offset > 0 and text[offset - 1 : offset + 1] == "\r\n"
 
 
 def _with_line_end(text: str, start: int, stop: int) -> int:
-    """Return where a deletion ends: deleted whole lines include their line break.
+    """Return where a deletion ends; if whole lines are deleted, the last line break is included.
 
     Other agents behave the same way (`edit_real.jsonl`, "exact_but_post_processed").
     """
@@ -273,7 +273,7 @@ class _Endings:
     def __init__(self, text: str, last: str | None) -> None:
         self._text = text
         self._last = last
-        self._start = -1  # the position of the last line ending found
+        self._start = -1  # The position of the last line ending found.
         self._ending = ""
         self._is_last = False
 
@@ -302,7 +302,7 @@ def _lines(text: str, places: Sequence[tuple[int, int]]) -> str:
 
 
 def closest(text: str, old: str) -> str:
-    """Describe places with text similar to ``old``, the best place first, with its lines."""
+    """Describe the parts of a text that resemble ``old``, the best first, with their lines."""
     wanted = [line.rstrip("\r\n") for line in split_lines(old)]
     if wanted and all(_NUMBERED.match(line) for line in wanted if line.strip()):
         return "; leave out the line numbers and tabs that read_file puts before each line"
@@ -320,7 +320,7 @@ def closest(text: str, old: str) -> str:
 
 
 def _difference(there: Sequence[str], wanted: Sequence[str]) -> str:
-    """Name the difference, if there is only one."""
+    """Name the difference, if there is exactly one."""
     if _alike(there, wanted, _squeezed):
         return f"only white space differs{_indentation(there, wanted)}; "
     if _alike(there, wanted, _composed):
@@ -334,7 +334,7 @@ def _difference(there: Sequence[str], wanted: Sequence[str]) -> str:
 
 
 def _indentation(there: Sequence[str], wanted: Sequence[str]) -> str:
-    """Return the difference in indentation, if it is the same for all lines."""
+    """Return the difference in indentation, if all lines have the same difference."""
     pairs = [pair for pair in zip(there, wanted, strict=False) if pair[0].strip()]
     if any(one.strip() != other.strip() for one, other in pairs):
         return ""
@@ -352,7 +352,7 @@ def _indent(line: str) -> str:
 
 
 def _alike(there: Sequence[str], wanted: Sequence[str], plain: Callable[[str], str]) -> bool:
-    """Does ``there`` have the wanted lines, apart from characters that ``plain`` removes?
+    """Return whether ``there`` has the wanted lines, apart from characters that ``plain`` removes.
 
     The first and last wanted lines may be parts of lines.
     """
@@ -374,7 +374,7 @@ def _numbered(lines: Sequence[str], start: int, n_lines: int) -> str:
 
 
 def _by_equal_lines(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
-    """Return places with the most lines of ``wanted``, ignoring white space; best first."""
+    """Return positions with the most lines of ``wanted``, ignoring white space; best first."""
     places: dict[str, list[int]] = {}
     for number, line in enumerate(map(_squeezed, wanted)):
         if line:
@@ -383,7 +383,7 @@ def _by_equal_lines(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
     for number, line in enumerate(map(_squeezed, lines)):
         for wanted_number in places.get(line, ())[:MAX_VOTES]:
             start = max(number - wanted_number, 0)
-            # A brace alone says little about a place; a long line says much.
+            # A lone brace is weak evidence for a position; a long line is strong evidence.
             votes[start] = votes.get(start, 0) + min(len(line), 40)
     if not votes:
         return []
@@ -397,7 +397,7 @@ def _by_equal_lines(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
 
 
 def _by_likeness(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
-    """Return places of lines like the longest line of ``wanted``; best first."""
+    """Return positions of lines like the longest line of ``wanted``; best first."""
     number = max(range(len(wanted)), key=lambda at: len(wanted[at].strip()), default=None)
     if number is None or not wanted[number].strip():
         return []
@@ -422,14 +422,14 @@ def _extract() -> Callable[..., Any]:
     return extract
 
 
-MOST_EXAMINED = 1_000  # places of one line that are examined
+MOST_EXAMINED = 1_000  # At most 1,000 positions of one line are examined.
 
 
 BLANKS = " \t\r\n"
 
 
 def find_alike(text: str, old: str) -> tuple[int, int] | None:
-    """Return the only place of ``old``, ignoring trailing blanks; None if not exactly one."""
+    """Return the only match of ``old``, ignoring trailing blanks; None if not exactly one."""
     wanted = [line.rstrip(BLANKS) for line in split_lines(old)]
     number = max(range(len(wanted)), key=lambda at: len(wanted[at].strip()), default=None)
     if number is None or not wanted[number].strip():
@@ -456,11 +456,12 @@ def find_alike(text: str, old: str) -> tuple[int, int] | None:
 
 
 def _candidates(lines: Sequence[str], line: str, number: int) -> Iterator[int]:
-    """Yield first lines of possible places; ``line`` is the wanted line at index ``number``."""
+    """Yield first lines of possible matches; ``line`` is the wanted line at index ``number``."""
     at = number - 1
     while True:
         try:
             at = lines.index(line, at + 1)
         except ValueError:
             return
-        yield at - number  # not negative, because a slice would then begin at the end
+        # The number is not negative, because a slice would then begin at the end.
+        yield at - number

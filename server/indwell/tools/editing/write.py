@@ -1,4 +1,4 @@
-"""``write_file``: creates or replaces a whole file (H46)."""
+"""Defines ``write_file``, which creates or replaces a whole file (H46)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ KEPT_ENDS = (
     " but for its line endings: they are \\r\\n throughout, and write_file keeps them; to change "
     'them, use edit_file with old "\\r\\n", new "\\n" and all'
 )
-MAX_NAMED = 5  # ranges of lines that a message names
+MAX_NAMED = 5  # A message names at most 5 ranges of lines.
 
 
 class WriteFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -84,11 +84,11 @@ async def _run(arguments: WriteFile, context: ToolContext) -> Outcome:
             change = await context.workspace.write(
                 path, base, proposal.text, label=f"Indwell: write {name}"
             )
-        except TextMoved as error:  # compare again: report a change, or continue without a change
+        except TextMoved as error:  # Compare again: report a change, or continue without a change.
             moved = error
             continue
         except EditRefused as error:
-            if unreadable is not None:  # the file exists, so report why the file cannot be read
+            if unreadable is not None:  # The file exists, so report why the file cannot be read.
                 raise ToolError(f"{unreadable}; it was not replaced") from error
             raise
         if not (base and base.text) and _same_but_ends(change.after, proposal.text):
@@ -127,16 +127,18 @@ def _lines(text: str) -> str:
 async def _base(
     arguments: WriteFile, context: ToolContext
 ) -> tuple[Snapshot | None, ToolError | None]:
-    """Return the present text that the model has read; else None, and why the file is unreadable.
+    """Return the current text that the model has read; else None with why the file is unreadable.
 
     Raises:
-        ToolError: The model never read the file, or it was changed or deleted since.
+
+    ToolError: The model never read the file, or it was changed or deleted since.
     """
     path = context.resolve(arguments.path)
     was_known = bool(context.seen.digest(path))
     try:
         snapshot = await read_known(path, arguments.path, context)
-    except ToolError as error:  # mostly a missing file; otherwise the creation will be refused
+    # The file is probably missing; otherwise the creation will be refused.
+    except ToolError as error:
         if was_known and not isinstance(error, TooLarge):
             raise
         return None, error
@@ -150,7 +152,7 @@ async def _base(
 
 
 def _unread(path: str, unshown: Sequence[range], *, has_changed: bool) -> EditRefused:
-    """Return the refusal of a text that would remove lines that the model was never shown."""
+    """Return the refusal of a text that would remove lines that the model has never seen."""
     if has_changed:
         return EditRefused(
             f"{quoted(path)} {CHANGED}, and not all of it was shown; nothing was written; "
@@ -168,12 +170,12 @@ def _unread(path: str, unshown: Sequence[range], *, has_changed: bool) -> EditRe
 
 
 def _changed(snapshot: Snapshot, known: str, path: str, seen: KnownTexts) -> EditRefused:
-    """Return the refusal of a text that would remove changes by others, and show these changes."""
+    """Return the refusal of a text that would remove others' changes, and show the changes."""
     words = f"{quoted(path)} {CHANGED}; nothing was written"
     others, is_whole = cut_others(known, snapshot.text, path)
     if not is_whole:
         return EditRefused(f"{words}; read_file it again. The difference begins:\n{others}")
-    # The model was shown all changes.
+    # The model has seen all changes.
     seen.record(snapshot.path, snapshot.stamp.digest, snapshot.text)
     return EditRefused(f"{words}. Write it again with this change taken in:\n{others}")
 
@@ -181,8 +183,8 @@ def _changed(snapshot: Snapshot, known: str, path: str, seen: KnownTexts) -> Edi
 async def _like(base: Snapshot | None, content: str, path: Path, context: ToolContext) -> str:
     """Return the new text with the line endings of a file that uses CRLF throughout.
 
-    A new or empty file gets the line endings that are usual in its folder. Escapes for invisible
-    characters become the characters again (INJ-06).
+    A new or empty file gets the line endings that are usual in the file's folder. Escapes for
+    invisible characters become the characters again (INJ-06).
     """
     content = content if base is None else restored(content, base.text)
     if base is None or not base.text:

@@ -1,1 +1,1 @@
-"""The tool ``navigate``: questions about code, and renames."""
+"""The tool ``navigate``, which answers questions about code and renames symbols."""

@@ -1,4 +1,4 @@
-"""Makes a question about code from a tool call: finds the file's text, and the symbol."""
+"""Creates a question about code from a tool call: finds the file's text, and the symbol."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from indwell.workspace.base import Snapshot
 from indwell.workspace.paths import display
 from indwell.workspace.text import document_lines, shown
 
-MOST_FILES = 200  # files that contain a name and are parsed
-NEAR = 10  # lines around a wrong line number in which a symbol is looked for
+MOST_FILES = 200  # At most 200 files that contain a name are parsed.
+NEAR = 10  # If a line number is wrong, the symbol is searched for within 10 lines.
 _LAST_NAME = lazy_pattern(r"([^\W\d]\w*)\W*$")
-_SHOWN = 200  # characters of a line of code in an error message
+_SHOWN = 200  # An error message shows at most 200 characters of a line of code.
 
 
 class Navigate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -55,7 +55,7 @@ class WorkspaceTexts:
         if not any(map(path.is_relative_to, roots)) or context.hidden(display(path, roots)):
             return None
         try:
-            path = context.workspace.resolve(str(path))  # a link may lead out, or to a secret file
+            path = context.workspace.resolve(str(path))  # A link may lead out, or to a secret file.
             if context.hidden(display(path, roots)):
                 return None
             return await context.workspace.read(path)
@@ -63,12 +63,12 @@ class WorkspaceTexts:
             return None
 
     async def read(self, path: Path) -> str | None:
-        """See ``Texts``."""
+        """Return a file's text; see ``Texts``."""
         found = await self.snapshot(path)
         return None if found is None else found.text
 
     def unsaved(self) -> Mapping[Path, str]:
-        """See ``Texts``."""
+        """Return the unsaved buffers; see ``Texts``."""
         context = self._context
         roots = context.workspace.roots
         found = context.workspace.unsaved()
@@ -79,7 +79,7 @@ class WorkspaceTexts:
         }
 
     async def containing(self, word: str) -> Sequence[Path]:
-        """See ``Texts``; finds files as ``grep`` does, including unsaved buffers."""
+        """Return the files with a word, found as by ``grep``, and unsaved ones; see ``Texts``."""
         query = GrepQuery(pattern=word, mode="files", ignore_case=True, is_plain=True)
         places = await search_places(self._context, "")
         found = [await search(query, place, self._context) for place in places]
@@ -117,7 +117,7 @@ async def question_of(
 async def _by_name(
     arguments: Navigate, texts: WorkspaceTexts, navigator: Navigator
 ) -> CodeQuestion | Navigated:
-    """Look the symbol up by its name; if there is one symbol, ask about this symbol."""
+    """Find the symbol by its name; if there is exactly one, ask about that symbol."""
     name = arguments.symbol.strip()
     bare = bare_name(name)
     found = await navigator.ask(CodeQuestion("symbols", texts, symbol=bare))
@@ -144,7 +144,7 @@ async def _by_name(
 
 
 def _at_symbol(question: CodeQuestion, arguments: Navigate) -> CodeQuestion:
-    """Find the symbol in the text: near the given line, or else at the first place."""
+    """Find the symbol in the text: near the given line, or else its first occurrence."""
     written, bare = arguments.symbol.strip(), bare_name(arguments.symbol)
     if not bare:
         raise ToolError(f"{quoted(written)} is not the name of a symbol")
@@ -152,7 +152,7 @@ def _at_symbol(question: CodeQuestion, arguments: Navigate) -> CodeQuestion:
     word = re.compile(rf"(?<!\w){re.escape(bare)}(?!\w)")
     for number in _lines_by_nearness(len(lines), arguments.line):
         line = lines[number]
-        at = line.find(written)  # try the whole of `module.name` first
+        at = line.find(written)  # The whole of `module.name` is tried first.
         found = word.search(line, at + len(written) - len(bare) - 1 if at > 0 else 0)
         found = found or word.search(line)
         if found is not None:
@@ -196,5 +196,5 @@ def _start_of_arguments(call: str) -> int:
 
 
 def is_inside(path: Path, roots: Sequence[Path]) -> bool:
-    """Is a path inside the workspace?"""
+    """Return whether a path is inside the workspace."""
     return any(map(path.is_relative_to, roots))

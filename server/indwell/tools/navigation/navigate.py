@@ -1,4 +1,4 @@
-"""``navigate``: definitions, uses, types, outlines and problems of code, and renames."""
+"""Defines ``navigate``: definitions, uses, types, outlines and problems of code, and renames."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from indwell.workspace.paths import display
 from indwell.workspace.text import document_lines
 
 NAME = "navigate"
-MOST_SHOWN = 100  # places of one result
-MOST_SYMBOLS = 300  # symbols of an outline
-MOST_WHOLE = 5  # definitions that are shown with their bodies
-MOST_NEAR = 20  # lines of a definition
-MOST_WORDS = 4_000  # characters of a hover text
+MOST_SHOWN = 100  # One result has at most 100 positions.
+MOST_SYMBOLS = 300  # An outline has at most 300 symbols.
+MOST_WHOLE = 5  # At most 5 definitions are shown with their bodies.
+MOST_NEAR = 20  # A definition is shown with at most 20 lines.
+MOST_WORDS = 4_000  # A hover text has at most 4,000 characters.
 MOST_PROBLEMS = 50
 
 BY_NAME = (
@@ -109,7 +109,7 @@ def _problems(answer: CodeAnswer, arguments: Navigate, notes: Sequence[str]) -> 
 async def _places(
     answer: CodeAnswer, arguments: Navigate, context: ToolContext, notes: list[str]
 ) -> Outcome:
-    """Return places with their lines, by file in the order of the answer."""
+    """Return positions with their lines, by file in the order of the answer."""
     roots, texts = context.workspace.roots, WorkspaceTexts(context)
     seen = [one for one in answer.places if not context.hidden(display(one.path, roots))]
     most = MOST_SYMBOLS if arguments.action == "symbols" else MOST_SHOWN
@@ -144,7 +144,7 @@ def _numbered(
     context: ToolContext,
     is_whole: bool,  # noqa: FBT001 - called through a thread
 ) -> list[str]:
-    """Return the lines of places as ``read_file`` shows lines, in order and each line once."""
+    """Return the lines of positions as ``read_file`` shows lines, in order, each line once."""
     lines = document_lines(snapshot.text)
     wanted: dict[int, None] = {}
     for place in places:

@@ -1,4 +1,4 @@
-"""Renames a symbol in all files: changes all files, or none."""
+"""Renames a symbol in all files that use it, or in none."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from indwell.workspace.comparing.diff import unified_diff
 from indwell.workspace.paths import display
 from indwell.workspace.text import shown
 
-MOST_FILES = 200  # files of one rename
-MOST_NAMED = 5  # places or files that a message names
+MOST_FILES = 200  # One rename changes at most 200 files.
+MOST_NAMED = 5  # A message names at most 5 positions or files.
 
 
 class RenamedFile(msgspec.Struct, frozen=True):
@@ -31,7 +31,7 @@ class RenamedFile(msgspec.Struct, frozen=True):
     Attributes:
         base: The text that the rename was planned on.
         text: The new text.
-        n_places: The number of changed places.
+        n_places: The number of changed positions.
     """
 
     base: Snapshot
@@ -49,7 +49,7 @@ def subject_of(arguments: Navigate) -> str:
 async def plan_rename(
     arguments: Navigate, navigator: Navigator, context: ToolContext, ours: str
 ) -> Call:
-    """Plan a rename, and return the call that makes the rename.
+    """Plan a rename, and return the call that carries out the rename.
 
     Args:
         arguments: The model's arguments.
@@ -150,7 +150,7 @@ async def _planned(
 async def _check_unchanged(
     files: Sequence[RenamedFile], context: ToolContext
 ) -> Mapping[Path, Snapshot]:
-    """Return the present texts; refuse the whole rename if a file has changed."""
+    """Return the current texts; refuse the whole rename if a file has changed."""
     present = {}
     for one in files:
         now = await context.workspace.read(one.base.path)
@@ -183,7 +183,8 @@ async def _renamed(
         for one in files:
             base = present[one.base.path]
             made.append(await context.workspace.write(base.path, base, one.text, label=label))
-    except BaseException as error:  # also for a stopped turn, which must not leave half of a rename
+    # Changes are also reverted for a stopped turn, which must not leave half of a rename.
+    except BaseException as error:
         kept = await _taken_back(made, context, label)
         if isinstance(error, TextMoved) and not kept:
             raise _moved(files[len(made)].base.path, context) from error
@@ -201,7 +202,7 @@ async def _renamed(
 async def _taken_back(
     made: Sequence[AppliedChange], context: ToolContext, label: str
 ) -> tuple[str, ...]:
-    """Revert the changes; return the files that others have changed meanwhile."""
+    """Revert the changes; return the files that others have changed in the meantime."""
     kept = []
     for change in reversed(made):
         name = display(change.path, context.workspace.roots)
@@ -212,7 +213,7 @@ async def _taken_back(
                 await context.workspace.write(change.path, now, change.before, label=label)
                 continue
         except ToolError:
-            pass  # such a file is named in the result
+            pass  # The result names such a file.
         kept.append(name)
     return tuple(kept)
 

@@ -1,1 +1,1 @@
-"""Search tools, which run ripgrep on the disk and on unsaved buffers."""
+"""Search tools, which use ripgrep for files on disk and for unsaved buffers."""

@@ -1,4 +1,4 @@
-"""``glob``: finds files by a pattern of the path, newest first (H50)."""
+"""Defines ``glob``, which finds files by a pattern of the path, newest first (H50)."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from indwell.tools.searching.patterns import (
 from indwell.tools.searching.ripgrep import listen, together
 from indwell.workspace.paths import display
 
-MAX_FILES = 100  # files of one result (H50)
-MAX_LOOKED_AT = 150_000  # matching files whose age is looked up; this takes about a second
+MAX_FILES = 100  # One result has at most 100 files (H50).
+MAX_LOOKED_AT = 150_000  # Looking up the age of so many files takes about a second.
 TIMEOUT_S = 10.0
 
-_STEP = 2_000  # names between two checks of the limit
+_STEP = 2_000  # The limit is checked after each 2,000 names.
 
 
 class Glob(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -72,7 +72,7 @@ async def _run(arguments: Glob, context: ToolContext) -> Outcome:
     newest = sorted(found, key=lambda path: (-found[path], path))
     shown = [path_line(path, roots) + UNSAVED for path in never_saved]
     shown += [path_line(path, roots) for path in newest]
-    n_twice = sum(len(walk.found) for walk in walks) - len(found)  # one root may contain another
+    n_twice = sum(len(walk.found) for walk in walks) - len(found)  # One root may contain another.
     n_found = len(never_saved) + sum(walk.n_files for walk in walks) - n_twice
     if not n_found:
         shown = [_nothing(arguments, places, walks, context)]
@@ -86,12 +86,12 @@ async def _run(arguments: Glob, context: ToolContext) -> Outcome:
 
 
 class _Walk(msgspec.Struct, frozen=True):
-    """The result of one place: times of the newest files, number of all files, notes."""
+    """The result of searching one folder: times of the newest files, number of files, notes."""
 
     found: dict[Path, int]
     n_files: int
     notes: tuple[str, ...] = ()
-    missing: str = ""  # a folder of the pattern that does not exist
+    missing: str = ""  # The pattern names a folder that does not exist.
 
 
 async def _walk(place: SearchPlace, pattern: str, context: ToolContext) -> _Walk:
@@ -131,7 +131,7 @@ def _notes(finished: Finished, *, is_full: bool) -> tuple[str, ...]:
 def _never_saved(
     places: Sequence[SearchPlace], pattern: str, context: ToolContext
 ) -> tuple[Path, ...]:
-    """Return matching open files that are not on disk; these count as the newest files."""
+    """Return matching open files that are not on disk, which count as the newest files."""
     found = []
     for path in sorted(context.workspace.unsaved()):
         for place in places:
@@ -185,11 +185,11 @@ class _Listing:
 
     @property
     def is_full(self) -> bool:
-        """Has the search found enough names?"""
+        """Return whether the search found enough names."""
         return self._newest.n_files >= MAX_LOOKED_AT
 
     def take(self, data: bytes) -> bool:
-        """Take a piece of output; names begin with ``./`` and end with a NUL byte."""
+        """Add a part of the output; names begin with ``./`` and end with a NUL byte."""
         *names, self._rest = (self._rest + data).split(b"\0")
         for first in range(0, len(names), _STEP):
             room = MAX_LOOKED_AT - self._newest.n_files

@@ -1,4 +1,4 @@
-"""``grep``: finds lines that match a regular expression, on disk and in unsaved buffers (H51).
+"""Defines ``grep``, which finds lines by a pattern, on disk and in unsaved buffers (H51).
 
 Unsaved buffers are joined into one text, which is searched once.
 """
@@ -32,17 +32,17 @@ _NAMES = {
 }
 _MODES = {"content": "lines", "files_with_matches": "files"}
 _AROUND = ("-A", "-B", "-C")
-# Options without effect, because lines always have numbers and results a limit.
+# The options have no effect, because lines always have numbers and results a limit.
 _DONE_ANYHOW = ("-n", "head_limit")
-MAX_COUNTED = 500  # matches or files, after which the search ends
+MAX_COUNTED = 500  # The search ends after so many matches or files.
 TIMEOUT_S = 20.0
-SKIPPED = (  # folders that a search skips (H51)
+SKIPPED = (  # A search skips these folders (H51).
     *(".git", "node_modules", "__pycache__", ".venv", "venv", ".tox", "dist", "build"),
 )
-_FAILED = 2  # ripgrep's exit code for errors, even for one unreadable file
-MAX_UNSAVED = 32 << 20  # characters of all buffers that are searched
-_PIECE = 1 << 18  # characters that are split into lines in one step, in about 2 ms
-_MARK = "\ufeff"  # some editors keep the byte order mark in the text
+_FAILED = 2  # The value is ripgrep's exit code for errors, even for one unreadable file.
+MAX_UNSAVED = 32 << 20  # The limit is in characters of all buffers that are searched.
+_PIECE = 1 << 18  # So many characters are split into lines in one step, in about 2 ms.
+_MARK = "\ufeff"  # Some editors keep the byte order mark in the text.
 
 
 class Grep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -94,7 +94,7 @@ async def _run(arguments: Grep, context: ToolContext) -> Outcome:
     places = await search_places(context, arguments.path)
     found = await together(*(search(query, place, context) for place in places))
     complaint = next((one.complaint for one in found if one.complaint), "")
-    if complaint:  # the model often means plain text, such as a call with a bracket
+    if complaint:  # The model often means plain text, such as a call with a bracket.
         query = msgspec.structs.replace(query, is_plain=True)
         found = await together(*(search(query, place, context) for place in places))
         if not any(one.hits.counts for one in found):
@@ -106,7 +106,7 @@ async def _run(arguments: Grep, context: ToolContext) -> Outcome:
 
 
 class _Answer(msgspec.Struct, frozen=True):
-    """The matches on disk or in buffers, and how ripgrep ended."""
+    """The matches on disk or in buffers, and the way in which ripgrep ended."""
 
     hits: Hits
     finished: tuple[Finished, ...] = ()
@@ -168,7 +168,7 @@ async def _on_disk(
     options: Sequence[str],
     wanted: Callable[[str], bool],
 ) -> _Answer:
-    """Return the matches on disk, in no order; if there are too many, the first found."""
+    """Return the matches on disk, in no order; if there are too many, only the first ones."""
     if inner is None:
         return _Answer(Hits(query.mode))
     root = inner.root
@@ -217,7 +217,7 @@ def _from_either(wanted: Callable[[str], bool], place: SearchPlace) -> Callable[
 
 
 def _below(paths: Iterable[Path], folder: Path) -> Iterator[Path]:
-    """Yield the paths that are in a folder, or are the folder itself, sorted."""
+    """Yield the paths that are in a folder, or that are the folder itself, sorted."""
     return (path for path in sorted(paths) if path.parts[: len(folder.parts)] == folder.parts)
 
 

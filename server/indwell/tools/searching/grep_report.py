@@ -1,4 +1,4 @@
-"""The query of ``grep``, and the result for the model: paths with lines. Pure."""
+"""Defines the query of ``grep``, and formats the result for the model: paths with lines. Pure."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ from indwell.tools.searching.patterns import (
 from indwell.tools.searching.ripgrep import MAX_SHOWN, OPTIONS, Hits, Mode
 from indwell.workspace.paths import display
 
-_ALWAYS = ("--with-filename", "--null", "--crlf")  # with --crlf, $ matches before a carriage return
+# With --crlf, $ matches before a carriage return.
+_ALWAYS = ("--with-filename", "--null", "--crlf")
 
 
 class FoundMatches(msgspec.Struct, frozen=True):
-    """The result of a search in one place.
+    """The result of a search in one folder or file.
 
     Attributes:
-        place: The searched place.
+        place: The searched folder or file.
         hits: Matches by path relative to the root.
         unsaved: Paths whose buffer was searched.
         is_cut: Whether there were more matches than the limit.
@@ -38,7 +39,7 @@ class FoundMatches(msgspec.Struct, frozen=True):
         has_errors: Whether files could not be read.
         left_out: Unsaved buffers that were too large to be searched.
         missing: A folder that the glob names and that does not exist.
-        complaint: What is wrong with the pattern.
+        complaint: The error in the pattern, as ripgrep reports it.
     """
 
     place: SearchPlace
@@ -67,11 +68,11 @@ class _Tally:
 def report(
     query: GrepQuery, found: Sequence[FoundMatches], context: ToolContext, complaint: str
 ) -> Outcome:
-    """Return the results in words.
+    """Return the results as text.
 
     Args:
         query: The query.
-        found: The result of each place.
+        found: The result of each searched folder or file.
         context: The context of the call.
         complaint: Why the pattern was taken as plain text; empty if it was not.
     """
@@ -101,10 +102,11 @@ def report(
 
 
 def _files(found: Sequence[FoundMatches]) -> Iterator[tuple[Path, FoundMatches, str]]:
-    """Yield every file once, by place and name, because one root may contain another."""
+    """Yield every file once, by search and name, because one root may contain another."""
     seen: set[Path] = set()
     for one in found:
-        for name in sorted(one.hits.counts, key=lambda name: name.split("/")):  # as ripgrep sorts
+        # Names are sorted as ripgrep sorts.
+        for name in sorted(one.hits.counts, key=lambda name: name.split("/")):
             path = one.place.root / name
             if path not in seen:
                 seen.add(path)
@@ -117,7 +119,7 @@ def _show(
     n_matches = one.hits.counts[name]
     room = MAX_SHOWN - tally.n_shown
     is_exact = mode != "lines" or n_matches <= MAX_SHOWN
-    tally.n_matches += n_matches if is_exact else MAX_SHOWN  # ripgrep also stopped at this limit
+    tally.n_matches += n_matches if is_exact else MAX_SHOWN  # Ripgrep also stopped at this limit.
     tally.n_files += 1
     tally.is_exact &= is_exact
     if not room:
@@ -138,7 +140,7 @@ def _show(
 def _stopped(tally: _Tally, mode: Mode, *, is_over: bool, is_cut: bool) -> str:
     narrow = "narrow the pattern, path or glob"
     what = "matches" if mode == "lines" else "files"
-    if is_cut:  # the files that were searched before the limit are a random choice
+    if is_cut:  # The files that were searched before the limit are a random choice.
         return f"stopped at {tally.n_shown} {what}; there are more, also in other files; {narrow}"
     if is_over:
         return f"stopped at {tally.n_shown} {what}, there are more; {narrow}"
@@ -196,14 +198,14 @@ class GrepQuery(msgspec.Struct, frozen=True):
 
     @property
     def scope(self) -> SearchScope:
-        """Return how to find the files, relative to the folder where ``glob`` starts."""
+        """Return the search scope, relative to the folder where ``glob`` starts."""
         if self.glob.startswith("!"):
             return SearchScope(matches=self.wanted)
         return scope_of(self.glob) if self.glob else SearchScope()
 
     @property
     def wanted(self) -> Callable[[str], bool]:
-        """Return a function that tells whether a file is searched, by name."""
+        """Return a function that says whether a file is searched, given its name."""
         if not self.glob:
             return lambda _: True
         matches = path_matcher(self.glob.removeprefix("!"))

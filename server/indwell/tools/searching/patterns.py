@@ -1,4 +1,4 @@
-"""The start of a search, and patterns of paths."""
+"""Determines where a search starts, and matches patterns of paths."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from indwell.tools.base import ToolContext
 from indwell.tools.truncate import untorn
 from indwell.workspace.paths import display, not_found, parse
 
-# Folders in a pattern; with this limit and the next two, no name takes 5 ms to match.
+# With this limit of folders in a pattern and the next two limits, no name takes 5 ms to match.
 MAX_DEPTH = 64
-MAX_PATTERN = 400  # characters of a pattern
-MAX_STARS = 120  # stars in all alternatives of braces together
-_MAX_NAMES = 50  # alternatives of a name that are passed to ripgrep
-# ``**`` in the form that wcmatch generates.
+MAX_PATTERN = 400  # The limit is in characters of a pattern.
+MAX_STARS = 120  # The limit is for the stars in all alternatives of braces together.
+_MAX_NAMES = 50  # At most 50 alternatives of a name are passed to ripgrep.
+# The text is ``**`` in the form that wcmatch generates.
 _GLOBSTAR = r"(?:(?!(?:[/]|^)(?:\.{1,2})(?:$|[/])).)*?(?:^|[/]+)"
-_BY_FOLDER = r"(?:^|/)(?:[^/]+/)*?"  # the same for paths without . and //
-_TO_NAME = r"(?>(?:.*/)?)"  # the same before the last name of a path
+_BY_FOLDER = r"(?:^|/)(?:[^/]+/)*?"  # The expression is the same for paths without . and //.
+_TO_NAME = r"(?>(?:.*/)?)"  # The expression is the same before the last name of a path.
 _MAGIC = lazy_pattern(r"[*?\[\]{}\\]")
 _GROUPING = lazy_pattern(r"[\[\]{}\\]")
 _ONE_ALTERNATIVE = lazy_pattern(r"(?<![\\\[])\{((?:(?!\.\.)[^{},\\\[\]])*)\}")
@@ -41,12 +41,12 @@ EVERYWHERE = frozenset({"", "."})
 
 
 class SearchScope(msgspec.Struct, frozen=True):
-    """How to find the files that match a pattern.
+    """The scope of a search for files that match a pattern.
 
     Attributes:
         folder: Leading folders that the pattern names literally, with ``/``; empty for none.
         names: The last component, as file types of ripgrep; empty for every name.
-        depth: How many levels below ``folder`` count; 0 for all.
+        depth: The number of searched levels below ``folder``; 0 for all.
         matches: Decides on the remaining files, by the path relative to the start of the pattern;
             None if every such file matches.
     """
@@ -101,7 +101,7 @@ def path_matcher(
     if not empty_alternatives:
         pattern = _ALTERNATIVES.sub(_without_empty, pattern)
     pattern = _ONE_ALTERNATIVE.sub(r"\1", pattern) or pattern
-    # Imported late, so that the first code action does not wait.
+    # The import comes late, so that the first code action does not wait.
     from wcmatch import glob as wildcards  # noqa: PLC0415
     from wcmatch._wcparse import PatternLimitException  # noqa: PLC0415 - exported nowhere else
 
@@ -109,7 +109,7 @@ def path_matcher(
         wildcards.GLOBSTAR
         | wildcards.BRACE
         | wildcards.DOTGLOB
-        | wildcards.MATCHBASE  # a pattern without a slash names files in any folder
+        | wildcards.MATCHBASE  # A pattern without a slash names files in any folder.
         | wildcards.FORCEUNIX
         | (wildcards.IGNORECASE if ignore_case else 0)
     )
@@ -132,12 +132,12 @@ def _without_empty(braces: re.Match[str]) -> str:
 
 
 def _straight(expression: str) -> str:
-    """Return the expression without backtracking: text between ``**`` matches at its first place.
+    """Return the expression without backtracking; text after ``**`` matches where it first occurs.
 
     No match is lost, because the earliest match leaves the most of the path for the rest of the
     pattern. Otherwise each ``**`` would multiply the work by the depth of the path.
     """
-    # Matches up to the slash without backtracking.
+    # The expression matches up to the slash without backtracking.
     expression = expression.replace("[^/]*?[/]", "[^/]*[/]")
     first, *others = expression.split(_GLOBSTAR)
     if not others:
@@ -148,10 +148,11 @@ def _straight(expression: str) -> str:
 
 
 def scope_of(pattern: str) -> SearchScope:
-    """Split a pattern into a part that narrows the walk and a part to match afterwards.
+    """Split a pattern into a part that narrows the search and a part to match afterwards.
 
     Raises:
-        ToolError: See ``path_matcher``.
+
+    ToolError: See ``path_matcher``.
     """
     matches = path_matcher(pattern)
     pattern = _ONE_ALTERNATIVE.sub(r"\1", pattern) or pattern
@@ -159,7 +160,7 @@ def scope_of(pattern: str) -> SearchScope:
     n_literal = _n_literal(parts)
     folder, rest = "/".join(parts[:n_literal]), parts[n_literal:]
     if any(_GROUPING.search(part) for part in rest[:-1]) or _is_torn(rest[-1]):
-        return SearchScope(folder, matches=matches)  # a brace may contain a slash
+        return SearchScope(folder, matches=matches)  # A brace may contain a slash.
     *between, last = rest
     if last == "**":
         return SearchScope(folder, matches=matches if between else None)
@@ -189,7 +190,7 @@ def _names(part: str) -> tuple[tuple[str, ...], bool]:
     """
     if "\\" in part:
         return (), False
-    # The pieces are texts and, at odd indices, the contents of braces.
+    # The parts are texts and, at odd indices, the contents of braces.
     pieces = _BRACES.split(part)
     choices = [piece.split(",") if at % 2 else [piece] for at, piece in enumerate(pieces)]
     is_nested = any(_GROUPING.search(text) for text in pieces) if len(pieces) > 1 else "{" in part
@@ -223,7 +224,7 @@ class SearchPlace(msgspec.Struct, frozen=True):
 
 
 async def search_places(context: ToolContext, path: str) -> tuple[SearchPlace, ...]:
-    """Return the places to search: all roots if ``path`` is empty or ``.``, else its target.
+    """Return what to search: all roots if ``path`` is empty or ``.``, else the path's target.
 
     Raises:
         ToolError: The path is outside the workspace and the readable folders, is missing, or is
@@ -238,7 +239,7 @@ async def search_places(context: ToolContext, path: str) -> tuple[SearchPlace, .
 def beneath(place: SearchPlace, folder: str) -> SearchPlace | None:
     """Return the folder that a pattern names literally; None if missing or behind a link.
 
-    This function blocks.
+    The function blocks.
     """
     if not folder:
         return place
@@ -275,7 +276,7 @@ def _located(context: ToolContext, path: str) -> PathBeneath:
         return locate(parse(path, roots[0]), context.readable.folders)
 
 
-LINE_CHARS = 300  # characters of a line in a result (H51)
+LINE_CHARS = 300  # A result shows at most 300 characters of a line (H51).
 
 
 UNSAVED = " (not saved yet)"
@@ -284,7 +285,7 @@ UNSAVED = " (not saved yet)"
 _LIKE_A_RESULT = lazy_pattern(r"\[|\d+[:-]")
 
 
-# Control characters and line breaks, but not tabs.
+# The pattern matches control characters and line breaks, but not tabs.
 _BREAKS = lazy_pattern(r"[\x00-\x08\x0a-\x1f\x7f\x85\u2028\u2029]")
 
 
@@ -295,7 +296,7 @@ def path_line(path: Path, roots: Sequence[Path]) -> str:
 
 
 def text_line(data: bytes) -> str:
-    r"""Return a line of a file, cut, with characters that others read as line ends as ``\x…``."""
+    r"""Return a line of a file, cut, with characters that may end a line escaped as ``\x…``."""
     # A character has at most 4 bytes, so only as many bytes as needed are decoded.
     text = data[: 4 * LINE_CHARS + 8].decode("utf-8", "replace").rstrip("\r")
     if len(text) > LINE_CHARS:

@@ -1,4 +1,4 @@
-"""Finds and runs the program ``rg``, and reads its output in pieces."""
+"""Finds and runs the program ``rg``, and reads the program's output in parts."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ Links are
 never followed, which is ripgrep's default. Paths have the same form on Windows.
 """
 T = TypeVar("T")
-_ERRORS_B = 3_000  # bytes of ripgrep's error messages that are kept
-MAX_SHOWN = 200  # matches or files that are shown (H51)
+_ERRORS_B = 3_000  # So many bytes of ripgrep's error messages are kept.
+MAX_SHOWN = 200  # At most 200 matches or files are shown (H51).
 Mode = Literal["lines", "files", "count"]
 OPTIONS: dict[Mode, tuple[str, ...]] = {
     "lines": (
         *("--line-number", "--column", "--no-heading", "--no-context-separator"),
-        # This limit is in bytes; lines are cut to characters afterwards.
+        # The limit is in bytes; lines are cut to characters afterwards.
         *("--max-columns=4000", "--max-columns-preview"),
     ),
     "files": ("--files-with-matches",),
@@ -39,7 +39,7 @@ _FORMS: dict[Mode, re.Pattern[bytes]] = {
     "count": re.compile(rb"([^\0]*)\0(\d+)\r?\n"),
 }
 _WARNING = lazy_pattern(rb"(?s)\A.*(?:binary file (?:after match|matches)) \(found [^\n]*\)\n")
-_BEFORE_B = 100  # bytes that are shown of a long line before its first match
+_BEFORE_B = 100  # At most 100 bytes of a long line are shown before the line's first match.
 RawLine = tuple[int, bytes, bool]
 """A line: number from 1, bytes (perhaps cut), and whether the line matches or is context."""
 
@@ -76,13 +76,14 @@ async def listen(
 
     Args:
         options: Further options, after those of ``WALK``.
-        cwd: The folder in which it runs.
-        never_in: The workspace's folders; a program in these is not run, because ripgrep has no
-            sandbox.
+        cwd: The folder in which ripgrep runs.
+        never_in: The workspace's folders; a program in a workspace folder is not run, because
+            ripgrep has no sandbox.
         timeout_s: Seconds after which ripgrep is stopped.
-        take: Takes the next bytes, and returns whether the output is sufficient. Called in a
-            thread, one call at a time, so that the event loop stays free.
-        enough: Set as soon as ``take`` returns True; ripgrep ends a few milliseconds later.
+        take: Receives the next bytes, and returns whether the output is sufficient. The function is
+            called in a thread, one call at a time, so that the event loop stays free.
+        enough: An event that is set as soon as ``take`` returns True; ripgrep ends a few
+            milliseconds later.
         stdin: The standard input of ripgrep.
 
     Raises:
@@ -100,7 +101,7 @@ async def listen(
             on_chunk=intake.feed,
             enough=intake.enough,
             stdin=stdin,
-            alone=True,  # ripgrep starts other programs only with --pre and --search-zip
+            alone=True,  # Ripgrep starts other programs only with --pre and --search-zip.
         )
         intake.close()
         await work
@@ -127,7 +128,7 @@ def _good(ended: T | BaseException) -> T:
 
 
 class _Intake:
-    """Passes pieces from the event loop to a thread; pieces queue while the thread works."""
+    """Passes parts of the output to a thread; parts are queued while the thread works."""
 
     def __init__(self, take: Callable[[bytes], bool], enough: asyncio.Event) -> None:
         self.enough = enough
@@ -166,8 +167,8 @@ class Hits:
     Args:
         mode: The requested kind of result.
         limit: Matches (or files) after which further output is ignored.
-        wanted: Tells whether to search the file of this name.
-        is_file: Tells whether a file of this name exists. Called only for names with line feeds.
+        wanted: Returns whether to search the file of this name.
+        is_file: Returns whether a file of this name exists; called only for names with line feeds.
     """
 
     def __init__(
@@ -191,11 +192,11 @@ class Hits:
 
     @property
     def has_binary(self) -> bool:
-        """Was there a binary file that ripgrep did not search or show completely?"""
+        """Return whether ripgrep did not search or show a binary file completely."""
         return self._has_binary or _WARNING.match(self._rest) is not None
 
     def take(self, data: bytes) -> bool:
-        """Take a piece of output; return True once the limit is reached."""
+        """Add a part of the output; return True when the limit is reached."""
         self._rest += data
         at = 0
         for found in _FORMS[self._mode].finditer(self._rest):
@@ -217,7 +218,7 @@ class Hits:
         return self.is_full
 
     def add(self, name: str, line: RawLine) -> None:
-        """Take one line."""
+        """Add one line."""
         self.lines.setdefault(name, []).append(line)
         if line[2]:
             self.counts[name] = self.counts.get(name, 0) + 1
@@ -233,8 +234,8 @@ class Hits:
     def _readings(self, raw: bytes) -> tuple[str, ...]:
         """Return the path without ripgrep's message before it; two paths if the text is ambiguous.
 
-        Both paths can exist if a folder has a special name. Then both must be searchable, or a
-        denied file could be read under the other name.
+        Both paths can exist if a folder has a special name. In that case, both must be searchable,
+        or a denied file could be read under the other name.
         """
         whole = raw.decode("utf-8", "surrogateescape")
         rest = _WARNING.sub(b"", raw) if b"\n" in raw else raw
@@ -252,7 +253,7 @@ def _around(line: bytes, column: int) -> bytes:
 
     Args:
         line: The line, or its beginning.
-        column: The place where the match begins, in bytes from 1.
+        column: The position where the match begins, in bytes from 1.
     """
     first = column - 1 - _BEFORE_B
     if first <= _BEFORE_B or column > len(line):

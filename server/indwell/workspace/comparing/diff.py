@@ -1,8 +1,8 @@
 """Compares two texts: unified diff, line counts, and minimal edits.
 
 Equal parts are skipped at the speed of a memory comparison. A difference is matched by lines
-(``matching``) only until the texts agree again, so the time for a huge file depends on its edits.
-The texts are compared once for all three results.
+(``matching``) only until the texts agree again, so the time for a huge file depends on the edits.
+All three results come from one comparison.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from indwell.workspace.comparing.matching import (
 )
 from indwell.workspace.text import line_at, shown, split_lines
 
-CONTEXT = 3  # lines around a change (H47)
-NEAR = 4_096  # characters after a difference that are matched first, about 100 lines
-# characters that are matched next; a rest of up to 16 times more is matched as a whole
+CONTEXT = 3  # Each change is shown with 3 lines of context (H47).
+NEAR = 4_096  # After a difference, so many characters are matched first: about 100 lines.
+# So many characters are matched next; a rest of up to 16 times more is matched as a whole.
 FAR = 16_384
-_HEADER = lazy_pattern(r"^@@ .*\n", re.MULTILINE)  # no line of a text begins like this in a diff
+_HEADER = lazy_pattern(r"^@@ .*\n", re.MULTILINE)  # No line of a text begins like this in a diff.
 
 
 class TextEdit(NamedTuple):
-    """Replaces the code points from ``start`` up to ``stop`` with ``text``."""
+    """An edit that replaces the code points from ``start`` up to ``stop`` with ``text``."""
 
     start: int
     stop: int
@@ -38,7 +38,7 @@ class TextEdit(NamedTuple):
 
 
 class ReplacedLines(NamedTuple):
-    """Lines that replace lines; at least one equal line separates two of these.
+    """Lines that replace lines; at least one equal line separates two replacements.
 
     Attributes:
         start: The offset of the lines in the old text, in code points.
@@ -202,7 +202,7 @@ def _sure(blocks: Sequence[MatchingBlock], n_old: int, n_new: int) -> list[Match
 
 
 def grouped(text: str, places: Sequence[ReplacedLines]) -> Iterator[list[ReplacedLines]]:
-    """Group places whose contexts touch."""
+    """Group replacements whose context lines touch."""
     hunk: list[ReplacedLines] = []
     for place in places:
         if hunk:
@@ -270,7 +270,7 @@ class Taken(NamedTuple):
     """The result of applying some hunks of a change.
 
     Attributes:
-        text: The old text with these hunks applied.
+        text: The old text with the chosen hunks applied.
         left: The hunks that were not applied.
     """
 
@@ -279,7 +279,7 @@ class Taken(NamedTuple):
 
 
 class OtherHunks(ValueError):
-    """The change does not consist of those hunks any more."""
+    """The change no longer consists of the expected hunks."""
 
 
 def diff_hunks(diff: str) -> tuple[DiffHunk, ...]:
@@ -319,14 +319,15 @@ def take_hunks(
 def is_same_change(was: str, of: str | None, now: str, of_now: str | None) -> bool:
     """Return whether a change equals the shown change, although the text was edited meanwhile.
 
-    Typing above the shown lines moves the change. The user allowed these lines and their context,
-    not their position. Shown lines that occur more than once in the text are ambiguous.
+    If the user types above the shown lines, the change moves. The user allowed the shown lines and
+    their context, not the position. Shown lines that occur more than once in the text are
+    ambiguous.
 
     Args:
         was: The diff that was shown.
         of: The text that the shown change was for; None if missing or too large.
-        now: The present diff.
-        of_now: The present text.
+        now: The current diff.
+        of_now: The current text.
     """
     if _HEADER.sub("@@\n", was) != _HEADER.sub("@@\n", now):
         return False

@@ -3,8 +3,8 @@
 Each line becomes a small number; a longest common subsequence of the numbers is equal (rapidfuzz:
 Hyyrö, "Bit-Parallel LCS-length Computation Revisited", 2004; one bit for each pair of lines).
 Larger inputs are first split at lines that are unique in both texts (patience diff, Bram Cohen), so
-that time and memory stay bounded. Apart from the ``common_`` functions, this module knows only
-lines.
+that time and memory stay bounded. Apart from the ``common_`` functions, all functions of this
+module work on lines.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import Any, NamedTuple
 
 from indwell.lazy_pattern import lazy_pattern
 
-WHOLE = 1 << 18  # most pairs of lines for the direct algorithm: 0.05 ms, 32 KB
-MOST = 1 << 25  # most pairs of lines for one computation: 3 ms, 4 MB
-PER_ANCHOR = 64  # lines of a large text for each line at which it is split
+WHOLE = 1 << 18  # The direct algorithm takes 0.05 ms and 32 KB for so many pairs of lines.
+MOST = 1 << 25  # One computation takes 3 ms and 4 MB for so many pairs of lines.
+PER_ANCHOR = 64  # A large text is split at one of 64 lines.
 MAX_ANCHORS = 2_048
-OFTEN = 8  # occurrences of a line that still identifies a place
-WINDOW = 4_096  # lines of both texts that are solved together without a split: 1.5 ms
+OFTEN = 8  # A line that occurs more often does not identify a position.
+WINDOW = 4_096  # So many lines of both texts are solved together without a split, in 1.5 ms.
 
 
 class MatchingBlock(NamedTuple):
@@ -45,7 +45,7 @@ class _EqualRun(NamedTuple):
 
 def changed_blocks(old: Sequence[str], new: Sequence[str]) -> list[MatchingBlock]:
     """Return the changed blocks in order; at least one equal line separates two blocks."""
-    # rapidfuzz compares hashes; a small number is its own hash, so there are no collisions.
+    # Rapidfuzz compares hashes; a small number is its own hash, so there are no collisions.
     numbers = dict(zip(new, range(len(new)), strict=True))
     there = list(map(numbers.get, old, repeat(-1)))
     here = list(map(numbers.__getitem__, new))
@@ -80,7 +80,7 @@ def _split(a: Sequence[int], b: Sequence[int]) -> Iterator[_EqualRun]:
         solve = _exact if (a1 - a0) * (b1 - b0) <= WHOLE else _by_telling_lines
         for run in solve(a[a0:a1], b[b0:b1]):
             yield _EqualRun(a0 + run.a, b0 + run.b, run.size)
-        a0, b0 = a1, b1  # the anchor itself begins the next part
+        a0, b0 = a1, b1  # The anchor itself begins the next part.
 
 
 def _anchors(a: Sequence[int], b: Sequence[int]) -> list[tuple[int, int]]:
@@ -112,7 +112,7 @@ def _by_telling_lines(a: Sequence[int], b: Sequence[int]) -> Iterator[_EqualRun]
         for i in range(run.size):
             x, y = a_at[run.a + i], b_at[run.b + i]
             if x < a_stop or y < b_stop:
-                continue  # the line is within the previous run
+                continue  # The line is within the previous run.
             n_before = 0
             while x - n_before > a_stop and y - n_before > b_stop:
                 if a[x - n_before - 1] != b[y - n_before - 1]:
@@ -161,7 +161,7 @@ def _by_windows(a: Sequence[int], b: Sequence[int]) -> Iterator[_EqualRun]:
                 a_stop, b_stop = run.a + size, run.b + size
         if is_last:
             return
-        if max(a_stop, b_stop) < WINDOW // 4:  # advance, with or without a match
+        if max(a_stop, b_stop) < WINDOW // 4:  # Advance, with or without a match.
             a_stop = b_stop = WINDOW // 4
         a0, b0 = a0 + a_stop, b0 + b_stop
 
@@ -200,7 +200,7 @@ def common_suffix(old: str, new: str, limit: int) -> int:
 
 
 def common_lines(old: str, new: str, limit: int, old_start: int = 0, new_start: int = 0) -> int:
-    """Count shared characters like ``common_prefix``, from line starts and in whole lines."""
+    """Count shared characters as ``common_prefix`` does, from line starts and in whole lines."""
     size = common_prefix(old, new, limit, old_start, new_start)
     while size and not (
         is_line_start(old, old_start + size) and is_line_start(new, new_start + size)
@@ -212,7 +212,7 @@ def common_lines(old: str, new: str, limit: int, old_start: int = 0, new_start: 
 
 
 def common_last_lines(old: str, new: str, limit: int) -> int:
-    """Count shared characters like ``common_suffix``, in whole lines of both texts."""
+    """Count shared characters as ``common_suffix`` does, in whole lines of both texts."""
     size = common_suffix(old, new, limit)
     while size and not (
         is_line_start(old, len(old) - size) and is_line_start(new, len(new) - size)
@@ -223,7 +223,7 @@ def common_last_lines(old: str, new: str, limit: int) -> int:
 
 
 def common_characters(old: str, new: str) -> tuple[int, int]:
-    """Count the characters shared at both ends, without splitting a pair of characters."""
+    """Count the characters shared at both ends, without splitting a surrogate pair or a CRLF."""
     front = common_prefix(old, new, min(len(old), len(new)))
     while front and (_splits(old, front) or _splits(new, front)):
         front -= 1

@@ -1,4 +1,4 @@
-"""Three-way merge by lines, with conflicts where both sides differ."""
+"""Merges two changed versions of a text by lines, with conflicts where both sides differ."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Merge(NamedTuple):
 
 
 class _Region(NamedTuple):
-    """Code points [start, stop) of the base that a side changed, with the sides' versions."""
+    """Code points [start, stop) of the base that a side changed, and both sides' versions."""
 
     start: int
     stop: int
@@ -81,7 +81,7 @@ def merge(base: str, mine: str, theirs: str) -> Merge:
 
 
 def _regions(texts: _Sides) -> Iterator[_Region]:
-    """Yield the changed places, with overlapping or adjacent places joined."""
+    """Yield the changed regions; overlapping or adjacent changes are joined."""
     base, mine, theirs = texts
     marked = [
         *((place, True) for place in slid(base, compare(base, mine).places)),
@@ -131,7 +131,7 @@ def _conflict(region: _Region, numbers: tuple[_Numbers, _Numbers, _Numbers], old
 
 
 class _Numbers:
-    """The line numbers of ascending line starts; each line is counted once."""
+    """Computes the line numbers of ascending line starts; each line is counted once."""
 
     def __init__(self, text: str) -> None:
         self._text, self._at, self._line = text, 0, 1
@@ -163,7 +163,7 @@ def _one_of(base: str, mine: str, theirs: str) -> str | None:
 
 
 def _ended_alike(base: str, mine: str, theirs: str) -> _Sides:
-    """Return the three texts with the line endings of a side that changed all of them."""
+    """Return the three texts with the line endings of a side that changed all endings."""
     if "\r" not in base and "\r" not in mine and "\r" not in theirs:
         return base, mine, theirs
     texts = base, mine, theirs
@@ -176,7 +176,7 @@ def _ended_alike(base: str, mine: str, theirs: str) -> _Sides:
 
 
 def _ending(text: str) -> str:
-    """Return the line ending that a text uses everywhere; empty if there is none or several."""
+    """Return the line ending that a text uses everywhere; empty without a single ending."""
     n_pairs, n_feeds, n_returns = text.count("\r\n"), text.count("\n"), text.count("\r")
     if n_pairs == n_feeds == n_returns:
         return "\r\n" if n_pairs else ""
@@ -188,7 +188,7 @@ def _ending(text: str) -> str:
 def slid(text: str, places: Sequence[ReplacedLines]) -> Iterator[ReplacedLines]:
     """Move each insertion or deletion of ``text`` as far down as the same result allows.
 
-    At least one equal line stays between two places.
+    At least one equal line stays between two changes.
     """
     for number, place in enumerate(places):
         is_last = number + 1 == len(places)
@@ -197,7 +197,7 @@ def slid(text: str, places: Sequence[ReplacedLines]) -> Iterator[ReplacedLines]:
 
 
 def _slid(text: str, place: ReplacedLines, limit: int) -> ReplacedLines:
-    """Move a block down, if the lines that leave at its front may follow it unchanged."""
+    """Move a block down, if the lines that leave its front may follow the block unchanged."""
     start, stop = place.start, place.stop
     if place.old:
         by = common_lines(text, text, limit - stop, start, stop)

@@ -20,14 +20,15 @@ from indwell.workspace.text import SNIFF_B, Decoded, Errors, binary_kind, decode
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark begins in the same way
+    # The entry comes before UTF-16, whose mark begins in the same way.
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
     (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 # Control characters in Latin-1 are printable in the encodings that browsers use instead.
 _C1 = lazy_pattern(rb"[\x80-\x9f]")
-_JAPANESE_MAIL = b"\x1b$"  # ISO-2022-JP has only ASCII bytes; this escape starts its characters
+_JAPANESE_MAIL = b"\x1b$"  # ISO-2022-JP has only ASCII bytes; this escape starts its characters.
 
 
 def nothing_declared() -> str | None:
@@ -65,7 +66,7 @@ def decode(
 def stray_words(n_stray: int, encoding: str) -> str:
     """Return the note for the model about bytes that are invalid in ``encoding``.
 
-    Such bytes become lone halves of UTF-16 pairs in the text.
+    Invalid bytes become lone halves of UTF-16 pairs in the text.
     """
     what, how = ("byte", "\\xNN") if encoding else ("half character", "\\uNNNN")
     no_text = f" that {'is' if n_stray == 1 else 'are'} no {encoding}" if encoding else ""
@@ -135,7 +136,7 @@ def _mostly_utf8(data: bytes) -> Decoded | None:
 
 
 def _by_guess(data: bytes, before: str | None) -> Decoded:
-    is_given_up = before == "utf-8"  # no guess was possible before, so none is possible now
+    is_given_up = before == "utf-8"  # No guess was possible before, so none is possible now.
     for encoding in () if is_given_up else _candidates(data, before):
         decoded = _first(data, ((encoding, "strict"),))
         if decoded is not None:
@@ -190,9 +191,9 @@ def _noted(decoded: Decoded, note: str) -> Decoded:
     return msgspec.structs.replace(decoded, notes=(*decoded.notes, note))
 
 
-# bytes that are searched for a declaration, as in HTML; modelines may also be at the end
+# So many bytes are searched for a declaration, as in HTML; modelines may also be at the end.
 HEAD_B = 1_024
-_LINES = 5  # first and last lines that may contain a modeline, as in Vim
+_LINES = 5  # As in Vim, a modeline may be in the first or last 5 lines.
 
 _NAME = r"([A-Za-z][\w.:-]{1,30})"
 _EVERYWHERE = (
@@ -201,9 +202,10 @@ _EVERYWHERE = (
     lazy_pattern(rf"""<meta\s[^>]*?charset\s*=\s*["']?{_NAME}""", re.IGNORECASE),
 )
 _FIRST_TWO = (
-    # a declaration by PEP 263
+    # The pattern is a declaration by PEP 263.
     lazy_pattern(rf"^[ \t\f]*#.*?coding[:=][ \t]*{_NAME}", re.MULTILINE),
-    lazy_pattern(rf"-\*-.*?\bcoding:[ \t]*{_NAME}.*?-\*-"),  # a declaration for Emacs
+    # The pattern is a declaration for Emacs.
+    lazy_pattern(rf"-\*-.*?\bcoding:[ \t]*{_NAME}.*?-\*-"),
 )
 _MODELINE = lazy_pattern(rf"\b(?:vim?|ex):.*?\b(?:fileencoding|fenc)={_NAME}")
 
@@ -255,13 +257,13 @@ def declared(head: bytes, tail: bytes = b"") -> str | None:
 
 
 def known(name: str) -> str | None:
-    """Return Python's name for an encoding of files; None for anything else.
+    """Return Python's name for an encoding of files; None for any other name.
 
-    A name in a file must not select a codec that is no encoding, such as ``rot13``.
+    A name in a file must not select a codec that is no text encoding, such as ``rot13``.
     """
     wanted = name.lower()
     wanted = wanted.removeprefix("x-")
-    # the name may have one of Emacs's suffixes
+    # The name may have one of Emacs's suffixes.
     wanted = wanted.removesuffix("-unix").removesuffix("-dos").removesuffix("-mac")
     if wanted in {"latin1", "latin-1"}:
         wanted = "iso8859-1"
@@ -282,25 +284,27 @@ def mark_of(encoding: str) -> tuple[str, bytes]:
     return ("utf-8" if encoding == "utf-8-sig" else encoding), mark
 
 
-SAMPLE_B = 8_192  # bytes of lines that are not ASCII; charset-normalizer needs about 1 ms for these
+# For so many bytes of lines that are not ASCII, charset-normalizer needs about 1 ms.
+SAMPLE_B = 8_192
 
 _CANDIDATES = (
     "cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "koi8_r",
     "cp932", "euc_jp", "gb18030", "big5", "cp949", "cp866", "iso8859_2",
 )  # fmt: skip
-_WIDE_B = 8  # bytes; fewer are no evidence
-_WIDE_SHARE = 0.7  # share of characters below U+0100
+_WIDE_B = 8  # Fewer bytes are no evidence.
+_WIDE_SHARE = 0.7  # At least 70 % of the characters are below U+0100.
 _LOOK_PIECE_B = 1 << 16
-_AROUND_B = 200  # bytes of a long line, because a minified line must not fill the whole sample
+# A minified line must not fill the whole sample, so at most 200 bytes of it are used.
+_AROUND_B = 200
 _HIGH = lazy_pattern(rb"[\x80-\xff]")
-_SIGN = lazy_pattern(rb"[\x00-\x3f]")  # a byte that is never the second byte of a character
-_KANA = ("\u3040", "\u30ff")  # the first and the last kana
+_SIGN = lazy_pattern(rb"[\x00-\x3f]")  # The byte is never the second byte of a character.
+_KANA = ("\u3040", "\u30ff")  # The pair has the first and the last kana.
 _HALF_KANA = ("\uff66", "\uff9f")
 _HANGUL = ("\uac00", "\ud7a3")
-_JAPANESE = 0.2  # minimum share of kana among the letters
-# maximum share of half-width letters, because Russian in KOI8-R looks like these
+_JAPANESE = 0.2  # At least 20 % of the letters are kana.
+# At most 80 % are half-width letters, because Russian in KOI8-R looks like half-width letters.
 _NOT_JAPANESE = 0.8
-_KOREAN = 0.95  # minimum share of Hangul, because Chinese read as Korean mixes Hangul and Han
+_KOREAN = 0.95  # At least 95 % are Hangul, because Chinese read as Korean mixes Hangul and Han.
 _WORD = lazy_pattern(r"[^\W\d_]{2,}")
 _INSIDE = lazy_pattern(r"[a-z]([^\w\s])[a-z]")
 _JOINING = frozenset("'-\N{RIGHT SINGLE QUOTATION MARK}\N{SOFT HYPHEN}\N{MIDDLE DOT}\N{EN DASH}")
@@ -313,7 +317,7 @@ def guesses(data: bytes) -> Iterator[str]:
     sample = b"\n".join(dict.fromkeys(sample_of(data).split(b"\n")))
     if _is_western(sample):
         yield "cp1252"
-    # Imported here, because the import takes 50 ms and few files need it.
+    # The import is here, because it takes 50 ms and few files need it.
     from charset_normalizer import from_bytes  # noqa: PLC0415
 
     found = [one.encoding for one in from_bytes(sample, cp_isolation=list(_CANDIDATES))]
@@ -321,9 +325,10 @@ def guesses(data: bytes) -> Iterator[str]:
 
 
 def _asian(sample: bytes, first: list[str]) -> Iterator[str]:
-    """Yield East Asian encodings, which scripts identify better than letter frequencies."""
+    """Yield East Asian encodings, which their scripts identify better than letter frequencies."""
     for encoding in ("euc_jp", "cp932"):
-        if _share(sample, encoding, _KANA) >= _JAPANESE:  # GB 18030 has kana at the same places
+        # GB 18030 has kana at the same code points.
+        if _share(sample, encoding, _KANA) >= _JAPANESE:
             yield encoding
     if first == ["cp949"] and _share(sample, "cp949", _HANGUL) < _KOREAN:
         yield "gb18030"
@@ -348,7 +353,7 @@ def sample_of(data: bytes) -> bytes:
 
 
 def _line_around(data: bytes, place: int) -> tuple[bytes, int]:
-    """Return the line that contains a byte, or a part of the line, and the end."""
+    """Return the line around a byte, or a part of a long line, and the position of its end."""
     begin = data.rfind(b"\n", 0, place) + 1
     end = data.find(b"\n", place)
     end = len(data) if end < 0 else end
@@ -376,7 +381,7 @@ def is_wide(data: bytes) -> str | None:
 
 
 def _is_western(sample: bytes) -> bool:
-    """Return whether the texts are western words: ASCII letters with accents, and no odd signs."""
+    """Return whether the text is in a western language: ASCII letters, accents, no odd signs."""
     try:
         text = sample.decode("cp1252")
     except UnicodeDecodeError:
@@ -391,7 +396,7 @@ def _is_western(sample: bytes) -> bool:
 
 
 def _share(sample: bytes, encoding: str, letters: tuple[str, str]) -> float:
-    """Return the share of these letters among the non-ASCII characters in an encoding."""
+    """Return the fraction of these letters among the non-ASCII characters in an encoding."""
     try:
         text = sample.decode(encoding)
     except UnicodeDecodeError:
@@ -402,5 +407,5 @@ def _share(sample: bytes, encoding: str, letters: tuple[str, str]) -> float:
 
 
 def _is_odd(char: str) -> bool:
-    """Whether texts never contain this character, because it is a control or is unassigned."""
+    """Return whether texts never contain this character, a control or unassigned character."""
     return char not in "\t\n\r\f\x1b" and unicodedata.category(char) in {"Cc", "Cn", "Co", "Cs"}

@@ -1,7 +1,7 @@
 """Reads settings for a file from .editorconfig files (editorconfig.org, 0.17).
 
-These files come with the project and are untrusted, so a pattern does not become a regular
-expression. One pass tracks the places in the path that the pattern may have reached.
+The files come with the project and are untrusted, so a pattern does not become a regular
+expression. One pass tracks the positions in the path that the pattern may have reached.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from indwell.errors import ToolError
 from indwell.files.reading import read_bytes
 from indwell.lazy_pattern import lazy_pattern
 
-LIMIT_B = 65_536  # bytes that are read from one .editorconfig
-_TOTAL_CHARS = LIMIT_B  # characters that are searched for one file: about 0.1 s
+LIMIT_B = 65_536  # So many bytes are read from one .editorconfig.
+_TOTAL_CHARS = LIMIT_B  # Searching so many characters for one file takes about 0.1 s.
 _PATTERN_CHARS = 256
 _PART = lazy_pattern(
     r"(?P<stars>\*+)|(?P<any>\?)|(?P<set>\[!?[^\]/]+\])|\{(?P<range>-?\d+\.\.-?\d+)\}"
@@ -50,7 +50,7 @@ def setting_of(key: str, found: Iterable[tuple[str, str]]) -> str | None:
 
 
 def matches(pattern: str, path: str) -> bool:
-    """Whether a section's pattern matches ``path``; without a slash, it matches in any folder."""
+    """Return whether a section's pattern matches ``path``; without a slash, in any folder."""
     if len(pattern) > _PATTERN_CHARS:
         return False
     if "/" not in pattern:
@@ -60,7 +60,7 @@ def matches(pattern: str, path: str) -> bool:
 
 
 def _setting_in(text: str, path: str, wanted: str) -> tuple[str | None, bool]:
-    """Return one file's setting (the last matching section wins), and whether it is the root."""
+    """Return a file's setting (the last matching section wins), and whether ``root`` is set."""
     found, is_root, section = None, False, None
     for line in text.splitlines():
         words = line.strip()
@@ -79,17 +79,18 @@ def _setting_in(text: str, path: str, wanted: str) -> tuple[str | None, bool]:
 
 
 def _reached(pattern: str, path: str) -> int:
-    """Return the places in ``path`` that the whole pattern can reach from its beginning.
+    """Return the positions in ``path`` at which a match of the whole pattern can end.
 
-    A set of places is a number, whose bit 0 is the place before the first character. Each step of
-    the pattern therefore advances all reached places at once.
+    A set of positions is a number, whose bit 0 is the position before the first character. Each
+    step of the pattern therefore advances all reached positions at once.
     """
     marks = _marks(path)
     every = (1 << len(path)) - 1
     name = every & ~marks.get("/", 0)
     digits = _any_of(marks, "0123456789")
     braces = pattern.count("{") == pattern.count("}")
-    # for each open brace: the states before the brace, and after each alternative so far
+    # The list has, for each open brace, the states before the brace and after each alternative so
+    # far.
     at, opened = 1, list[tuple[int, int]]()
     for part in _PART.finditer(pattern):
         kind, word = part.lastgroup, part.group()
@@ -117,7 +118,7 @@ def _reached(pattern: str, path: str) -> int:
 
 @lru_cache(maxsize=16)
 def _marks(path: str) -> Mapping[str, int]:
-    """Map each character of ``path`` to its places."""
+    """Map each character of ``path`` to its positions."""
     marks: dict[str, int] = {}
     for place, char in enumerate(path):
         marks[char] = marks.get(char, 0) | 1 << place
@@ -125,12 +126,12 @@ def _marks(path: str) -> Mapping[str, int]:
 
 
 def _any_of(marks: Mapping[str, int], chars: Iterable[str]) -> int:
-    """Return the places before any of ``chars``."""
+    """Return the positions before any of ``chars``."""
     return reduce(or_, (marks.get(char, 0) for char in chars), 0)
 
 
 def _along(places: int, over: int) -> int:
-    """Return the places, and all places that follow over any number of such characters.
+    """Return the positions, and all later positions across characters of ``over``.
 
     Adding a bit to a run of ones carries to the run's end and clears the bits on the way.
     """
@@ -138,7 +139,7 @@ def _along(places: int, over: int) -> int:
 
 
 def _in_set(marks: Mapping[str, int], body: str, every: int) -> int:
-    """Return the places before a character that matches the square brackets."""
+    """Return the positions before a character that matches the square brackets."""
     there = 0
     for part in _SET.finditer(body.removeprefix("!")):
         if part["one"]:
@@ -165,7 +166,7 @@ def above(path: Path, roots: Sequence[Path], name: str) -> list[tuple[str, str]]
             break
         try:
             data = read_bytes(folder / name, roots, LIMIT_B)
-        except ToolError:  # the file is missing or unreadable
+        except ToolError:  # The file is missing or unreadable.
             continue
         found.append((path.relative_to(folder).as_posix(), data.decode("utf-8", "replace")))
     return found

@@ -1,7 +1,7 @@
 """Converts a notebook (``.ipynb``) to a text of cells, and edits of the text to JSON. Pure.
 
 Each cell begins with a line such as ``# %% [code]``. Outputs, metadata and ids are not in the text.
-An edit replaces only the source of the changed cells; every other byte of the JSON stays.
+An edit replaces only the source of the changed cells; every other byte of the JSON is unchanged.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from indwell.lazy_pattern import lazy_pattern
 
 SUFFIX = ".ipynb"
 KINDS = ("code", "markdown", "raw")
-MOST_COMPARED = 1_000  # cells to compare; in larger notebooks, a frequent cell identifies no place
-MOST_NAMED = 100  # cells whose first lines a note names
+MOST_COMPARED = 1_000  # In notebooks with more cells, a frequent cell identifies no position.
+MOST_NAMED = 100  # A note names the first lines of at most 100 cells.
 _MARK = lazy_pattern(r"^# %% \[(code|markdown|raw)\][ \t]*$", re.MULTILINE)
 _SPACE = lazy_pattern(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
-_NEWEST = (4, 5)  # the version of a new notebook, the first version in which cells have ids
+_NEWEST = (4, 5)  # A new notebook has this version, the first version in which cells have ids.
 
 
 class NotebookCell(NamedTuple):
@@ -34,7 +34,7 @@ class NotebookCell(NamedTuple):
 
 
 class _Span(NamedTuple):
-    """A value in a JSON text, and where it is."""
+    """A value in a JSON text, and the value's position."""
 
     value: Any
     start: int
@@ -91,7 +91,7 @@ def cell_lines(text: str) -> tuple[int, ...]:
 
 
 def about_cells(text: str) -> str:
-    """Return the note for the model about a text of cells."""
+    """Return the note for the model that explains a text of cells."""
     lines = cell_lines(text)
     named = ", ".join(str(one) for one in lines[:MOST_NAMED])
     more = ", …" if len(lines) > MOST_NAMED else ""
@@ -140,7 +140,7 @@ def with_cells(raw: str, text: str) -> str:
 
 def _partners(old: Sequence[NotebookCell], new: Sequence[NotebookCell]) -> Iterator[int | None]:
     """Yield for each new cell the old cell that it continues; None for an added cell."""
-    same = 0  # equal cells at the beginning are skipped, because comparing many cells takes long
+    same = 0  # Equal cells at the beginning are skipped, because comparing many cells takes long.
     while same < min(len(old), len(new)) and old[same] == new[same]:
         same += 1
     yield from range(same)
@@ -187,10 +187,11 @@ def _new_cell(cell: NotebookCell, *, has_ids: bool) -> Mapping[str, Any]:
 
 
 def _cells_in(raw: str) -> list[_Span]:
-    """Return the cells of a notebook of version 4, with their places.
+    """Return the cells of a notebook of version 4, with their positions.
 
     Raises:
-        ValueError: The JSON is not a notebook of version 4.
+
+    ValueError: The JSON is not a notebook of version 4.
     """
     whole = dict(_members(raw, 0))
     if not whole or "nbformat" not in whole or whole["nbformat"].value != _NEWEST[0]:
@@ -203,10 +204,11 @@ def _cells_in(raw: str) -> list[_Span]:
 
 
 def _members(raw: str, at: int) -> Iterator[tuple[str, _Span]]:
-    """Yield the members of the object at a place.
+    """Yield the members of the object at a position.
 
     Raises:
-        ValueError: There is no object, or the object is invalid.
+
+    ValueError: There is no object, or the object is invalid.
     """
     at = _expect(raw, _skip(raw, at), "{")
     while raw[at : at + 1] != "}":
@@ -226,7 +228,7 @@ def _items(raw: str, at: int) -> Iterator[_Span]:
 
 
 def _next(raw: str, at: int, end: str) -> int:
-    """Return the place of the next member, or of the end."""
+    """Return the position of the next member, or of the end."""
     at = _skip(raw, at)
     if raw[at : at + 1] == end:
         return at
@@ -306,7 +308,7 @@ def _with_source(raw: str, span: _Span, source: str, style: _Style) -> str:
 
 
 def _indent_at(raw: str, at: int) -> str:
-    """Return the white space at the beginning of the line of a place."""
+    """Return the white space at the beginning of the line at a position."""
     start = raw.rfind("\n", 0, at) + 1
     match = _SPACE.match(raw, start)
     return "" if match is None else raw[start : match.end()]

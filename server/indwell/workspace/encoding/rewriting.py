@@ -37,7 +37,8 @@ def rewritten(
     Raises:
         ValueError: The next reader would see another text; the message says why.
     """
-    if not held.text and not held.mark:  # for example, the editor has just created the file
+    # An empty file may be new: the editor may have just created it.
+    if not held.text and not held.mark:
         return created(text, project)
     like, told = held, _declared_in(text)
     if held.text.isascii() and not held.mark and held.encoding == "utf-8":
@@ -90,7 +91,7 @@ def _for_ascii(text: str, project: Callable[[], str | None]) -> Decoded:
 
 def _check_characters(text: str, held: Decoded) -> None:
     r"""Refuse misleading text: new characters in a guessed encoding, bytes retyped as ``\xNN``."""
-    if held.errors != "strict":  # otherwise the encoder finds these characters
+    if held.errors != "strict":  # In any other mode, the encoder finds these characters.
         _check_halves(text, held)
     if held.is_guess:
         new = sorted(_characters(text) - _characters(held.text))
@@ -118,7 +119,7 @@ def _check_halves(text: str, held: Decoded) -> None:
 
 
 def _counted(chars: str) -> Counter[str]:
-    """Count each character in one pass, because noise contains all characters."""
+    """Count each character in one pass, because random data contains all characters."""
     counted: Counter[str] = Counter()
     for piece in in_pieces(chars):
         counted.update(piece)
@@ -130,10 +131,10 @@ def _check_meaning(
 ) -> None:
     """Refuse bytes that would be decoded to another text next time."""
     if like.encoding == "utf-8" and like.errors == "strict":
-        return  # such bytes cannot be decoded differently
+        return  # Such bytes cannot be decoded differently.
     if like.errors == "strict":
         again = decode(data, project, like.encoding)
-    else:  # the detection depends on the number of invalid bytes
+    else:  # The detection depends on the number of invalid bytes.
         again = decode_as(data, like.encoding, like.errors, like.mark)
     if again is not None and again.text == text:
         return

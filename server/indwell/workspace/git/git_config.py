@@ -23,7 +23,7 @@ _HARMLESS = msgspec.json.decode(
 )
 _ADDRESSES = {"url", "pushurl"}
 _HARMLESS_SECTIONS = frozenset({"advice", "gui"})
-_HARMLESS_BEGINNINGS = {"branch": "gk-"}  # notes of an editor extension
+_HARMLESS_BEGINNINGS = {"branch": "gk-"}  # An editor extension writes notes with these beginnings.
 
 _ESCAPES = {"n": "\n", "t": "\t", "b": "\b"}
 
@@ -52,7 +52,7 @@ def executing(text: str) -> Executing:
         line = raw.strip()
         was_inside, goes_on = goes_on, raw.rstrip("\r").endswith("\\")
         if was_inside or goes_on:
-            lines.append(line)  # a value over several lines, as written
+            lines.append(line)  # The value has several lines and is stored as written.
         elif not line or line[0] in "#;":
             continue
         elif line[0] == "[":
@@ -66,7 +66,7 @@ def executing(text: str) -> Executing:
             lines.append(f"{section}.{key} = {value}")
     if not lines:
         return Executing()
-    # Try both readings, which differ if a value continues on the next line.
+    # Both readings are tried, because they differ if a value continues on the next line.
     found = dict.fromkeys((*entries(text), *entries(re.sub(r"\\\r?\n", "", text))))
     return Executing(
         lines=tuple(lines),
@@ -114,7 +114,7 @@ def _headers(line: str) -> Iterator[tuple[str, str]]:
     while line.startswith("["):
         header = _SECTION.match(line)
         if header is None:
-            yield "[", line  # an unparsed header counts as a section without harmless entries
+            yield "[", line  # An unparsed header counts as a section without harmless entries.
             return
         line = line[header.end() :].strip()
         yield header[1].lower(), line

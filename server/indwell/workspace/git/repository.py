@@ -20,11 +20,11 @@ from indwell.workspace.base import Workspace
 from indwell.workspace.git.git_config import Executing, executing
 
 GIT = ".git"
-READ_B = 256 << 10  # bytes of one file
-MOST_DEEP = 10  # depth of includes, which is git's own limit
-MOST_CONFIGURATIONS = 50  # configuration files of one repository
-MOST_REPOSITORIES = 1_000  # most repositories beneath one folder
-MOST_PATH = 4_096  # most characters; Linux opens no longer path
+READ_B = 256 << 10  # The limit is in bytes of one file.
+MOST_DEEP = 10  # The depth of includes is git's own limit.
+MOST_CONFIGURATIONS = 50  # One repository has at most 50 configuration files.
+MOST_REPOSITORIES = 1_000  # At most 1,000 repositories beneath one folder are examined.
+MOST_PATH = 4_096  # Linux opens no longer path, in characters.
 
 OBEYED = (
     *("config", "config.worktree", "commondir", "hooks", "info/attributes", "HEAD"),
@@ -68,11 +68,11 @@ class ConfigFile(msgspec.Struct, frozen=True):
 
 
 class Repository(msgspec.Struct, frozen=True):
-    """The repository that git uses in ``holder``. Absolute paths.
+    """The repository that git uses in ``holder``. All paths are absolute.
 
     Attributes:
         holder: The folder with ``.git``, or a bare repository.
-        folders: Git's own folders, resolved: the working tree's and the common one.
+        folders: Git's own folders, resolved: that of the working tree and the common folder.
         configurations: All existing configuration files, with those that others include.
         hooks: Folders of hooks, resolved, whether they exist or not.
         programs: Files in ``holder`` that a configuration names.
@@ -140,12 +140,12 @@ def around(root: Path) -> tuple[Path, ...]:
         if leads_abroad(one / GIT, (root,)):
             break
         if exists(one / "HEAD") or exists(one / GIT / "HEAD") or not (one / GIT).is_dir():
-            break  # git skips a ``.git`` that is not a repository
+            break  # Git skips a ``.git`` that is not a repository.
     return tuple(found)
 
 
 def nested(root: Path) -> tuple[tuple[Path, ...], bool]:
-    """Return the folders with repositories beneath ``root``, and whether all were found."""
+    """Return the folders beneath ``root`` that contain repositories, and whether all were found."""
     look = _tree(root).look()
     above = {one.path.rpartition("/")[0] for one in look.found} | {*look.unreadable}
     holders = [root / at for at in sorted(above - {""})]
@@ -186,7 +186,7 @@ def repository_of(holder: Path) -> Repository | None:
 
 
 def _pointed(holder: Path) -> Path | None:
-    """Return the folder that ``.git`` is, or that its text names; None without such a folder."""
+    """Return the folder that is ``.git``, or that the file ``.git`` names; None without one."""
     git = holder / GIT
     if leads_abroad(git, (holder,)):
         return None
@@ -199,7 +199,7 @@ def _pointed(holder: Path) -> Path | None:
 def _configurations(holder: Path, names: Iterable[Path]) -> Iterator[ConfigFile]:
     """Yield all existing files and the files that they include, each once."""
     waiting, known = [(one, 0) for one in names], set[Path]()
-    for path, depth in waiting:  # grows during the loop
+    for path, depth in waiting:  # The list grows during the loop.
         is_abroad = leads_abroad(path, (holder,))
         real = path if is_abroad else Path(os.path.realpath(path))
         if real in known or not exists(path) or (not is_abroad and real.is_dir()):
@@ -281,7 +281,7 @@ _COMMIT = lazy_pattern(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 async def branch_of(workspace: Workspace) -> str:
-    """Return the branch's name, ten digits of a detached commit, or empty without a repository."""
+    """Return the branch's name, ten digits of a detached commit, or empty without git."""
     try:
         head = await workspace.read(workspace.resolve(".git/HEAD"))
     except ToolError:
@@ -289,5 +289,5 @@ async def branch_of(workspace: Workspace) -> str:
     line = head.text.split("\n", 1)[0].strip()
     if line.startswith(_REF):
         return line.removeprefix(_REF)
-    # a commit's digits and nothing else: .git/HEAD may be a link to a file with other text
+    # The text must be a commit's digits only: .git/HEAD may be a link to a file with other text.
     return line[:10] if _COMMIT.fullmatch(line) else ""

@@ -1,1 +1,1 @@
-"""Problems in files: the effect of an edit, the output of checks, and available checks."""
+"""Problems in files: how an edit changes them, the output of checks, and available checks."""

@@ -1,7 +1,7 @@
 """Finds a project's check commands in its files, and decides which scripts only read. Pure.
 
-A ``package.json`` script counts only if every part of it is on a list of known programs. The user
-can set other commands as ``check_command``.
+A ``package.json`` script is used only if every part of the script is a known program. The user can
+set other commands as ``check_command``.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ def found_checks(contents: Mapping[str, str]) -> tuple[ProjectCheck, ...]:
     """Return the checks of a project, in the order in which they run.
 
     Args:
-        contents: The texts of the existing ``FILES``, by name. The texts come from the project, and
-            therefore only fixed words become part of a command.
+        contents: The texts of the existing ``FILES``, by name. The texts come from the project, so
+            only Indwell's own fixed texts become part of a command.
     """
     found = [*_python(contents.get("pyproject.toml", ""))]
     found += _scripts(contents.get("package.json", ""), has_types="tsconfig.json" in contents)
@@ -78,7 +78,7 @@ def _python(text: str) -> Iterator[ProjectCheck]:
 
 
 def _of_environment(program: str) -> tuple[str, ...]:
-    """Return the program in the project's environment, which has its packages, before others."""
+    """Return possible programs; the one in the project's environment comes first."""
     return (f".venv/bin/{program}", f"venv/bin/{program}", program)
 
 
@@ -111,11 +111,11 @@ def _table(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-MOST_DEEP = 3  # most levels of scripts that run scripts
+MOST_DEEP = 3  # Scripts that run scripts are followed for 3 levels.
 MOST_CHARACTERS = 2_000
 _SHELL = lazy_pattern(
     r"[;|<>`$()&\\\n\r#!]"
-)  # signs of a shell text that is more than a program with its words
+)  # These signs show that a shell text is more than a program with its arguments.
 _RUNNERS = frozenset({"npm", "pnpm", "yarn"})
 
 
@@ -123,7 +123,7 @@ class _Program(msgspec.Struct, frozen=True):
     """The arguments with which a program writes no files.
 
     Attributes:
-        needs: Words of which one must be present; may be empty.
+        needs: Arguments of which one must be present; may be empty.
         bare: Options without a value.
         valued: Options whose value is the next word or follows ``=``.
         has_files: Whether files and folders may be arguments.
@@ -170,7 +170,7 @@ _PROGRAMS: Mapping[str, _Program] = {
 
 
 def _only_checks(scripts: Mapping[str, object], name: str, depth: int) -> bool:
-    """Return whether a script, with the scripts that npm runs before and after it, only checks."""
+    """Return whether a script only checks, including the scripts that npm runs around it."""
     if not depth or name not in scripts:
         return False
     around = [one for one in (f"pre{name}", name, f"post{name}") if one in scripts]
@@ -188,7 +188,7 @@ def _is_program(scripts: Mapping[str, object], text: str, depth: int) -> bool:
         return False
     try:
         program, *words = shlex.split(text)
-    except ValueError:  # empty, or an unclosed quote
+    except ValueError:  # The text is empty, or has an unclosed quote.
         return False
     if program in _RUNNERS:
         words = [word for word in words if word not in {"--silent", "-s"}]

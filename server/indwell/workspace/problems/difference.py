@@ -19,11 +19,11 @@ from indwell.lazy_pattern import lazy_pattern
 from indwell.workspace.comparing.diff import compare
 from indwell.workspace.text import line_at
 
-MOST_READ = 5_000  # most problems that are kept
-MOST_CHARACTERS = 2_000_000  # most characters of an output that are read
-# characters of a line that are read, because path and message are at its beginning
+MOST_READ = 5_000  # At most 5,000 problems are kept.
+MOST_CHARACTERS = 2_000_000  # So many characters of an output are read.
+# So many characters of a line are read, because path and message are at its beginning.
 LINE_LIMIT = 2_000
-_MOST_LINE = 10_000_000  # a larger number is not a line's number
+_MOST_LINE = 10_000_000  # A larger number is not a line's number.
 _PATH = r"(?P<path>(?:[A-Za-z]:[\\/])?[^\s:()<>\"'|*?][^:()<>\"'|*?\n]{0,400})"
 _LEAD = r"^(?:vet: |error: |\s{0,8}(?:at )?)?"
 _PLACED = lazy_pattern(
@@ -49,11 +49,13 @@ _NO_PROBLEM = frozenset({"note", "help", "hint", "info", "information"})
 
 
 class ProblemReport(msgspec.Struct, frozen=True):
-    """The problems of an output in order, by the path as the output has it.
+    """The problems of an output in order, by path as written in the output.
 
     Attributes:
-        problems: At most ``MOST_READ`` in total.
-        is_cut: Whether there may be more problems.
+
+    problems: At most ``MOST_READ`` in total.
+
+    is_cut: Whether there may be more problems.
     """
 
     problems: Mapping[str, tuple[Problem, ...]] = {}
@@ -71,8 +73,9 @@ def read_output(text: str, source: str) -> ProblemReport:
     found: dict[str, list[Problem]] = defaultdict(list)
     n_found = 0
     is_cut = len(text) > MOST_CHARACTERS
-    headed: tuple[str, str, str] | None = None  # severity, code and message of the line before
-    heading = ""  # the last line that is only a path
+    # The text has severity, code and message of the line before.
+    headed: tuple[str, str, str] | None = None
+    heading = ""  # The last line that has only a path.
     for full in text[:MOST_CHARACTERS].splitlines():
         line = full[:LINE_LIMIT].rstrip()
         if n_found == MOST_READ:
@@ -105,7 +108,7 @@ def read_output(text: str, source: str) -> ProblemReport:
 
 
 def _placed(line: str) -> _At | None:
-    """Parse a line that begins with a place."""
+    """Parse a line that begins with a position."""
     match = _BRACKETED.match(line)
     if match is not None and _is_path(match["path"]):
         return _At(match["path"].strip(), int(match["line"]), match["rest"])
@@ -119,7 +122,7 @@ def _placed(line: str) -> _At | None:
 
 
 def _said(at: _At, source: str) -> Problem | None:
-    """Parse the part after the place; return None for a note about another line."""
+    """Parse the part after the position; return None for a note about another line."""
     severity, code, rest = "error", "", at.rest
     match = _SEVERITY.match(rest)
     if match is not None:
@@ -133,13 +136,13 @@ def _said(at: _At, source: str) -> Problem | None:
     if not code:
         rest, code = _without(_TAIL, rest)
         kind, slash, rule_name = code.partition("/")
-        if slash and kind in {"Error", "Warning"}:  # eslint's `unix` format
+        if slash and kind in {"Error", "Warning"}:  # The format is eslint's `unix` format.
             severity, code = kind.lower(), rule_name
     return _problem(at.line, severity, rest, source, code) if rest.strip() else None
 
 
 def _headed(line: str) -> tuple[str, str, str] | None:
-    """Parse a message that precedes the line with its place, as from cargo and ruff."""
+    """Parse a message that precedes the line with its position, as from cargo and ruff."""
     match = _HEAD.match(line)
     if match is not None:
         return match["severity"], match["code"] or "", match["rest"]
@@ -216,7 +219,7 @@ class LineMap:
         return at >= 0 and line - self._new[at] < self.blocks[at].n_new
 
     def is_touched(self, line: int) -> bool:
-        """The same as ``is_new``, and also True if the edit removed lines beside this line."""
+        """Return the same as ``is_new``, or True if the edit removed lines beside this line."""
         if self.is_new(line):
             return True
         return any(not block.n_new and line in {block.new - 1, block.new} for block in self.blocks)
@@ -241,13 +244,13 @@ def line_map(before: str | None, after: str | None) -> LineMap:
     return LineMap(tuple(blocks))
 
 
-MOST = 2_000  # most problems of one file that are compared
+MOST = 2_000  # At most 2,000 problems of one file are compared.
 
 
-NEAR = 3  # lines by which a checker's position may differ for an unchanged line
+NEAR = 3  # A checker's position may differ by 3 lines for an unchanged line.
 
 
-OWN = "indwell"  # the source of Indwell's own hints, which do not count as problems
+OWN = "indwell"  # Indwell's own hints have this source, and do not count as problems.
 
 
 SEVERITIES = ("error", "warning")
@@ -264,9 +267,9 @@ class ProblemDifference(msgspec.Struct, frozen=True):
     """Problems before and after an edit, compared; errors come before warnings.
 
     Attributes:
-        new: Problems in their present form.
-        gone: Problems in their former form.
-        moved: Problems on another line than before, in their former and present form.
+        new: New problems.
+        gone: Problems that no longer exist.
+        moved: Problems on another line than before, with their former and current form.
     """
 
     new: tuple[Problem, ...] = ()
@@ -289,10 +292,10 @@ def difference(
 ) -> ProblemDifference:
     """Compare problems; a line that the edit only moved does not make its problem new.
 
-    A problem is the same if severity, source, code and message are equal and its line was moved
-    there. If its line was replaced, the nearest equal problem in the new lines counts. If its line
-    is unchanged, an equal problem up to ``NEAR`` lines away counts. After ``MOST`` problems, only
-    problems in changed lines count as new.
+    A problem is the same if severity, source, code and message are equal and the problem's line was
+    moved to the new position. If that line was replaced, the nearest equal problem in the new lines
+    is the same problem. If that line is unchanged, an equal problem up to ``NEAR`` lines away is
+    the same problem. After ``MOST`` problems, only problems in changed lines count as new.
     """
     old_ones, new_ones = counted(before), counted(after)
     new: list[Problem] = []
@@ -320,7 +323,7 @@ def difference(
 
 
 def in_changed_lines(problems: Iterable[Problem], edits: LineMap) -> tuple[Problem, ...]:
-    """Return problems in lines that the edit created; all new problems, if the old are unknown."""
+    """Return problems in lines that the edit created; all of them if old problems are unknown."""
     return tuple(one for one in counted(problems) if edits.is_touched(one.line))
 
 
@@ -359,7 +362,7 @@ def _may_be(line: int, now: int, edits: LineMap, *, stands: bool) -> bool:
 
 
 def _key(problem: Problem) -> _Key:
-    """Return the key of a problem, without line numbers in its message."""
+    """Return the key of a problem: its data without the line numbers in the message."""
     message = _LINE_NUMBER.sub("line", " ".join(problem.message.split()))
     return problem.severity, problem.source, problem.code, message
 
