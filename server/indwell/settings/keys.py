@@ -87,7 +87,6 @@ class KeyStore:
         """Exclude all other logins and logouts of this user, in every process.
 
         Raises:
-
         SettingsError: Another login or logout does not finish in time.
         """
         with ExitStack() as stack:
@@ -108,7 +107,6 @@ class KeyStore:
         """Return all origins with an entry, and where each key is, without using the keyring.
 
         Raises:
-
         SettingsError: The key file cannot be read.
         """
         held: dict[str, Where] = dict.fromkeys(self.held.origins(), "client")

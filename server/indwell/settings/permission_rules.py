@@ -82,7 +82,6 @@ class RuleBook:
         """Replace permanent rules by another permanent rule. Blocks.
 
         Raises:
-
         SettingsError: The rule cannot be stored; nothing has changed.
         """
         gone = frozenset(old)

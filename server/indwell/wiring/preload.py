@@ -118,7 +118,6 @@ class WarmModels:
     """Creates models in threads; one may be ready before it is needed.
 
     Args:
-
     pace_s: Seconds between two parts of the scripted model's text.
     """
 

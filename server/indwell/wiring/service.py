@@ -184,7 +184,6 @@ class Composition:
         """Return the path of a memory page, of a workspace or the user, created if missing.
 
         Raises:
-
         UserError: The page cannot be created.
         """
         pages = memory_pages(self.environment, root)
@@ -196,7 +195,6 @@ class Composition:
         The folder may not exist yet.
 
         Raises:
-
         UserError: The state folder is missing.
         """
         return state_folder(self.environment) / "shown"

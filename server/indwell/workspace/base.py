@@ -166,7 +166,6 @@ class Workspace(Protocol):
         """Keep a copy of a text in the state folder; return the copy's path, or None.
 
         Raises:
-
         ToolError: The copy cannot be written.
         """
         ...

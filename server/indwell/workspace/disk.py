@@ -328,7 +328,6 @@ class LargeFiles:
     """Opens large files inside ``roots``.
 
     Args:
-
     roots: Resolved folders.
 
     private: See ``files.atomic.write_atomic``.

@@ -58,7 +58,6 @@ def decode_as(data: bytes, encoding: str, errors: Errors = "strict", mark: bytes
     """Decode ``data``, which begins with ``mark``, in parts, so that other threads can run.
 
     Raises:
-
     UnicodeError: The data is not in that encoding, or would not encode to the same bytes.
     """
     decoder = codecs.getincrementaldecoder(encoding)(errors)

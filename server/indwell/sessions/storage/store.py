@@ -139,7 +139,6 @@ class SessionStore:
         """Check that a session exists in this workspace.
 
         Raises:
-
         SessionError: No session has this id; the message suggests a similar id.
         """
         if not exists(self._log_path(check_id(session))):

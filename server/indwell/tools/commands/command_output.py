@@ -32,7 +32,6 @@ class CommandOutput:
     """Collects a command's output, part by part.
 
     Args:
-
     on_output: Receives text while the command runs.
     """
 

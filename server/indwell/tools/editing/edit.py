@@ -127,7 +127,6 @@ async def _proposed(arguments: EditFile, context: ToolContext) -> tuple[Snapshot
     """Return the current text, and the text after the edits.
 
     Raises:
-
     TooLarge: The file is edited in place.
 
     ToolError: The edits cannot be made.

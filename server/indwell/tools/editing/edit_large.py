@@ -118,7 +118,6 @@ def planned(
     """Return the file after the edits, and the changed parts.
 
     Raises:
-
     ToolError: An edit cannot be made.
     """
     if not edits:
@@ -238,7 +237,6 @@ def _bytes(large: Large, before: str, after: str) -> bytes:
     """Return the bytes of a changed part, in the file's encoding.
 
     Raises:
-
     ToolError: The encoding lacks a character, or is only a guess.
     """
     encoding = large.index.encoding

@@ -75,7 +75,6 @@ def propose(known: str, now: str, edits: Sequence[Replacement], path: str) -> Pr
     """Apply ``edits`` to the ``known`` text, and merge the result with the current text (``now``).
 
     Raises:
-
     ToolError: The edits cannot be made, and the text has not changed.
     """
     if known == now:
@@ -203,7 +202,6 @@ def check_whole(path: str, context: ToolContext) -> None:
     """Check a change without hunks, because it is written whole or in place.
 
     Raises:
-
     EditRefused: Hunks were shown, so the file has changed since the question.
     """
     if context.chosen is not None:

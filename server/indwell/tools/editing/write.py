@@ -130,7 +130,6 @@ async def _base(
     """Return the current text that the model has read; else None with why the file is unreadable.
 
     Raises:
-
     ToolError: The model never read the file, or it was changed or deleted since.
     """
     path = context.resolve(arguments.path)

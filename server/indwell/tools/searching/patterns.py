@@ -151,7 +151,6 @@ def scope_of(pattern: str) -> SearchScope:
     """Split a pattern into a part that narrows the search and a part to match afterwards.
 
     Raises:
-
     ToolError: See ``path_matcher``.
     """
     matches = path_matcher(pattern)

@@ -190,7 +190,6 @@ def _cells_in(raw: str) -> list[_Span]:
     """Return the cells of a notebook of version 4, with their positions.
 
     Raises:
-
     ValueError: The JSON is not a notebook of version 4.
     """
     whole = dict(_members(raw, 0))
@@ -207,7 +206,6 @@ def _members(raw: str, at: int) -> Iterator[tuple[str, _Span]]:
     """Yield the members of the object at a position.
 
     Raises:
-
     ValueError: There is no object, or the object is invalid.
     """
     at = _expect(raw, _skip(raw, at), "{")

@@ -52,7 +52,6 @@ class ProblemReport(msgspec.Struct, frozen=True):
     """The problems of an output in order, by path as written in the output.
 
     Attributes:
-
     problems: At most ``MOST_READ`` in total.
 
     is_cut: Whether there may be more problems.
