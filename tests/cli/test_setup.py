@@ -23,7 +23,7 @@ from indwell.cli.setup.merging import merged
 from support.platforms import posix_only
 
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "editors"
-CONFIGURED = ("nvim", "nvim-older", "emacs", "helix", "kate", "sublime", "zed", "vim")
+CONFIGURED = ("nvim", "nvim-plain", "nvim-older", "emacs", "helix", "kate", "sublime", "zed", "vim")
 HELIX = """# mine
 theme = "dark" # too
 

@@ -65,11 +65,14 @@ def _init(folder: Path, name: str, setup: str) -> Path:
     return path
 
 
-def _neovim(_run: str, _root: Path, folder: Path, variables: Mapping[str, str]) -> dict[str, Any]:
-    init = _init(folder, "init.lua", "nvim")
-    options = ("--clean", "--headless", "-n", "-u", str(init))
-    script = ("-l", str(HERE / "neovim_shared.lua"))
-    return run([neovim.neovim(), *options, *script], folder, folder / "report.json", variables)
+def _neovim(setup: str) -> Start:
+    def start(_run: str, _root: Path, folder: Path, variables: Mapping[str, str]) -> dict[str, Any]:
+        init = _init(folder, "init.lua", setup)
+        options = ("--clean", "--headless", "-n", "-u", str(init))
+        script = ("-l", str(HERE / "neovim_shared.lua"))
+        return run([neovim.neovim(), *options, *script], folder, folder / "report.json", variables)
+
+    return start
 
 
 def _neovim07(_run: str, _root: Path, folder: Path, variables: Mapping[str, str]) -> dict[str, Any]:
@@ -148,7 +151,8 @@ def _read(screen: int, shown: list[bytes]) -> None:
 
 
 CLIENTS = {
-    "nvim": Client("Neovim 0.11", _neovim),
+    "nvim": Client("Neovim 0.11", _neovim("nvim")),
+    "nvim-plain": Client("Neovim 0.11", _neovim("nvim-plain")),
     "nvim07": Client("Neovim 0.7", _neovim07),
     "eglot": Client("Emacs, eglot", _emacs("emacs", "eglot")),
     "lsp-mode": Client("Emacs, lsp-mode", _emacs("emacs-lsp-mode", "lsp-mode")),

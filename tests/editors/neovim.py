@@ -21,7 +21,7 @@ from support.loopback_endpoint import Script, endpoint_in_thread
 __all__ = ["ROOT", "Played", "lua_blocks", "play"]
 
 SCRIPT = Path(__file__).resolve().parent / "neovim_scenarios.lua"
-PAGE = PAGES / "neovim.md"
+PAGE = PAGES / "neovim-plain.md"
 DOCUMENTED_COMMAND = "{ 'indwell', 'serve', '--stdio' }"
 
 

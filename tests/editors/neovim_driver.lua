@@ -41,6 +41,19 @@ vim.ui.input = function(opts, on_confirm)
   if title then driver.answer(title) end
 end
 
+-- A question in the window of the plugin; one of its words answers it.
+vim.api.nvim_create_autocmd('User', { pattern = 'IndwellAsks', callback = function(event)
+  local titles = vim.tbl_map(function(it) return it.title end, event.data.actions)
+  local words = require('indwell.words').words_of(event.data.actions)
+  table.insert(driver.choices, { kind = 'lsp_message', prompt = event.data.message, titles = titles })
+  driver.answer = function(title)
+    local word = find(words, titles, title)
+    if word then require('indwell.questions').answer(word) end
+  end
+  local title = driver.permit()
+  if title then driver.answer(title) end
+end })
+
 vim.fn.input = function(opts)
   table.insert(driver.inputs, opts.prompt)
   return driver.typed == vim.NIL and opts.cancelreturn or driver.typed

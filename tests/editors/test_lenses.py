@@ -11,7 +11,7 @@ from editors.scenarios import CHANGED, CHAT, NEW, OLD, REVIEW, Model, Run
 from support.loopback_endpoint import endpoint_in_thread
 
 
-@pytest.mark.parametrize("editor", ["nvim", "nvim07"])
+@pytest.mark.parametrize("editor", ["nvim", "nvim-plain", "nvim07"])
 def test_a_code_lens_disappears_on_accept_and_rejects_the_change_below(
     editor: str, tmp_path: Path
 ) -> None:

@@ -53,7 +53,8 @@ class Editor:
 
 EDITORS = {
     "nvim": Editor("nvim", "Go", "Type a word (", "no\r"),
-    "nvim, bare": Editor("nvim", "Go", "Type number and <Enter>", "1\r", bare=True),
+    "nvim-plain": Editor("nvim-plain", "Go", "Type a word (", "no\r"),
+    "nvim, bare": Editor("nvim-plain", "Go", "Type number and <Enter>", "1\r", bare=True),
     "nvim07": Editor("nvim-older", "Go", "Type a word (", "no\r"),
     "eglot": Editor("emacs", "", "Type a word (", "no\r"),
     "lsp-mode": Editor("emacs-lsp-mode", "", "Type a word (", "no\r"),
@@ -86,7 +87,7 @@ def argv(editor: Editor, folder: Path) -> Sequence[str]:
     if editor.setup.startswith("nvim"):
         init, user = folder / "init.lua", HERE / "typing_user.lua"
         init.write_text(f"vim.opt.shortmess:append('F')\n{text}", "utf-8")
-        program = neovim.neovim() if editor.setup == "nvim" else neovim07.neovim07()
+        program = neovim07.neovim07() if editor.setup == "nvim-older" else neovim.neovim()
         return (program, "--clean", "-n", "-u", str(init), "-S", str(user), path)
     if editor.setup == "vim":
         init, before = folder / "vimrc", folder / "before.vim"

@@ -29,7 +29,10 @@ def json_anywhere(
         one.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help=words)
 
 
-EDITORS = ("nvim", "nvim-older", "emacs", "helix", "kate", "sublime", "zed", "vim", "vscode")
+EDITORS = (
+    *("nvim", "nvim-plain", "nvim-older", "emacs", "helix", "kate", "sublime", "zed", "vim"),
+    "vscode",
+)
 
 
 def memory_options(memory: argparse.ArgumentParser) -> None:

@@ -283,7 +283,8 @@ def is_older_neovim(version: str) -> bool:
 def _is_newer_neovims(ours: Sequence[bytes]) -> bool:
     """Return whether these files start Indwell in a way that only newer Neovims support."""
     whole = b"\n".join(ours)
-    return b"vim.lsp.config" in whole and b"start_client" not in whole
+    names_newer = b"vim.lsp.config" in whole or b"nvim-0.11" in whole
+    return names_newer and b"start_client" not in whole
 
 
 def _naming_us(editor: Editor, home: Path) -> list[bytes]:

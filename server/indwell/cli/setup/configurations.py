@@ -15,10 +15,15 @@ from indwell.lazy_pattern import lazy_pattern
 PLAIN = ("indwell", "serve", "--stdio")
 """The command in the documentation pages."""
 
+PLUGIN = Path(__file__).parent / "nvim"
+"""Neovim's plugin: a folder for its ``runtimepath``."""
+
 _TEMPLATES = Path(__file__).parent / "templates"
+_PAGE_PLUGIN = "/path/of/the/plugin"  # the plugin's folder in the documentation pages
 _LIMIT_B = 1 << 20
-_SHARED = "@WORDS@\n"  # a part that Neovim's templates for questions share
-_GAP = lazy_pattern("@(?:COMMAND|PROGRAM|ARGUMENTS)@")
+_MODULES = "../nvim/lua/indwell"  # modules of the plugin; a configuration without it has some too
+_SHARED = "@WORDS@\n"  # the place of the functions of ``words.lua``
+_GAP = lazy_pattern("@(?:COMMAND|PROGRAM|ARGUMENTS|PLUGIN)@")
 
 
 def lua(word: str) -> str:
@@ -103,12 +108,15 @@ class EditorConfiguration(msgspec.Struct, frozen=True):
     templates: tuple[str, ...]
     next_steps: tuple[str, ...]
 
-    def shown(self, command: Sequence[str] = PLAIN) -> tuple[str, ...]:
-        """Return the texts of the templates, with a command and its arguments inserted."""
+    def shown(
+        self, command: Sequence[str] = PLAIN, plugin: str = _PAGE_PLUGIN
+    ) -> tuple[str, ...]:
+        """Return the templates' texts with a command, its arguments and the plugin's folder."""
         filled = {
             "@COMMAND@": self.language.words(command),
             "@PROGRAM@": self.language.word(command[0]),
             "@ARGUMENTS@": self.language.words(command[1:]),
+            "@PLUGIN@": self.language.word(plugin),
         }
         # Replace all placeholders in one pass, because an inserted value may look like one.
         return tuple(
@@ -117,12 +125,15 @@ class EditorConfiguration(msgspec.Struct, frozen=True):
 
     def text(self, command: Sequence[str] = PLAIN) -> str:
         """Return all templates in order."""
-        return "\n".join(self.shown(command))
+        return "\n".join(self.shown(command, str(PLUGIN)))
 
 
 def _template(name: str) -> str:
     text = read_own(_TEMPLATES / name, _LIMIT_B).decode().replace("\r\n", "\n")
-    return text.replace(_SHARED, _template("neovim/words.lua")) if _SHARED in text else text
+    if _SHARED not in text:
+        return text
+    functions, _, _ = _template(f"{_MODULES}/words.lua").partition("return {")
+    return text.replace(_SHARED, functions)
 
 
 _START_NEOVIM = "Restart Neovim, open a file of a folder with .git, and press gra on a line."
@@ -133,9 +144,17 @@ CONFIGURATIONS: Mapping[str, EditorConfiguration] = {
         "Neovim",
         "neovim.md",
         _LUA,
-        tuple(
-            f"neovim/{name}.lua"
-            for name in ("own_file", "base", "checks", "more", "questions", "code", "keys")
+        ("neovim/plugin.lua",),
+        (_START_NEOVIM, "`:checkhealth indwell` says what is missing; `:help indwell` says more."),
+    ),
+    "nvim-plain": EditorConfiguration(
+        "Neovim without the plugin",
+        "neovim-plain.md",
+        _LUA,
+        (
+            *("neovim/own_file.lua", "neovim/base.lua", f"{_MODULES}/checks.lua"),
+            *(f"{_MODULES}/display.lua", "neovim/questions.lua", f"{_MODULES}/navigate.lua"),
+            *(f"{_MODULES}/lenses.lua", "neovim/keys.lua"),
         ),
         (_START_NEOVIM, "`:checkhealth vim.lsp` says whether the server runs."),
     ),
@@ -253,7 +272,7 @@ def target(
     support = home / "Library" / "Application Support"
     is_windows, is_mac = platform == "win32", platform == "darwin"
     match name:
-        case "nvim" | "nvim-older":
+        case "nvim" | "nvim-plain" | "nvim-older":
             folder = (local if is_windows else config) / "nvim"
             return SetupTarget(folder / "plugin" / "indwell.lua", "own file")
         case "vim":

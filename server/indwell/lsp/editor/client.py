@@ -283,11 +283,20 @@ class Client:
         self._server.notify("$/progress", params, droppable=droppable)
 
     def event(self, session: str, seq: int, event: Event) -> None:
-        """Send an event, if the client takes events."""
-        if self.features.has("events"):
+        """Send an event, if the client takes events.
+
+        A client with ``stream`` shows answers, and no text that a chat document shows already.
+        """
+        if self.features.has("events") or (
+            self.features.has("stream") and not self._is_in_chat(session, event)
+        ):
             params = _EventParams(session, seq, event)
             droppable = isinstance(event, _REPEATABLE)
             self._server.notify("indwell/event", params, droppable=droppable)
+
+    def _is_in_chat(self, session: str, event: Event) -> bool:
+        is_text = isinstance(event, (TextAdded, ThinkingAdded))
+        return is_text and self.chat is not None and self.chat.is_open(session)
 
     async def ask(self, params: AskParams, timeout_s: float) -> str | None:
         """Ask for a line of text; None if the user closed the box or nobody answered.

@@ -108,7 +108,8 @@ class TurnDisplay:
         if finished.ending != "done" and not is_offered:
             why = short_line(finished.message, REASON_LIMIT)
             self._client.show(types.MessageType.Error, f"Indwell: {why}")
-        if finished.answer:
+        # a client with ``stream`` has shown the answer while it came
+        if finished.answer and not self._client.features.has("stream"):
             if self._client.features.has("reread"):
                 path = await self._answers.add(session, finished.answer)
             else:

@@ -21,3 +21,4 @@ local function chosen(words, text) -- the place of a word; a letter or more behi
   end
   return #found == 1 and found[1] or nil
 end
+return { words_of = words_of, chosen = chosen }

@@ -1,0 +1,11 @@
+-- Sets Indwell up for a plugin manager; `vim.g.indwell` has the options, and `false` leaves the set-up to you.
+if vim.g.loaded_indwell or vim.g.indwell == false then return end
+vim.g.loaded_indwell = true
+if vim.fn.has('nvim-0.11') == 0 then
+  vim.notify(
+    'Indwell: the plugin is for Neovim 0.11 or later; for yours: indwell setup nvim-older --write',
+    vim.log.levels.WARN
+  )
+else
+  require('indwell').setup()
+end
