@@ -14,11 +14,11 @@ from typing import Any
 
 from editors.place import PAGES, ROOT, Played, missing, put, run, serve, serve_model, sessions
 from indwell.cli.demo.project import Project
-from indwell.cli.setup.configurations import CONFIGURATIONS
+from indwell.cli.setup.configurations import CONFIGURATIONS, PLUGIN
 from indwell.providers.scripted import CHECK
 from support.loopback_endpoint import Script, endpoint_in_thread
 
-__all__ = ["ROOT", "Played", "lua_blocks", "play"]
+__all__ = ["PLUGIN", "ROOT", "Played", "lua_blocks", "play"]
 
 SCRIPT = Path(__file__).resolve().parent / "neovim_scenarios.lua"
 PAGE = PAGES / "neovim-plain.md"
@@ -48,6 +48,7 @@ def run_script(
     place: Mapping[str, object],
     *,
     lua: str = "",
+    gets: bool = False,
     **variables: str,
 ) -> dict[str, Any]:
     """Run a Lua script in a Neovim with ``indwell setup nvim``'s configuration; return its report.
@@ -58,13 +59,14 @@ def run_script(
         model: Answers the requests of the turns.
         place: The value of ``INDWELL_PLACE``.
         lua: More text for the configuration.
+        gets: Whether the model answers GET requests, such as the list of models.
         variables: More variables for Neovim.
     """
     init = folder / "init.lua"
     init.write_text(CONFIGURATIONS["nvim"].text(serve_model()) + lua, "utf-8")
     options = ("--clean", "--headless", "-n", "-u", str(init), "-l", str(script))
     report = folder / "report.json"
-    with endpoint_in_thread(model) as endpoint:
+    with endpoint_in_thread(model, gets=gets) as endpoint:
         given = {
             "INDWELL_PLACE": json.dumps(place, ensure_ascii=False),
             "INDWELL_REPORT": str(report),

@@ -108,9 +108,7 @@ class EditorConfiguration(msgspec.Struct, frozen=True):
     templates: tuple[str, ...]
     next_steps: tuple[str, ...]
 
-    def shown(
-        self, command: Sequence[str] = PLAIN, plugin: str = _PAGE_PLUGIN
-    ) -> tuple[str, ...]:
+    def shown(self, command: Sequence[str] = PLAIN, plugin: str = _PAGE_PLUGIN) -> tuple[str, ...]:
         """Return the templates' texts with a command, its arguments and the plugin's folder."""
         filled = {
             "@COMMAND@": self.language.words(command),

@@ -94,16 +94,12 @@ local function mode(given)
       review = 'review: edits, and you review',
       auto = 'auto: edits without a review',
     }
-    vim.ui.select(
-      now.modes,
-      {
-        prompt = ('Mode of Indwell (now %s):'):format(now.mode),
-        format_item = function(it) return labels[it] or it end,
-      },
-      function(chosen)
-        if chosen then set_mode(chosen) end
-      end
-    )
+    vim.ui.select(now.modes, {
+      prompt = ('Mode of Indwell (now %s):'):format(now.mode),
+      format_item = function(it) return labels[it] or it end,
+    }, function(chosen)
+      if chosen then set_mode(chosen) end
+    end)
   end)
 end
 
@@ -120,7 +116,7 @@ local function model(given)
     vim.ui.select(result.models, {
       prompt = 'Model:',
       format_item = function(it)
-        local window = it.window ~= vim.NIL and (' (%dk tokens)'):format(it.window / 1000) or ''
+        local window = type(it.window) == 'number' and (' (%dk tokens)'):format(it.window / 1000) or ''
         return (it.chosen and '* ' or '  ') .. it.name .. window
       end,
     }, function(chosen)
@@ -141,18 +137,14 @@ local function rewind(given)
       if not one.left then table.insert(turns, 1, { turn = one.turn, title = one.events[1].title }) end
     end
     if #turns == 0 then return client.say('this session has no turn yet.') end
-    vim.ui.select(
-      vim.list_extend(turns, { { turn = 0 } }),
-      {
-        prompt = 'Go back to the end of:',
-        format_item = function(it)
-          return it.turn == 0 and 'the beginning' or ('turn %d: %s'):format(it.turn, (it.title:gsub('%s+', ' ')))
-        end,
-      },
-      function(chosen)
-        if chosen then rewind_to(chosen.turn) end
-      end
-    )
+    vim.ui.select(vim.list_extend(turns, { { turn = 0 } }), {
+      prompt = 'Go back to the end of:',
+      format_item = function(it)
+        return it.turn == 0 and 'the beginning' or ('turn %d: %s'):format(it.turn, (it.title:gsub('%s+', ' ')))
+      end,
+    }, function(chosen)
+      if chosen then rewind_to(chosen.turn) end
+    end)
   end)
 end
 
@@ -257,6 +249,7 @@ local SUBCOMMANDS = {
   chat = { function(given) open_chat({ new = given.words == 'new' or nil }) end, words({ 'new' }) },
   diff = { run('indwell.open', { what = 'diff' }) },
   document = { task('document') },
+  edit = { task('edit', 'Edit') },
   explain = { task('explain') },
   fix = { task('fix') },
   mode = { mode, words(MODES) },
@@ -298,16 +291,12 @@ local function complete(_, line, at)
 end
 
 function command.setup()
-  vim.api.nvim_create_user_command(
-    'Indwell',
-    client.guarded(execute),
-    {
-      nargs = '*',
-      range = true,
-      desc = 'Indwell, a coding agent',
-      complete = function(...) return client.guarded(complete)(...) or {} end,
-    }
-  )
+  vim.api.nvim_create_user_command('Indwell', client.guarded(execute), {
+    nargs = '*',
+    range = true,
+    desc = 'Indwell, a coding agent',
+    complete = function(...) return client.guarded(complete)(...) or {} end,
+  })
 end
 
 return command

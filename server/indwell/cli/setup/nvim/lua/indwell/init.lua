@@ -11,9 +11,11 @@ local KEYS = {
   { 'n', 'g', 'send', 'send the chat (go)' },
   { 'n', 's', 'stop', 'stop' },
   { 'n', 'm', 'mode', 'choose the mode' },
+  { 'n', 'M', 'model', 'choose the model' },
   { 'n', 'l', 'sessions', 'list the sessions' },
   { 'n', 'w', 'answers', 'show the window of answers' },
   { { 'n', 'x' }, 'i', 'ask', 'ask about this' },
+  { { 'n', 'x' }, 'd', 'edit', 'edit this as you say (do)' },
   { { 'n', 'x' }, 'f', 'fix', 'fix this' },
   { { 'n', 'x' }, 'e', 'explain', 'explain this' },
 }
@@ -29,6 +31,17 @@ local function set_keys()
       end
     end
   end
+  vim.api.nvim_create_autocmd('BufWinEnter', {
+    pattern = '*.chat.md',
+    callback = function(event)
+      vim.keymap.set(
+        { 'n', 'i' },
+        '<C-s>',
+        '<Cmd>Indwell send<CR>',
+        { buffer = event.buf, desc = 'Indwell: send the chat' }
+      )
+    end,
+  })
 end
 
 -- Starts Indwell. Options: cmd (how the server starts), keys (false: no keys), answers ('split' or 'float').
