@@ -185,6 +185,7 @@ function scenes.plan()
   user.permit = function() return table.remove(answers_of_user, 1) or 'No' end
   vim.cmd('Indwell mode plan')
   user.choose(place.first, place.last, 'Fix this')
+  user.wait('the question', function() return #user.questions() == 1 end)
   local shown
   user.wait('the document', function()
     for _, window in ipairs(vim.api.nvim_list_wins()) do
