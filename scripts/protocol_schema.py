@@ -51,6 +51,7 @@ COMMAND_RESULTS: Mapping[str, tuple[type | None, ...]] = {
     "indwell.send": (*STARTED, protocol.SteerResult),
     "indwell.memory": (MemoryResult, None),
     "indwell.mcp": (status.McpResult, None),
+    "indwell.tasks": (status.TasksResult, None),
     "indwell.commitMessage": (protocol.CommitMessageResult, None),
 }
 """What a command answers: any of these; which one, docs/protocol.md says."""

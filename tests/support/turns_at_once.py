@@ -104,8 +104,8 @@ class Desk:
 
 
 @asynccontextmanager
-async def a_desk(folder: Path, **named: Any) -> AsyncIterator[Desk]:
-    home, scripts = Home(folder), Scripts()
+async def a_desk(folder: Path, *, home: Home | None = None, **named: Any) -> AsyncIterator[Desk]:
+    home, scripts = home or Home(folder), Scripts()
     async with (
         LoopbackEndpoint(scripts) as endpoint,
         editing(home, endpoint.base_url, extensions=("events",), **named) as editor,

@@ -475,6 +475,7 @@ export type Event =
   | QuestionAsked
   | QueueChanged
   | Steered
+  | TasksChanged
   | TextAdded
   | ThinkingAdded
   | TodoChanged
@@ -1430,6 +1431,54 @@ export interface TaskArguments {
   readonly wait?: boolean;
 }
 
+/** A task of the workspace, without its text. */
+export interface TaskRow {
+  /** The name of the task, such as `t3`. */
+  readonly id: string;
+  /** One line for people. */
+  readonly title: string;
+  /** How far the task is; `waiting`: the task starts as soon as it can. */
+  readonly state: "done" | "failed" | "open" | "running" | "stopped" | "waiting";
+  /** The tasks that must be done before this task. */
+  readonly after: readonly string[];
+  /** Those of them that are not done yet. */
+  readonly waitsFor: readonly string[];
+  /** The session of the task; empty if the task has not run. */
+  readonly session: string;
+  /** How that session ended, in words for the user; empty if the task is done. */
+  readonly ending: string;
+}
+
+/** The argument of `indwell.tasks`, as `indwell/tasks` has it. */
+export interface TasksArguments {
+  /** A command as after `/tasks` in a prompt; empty: the list. */
+  readonly words?: string;
+  /** Whether to answer when the command has been carried out, with its result. */
+  readonly wait?: boolean;
+}
+
+/** The tasks of the workspace have changed; the event has all tasks. */
+export interface TasksChanged {
+  readonly type: "tasksChanged";
+  readonly turn: number;
+  readonly tasks: readonly TaskRow[];
+  readonly agent: string;
+}
+
+/** Asks for the tasks of the workspace, or changes them. */
+export interface TasksParams {
+  /** A command as after `/tasks` in a prompt, such as `run t1 t2`; empty: the list. */
+  readonly words?: string;
+}
+
+/** The tasks of the workspace after the command. */
+export interface TasksResult {
+  /** The result of the command, in words for the user. */
+  readonly answer: string;
+  /** All tasks, each as in `TasksChanged`. */
+  readonly tasks: readonly (Readonly<Record<string, unknown>>)[];
+}
+
 /** More text of the answer was received; `restart` removes this round's earlier text. */
 export interface TextAdded {
   readonly type: "text";
@@ -1733,6 +1782,7 @@ export interface ServerRequests {
   readonly "indwell/detach": { readonly params: DetachParams; readonly result: DetachResult };
   readonly "indwell/context": { readonly params: ContextParams; readonly result: ContextResult };
   readonly "indwell/plan": { readonly params: PlanParams; readonly result: PlanResult };
+  readonly "indwell/tasks": { readonly params: TasksParams; readonly result: TasksResult };
   readonly "indwell/commands": { readonly params: CommandsParams; readonly result: CommandsResult };
   readonly "indwell/apply": { readonly params: ApplyParams; readonly result: ApplyResult };
   readonly "indwell/changes": { readonly params: ChangesParams; readonly result: ChangesResult };
@@ -1787,6 +1837,7 @@ export const METHODS = {
   "indwell/detach": { to: "server", kind: "request" },
   "indwell/context": { to: "server", kind: "request" },
   "indwell/plan": { to: "server", kind: "request" },
+  "indwell/tasks": { to: "server", kind: "request" },
   "indwell/commands": { to: "server", kind: "request" },
   "indwell/apply": { to: "server", kind: "request" },
   "indwell/changes": { to: "server", kind: "request" },
@@ -1834,6 +1885,7 @@ export interface Commands {
   readonly "indwell.send": { readonly argument: SendArguments; readonly result: StartedResult | TurnResult | null | SteerResult };
   readonly "indwell.memory": { readonly argument: MemoryArguments; readonly result: MemoryResult | null };
   readonly "indwell.mcp": { readonly argument: McpArguments; readonly result: McpResult | null };
+  readonly "indwell.tasks": { readonly argument: TasksArguments; readonly result: TasksResult | null };
   readonly "indwell.commitMessage": { readonly argument: CommitMessageArguments; readonly result: CommitMessageResult | null };
 }
 
@@ -1845,7 +1897,7 @@ export const COMMANDS = [
   "indwell.continue", "indwell.commands", "indwell.explainRequest", "indwell.open",
   "indwell.resume", "indwell.fork", "indwell.rewind", "indwell.plan", "indwell.effort",
   "indwell.mode", "indwell.trust", "indwell.chat", "indwell.send", "indwell.memory",
-  "indwell.mcp", "indwell.commitMessage",
+  "indwell.mcp", "indwell.tasks", "indwell.commitMessage",
 ] as const satisfies readonly (keyof Commands)[];
 
 /** The commands that begin a task about a range or a document. */

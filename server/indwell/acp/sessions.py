@@ -254,7 +254,7 @@ class AcpSession:
         if known is None:
             raise UserError(f"there is no mode {mode!r}; choose one of {', '.join(MODES)}")
         self._mode = known  # the client already knows the mode that it has set
-        self.service.set_mode(known)
+        self.service.commands.set_mode(known)
 
     async def choose(self, option: str, value: str) -> None:
         """Set the value of an option.
@@ -273,7 +273,7 @@ class AcpSession:
                 )
                 if effort is None:
                     raise UserError(f"there is no effort {value!r}")
-                self.service.set_effort(effort)
+                self.service.commands.set_effort(effort)
             case _:
                 raise UserError(f"there is no option {option!r}")
 

@@ -82,7 +82,7 @@ def _run_parsed(options: argparse.Namespace, parser: argparse.ArgumentParser) ->
             return _replay(options, parser)
         case "review":
             return _review(options, parser)
-        case "run" | "commit-message":
+        case "run" | "commit-message" | "tasks":
             return _with_a_model(options, parser)
         case _:
             return _serve(options, parser)
@@ -118,6 +118,10 @@ def _serve(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
 
 
 def _with_a_model(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    if options.command == "tasks":
+        from indwell.cli.stored.tasks import tasks
+
+        return tasks(options)
     is_run = options.command == "run"
     return _run(options, parser) if is_run else _commit_message(options, parser)
 

@@ -53,6 +53,41 @@ def memory_options(memory: argparse.ArgumentParser) -> None:
     json_anywhere(memory, actions.choices.values())
 
 
+def tasks_options(tasks: argparse.ArgumentParser) -> None:
+    """Add the options of ``indwell tasks`` to its parser."""
+    tasks.description = (
+        "Lists the tasks of this folder. Tasks outlive sessions. A task may run in a session of "
+        "its own, as soon as the tasks before it are done."
+    )
+    actions = tasks.add_subparsers(dest="action", metavar="ACTION")
+    actions.add_parser("list", help="list the tasks (the default)")
+    add = actions.add_parser("add", help="add a task")
+    add.add_argument("words", nargs="+", metavar="TITLE", help="what is to be done, in one line")
+    add.add_argument(
+        "--text", default="", help="the whole prompt for the task; `-` reads it from stdin"
+    )
+    add.add_argument(
+        "--after", nargs="+", default=[], metavar="TASK", help="tasks that must be done before"
+    )
+    several = {
+        "done": "mark tasks as done",
+        "open": "open tasks again, to run them in new sessions",
+        "remove": "remove tasks",
+    }
+    for name, said in several.items():
+        actions.add_parser(name, help=said).add_argument("which", nargs="+", metavar="TASK")
+    show = actions.add_parser("show", help="show the whole text of a task")
+    show.add_argument("which", metavar="TASK")
+    after = actions.add_parser("after", help="set which tasks must be done before a task")
+    after.add_argument("which", metavar="TASK")
+    after.add_argument("others", nargs="*", metavar="EARLIER")
+    actions.add_parser("clear", help="remove the tasks that are done")
+    run = actions.add_parser("run", help="run tasks here, each in a session of its own")
+    run.add_argument("which", nargs="*", metavar="TASK", help="(default: all that are not done)")
+    flags(run, allow_commands="run commands without asking, in the sandbox")
+    json_anywhere(tasks, actions.choices.values())
+
+
 def _user(parser: argparse.ArgumentParser) -> None:
     flags(parser, user="about you, for every folder")
 
@@ -210,6 +245,7 @@ def make_parser() -> argparse.ArgumentParser:
     _scripted(demo)
     _sessions(commands.add_parser("sessions", help="list, show, import or delete past sessions"))
     memory_options(commands.add_parser("memory", help="list, add and delete remembered facts"))
+    tasks_options(commands.add_parser("tasks", help="list, add and run the tasks of a folder"))
     mcp_options(commands.add_parser("mcp", help="list, add, remove and try MCP servers"))
     trust_options(commands.add_parser("trust", help="trust a folder, or revoke its trust"))
     permissions_options(

@@ -14,7 +14,7 @@ from indwell.lsp.chat.views import ChatViews
 from indwell.lsp.editor.client import Client
 from indwell.lsp.front_door import SECTION
 from indwell.lsp.host import Host
-from indwell.lsp.messages import answers, views
+from indwell.lsp.messages import answers, status, views
 from indwell.lsp.messages import methods as protocol
 from indwell.lsp.messages.features import features_of
 from indwell.lsp.messages.lsprotocol_types import types
@@ -27,7 +27,7 @@ from indwell.lsp.methods.commands import (
     take_up,
 )
 from indwell.lsp.methods.mcp import register_mcp
-from indwell.lsp.methods.methods import register_methods, returning
+from indwell.lsp.methods.methods import done_tasks, register_methods, returning
 from indwell.lsp.methods.planning import Planning, register_plan
 from indwell.lsp.prompts import code_actions
 from indwell.lsp.prompts.diagnostics import all_of
@@ -243,12 +243,20 @@ def _commands(server: Server, host: Host, chats: Chats) -> None:
 
     @server.command("indwell.mode")
     def mode(arguments: protocol.ModeArguments) -> None:
-        host.service.set_mode(arguments.mode, arguments.session)
+        host.service.commands.set_mode(arguments.mode, arguments.session)
         host.turn_display.mode(arguments.mode)
 
     @server.command("indwell.effort")
     def effort(arguments: protocol.EffortArguments) -> None:
-        host.service.set_effort(arguments.effort, arguments.session)
+        host.service.commands.set_effort(arguments.effort, arguments.session)
+
+    @server.command("indwell.tasks")
+    async def tasks(arguments: protocol.TasksArguments) -> status.TasksResult | None:
+        work = done_tasks(host, arguments.words)
+        found = await host.answering.answer(work, wait=arguments.wait)
+        if found is not None and not host.client.features.has("events"):
+            host.client.show(types.MessageType.Info, f"Indwell: tasks\n{found.answer}")
+        return found
 
     @server.command("indwell.trust")
     async def trust(arguments: protocol.TrustArguments) -> bool | None:

@@ -18,14 +18,15 @@ import msgspec
 
 from indwell.agent.compaction.fit import COMPACT
 from indwell.agent.core.event_log import Missed
+from indwell.agent.core.events import TurnFinished
 from indwell.agent.core.prompt import CONTINUE, NOTHING, Prompt, is_blank
 from indwell.agent.core.session import Session
 from indwell.agent.features.background.board import BackgroundBoard
+from indwell.agent.features.tasks import SharedTasks, changed_event
 from indwell.agent.requests.request_blocks import no_pictures_words
 from indwell.bounds.folder_trust import FolderTrust
 from indwell.errors import SessionError, UserError
 from indwell.mcp.server_book import ServerBook
-from indwell.messages import Effort
 from indwell.service.chores import Chores, close_all
 from indwell.service.configuration import Configuration, settings_reader
 from indwell.service.endpoint.connecting import Connecting
@@ -38,12 +39,14 @@ from indwell.service.sessions.open_sessions import OpenSessions, SessionFactory
 from indwell.service.sessions.plan_commands import PlanCommands
 from indwell.service.sessions.review_ledgers import WorkspaceLedger, tell_sessions
 from indwell.service.sessions.session_commands import SessionCommands
-from indwell.service.sessions.session_settings import SessionSettings, in_mode
+from indwell.service.sessions.session_settings import in_mode
 from indwell.service.sessions.stored_sessions import StoredSessions, Sweeper, Unsent
+from indwell.service.task_runs import TaskRuns
 from indwell.service.trust_questions import TrustQuestions
 from indwell.service.turns.queue import OnEnd, Ticket, WaitingPrompt
 from indwell.service.turns.turns import Turns
 from indwell.sessions.log_lines import LogReading
+from indwell.sessions.task_list import TaskList
 from indwell.settings.model import Mode, Settings
 from indwell.workspace.base import Workspace
 
@@ -77,6 +80,7 @@ class Service:
         commands: The user's commands for whole sessions.
         plans: The user's decisions on proposed plans.
         review: The ledger of the agent's changes in the workspace.
+        tasks: The tasks of the workspace, and the sessions that work on them.
         on_session: Functions that are called with the session of each turn that begins.
         after_turn: Functions that are called with each prompt that has ended.
     """
@@ -124,6 +128,7 @@ class Service:
             self.sessions,
             self.stored,
             self.turns,
+            self.configuration,
             ledger=self.review.ready,
         )
         self.plans = PlanCommands(
@@ -133,6 +138,14 @@ class Service:
             self.commands,
             self.configuration,
         )
+        self.tasks = TaskRuns(
+            lambda: self.stored.tasks,
+            self,
+            lambda: self.configuration.settings.tasks_at_once,
+            self.chores,
+            lambda words: self.warn((words,)),
+        )
+        self.tasks.on_change.append(self._tasks_changed)
         self.on_session: list[Callable[[Session], None]] = []
         self.after_turn: list[Callable[[Ticket], None]] = []
         self._door = door
@@ -260,6 +273,15 @@ class Service:
             waiting = msgspec.structs.replace(waiting, is_beside=True)
         return self.turns.submit(waiting, on_end)
 
+    async def begin_task(self, prompt: Prompt, session: str) -> Ticket:
+        """Begin the turn of a task beside the current session; see ``TaskTurns``."""
+        await self.check_prompt(prompt.words, session)
+        return await self.prompt(prompt, session, None, _nothing, is_beside=True)
+
+    def stop_task(self, ticket: Ticket) -> None:
+        """Stop the turn of a task; see ``TaskTurns``."""
+        self.turns.abandon(ticket)
+
     async def steer(
         self, text: str, target: str | None, *, numbered: bool = False
     ) -> tuple[Ticket, bool]:
@@ -355,55 +377,6 @@ class Service:
             )
         return missed
 
-    def set_mode(self, mode: Mode, session: str | None = None) -> None:
-        """Set the mode from the next call on, also for a running turn.
-
-        Args:
-            mode: The mode.
-            session: The session; None for the current session and later ones.
-
-        Raises:
-            UserError: The session is not open.
-        """
-        current = self.sessions.current
-        if session in {None, self.sessions.id}:
-            settings = None if current is None else self.sessions.settings_of(current)
-            self.configuration.choose_mode(mode)
-        else:
-            hint = "send the mode along with the next prompt to it"
-            settings = self._settings_of_open(session, hint)
-            settings.keep(mode=mode)
-        if settings is not None:
-            # The mode of a running turn changes, too, even if its prompt requested another mode.
-            settings.end_turn()
-
-    def set_effort(self, effort: Effort, session: str | None = None) -> None:
-        """Set the reasoning effort from the next turn on.
-
-        Args:
-            effort: The effort; if it is empty, the model decides.
-            session: The session; None for the current session and later ones.
-
-        Raises:
-            UserError: The session is not open.
-        """
-        if session in {None, self.sessions.id}:
-            self.configuration.choose_effort(effort)
-            return
-        self._settings_of_open(session, "choose it while a turn of it runs").keep(effort=effort)
-
-    def _settings_of_open(self, session: str | None, hint: str) -> SessionSettings:
-        """Return the settings of an open session that is not the current one.
-
-        Raises:
-            UserError: The session is not open.
-        """
-        opened = self.sessions.find(session)
-        settings = None if opened is None else self.sessions.settings_of(opened)
-        if settings is None:
-            raise UserError(f"session {session!r} is not open; {hint}")
-        return settings
-
     async def reading(self, session: str) -> LogReading:
         """Return the log of a session; an open session's log includes all records so far.
 
@@ -467,6 +440,12 @@ class Service:
     def _review_changed(self) -> None:
         tell_sessions(self.sessions, self.turns.tell)
 
+    def _tasks_changed(self, tasks: TaskList) -> None:
+        """Report the tasks through the current session, if there is one."""
+        session = self.sessions.current
+        if session is not None:
+            self.turns.tell(session, changed_event(session.turns, tasks, self.tasks.wanted))
+
     async def _session_of(self, ticket: Ticket) -> Session:
         """Open the session where a turn begins."""
         await self.configuration.known()  # The configuration reports its problems itself.
@@ -480,6 +459,7 @@ class Service:
         session.parts.features.door(BackgroundBoard).outside = partial(
             self.turns.events.tell, session.id
         )
+        session.parts.features.door(SharedTasks).book = self.tasks
         for hear in self.on_session:
             hear(session)
         self.warn(tuple(one for one in self.configuration.notices if one not in notices))
@@ -492,3 +472,8 @@ class Service:
         self.chores.begin(self.sessions.close_idle())
         for hear in self.after_turn:
             hear(ticket)
+
+
+async def _nothing(session: Session, finished: TurnFinished) -> None:
+    """Show nothing at the end of a task's turn, because events show the end."""
+    del session, finished

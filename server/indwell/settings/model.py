@@ -418,6 +418,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             "key meant for a file answers it; `0` shows it at once"
         ),
     ] = 2
+    tasks_at_once: Annotated[
+        Annotated[int, Meta(ge=1, le=3)],
+        Meta(
+            description="How many tasks may run in sessions of their own at the same time; "
+            "[more](tasks.md)"
+        ),
+    ] = 2
     command_shell: Annotated[
         CommandShellName,
         Meta(

@@ -24,6 +24,7 @@ from indwell.agent.features.questions import questions_feature
 from indwell.agent.features.review_news import ReviewNews
 from indwell.agent.features.skills.feature import SkillCatalogue, skills_feature
 from indwell.agent.features.subagents.feature import Subagents, subagents_feature
+from indwell.agent.features.tasks import SharedTasks
 from indwell.agent.features.time import time_feature
 from indwell.agent.features.todo import TodoList
 from indwell.agent.features.tool_features import LookingAhead, navigation_feature, web_feature
@@ -115,6 +116,7 @@ def boards_and_features(given: FeatureInputs) -> tuple[Boards, Features[Session]
             background_feature(background),
             plan_feature(plan, given.mode),
             todo.feature(),
+            SharedTasks().feature(),
             subagents_feature(given.subagents, given.find_subagents),
             skills_feature(given.skill_catalogue),
             questions_feature(companion.questions, companion.ask_user),

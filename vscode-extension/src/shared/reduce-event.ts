@@ -112,6 +112,8 @@ export function happened(state: PanelState, event: Event, key: string, at: numbe
       const { state: stands, text, path } = event;
       return isMain ? { ...state, plan: { state: stands, text, path } } : state;
     }
+    case "tasksChanged":
+      return state; // the list of tasks shows the event itself
     case "commandsChanged":
       return isMain ? { ...state, commands: event.commands } : state;
     default:

@@ -317,6 +317,34 @@ class PlanChanged(OfAgent, frozen=True):
     path: str = ""
 
 
+class TaskRow(msgspec.Struct, frozen=True, rename="camel"):
+    """A task of the workspace, without its text.
+
+    Attributes:
+        id: The name of the task, such as ``t3``.
+        title: One line for people.
+        state: How far the task is; ``waiting``: the task starts as soon as it can.
+        after: The tasks that must be done before this task.
+        waits_for: Those of them that are not done yet.
+        session: The session of the task; empty if the task has not run.
+        ending: How that session ended, in words for the user; empty if the task is done.
+    """
+
+    id: str
+    title: str
+    state: Literal["open", "waiting", "running", "done", "failed", "stopped"]
+    after: tuple[str, ...] = ()
+    waits_for: tuple[str, ...] = ()
+    session: str = ""
+    ending: str = ""
+
+
+class TasksChanged(OfAgent, frozen=True):
+    """The tasks of the workspace have changed; the event has all tasks."""
+
+    tasks: tuple[TaskRow, ...]
+
+
 class CommandsChanged(OfAgent, frozen=True):
     """A background command began, ended or was stopped; the event lists all commands."""
 
@@ -391,6 +419,7 @@ Event: TypeAlias = (
     | QueueChanged
     | TodoChanged
     | PlanChanged
+    | TasksChanged
     | CommandsChanged
     | TurnFinished
 )

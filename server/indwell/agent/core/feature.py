@@ -111,14 +111,17 @@ class Feature(Generic[SessionT]):
             server. Returns the present tools in a stable order. The loop calls this often, so the
             function only reads memory. The loop decides how the model learns of a change.
         door: The object that user interfaces such as ``lsp`` and ``cli`` use; they find the object
-            by
-        its type. commands: Names of commands that the user may type after a ``/``, without the
-        ``/``. labels: Returns displayed names of the blocks that the user's text attaches.
+            by its type.
+        commands: Names of commands that the user may type after a ``/``, without the ``/``.
+        labels: Returns displayed names of the blocks that the user's text attaches.
+        answer_words: Returns the answer to a text that needs no model; None for all other texts. A
+            ``UserError`` ends the turn, and the text is not sent.
         refuse_words: Returns why the user's text may not be sent; empty if it may be sent. The
-        function does not access the disk. check_words: Returns whether the text may go to the
-        model. Called before anything is queued. check_steering: Raises ``UserError`` if the user's
-        messages to the running turn may not go to
-            the model. The error ends the turn.
+            function does not access the disk.
+        check_words: Returns whether the text may go to the model. Called before anything is
+            queued.
+        check_steering: Raises ``UserError`` if the user's messages to the running turn may not go
+            to the model. The error ends the turn.
         begin: Looks for changes since the last turn, when a turn begins.
         prompt_blocks: Returns blocks that are sent with the user's text.
         remind: Returns blocks for the next request, or for a preview of the request.
@@ -131,7 +134,8 @@ class Feature(Generic[SessionT]):
             hook, a check or the background has ended. The slot is synchronous, because a turn may
             be cancelled at that moment.
         answered: Called when the model has answered a request and so knows the content of the
-        request. on_stop: Called when the model wants to end the turn; True continues the turn.
+            request.
+        on_stop: Called when the model wants to end the turn; True continues the turn.
         result: Replaces the result of a call of one of the feature's tools, given the conversation
             and the other results of the same reply. The slot is synchronous, so that two parallel
             calls see each other's results.
@@ -163,6 +167,7 @@ class Feature(Generic[SessionT]):
     door: object = None
     commands: Callable[[], Collection[str]] | None = None
     labels: Callable[[str], tuple[str, ...]] | None = None
+    answer_words: Callable[[str], Awaitable[str | None]] | None = None
     refuse_words: Callable[[str], str] | None = None
     check_words: Callable[[Moment[SessionT], Prompt], Awaitable[Checked]] | None = None
     check_steering: Callable[[Moment[SessionT]], Awaitable[None]] | None = None

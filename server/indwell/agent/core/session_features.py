@@ -183,6 +183,11 @@ class Features(Generic[SessionT]):
                     return reason
         return ""
 
+    async def answer_words(self, words: str) -> str | None:
+        """The answer of the first feature that answers the words itself; None without one."""
+        answers = await self._await_each(self._heard, lambda one: one.answer_words, words)
+        return next((one for one in answers if one is not None), None)
+
     async def begin(self, moment: Moment[SessionT]) -> None:
         """Ask each feature to look for changes since the last turn."""
         await self._await_each(self._heard, lambda one: one.begin, moment)

@@ -143,6 +143,9 @@ async def _worked(
     if message := no_command(prompt.words, features.commands):
         turn.draft = ""  # There is no draft, because the same text would be refused again.
         return "failed", message
+    if (answer := await features.answer_words(prompt.words)) is not None:
+        turn.draft = ""
+        return "done", answer
     moment = Moment(session, turn.number, emit)
     checked = await features.check_words(moment, prompt)
     if checked.reason:

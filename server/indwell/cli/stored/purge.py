@@ -26,6 +26,7 @@ OURS = (
         "permissions",
         "trust",
         "drafts",
+        "tasks",
         "spending",
         "undo",
         "shown",

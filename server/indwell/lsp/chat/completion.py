@@ -97,6 +97,9 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("/effort medium", "let the model think as much as usual"),
     ("/effort high", "let the model think much"),
     ("/effort auto", "let the model decide how much it thinks"),
+    ("/tasks", "list the tasks of the workspace"),
+    ("/tasks add ", "add a task, with its title"),
+    ("/tasks run", "run the tasks in sessions of their own"),
     ("/stop", "stop the running turn"),
 )
 """All commands."""

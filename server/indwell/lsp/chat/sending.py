@@ -185,7 +185,7 @@ async def _obeyed(
             assert command.mode is not None
             session = chats.session_of(document)
             is_open = host.sessions.find(session) is not None
-            host.service.set_mode(command.mode, session if is_open else None)
+            host.service.commands.set_mode(command.mode, session if is_open else None)
             await _note(chats, document, f"The mode is `{command.mode}` now.")
             return None
         case "effort":
@@ -202,7 +202,8 @@ def _effort_note(host: Host, chats: Chats, document: Document, effort: Effort | 
         now = host.service.configuration.settings.effort or "auto"
         choices = ", ".join(f"`/effort {one}`" for one in EFFORT_WORDS)
         return f"The effort is `{now}`. The choices are {choices}."
-    host.service.set_effort(effort, session if host.sessions.find(session) is not None else None)
+    is_open = host.sessions.find(session) is not None
+    host.service.commands.set_effort(effort, session if is_open else None)
     return f"The effort is `{effort or 'auto'}` from the next turn on."
 
 

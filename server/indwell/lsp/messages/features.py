@@ -181,6 +181,7 @@ COMMAND_NAMES = (
     "indwell.send",
     "indwell.memory",
     "indwell.mcp",
+    "indwell.tasks",
     "indwell.commitMessage",
 )
 
@@ -220,4 +221,5 @@ METHOD_NAMES = (
     "indwell/skills",
     "indwell/status",
     "indwell/steer",
+    "indwell/tasks",
 )

@@ -367,6 +367,18 @@ class McpArguments(CommandArguments, frozen=True):
     wait: bool = False
 
 
+class TasksArguments(CommandArguments, frozen=True):
+    """The argument of ``indwell.tasks``, as ``indwell/tasks`` has it.
+
+    Attributes:
+        words: A command as after ``/tasks`` in a prompt; empty: the list.
+        wait: Whether to answer when the command has been carried out, with its result.
+    """
+
+    words: str = ""
+    wait: bool = False
+
+
 class StartedResult(Value, frozen=True):
     """The immediate answer of a command: session and turn that began, or the queued prompt's id."""
 
@@ -405,6 +417,7 @@ METHODS: Mapping[str, Method] = {
     "indwell/detach": Method("in", context.DetachParams, context.DetachResult),
     "indwell/context": Method("in", context.ContextParams, context.ContextResult),
     "indwell/plan": Method("in", views.PlanParams, views.PlanResult),
+    "indwell/tasks": Method("in", status.TasksParams, status.TasksResult),
     "indwell/commands": Method("in", status.CommandsParams, status.CommandsResult),
     "indwell/apply": Method("in", documents.ApplyParams, documents.ApplyResult),
     "indwell/changes": Method("in", documents.ChangesParams, documents.ChangesResult),
@@ -444,6 +457,7 @@ COMMANDS: Mapping[str, type | None] = {
     "indwell.send": SendArguments,
     "indwell.memory": MemoryArguments,
     "indwell.mcp": McpArguments,
+    "indwell.tasks": TasksArguments,
     "indwell.commitMessage": CommitMessageArguments,
 }
 """Every command with the type of its argument."""

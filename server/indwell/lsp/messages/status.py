@@ -48,6 +48,28 @@ class CommandsResult(Value, frozen=True):
     commands: tuple[Mapping[str, Any], ...]
 
 
+class TasksParams(Value, frozen=True):
+    """Asks for the tasks of the workspace, or changes them.
+
+    Attributes:
+        words: A command as after ``/tasks`` in a prompt, such as ``run t1 t2``; empty: the list.
+    """
+
+    words: str = ""
+
+
+class TasksResult(Value, frozen=True):
+    """The tasks of the workspace after the command.
+
+    Attributes:
+        answer: The result of the command, in words for the user.
+        tasks: All tasks, each as in ``TasksChanged``.
+    """
+
+    answer: str
+    tasks: tuple[Mapping[str, Any], ...]
+
+
 class StatusParams(Value, frozen=True):
     """Asks about a session; by default the current one.
 

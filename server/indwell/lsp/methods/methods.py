@@ -12,6 +12,7 @@ import msgspec
 
 from indwell import __version__
 from indwell.agent.core.session import Session
+from indwell.agent.features.tasks import rows_of
 from indwell.errors import UserError
 from indwell.lsp.chat.views import skill_rows
 from indwell.lsp.host import Host
@@ -217,6 +218,27 @@ def _running_on(server: Server, host: Host) -> None:
     @server.feature("indwell/commands")
     async def background(params: status.CommandsParams) -> status.CommandsResult:
         return await commands_of(host, params)
+
+    @server.feature("indwell/tasks")
+    async def tasks(params: status.TasksParams) -> status.TasksResult:
+        return await done_tasks(host, params.words)
+
+
+async def done_tasks(host: Host, words: str) -> status.TasksResult:
+    """Carry out a command for the tasks of the workspace, and return the tasks.
+
+    Raises:
+        UserError: The command is unknown or cannot be carried out.
+    """
+    runs = host.service.tasks
+    answer = await runs.answer(words.strip())
+    if answer is None:
+        raise UserError(
+            "that is no command for tasks; write `add TITLE`, or `show`, `run`, `stop`, `done`, "
+            "`open`, `after`, `remove` with names such as t1, or `clear`"
+        )
+    rows = rows_of(await runs.listed(), runs.wanted)
+    return status.TasksResult(answer, tuple(map(msgspec.to_builtins, rows)))
 
 
 def _looking_back(server: Server, host: Host) -> None:

@@ -13,15 +13,19 @@ from indwell.context.untrusted_text import short_line
 from indwell.errors import UserError
 from indwell.files.spelling import quoted
 from indwell.installation import installation
+from indwell.messages import Effort
 from indwell.review.hunk import Hunk, Rejection
 from indwell.review.ledger import ReviewLedger
 from indwell.review.verdicts import VerdictOutcome, planned_rewind, rewind_files
+from indwell.service.configuration import Configuration
 from indwell.service.endpoint.first_run import ANSWER_S
 from indwell.service.front_door import FrontDoor
 from indwell.service.sessions.open_sessions import OpenSessions
+from indwell.service.sessions.session_settings import SessionSettings
 from indwell.service.sessions.stored_sessions import StoredSessions
 from indwell.service.turns.turns import Turns
 from indwell.sessions.overview import Overview, overview
+from indwell.settings.model import Mode
 from indwell.workspace.base import Workspace
 from indwell.workspace.paths import display
 
@@ -70,14 +74,65 @@ class SessionCommands:
         sessions: OpenSessions,
         stored: StoredSessions,
         turns: Turns,
+        configuration: Configuration,
         *,
         ledger: Callable[[], Awaitable[ReviewLedger]],
     ) -> None:
         self._door = door
+        self._configuration = configuration
         self._sessions = sessions
         self._stored = stored
         self._turns = turns
         self._ledger = ledger
+
+    def set_mode(self, mode: Mode, session: str | None = None) -> None:
+        """Set the mode from the next call on, also for a running turn.
+
+        Args:
+            mode: The mode.
+            session: The session; None for the current session and later ones.
+
+        Raises:
+            UserError: The session is not open.
+        """
+        current = self._sessions.current
+        if session in {None, self._sessions.id}:
+            settings = None if current is None else self._sessions.settings_of(current)
+            self._configuration.choose_mode(mode)
+        else:
+            hint = "send the mode along with the next prompt to it"
+            settings = self._settings_of_open(session, hint)
+            settings.keep(mode=mode)
+        if settings is not None:
+            # The mode of a running turn changes, too, even if its prompt requested another mode.
+            settings.end_turn()
+
+    def set_effort(self, effort: Effort, session: str | None = None) -> None:
+        """Set the reasoning effort from the next turn on.
+
+        Args:
+            effort: The effort; if it is empty, the model decides.
+            session: The session; None for the current session and later ones.
+
+        Raises:
+            UserError: The session is not open.
+        """
+        if session in {None, self._sessions.id}:
+            self._configuration.choose_effort(effort)
+            return
+        self._settings_of_open(session, "choose it while a turn of it runs").keep(effort=effort)
+
+    def _settings_of_open(self, session: str | None, hint: str) -> SessionSettings:
+        """Return the settings of an open session that is not the current one.
+
+        Raises:
+            UserError: The session is not open.
+        """
+        opened = self._sessions.find(session)
+        settings = None if opened is None else self._sessions.settings_of(opened)
+        if settings is None:
+            raise UserError(f"session {session!r} is not open; {hint}")
+        return settings
 
     async def begin(self, inherit: str = "", *, keep: bool = False) -> None:
         """Let the next prompt begin a new session; a running turn is stopped first.

@@ -22,6 +22,7 @@ from indwell.sessions.records import SteeringRecord, Titled, TurnStartRecord
 from indwell.sessions.storage import retention
 from indwell.sessions.storage.drafts import DraftStore, LeftTask
 from indwell.sessions.storage.store import SessionStore, timestamp
+from indwell.sessions.storage.task_store import TaskStore
 from indwell.settings.model import Settings
 from indwell.settings.paths import state_folder
 
@@ -181,6 +182,11 @@ class StoredSessions:
     def store(self) -> SessionStore:
         """The store of the workspace's sessions."""
         return SessionStore(self._state, self.root)
+
+    @property
+    def tasks(self) -> TaskStore:
+        """The store of the workspace's tasks."""
+        return TaskStore(self._state, self.root)
 
     async def check_session(self, session: str) -> None:
         """Check that the session exists."""

@@ -7,6 +7,7 @@ import type { ChatLink } from "./chat-link.ts";
 import { backgroundCommands } from "./commands/background.ts";
 import { commitCommands } from "./commands/commit-message.ts";
 import { fixCommands } from "./commands/fixes.ts";
+import { listedTasks } from "./commands/listed-tasks.ts";
 import { mcpCommands } from "./commands/mcp-servers.ts";
 import { reviewCommands } from "./commands/reviews.ts";
 import { registerCommands } from "./commands/run.ts";
@@ -41,6 +42,7 @@ export function registerEditor(
     ...attachCommands(chat),
     ...backgroundCommands(chat),
     ...mcpCommands(server, chat),
+    ...listedTasks(server, chat),
     ...commitCommands(server),
     ...fixCommands(chat, terminals),
     "indwell.openWalkthrough": () =>
