@@ -73,12 +73,7 @@ async def test_a_task_stopped_before_the_model_answered_begins_again(tmp_path) -
         await tasks(desk, "run t1")
         await desk.asked("one")
         stopped = await tasks(desk, "stop t1")
-        assert stopped.tasks[0] == {
-            "id": "t1",
-            "title": "Do <one>",
-            "state": "stopped",
-            "ending": "stopped",
-        }
+        assert (stopped.tasks[0]["state"], stopped.tasks[0]["session"]) == ("stopped", "")
         desk.scripts.play("one", say("Ready."))
         await tasks(desk, "run t1")
         await until_states(desk, t1="done")

@@ -180,7 +180,6 @@ RULES: Mapping[str, Rule] = {
     "apply_edit_timeout_s": _lower,
     "answer_timeout_s": _lower,
     "question_pause_s": _higher,
-    "tasks_at_once": _lower,
     "command_timeout_s": _lower,
     "stall_timeout_s": _lower,
     "first_token_timeout_s": _lower,

@@ -70,7 +70,7 @@ class TaskUpdate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     state: Literal["open", "done", "failed"]
 
 
-class TasksArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class TaskToolArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The arguments of the tool ``tasks``."""
 
     add: tuple[NewTask, ...] = ()
@@ -88,7 +88,7 @@ class SharedTasks:
     def __init__(self) -> None:
         self.book: TaskBook | None = None
         self.session = ""
-        self._tools: tuple[Tool[TasksArguments], ...] = ()
+        self._tools: tuple[Tool[TaskToolArguments], ...] = ()
 
     def feature(self) -> Feature[Session]:
         """The tasks as a feature of their session."""
@@ -126,10 +126,10 @@ class SharedTasks:
         return Checked(blocks=(inject("todo", f"The tasks:\n{listed}", turn=moment.turn),))
 
 
-def make_tasks(shared: SharedTasks) -> Tool[TasksArguments]:
+def make_tasks(shared: SharedTasks) -> Tool[TaskToolArguments]:
     """Make the tool ``tasks`` of one session."""
 
-    async def run(arguments: TasksArguments, context: ToolContext) -> Outcome:
+    async def run(arguments: TaskToolArguments, context: ToolContext) -> Outcome:
         assert shared.book is not None, "the tool exists only with a book"
         try:
             if arguments.add or arguments.update:
@@ -141,7 +141,7 @@ def make_tasks(shared: SharedTasks) -> Tool[TasksArguments]:
             raise ToolError(str(error)) from error
         return Outcome(listed_text(tasks) or "there are no tasks", figure=figure_of(tasks))
 
-    async def preview(arguments: TasksArguments, context: ToolContext) -> Preview:
+    async def preview(arguments: TaskToolArguments, context: ToolContext) -> Preview:
         return Preview(diff=context.hide(_proposed(arguments.add)))
 
     return Tool(
@@ -149,7 +149,7 @@ def make_tasks(shared: SharedTasks) -> Tool[TasksArguments]:
         description="List the tasks of this workspace, which outlive sessions; propose tasks that "
         "the user may run as sessions of their own, or set a task's state. Without arguments: the "
         "list. The user confirms new tasks.",
-        arguments=TasksArguments,
+        arguments=TaskToolArguments,
         effect="read",
         facts=lambda given: ToolFacts(
             tool=NAME,
@@ -190,7 +190,7 @@ def figure_of(tasks: TaskList) -> str:
 
 
 def _made(
-    tasks: TaskList, arguments: TasksArguments, origin: str, hide: Callable[[str], str]
+    tasks: TaskList, arguments: TaskToolArguments, origin: str, hide: Callable[[str], str]
 ) -> TaskList:
     """Return the tasks with the model's changes; ``#1`` names the first task of ``add``."""
     first = tasks.next_number
@@ -217,7 +217,7 @@ def _proposed(new: Sequence[NewTask]) -> str:
     return "\n".join(lines)
 
 
-def _subject(given: TasksArguments) -> str:
+def _subject(given: TaskToolArguments) -> str:
     titles = [one.title for one in given.add] + [f"{one.id} {one.state}" for one in given.update]
     return ", ".join(titles)
 
