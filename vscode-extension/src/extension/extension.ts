@@ -1,4 +1,7 @@
-/** Where VS Code starts and ends the extension: this file only wires. */
+/**
+ * The entry points by which VS Code starts and ends the extension; this file only connects the
+ * parts.
+ */
 import * as vscode from "vscode";
 import { registerChat } from "./chat/register.ts";
 import { registerClient } from "./client/register.ts";

@@ -1,9 +1,8 @@
 /**
- * Makes text from others plain for VS Code's own windows. Pure.
- *
- * Notifications, progress and prompts of input boxes draw `[words](command:…)` as a link that runs any
- * command at one click; status texts draw `$(name)` as an icon. Neither may come from a file's name, an
- * endpoint's error or a question's title.
+ * Removes markup from other programs' text for VS Code's own windows. Pure. Notifications, progress
+ * and prompts of input boxes draw `[words](command:…)` as a link that runs any command at one
+ * click; status texts draw `$(name)` as an icon. Neither may come from a file's name, an endpoint's
+ * error or a question's title.
  */
 import { visible } from "../shared/visible.ts";
 
@@ -13,7 +12,10 @@ export function plainWords(text: string): string {
   return visible(text).replace(/[\]$](?=\()/g, (one) => `${one} `);
 }
 
-/** Makes a progress message of the server plain, in place: the client shows this same object. */
+/**
+ * Removes markup from a progress message of the server, in place: the client shows this same
+ * object.
+ */
 export function makePlain(progress: { title?: unknown; message?: unknown }): void {
   if (typeof progress.title === "string") progress.title = plainWords(progress.title);
   if (typeof progress.message === "string") progress.message = plainWords(progress.message);

@@ -1,4 +1,7 @@
-/** The only access to VS Code's own messages, questions and progress: it makes every text plain. */
+/**
+ * The only access to VS Code's own messages, questions and progress; removes markup from every
+ * text.
+ */
 import * as vscode from "vscode";
 import { visible } from "../shared/visible.ts";
 import { plainWords } from "./plain-words.ts";
@@ -6,7 +9,7 @@ import { plainWords } from "./plain-words.ts";
 /** The severity of a notification. */
 export type Level = "info" | "warning" | "error";
 
-/** A notification; resolves to the button pressed, or undefined. */
+/** Shows a notification; resolves to the button pressed, or undefined. */
 export async function say<Button extends string>(
   level: Level,
   words: string,
@@ -16,7 +19,7 @@ export async function say<Button extends string>(
   return (await show(level, plainWords(words), items))?.title;
 }
 
-/** The same with buttons that carry values. */
+/** Does the same as `say`, with buttons that carry values. */
 export async function sayItems<Item extends vscode.MessageItem>(
   level: Level,
   words: string,
@@ -25,7 +28,10 @@ export async function sayItems<Item extends vscode.MessageItem>(
   return show(level, plainWords(words), items);
 }
 
-/** A modal question, which blocks until it is answered or closed (undefined). A dialog draws no links. */
+/**
+ * Asks a modal question, which blocks until it is answered or closed (undefined). A dialog draws no
+ * links.
+ */
 export async function askModal<Item extends vscode.MessageItem>(
   words: string,
   detail: string,
@@ -35,12 +41,12 @@ export async function askModal<Item extends vscode.MessageItem>(
   return vscode.window.showWarningMessage(visible(words), options, ...items);
 }
 
-/** A line in the status bar that disappears after `ms` milliseconds. */
+/** Shows a line in the status bar that disappears after `ms` milliseconds. */
 export function sayInPassing(words: string, ms: number): void {
   vscode.window.setStatusBarMessage(plainWords(words), ms);
 }
 
-/** Shows the progress of `work`; `step` reports each step. It can be cancelled. */
+/** Shows the progress of `work`, which the user can cancel; `step` reports each step. */
 export async function showProgress<Result>(
   title: string,
   work: (step: (words: string) => void, token: vscode.CancellationToken) => Promise<Result>,

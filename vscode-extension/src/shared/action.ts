@@ -30,7 +30,7 @@ export type Action =
   | { readonly type: "connection"; readonly connection: Connection }
   | { readonly type: "status"; readonly status: StatusResult }
   | { readonly type: "models"; readonly models: readonly ModelRow[] }
-  /** `at` in milliseconds since the epoch, for durations only. */
+  /** An event of the server; `at` is in milliseconds since the epoch, for durations only. */
   | {
       readonly type: "event";
       readonly session: string;
@@ -46,8 +46,9 @@ export type Action =
       readonly at: number;
     }
   /** The panel shows another session from now on, empty until its pages come. */
-  | { readonly type: "opened"; readonly session: string | null; readonly left?: boolean } // left: the user chose it; else the new session has its id now
-  /** The conversation of before a reload, from disk. */
+  // left: the user chose the session; otherwise the new session has its id now.
+  | { readonly type: "opened"; readonly session: string | null; readonly left?: boolean }
+  /** The conversation from before a reload, read from disk. */
   | {
       readonly type: "remembered";
       readonly session: string;
@@ -55,7 +56,10 @@ export type Action =
       readonly turns: readonly Turn[];
       readonly hasOlder: boolean;
     }
-  /** `replace`: the newest turns, as of the event `seq`; `before`: older ones, and `seq` is ignored. */
+  /**
+   * A page: `replace` has the newest turns, as of the event `seq`; `before` has older turns, and
+   * `seq` is ignored.
+   */
   | {
       readonly type: "page";
       readonly page: SessionResult;
@@ -84,7 +88,10 @@ export type Action =
   | { readonly type: "context"; readonly context: ContextResult }
   | { readonly type: "attach"; readonly attachment: Attachment }
   | { readonly type: "unattach"; readonly id: string }
-  /** The prompt was sent: its attachments leave the composer; pictures are kept for its turn. */
+  /**
+   * The prompt was sent: its attachments leave the composer; pictures are kept for the prompt's
+   * turn.
+   */
   | {
       readonly type: "sent";
       readonly id: number;
@@ -93,7 +100,10 @@ export type Action =
       /** Ids of the attachments that were sent; the others stay in the composer. */
       readonly taken: readonly string[];
     }
-  /** The prompt was answered, with any result, so it is no longer being sent. `attachments` are returned. */
+  /**
+   * The prompt was answered, with any result, so it is no longer being sent. `attachments` return
+   * to the composer.
+   */
   | { readonly type: "answered"; readonly id: number; readonly attachments: readonly Attachment[] }
   | { readonly type: "draft"; readonly text: string; readonly mode: DraftMode }
   | { readonly type: "history"; readonly prompts: readonly string[] }

@@ -2,21 +2,24 @@
 import type { BackgroundCommand } from "../protocol.ts";
 import { countFigure, durationFigure } from "./figures.ts";
 
-/** The running commands. */
+/** Returns the running commands. */
 export function runningCommands(
   commands: readonly BackgroundCommand[],
 ): readonly BackgroundCommand[] {
   return commands.filter((one) => one.state === "running");
 }
 
-/** `2 commands running`, or `3 commands ended`; empty if there are none. */
+/** Returns `2 commands running`, or `3 commands ended`; empty if there are no commands. */
 export function commandsWords(commands: readonly BackgroundCommand[]): string {
   const running = runningCommands(commands).length;
   if (running > 0) return `${countFigure(running, "command")} running`;
   return commands.length === 0 ? "" : `${countFigure(commands.length, "command")} ended`;
 }
 
-/** The state of a command: `running`, `ended after 12 s`, `exit code 2 after 3.0 s`, `stopped after 4.0 s`. */
+/**
+ * Returns the state of a command: `running`, `ended after 12 s`, `exit code 2 after 3.0 s`,
+ * `stopped after 4.0 s`.
+ */
 export function commandFigure(command: BackgroundCommand): string {
   const after = `after ${durationFigure(command.seconds)}`;
   switch (command.state) {
@@ -31,7 +34,7 @@ export function commandFigure(command: BackgroundCommand): string {
   }
 }
 
-/** Did the command fail by itself? */
+/** Returns whether the command failed by itself. */
 export function isFailed({ state, exitCode }: BackgroundCommand): boolean {
   return state === "ended" && exitCode !== null && exitCode !== 0;
 }

@@ -1,15 +1,15 @@
-/** The commands that can be typed after `/`, and their messages. Pure. */
+/** Defines the commands that can be typed after `/`, and their messages. Pure. */
 import { AUTO } from "./effort-words.ts";
 import type { ToHost } from "./messages.ts";
 
-/** A command of the composer. `values`: its possible arguments. */
+/** A command of the composer; `values` are its possible arguments. */
 export interface SlashCommand {
   readonly name: string;
   readonly detail: string;
   readonly values: "none" | "modes" | "models" | "efforts" | "words";
 }
 
-/** All of them, in the order in which an empty `/` lists them. */
+/** All commands, in the order in which an empty `/` lists them. */
 export const COMMANDS: readonly SlashCommand[] = [
   { name: "new", detail: "Begin a new session", values: "none" },
   { name: "compact", detail: "Compact the conversation now", values: "none" },
@@ -29,7 +29,7 @@ export const COMMANDS: readonly SlashCommand[] = [
   { name: "settings", detail: "Open the settings", values: "none" },
 ];
 
-/** The prompt by which the server continues a turn that its end interrupted. */
+/** The prompt by which the server continues a turn that the server's end interrupted. */
 export const CONTINUE = "/continue";
 
 /** The meaning of a typed line: a message, an incomplete command (`/mode ` needs a value), or none. */
@@ -41,8 +41,8 @@ export type CommandOutcome =
 const NONE: CommandOutcome = { kind: "none" };
 
 /**
- * Parses `text` as a command. Any text but one of `COMMANDS` with a valid argument is
- * `none`: it is sent as it is (a path such as `/usr/bin`, a skill, a word that the server knows).
+ * Parses `text` as a command. Any text but one of `COMMANDS` with a valid argument is `none`, and
+ * is sent unchanged (a path such as `/usr/bin`, a skill, a command of the server).
  */
 export function commandOutcome(
   text: string,

@@ -1,13 +1,13 @@
-/** Joins returned text with the composer's text. Pure; used by host and webview. */
+/** Joins returned text with the composer's text. Pure; used by both host and webview. */
 import type { PanelState } from "./state.ts";
 
 /** The separator between returned text and text typed since. */
 const BETWEEN = "\n\n";
 
 /**
- * The composer's text after `draft` is added. Typed text is never lost: `replace` puts the
- * draft's text first, `append` last. Text that is already there is not repeated.
- * `remove` deletes the text of an earlier draft, unless the user changed it.
+ * Returns the composer's text after `draft` is added. Typed text is never lost: `replace` puts the
+ * draft's text first, `append` last. Text that is already in the composer is not repeated. `remove`
+ * deletes the text of an earlier draft, unless the user changed it.
  */
 export function withDraft(
   typed: string,

@@ -1,10 +1,10 @@
 /** Formats numbers for people. Pure, and independent of the locale, so that host and webview agree. */
 import { grouped } from "./words.ts";
 
-/** Seconds below which a time is not shown. */
+/** Shorter times, in seconds, are not shown. */
 export const LEAST_TIME = 0.1;
 
-/** `0.1 s`, `12 s`, `3 min 5 s`, `1 h 2 min`. */
+/** Formats a duration: `0.1 s`, `12 s`, `3 min 5 s`, `1 h 2 min`. */
 export function durationFigure(seconds: number): string {
   if (seconds < 9.95) return `${Math.max(0, seconds).toFixed(1)} s`;
   const whole = Math.round(seconds);
@@ -14,7 +14,7 @@ export function durationFigure(seconds: number): string {
   return `${Math.floor(minutes / 60)} h${minutes % 60 > 0 ? ` ${minutes % 60} min` : ""}`;
 }
 
-/** US dollars: `$0.04`, `$0.0012`, `under $0.0001`; null if the price is unknown. */
+/** Formats US dollars: `$0.04`, `$0.0012`, `under $0.0001`; null if the price is unknown. */
 export function costFigure(cost: number | null): string | null {
   if (cost === null) return null;
   if (cost === 0) return "$0.00";
@@ -22,7 +22,7 @@ export function costFigure(cost: number | null): string | null {
   return cost < 0.01 ? `$${cost.toFixed(4)}` : `$${cost.toFixed(2)}`;
 }
 
-/** Tokens: `980`, `12.4k`, `24k`, `1.2M`. */
+/** Formats tokens: `980`, `12.4k`, `24k`, `1.2M`. */
 export function tokenFigure(tokens: number): string {
   if (tokens < 1000) return String(tokens);
   if (tokens < 99_950) return `${short(tokens / 1000)}k`;
@@ -34,23 +34,23 @@ function short(value: number): string {
   return value.toFixed(1).replace(/\.0$/, "");
 }
 
-/** A share from 0 on: `38 %`; below one percent `under 1 %`. */
+/** Formats a share of 0 or more: `38 %`; below one percent `under 1 %`. */
 export function shareFigure(share: number): string {
   if (share > 0 && share < 0.01) return "under 1 %";
   return `${Math.round(share * 100)} %`;
 }
 
-/** Added and removed lines: `+3 −1`. */
+/** Formats added and removed lines: `+3 −1`. */
 export function linesFigure(added: number, removed: number): string {
   return `+${grouped(added)} −${grouped(removed)}`;
 }
 
-/** `1 file`, `2 files`, `1,200 files`. */
+/** Formats a count: `1 file`, `2 files`, `1,200 files`. */
 export function countFigure(count: number, one: string, many = `${one}s`): string {
   return `${grouped(count)} ${count === 1 ? one : many}`;
 }
 
-/** Bytes: `512 B`, `12 KB`, `3.4 MB`. */
+/** Formats bytes: `512 B`, `12 KB`, `3.4 MB`. */
 export function sizeFigure(bytes: number): string {
   if (bytes < 1000) return `${bytes} B`;
   if (bytes < 1_000_000) return `${Math.round(bytes / 1000)} KB`;

@@ -1,8 +1,11 @@
-/** Finds the last of several edits of a file, which shows the verdicts. Pure. */
+/** Finds the last of several edits of a file; its card shows the verdicts. Pure. */
 import type { Part, ToolPart } from "./state.ts";
 import { callsOf } from "./tool-words.ts";
 
-/** Is no later call among `parts` an edit of the same files? A sub-agent's edits count as its call's. */
+/**
+ * Returns whether no later call among `parts` edits the same files. A sub-agent's edits count as
+ * those of its call.
+ */
 export function isLastEdit(parts: readonly Part[], part: ToolPart): boolean {
   const paths = new Set(pathsOf(part));
   if (paths.size === 0) return false;

@@ -3,7 +3,7 @@
  * also signs that look like shell syntax. Follows Unicode's report 39, as far as it matters in code and commands.
  */
 
-/** A lookalike: its place (UTF-16 units), the character, and the character it resembles. */
+/** A lookalike: its position (UTF-16 units), the character, and the character it resembles. */
 export interface Lookalike {
   readonly at: number;
   readonly character: string;
@@ -11,16 +11,16 @@ export interface Lookalike {
 }
 
 const PAIRS: readonly (readonly [string, string])[] = [
-  // Cyrillic letters, then the letters that they resemble.
+  // The first string has Cyrillic letters, the second the letters that they resemble.
   ["асеорухіјѕһԁԛԝӏьгАВЕКМНОРСТУХІЈЅҮѴ", "aceopyxijshdqwlbrABEKMHOPCTYXIJSYV"],
-  // Greek
+  // The next pair has Greek letters.
   ["οαινρυκτχΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹϳ", "oaivpuktxABEZHIKMNOPTYXCj"],
-  // Armenian, and letters beyond ASCII that are Latin
+  // The next pair has Armenian letters, and Latin letters beyond ASCII.
   ["օոսցհԼՏ", "onugnLS"],
   ["ɑɡıȷʟʀⅼⅰⅴⅹⅽⅾⅿꓐꓑꓓꓔꓖꓙꓚꓝꓟꓠꓡꓢꓤꓪꓫꓬꓮꓰꓲꓳꓴ", "agijLRlivxcdmBPDTGJCFMNLSRWXYAEIOU"],
 ];
 
-/** Signs that look like shell syntax; in prose most of them are ordinary. */
+/** Signs that look like shell syntax; in prose, most of them are ordinary. */
 const SIGNS: readonly (readonly [string, string])[] = [
   ["∕⁄⧸╱〳ノ", "//////"],
   ["∖⧵﹨╲", "\\\\\\\\"],
@@ -52,10 +52,9 @@ const OTHER_SCRIPT =
 const FORM = /[\uff01-\uff5e\u{1d400}-\u{1d7ff}]/u;
 
 /**
- * The lookalikes in a text, in order.
- *
- * In prose only letters of another script within a word that has ASCII letters; in a command also whole words that
- * read as ASCII, wide and mathematical forms, and signs that a shell would obey if they were what they look like.
+ * Returns the lookalikes in a text, in order. In prose, only letters of another script within a
+ * word that has ASCII letters. In a command also whole words that read as ASCII, wide and
+ * mathematical forms, and signs that resemble shell syntax.
  */
 export function lookalikesIn(text: string, isCommand: boolean): readonly Lookalike[] {
   if (!OTHER.test(text)) return [];

@@ -1,4 +1,4 @@
-/** The words for sessions with work, the same in the panel and in notices. Pure. */
+/** The texts for sessions with work, the same in the panel and in notices. Pure. */
 
 import type { Question, SessionWork } from "./state.ts";
 import { visible } from "./visible.ts";
@@ -12,12 +12,12 @@ export const WORK_WORDS: Readonly<Record<SessionWork, string>> = {
   stopped: "Stopped",
 };
 
-/** What a session that is not shown asks, in one line that names the session. */
+/** Returns what a session that is not shown asks, in one line that names the session. */
 export function behindWords(question: Question, title: string): string {
   const asked = question.kind === "permission" ? question.asked.title : question.prompt;
   const line = visible(asked).replace(/\s+/g, " ").trim();
   const short = line.length > 120 ? `${line.slice(0, 119)}…` : line;
-  // The server names the session of a permission question already.
+  // The server already names the session of a permission question.
   if (short.startsWith("In the session ")) return `Indwell asks. ${short}`;
   const named = title === "" ? "Another session" : `The session “${title}”`;
   return `${named} asks: ${short}`;

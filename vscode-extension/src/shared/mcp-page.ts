@@ -1,29 +1,29 @@
-/** The page of MCP servers: its state, and the words and checks of its form. Pure. */
+/** The state of the page of MCP servers, and the texts and checks of its form. Pure. */
 import type { McpRow } from "../protocol.ts";
 
-/** The page in place of the conversation. */
+/** The page, which replaces the conversation. */
 export interface McpPage {
   readonly servers: readonly McpRow[];
-  /** A sentence for each definition that is wrong. */
+  /** A sentence for each invalid definition. */
   readonly problems: readonly string[];
-  /** What is being done, in words; empty if nothing is. */
+  /** A phrase about the running action; empty if no action runs. */
   readonly busy: string;
-  /** Why the last action failed; empty if it did not. */
+  /** Why the last action failed; empty if it succeeded. */
   readonly error: string;
-  /** Counts the servers that the form added: the form closes. */
+  /** Counts the servers that the form has added; after each, the form closes. */
   readonly added: number;
 }
 
-/** The form of a new server, as it was typed. */
+/** The form of a new server, with the typed text. */
 export interface McpForm {
   readonly name: string;
   readonly kind: "program" | "address";
   /** The program with its arguments. */
   readonly line: string;
   readonly url: string;
-  /** Names of the user's variables that the program gets. */
+  /** The names of the user's variables that the program gets. */
   readonly variables: string;
-  /** Hosts that the program may reach. */
+  /** The hosts that the program may reach. */
   readonly hosts: string;
   readonly header: string;
   /** The name of the user's variable with the header's value. */
@@ -41,7 +41,7 @@ export const EMPTY_FORM: McpForm = {
   headerVariable: "",
 };
 
-/** Why fields cannot be used, by field. The server checks again. */
+/** Returns why fields are invalid, by field; the server checks the fields again. */
 export function formProblems(form: McpForm): Partial<Record<keyof McpForm, string>> {
   const { name, kind, line, url, header, headerVariable } = form;
   const problems: Partial<Record<keyof McpForm, string>> = {};
@@ -69,18 +69,21 @@ export function formProblems(form: McpForm): Partial<Record<keyof McpForm, strin
   return problems;
 }
 
-/** Words of a field that lists names. */
+/** Splits a field that lists names. */
 export function namesOf(field: string): readonly string[] {
   return field.split(/[\s,]+/).filter((word) => word !== "");
 }
 
-/** The words of a line; quotes preserve blanks, and a backslash is an ordinary character, as in paths. */
+/**
+ * Splits a line into words; quotes preserve blanks, and a backslash is an ordinary character, as in
+ * paths.
+ */
 export function wordsOf(line: string): readonly string[] {
   const found = line.matchAll(/(?:"[^"]*"|'[^']*'|[^\s"'])+/g);
   return [...found].map(([word]) => word.replace(/"([^"]*)"|'([^']*)'/g, "$1$2"));
 }
 
-/** The state of a server in a few words. */
+/** Describes the state of a server in a few words. */
 export function stateWords(server: McpRow): string {
   if (server.standing !== "usable") return STANDINGS[server.standing];
   return STATES[server.state] ?? server.state;
@@ -118,7 +121,10 @@ function isHost(name: string): boolean {
   return /^[\w*.-]+(?::\d+)?$/.test(name);
 }
 
-/** As the server's own check: keys by their beginnings, a token of a header, a password in an address. */
+/**
+ * Returns whether a text looks like a secret, as the server checks it: keys by their beginnings, a
+ * token of a header, a password in an address.
+ */
 function looksSecret(text: string): boolean {
   return /\bbearer\s+[\w.~+/=-]{8,}|(?<![A-Za-z0-9])(?:sk|rk|pk|xai|gsk|ghp|gho|glpat|hf)[-_][\w-]{8,}|\bAIza[\w-]{20,}|:\/\/[^/\s:@]+:[^/\s@]+@/i.test(
     text,

@@ -7,24 +7,30 @@ import type { PanelState } from "./state.ts";
 /** The most characters of a prompt, as in the server; a longer message is dropped. */
 export const MOST_WORDS = 1_000_000;
 
-/** Host → webview. */
+/** Messages from the host to the webview. */
 export type ToPanel =
-  /** First thing after `ready`, and whenever the copy cannot be trusted. `typed`: the composer's text as last told; `typedAt` counts its changes. */
+  /**
+   * The first message after `ready`, sent again whenever the webview's copy cannot be trusted.
+   * `typed` is the composer's text as last reported; `typedAt` counts its changes.
+   */
   | {
       readonly type: "snapshot";
       readonly state: PanelState;
       readonly typed: string;
       readonly typedAt?: number;
     }
-  /** In order; `revision` is the state's after the last of them. A webview that is not at `revision - actions.length` asks anew by `ready`. */
+  /**
+   * Actions in order; `revision` is the state's after the last action. A webview whose state is not
+   * at `revision - actions.length` requests a snapshot by `ready`.
+   */
   | { readonly type: "actions"; readonly actions: readonly Action[]; readonly revision: number }
-  /** Answers to `find`. */
+  /** The answer to `find`. */
   | { readonly type: "found"; readonly id: number; readonly rows: readonly FoundRow[] }
-  /** Answers to `colour`; null: the code stays plain. */
+  /** The answer to `colour`; with null, the code is not coloured. */
   | { readonly type: "coloured"; readonly id: string; readonly coloured: Coloured | null }
   | { readonly type: "focus"; readonly where: "composer" | "question" };
 
-/** One row of a completion list; `insert` replaces what was typed, `attach` puts a chip instead. */
+/** One row of a completion list; `insert` replaces the typed text, `attach` adds a chip instead. */
 export interface FoundRow {
   readonly kind:
     | "file"
@@ -40,11 +46,18 @@ export interface FoundRow {
     | "terminal";
   readonly label: string;
   readonly detail: string;
-  /** A mention to attach (`path`, `path#L1-20`, `folder/`), `problems:` + uri or nothing, `changes`, `selection`, `terminal` (what is marked), `terminal:last`, `folder:` or `symbol:` (narrows the list), `@server:uri` (stays in the words), or a `/command`. */
+  /**
+   * A mention to attach (`path`, `path#L1-20`, `folder/`), `problems:` with a URI or nothing,
+   * `changes`, `selection`, `terminal` (the selected text), `terminal:last`, `folder:` or `symbol:`
+   * (narrows the list), `@server:uri` (stays in the text), or a `/command`.
+   */
   readonly value: string;
 }
 
-/** What the text behind `@` searches: everything, or after `folder:` or `symbol:` only these. */
+/**
+ * Returns what the text after `@` searches: everything, or after `folder:` or `symbol:` only
+ * folders or symbols.
+ */
 export function mentionQuery(text: string): {
   readonly only: "folder" | "symbol" | null;
   readonly query: string;
@@ -53,7 +66,7 @@ export function mentionQuery(text: string): {
   return { only, query: only === null ? text : text.slice(only.length + 1) };
 }
 
-/** Webview → host. */
+/** Messages from the webview to the host. */
 export type ToHost =
   | { readonly type: "ready" }
   | {
@@ -62,16 +75,20 @@ export type ToHost =
       readonly how: "auto" | "steer" | "next" | "alone";
     } // attachments are in the host's state; auto: prompt, or queued while a turn runs; alone: words that were not typed, without the draft's attachments
   | { readonly type: "stop" }
-  | { readonly type: "typed"; readonly text: string; readonly at?: number } // with each key, long texts debounced 200 ms; kept for reloads; `at` counts the changes
+  // Sent with each key; long texts are debounced by 200 ms and kept for reloads; `at` counts the
+  // changes.
+  | { readonly type: "typed"; readonly text: string; readonly at?: number }
   | {
       readonly type: "answer";
       readonly nonce: string;
       readonly answer: "no" | "once" | "session" | "always";
       readonly hunks: readonly string[] | null;
     }
-  | { readonly type: "openQuestion"; readonly nonce: string } // its whole text as a read-only document
+  // Opens the question's whole text as a read-only document.
+  | { readonly type: "openQuestion"; readonly nonce: string }
   | { readonly type: "said"; readonly nonce: string; readonly text: string | null }
-  | { readonly type: "chosen"; readonly nonce: string; readonly option: number } // index of the option, from 0
+  // The index of the option counts from 0.
+  | { readonly type: "chosen"; readonly nonce: string; readonly option: number }
   | { readonly type: "find"; readonly id: number; readonly what: "@" | "/"; readonly query: string }
   | { readonly type: "attachMention"; readonly value: string; readonly label: string }
   | {
@@ -79,10 +96,11 @@ export type ToHost =
       readonly label: string;
       readonly mime: string;
       readonly data: string;
-    } // base64
+    } // The data is base64.
   | { readonly type: "attachText"; readonly label: string; readonly text: string }
-  | { readonly type: "attachUris"; readonly uris: readonly string[] } // dropped from the explorer or an editor tab
-  | { readonly type: "pickContext" } // "+ Add context": the editor's own picker
+  // The files were dropped from the explorer or an editor tab.
+  | { readonly type: "attachUris"; readonly uris: readonly string[] }
+  | { readonly type: "pickContext" } // "+ Add context" opens the editor's own picker.
   | { readonly type: "unattach"; readonly id: string }
   | { readonly type: "mode"; readonly mode: string }
   | { readonly type: "model"; readonly model: string }
@@ -114,20 +132,26 @@ export type ToHost =
       readonly verdict: "accept" | "reject";
       readonly hunks: readonly string[];
     }
-  | { readonly type: "openDiff"; readonly path: string | null; readonly turn: number | null } // null: all files
-  | { readonly type: "openFile"; readonly target: string } // `path`, `path:12`, `path:12-20`: inside the workspace only
-  | { readonly type: "openLink"; readonly href: string } // https only; the host asks with the real target shown
-  | { readonly type: "openTool"; readonly id: string; readonly turn: number } // fetch result and arguments of a card
+  // Null means all files.
+  | { readonly type: "openDiff"; readonly path: string | null; readonly turn: number | null }
+  // The target is `path`, `path:12` or `path:12-20`, only inside the workspace.
+  | { readonly type: "openFile"; readonly target: string }
+  // Only https is opened; the host asks and shows the real target.
+  | { readonly type: "openLink"; readonly href: string }
+  // Fetches result and arguments of a card.
+  | { readonly type: "openTool"; readonly id: string; readonly turn: number }
   | { readonly type: "copy"; readonly text: string }
   | {
       readonly type: "colour";
       readonly id: string;
       readonly code: string;
       readonly language: string;
-      readonly theme: string; // id of the editor's theme
+      readonly theme: string; // The id is that of the editor's theme.
     }
-  | { readonly type: "insertCode"; readonly text: string } // at the cursor of the active editor
-  | { readonly type: "applyCode"; readonly text: string; readonly target: string | null } // as an edit with a diff first
+  // Inserts at the cursor of the active editor.
+  | { readonly type: "insertCode"; readonly text: string }
+  // Applies an edit after showing a diff.
+  | { readonly type: "applyCode"; readonly text: string; readonly target: string | null }
   | {
       readonly type: "queue";
       readonly action: "remove" | "move" | "edit" | "hold" | "resume";
@@ -135,20 +159,27 @@ export type ToHost =
       readonly to: number | null;
       readonly text: string | null;
     }
-  | { readonly type: "older" } // fetch the previous page
-  | { readonly type: "rewind"; readonly turn: number; readonly files: boolean | null } // null: the host asks
+  | { readonly type: "older" } // Fetches the previous page.
+  // With null, the host asks.
+  | { readonly type: "rewind"; readonly turn: number; readonly files: boolean | null }
   | { readonly type: "fork"; readonly turn: number }
-  | { readonly type: "forkSession"; readonly session: string } // of the list: from the end of its last turn
-  | { readonly type: "resend"; readonly turn: number; readonly text: string } // rewind to before `turn`, then send these words; the same words: retry
-  /** `open`: its document. `text` goes with `approve`: what was on the screen; null: what stands in the document. `words` go with `reject`. */
+  // Forks a session of the list from the end of its last turn.
+  | { readonly type: "forkSession"; readonly session: string }
+  // Rewinds to before `turn`, then sends this text; with the same text, a retry.
+  | { readonly type: "resend"; readonly turn: number; readonly text: string }
+  /**
+   * A decision about a plan; `open` shows its document. `text` goes with `approve` and has the text
+   * on the screen, or null for the text of the document. `words` go with `reject`.
+   */
   | {
       readonly type: "plan";
       readonly action: "approve" | "reject" | "open";
       readonly text: string | null;
       readonly words: string | null;
     }
-  | { readonly type: "commands"; readonly stop: string | null } // how the background commands stand; one is stopped first
-  | { readonly type: "retry" } // send the failed turn's text again
+  // Requests the state of the background commands; first stops one.
+  | { readonly type: "commands"; readonly stop: string | null }
+  | { readonly type: "retry" } // Sends the failed turn's text again.
   | { readonly type: "sessions"; readonly query: string; readonly more: boolean }
   | { readonly type: "closeSessions" }
   | { readonly type: "openSession"; readonly session: string }

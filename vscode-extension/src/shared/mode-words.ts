@@ -1,6 +1,6 @@
-/** The meaning of each mode, in one line, for the picker, the palette and the settings. Pure. */
+/** Describes each mode in one line, for the picker, the palette and the settings. Pure. */
 
-/** One sentence for a mode; empty for one that is not known here. */
+/** Returns one sentence for a mode; empty for an unknown mode. */
 export function modeWords(mode: string): string {
   switch (mode) {
     case "plan":

@@ -3,7 +3,7 @@ import type { ContextResult } from "../protocol.ts";
 import type { Action } from "./action.ts";
 import type { Attachment, PanelState } from "./state.ts";
 
-/** Earlier prompts that are kept for the arrow key. */
+/** The number of earlier prompts that are kept for the arrow key. */
 export const HISTORY_KEPT = 100;
 const SELECTIONS_KEPT = 50;
 
@@ -35,13 +35,16 @@ export function contextTold(state: PanelState, context: ContextResult): PanelSta
   return { ...state, context, attachments: [...told, ...own] };
 }
 
-/** Ids of automatic context that the user attached too: the user's own chip is enough. */
+/**
+ * Returns ids of automatic context that the user also attached, because the user's own chip is
+ * enough.
+ */
 export function saidTwice(own: readonly Attachment[], context: ContextResult): readonly string[] {
   const pinned = new Set(own.flatMap((one) => (one.kind === "mention" ? [one.label] : [])));
   return context.attached.filter((row) => pinned.has(row.label)).map((row) => row.id);
 }
 
-/** A prompt was sent: it is pending, in the history, and its attachments left the composer. */
+/** Reduces a sent prompt: it is pending, in the history, and its attachments left the composer. */
 export function sent(
   state: PanelState,
   { id, words, images, taken }: Extract<Action, { readonly type: "sent" }>,
@@ -57,7 +60,7 @@ export function sent(
   };
 }
 
-/** A prompt was answered; its attachments are returned if it was not sent. */
+/** Reduces an answered prompt; its attachments return if the prompt was not sent. */
 export function answered(state: PanelState, id: number, given: readonly Attachment[]): PanelState {
   const outgoing = state.outgoing.filter((one) => one.id !== id);
   const isBack = given.length > 0 || outgoing.length < state.outgoing.length;
@@ -65,19 +68,25 @@ export function answered(state: PanelState, id: number, given: readonly Attachme
   return isBack ? withSelections(next) : next;
 }
 
-/** The same selection goes with the next prompt: of another session, or after one that was not sent. */
+/**
+ * Lets the same selection go with the next prompt of another session, or after a prompt that was
+ * not sent.
+ */
 export function withSelections(state: PanelState): PanelState {
   if (state.sentSelections.length === 0) return state;
   const next = { ...state, sentSelections: [] };
   return state.context === null ? next : contextTold(next, state.context);
 }
 
-/** The server sends the same text once; the chip leaves with it, and comes back with another selection. */
+/**
+ * Returns whether a chip is a selection; its chip leaves after sending, because the server sends
+ * the same text once.
+ */
 function isSelection(one: Attachment): boolean {
   return one.kind === "context" && one.id.startsWith("selection");
 }
 
-/** Newest first, each once. */
+/** Adds a prompt to the history: newest first, each prompt once. */
 export function remembered(history: readonly string[], words: string): readonly string[] {
   if (words.trim() === "") return history;
   return [words, ...history.filter((one) => one !== words)].slice(0, HISTORY_KEPT);

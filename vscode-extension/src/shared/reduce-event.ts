@@ -45,7 +45,7 @@ export function reduceMissed(
   return events.reduce((now, one) => reduceEvent(now, session, one.seq, one.event, at), state);
 }
 
-/** The state after an event, live or of a page; `key` is new for every event. */
+/** Returns the state after an event, live or from a page; `key` is new for every event. */
 export function happened(state: PanelState, event: Event, key: string, at: number): PanelState {
   const isMain = event.agent === "";
   const turn = (change: (turn: Turn) => Turn): PanelState =>
@@ -58,7 +58,7 @@ export function happened(state: PanelState, event: Event, key: string, at: numbe
     case "attached":
       return event.source === "attached" && event.label !== ""
         ? turn((one) => withPicture(one, event.label))
-        : state; // text for the model, which is not shown
+        : state; // The text is for the model, and is not shown.
     case "text":
       return turn((one) => {
         const kept = event.restart ? forgetRound(one) : one;
@@ -88,7 +88,7 @@ export function happened(state: PanelState, event: Event, key: string, at: numbe
       );
     case "questionAsked":
     case "questionAnswered":
-      return state; // asked by its own request; the call's card shows the outcome
+      return state; // The question has its own request; the call's card shows the outcome.
     case "usageReported":
       return turn((one) => counted(one, event));
     case "steered":
@@ -96,7 +96,7 @@ export function happened(state: PanelState, event: Event, key: string, at: numbe
     case "compacted":
       return turn((one) => withLine(one, "compacted", compactedWords(event), key));
     case "notice":
-      // Before the first turn it can only be shown in the banner.
+      // Before the first turn, the notice can only be shown in the banner.
       return event.turn < 1
         ? { ...state, banner: { level: event.level, text: event.message, retry: false } }
         : turn((one) => withNotice(one, event.level, noticeWords(event.message), key, at));
@@ -121,14 +121,17 @@ export function happened(state: PanelState, event: Event, key: string, at: numbe
   }
 }
 
-/** A page cannot distinguish a killed turn from a running one; a live event can. */
+/**
+ * Marks a turn as running: a page cannot distinguish a killed turn from a running one, but a live
+ * event can.
+ */
 function alive(turn: Turn): Turn {
   const parts = withoutReading(turn.parts);
   const ending = turn.ending === "interrupted" ? "running" : turn.ending;
   return parts === turn.parts && ending === turn.ending ? turn : { ...turn, parts, ending };
 }
 
-/** The question is closed, whoever answered it: the card is removed. */
+/** Removes the card of a question that was answered, by anyone. */
 function answered(state: PanelState, question: string, session: string | null): PanelState {
   const left = state.questions.filter(
     (one) => one.kind !== "permission" || one.asked.id !== question || !isOwnQuestion(one, session),

@@ -2,7 +2,7 @@
 import type { SessionsResult } from "../protocol.ts";
 import type { SessionListState } from "./state.ts";
 
-/** The list after a page, while one is fetched (`result` null), or closed. */
+/** Returns the list after a page, or while a page is fetched (`result` is null), or closed. */
 export function listed(
   list: SessionListState | null,
   query: string,
@@ -12,10 +12,11 @@ export function listed(
   if (where === "close") return null;
   const rows = list?.rows ?? [];
   if (result === null) {
-    // The old rows stay while the new ones are fetched: nothing flickers.
+    // The old rows stay while the new ones are fetched, so that nothing flickers.
     return { query, rows, more: list?.more ?? false, loading: true };
   }
-  if (list === null || list.query !== query) return list; // closed, or something else was typed since
+  // The list is closed, or the query has changed since.
+  if (list === null || list.query !== query) return list;
   const known = new Set(where === "after" ? rows.map((row) => row.id) : []);
   const fresh = result.sessions.filter((row) => !known.has(row.id));
   return {

@@ -1,4 +1,4 @@
-/** Merges pages of a session with live turns: no turn is shown twice, and the order is kept. */
+/** Merges pages of a session with live turns: no turn appears twice, and the order is kept. */
 import type { SessionResult, TurnRow } from "../protocol.ts";
 import { initialState } from "./initial-state.ts";
 import { happened } from "./reduce-event.ts";
@@ -7,7 +7,7 @@ import { abandoned } from "./turn-ends.ts";
 import { emptyTurn, placeOf } from "./turn-list.ts";
 import { closed } from "./turn-text.ts";
 
-/** The state with a page; one of another session changes nothing. */
+/** Returns the state with a page; a page of another session changes nothing. */
 export function paged(
   state: PanelState,
   page: SessionResult,
@@ -54,9 +54,8 @@ function replaced(before: PanelState, page: SessionResult, seq: number): PanelSt
 }
 
 /**
- * A turn that was watched from begin to end has more than the log; otherwise the log is right.
- *
- * `skipped`: the page replaces events of the running turn that were missed.
+ * Merges a turn: a turn that was watched from begin to end has more data than the log; otherwise
+ * the log is used. `skipped` means that the page replaces missed events of the running turn.
  */
 function merged(state: PanelState, page: SessionResult, row: TurnRow, skipped: boolean): Turn {
   const live = state.turns[placeOf(state.turns, row.turn)];
@@ -76,9 +75,9 @@ function merged(state: PanelState, page: SessionResult, row: TurnRow, skipped: b
 }
 
 /**
- * Builds a turn from the log: its events go through the reducer of live events.
- *
- * `running`: the server reported that this turn runs; otherwise a missing end means a kill.
+ * Builds a turn from the log: its events go through the reducer of live events. `running` means
+ * that the server reported the turn as running; otherwise, a missing end means that the process was
+ * killed.
  */
 export function turnOfPage(session: string, row: TurnRow, running: boolean): Turn {
   const [told = emptyTurn(session, row.turn)] = row.events.reduce(
@@ -90,7 +89,7 @@ export function turnOfPage(session: string, row: TurnRow, running: boolean): Tur
     ...told,
     parts: told.parts.map(untimed),
     left: row.left,
-    // The log contains complete replies, not the one that is streaming.
+    // The log contains complete replies, not the reply that is streaming.
     whole: told.ending !== "running",
     round: told.parts.length,
     next: null,
@@ -98,25 +97,31 @@ export function turnOfPage(session: string, row: TurnRow, running: boolean): Tur
   return running ? turn : abandoned(turn);
 }
 
-/** A live event has a piece of the text; an event of a page has the whole text. */
+/**
+ * Marks text as complete: a live event has a part of the text, but an event of a page has the whole
+ * text.
+ */
 function wholeWords(state: PanelState): PanelState {
   return { ...state, turns: state.turns.map((turn) => ({ ...turn, parts: closed(turn.parts) })) };
 }
 
-/** A page does not say when words came. */
+/** Removes times, because a page does not say when text came. */
 function untimed(part: Part): Part {
   return part.kind === "text" || part.kind === "thinking"
     ? { ...part, ms: null, since: null }
     : part;
 }
 
-/** The turn of a session that runs: the current session's, or one beside it. */
+/** Returns the running turn of a session: the current session's turn, or another session's. */
 function runsIn(status: PanelState["status"], session: string): number | null {
   if (status?.session === session) return status.running;
   return status?.beside.find((one) => one.session === session)?.turn ?? null;
 }
 
-/** A page does not name the plan's document; the document of a plan with the same text is used. */
+/**
+ * Completes a plan from a page, which does not name the plan's document: uses the document of a
+ * plan with the same text.
+ */
 function planTold(known: PanelState["plan"], told: SessionResult["plan"]): PanelState["plan"] {
   return told !== null && told.path === "" && told.text === known?.text
     ? { ...told, path: known.path }

@@ -4,7 +4,7 @@ import type { PanelState } from "./state.ts";
 
 type Queue = PanelState["queue"];
 
-/** From an event: session and chips of a row are kept from before. */
+/** Reduces a queue from an event; session and chips of a row are kept from before. */
 export function queueTold(queue: Queue, event: QueueChanged): Queue {
   if (event.seq < queue.seq) return queue;
   const known = new Map(queue.waiting.map((row) => [row.id, row]));
@@ -16,7 +16,7 @@ export function queueTold(queue: Queue, event: QueueChanged): Queue {
   return { seq: event.seq, held: event.held, waiting };
 }
 
-/** From the server's answer; an answer that is older than an event is ignored. */
+/** Reduces a queue from the server's answer; an answer that is older than an event is ignored. */
 export function queueAnswered(queue: Queue, result: QueueResult): Queue {
   return result.seq < queue.seq ? queue : { ...result };
 }

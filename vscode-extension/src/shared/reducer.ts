@@ -14,7 +14,7 @@ import { withDetail } from "./turn-tools.ts";
 
 export { initialState } from "./initial-state.ts";
 
-/** The state after `action`. Parts that an action does not change stay the same objects. */
+/** Returns the state after `action`; parts that an action does not change stay the same objects. */
 export function reduce(state: PanelState, action: Action): PanelState {
   return { ...changed(state, action), revision: state.revision + 1 };
 }
@@ -103,8 +103,8 @@ function changed(state: PanelState, action: Action): PanelState {
 }
 
 /**
- * A status may have been written before the end of a turn and arrive after it.
- * A missing end in a page of the log ("interrupted") is not a reported end.
+ * Removes turns that have ended: a status may be older than the end of a turn and arrive after it.
+ * A missing end in a page of the log ("interrupted") is no reported end.
  */
 function withoutEnded(state: PanelState, status: StatusResult): StatusResult {
   if (status.running === null || status.session !== state.session) return status;
@@ -112,7 +112,10 @@ function withoutEnded(state: PanelState, status: StatusResult): StatusResult {
   return ending === "running" || ending === "interrupted" ? status : { ...status, running: null };
 }
 
-/** A server that is gone reports no more: its turn, its questions and its event numbers are dropped. */
+/**
+ * Reduces the connection: a server that is gone reports no more, so its turn, questions and event
+ * numbers are dropped.
+ */
 function connected(state: PanelState, connection: Connection): PanelState {
   if (connection.kind === "ready") return { ...state, connection };
   return {
@@ -147,7 +150,8 @@ function opened(state: PanelState, session: string | null, left: boolean): Panel
     plan: null,
     commands: [],
     context: null,
-    // The first prompt of a new session made it; any other session has not seen them.
+    // The first prompt of a new session created the session; any other session has not seen the
+    // selections.
     sentSelections: state.session === null ? state.sentSelections : [],
   };
 }

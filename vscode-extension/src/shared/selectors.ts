@@ -4,13 +4,13 @@ import { turnOf } from "./turn-list.ts";
 
 export { turnOf };
 
-/** The running turn that is shown, or undefined. */
+/** Returns the running turn that is shown, or undefined. */
 export function runningTurn(state: PanelState): Turn | undefined {
   const last = state.turns.at(-1);
   return last?.ending === "running" ? last : undefined;
 }
 
-/** Does a turn of any session run, or is one just beginning? */
+/** Returns whether a turn of any session runs or is about to begin. */
 export function isBusy(state: PanelState): boolean {
   if (state.connection.kind !== "ready") return false;
   return (
@@ -20,12 +20,12 @@ export function isBusy(state: PanelState): boolean {
   );
 }
 
-/** Can the running turn receive text? */
+/** Returns whether the running turn can receive text. */
 export function canSteer(state: PanelState): boolean {
   return state.connection.kind === "ready" && runningTurn(state) !== undefined;
 }
 
-/** Prompts that were sent and neither run nor wait in the queue: shown as being sent. */
+/** Returns prompts that were sent, but neither run nor wait in the queue. */
 export function sending(state: PanelState): readonly Outgoing[] {
   if (state.outgoing.length === 0) return state.outgoing;
   const waiting = new Set(state.queue.waiting.map((row) => row.text));
@@ -35,31 +35,31 @@ export function sending(state: PanelState): readonly Outgoing[] {
   );
 }
 
-/** The open questions of the shown session, and those of no session. */
+/** Returns the open questions of the shown session, and those without a session. */
 export function ownQuestions(state: PanelState): readonly Question[] {
   const isOwn = (one: Question): boolean => isOwnQuestion(one, state.session);
   return state.questions.every(isOwn) ? state.questions : state.questions.filter(isOwn);
 }
 
-/** Does a question belong to this session, or to none? */
+/** Returns whether a question belongs to this session, or to none. */
 export function isOwnQuestion(question: Question, session: string | null): boolean {
   const of = sessionOf(question);
   return of === "" || of === session;
 }
 
-/** The session whose turn asks; empty if none does. */
+/** Returns the session whose turn asks; empty if there is none. */
 export function sessionOf(question: Question): string {
   return (question.kind === "permission" ? question.asked.session : question.session) ?? "";
 }
 
-/** The waiting prompts of the shown session. */
+/** Returns the waiting prompts of the shown session. */
 export function ownWaiting(state: PanelState): PanelState["queue"] {
   const { queue, session } = state;
   const waiting = queue.waiting.filter((row) => row.session === null || row.session === session);
   return waiting.length === queue.waiting.length ? queue : { ...queue, waiting };
 }
 
-/** The session's cost in US dollars, including the running turn; null if unknown. */
+/** Returns the session's cost in US dollars, including the running turn; null if unknown. */
 export function sessionCost(state: PanelState): number | null {
   const before = state.status?.session === state.session ? (state.status?.cost ?? null) : null;
   const running = runningTurn(state)?.cost ?? null;
@@ -67,14 +67,17 @@ export function sessionCost(state: PanelState): number | null {
   return before + (running ?? 0);
 }
 
-/** The turns of the conversation. */
+/** Returns the turns of the conversation that no rewind discarded. */
 export function livedTurns(state: PanelState): readonly Turn[] {
   return state.turns.some((turn) => turn.left)
     ? state.turns.filter((turn) => !turn.left)
     : state.turns;
 }
 
-/** The call that a question to the user is about, and the call of its sub-agent; undefined if there is none. */
+/**
+ * Returns the call that a question to the user is about, and the call of its sub-agent; undefined
+ * if there is none.
+ */
 export function askingCall(
   state: PanelState,
 ): { readonly call: ToolPart; readonly agent: ToolPart | undefined } | undefined {

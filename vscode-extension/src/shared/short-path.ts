@@ -1,6 +1,9 @@
 /** Shortens a path for a chip. Pure. */
 
-/** The last name of a path, with its lines: `src/shop/invoice.py:41-58` becomes `invoice.py:41-58`. */
+/**
+ * Returns the last name of a path, with its lines: `src/shop/invoice.py:41-58` becomes
+ * `invoice.py:41-58`.
+ */
 export function baseName(label: string): string {
   const isFolder = label.endsWith("/");
   const names = label.split("/").filter((name) => name !== "");

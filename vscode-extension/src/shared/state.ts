@@ -1,6 +1,6 @@
 /**
- * The state of the chat panel, as one frozen value. The extension host owns it; the webview has a copy that
- * the same reducer keeps up to date. Independent of VS Code, the DOM and clocks.
+ * The state of the chat panel, as one frozen value. The extension host owns the state; the webview
+ * has a copy that the same reducer updates. Independent of VS Code, the DOM and clocks.
  */
 
 import type {
@@ -26,7 +26,8 @@ export type Connection =
   | { readonly kind: "starting"; readonly reason: string }
   | { readonly kind: "ready"; readonly waiting?: string }
   | { readonly kind: "restarting"; readonly reason: string }
-  | { readonly kind: "stopped"; readonly reason: string; readonly byUser?: boolean }; // not set: by itself
+  // If unset, the server stopped by itself.
+  | { readonly kind: "stopped"; readonly reason: string; readonly byUser?: boolean };
 
 /** The end of a turn; `running` until then. */
 export type TurnEnding =
@@ -39,19 +40,25 @@ export type TurnEnding =
   | "budget"
   | "interrupted";
 
-/** A part of the model's text (Markdown), or of its reasoning. `final`: no more will be added to it. */
+/**
+ * A part of the model's text (Markdown), or of its reasoning; `final` means that no text will be
+ * added.
+ */
 export interface TextPart {
   readonly kind: "text" | "thinking";
   readonly key: string;
   readonly text: string;
   readonly final: boolean;
-  /** Milliseconds from the first to the last piece, if known. */
+  /** Milliseconds from the first to the last text delta, if known. */
   readonly ms: number | null;
-  /** The time of the first piece, in milliseconds since the epoch; null if unknown. */
+  /** The time of the first text delta, in milliseconds since the epoch; null if unknown. */
   readonly since: number | null;
 }
 
-/** The fields of `toolFinished` that the panel stores unchanged: a new field needs no line here. */
+/**
+ * The fields of `toolFinished` that the panel stores unchanged; a new field needs no line in this
+ * file.
+ */
 type CallEndTold = Partial<
   Omit<ToolFinished, keyof ToolPartKnown | "type" | "turn" | "isError" | "agent">
 >;
@@ -66,17 +73,20 @@ interface ToolPartKnown {
   readonly name: string;
   readonly target: string;
   readonly state: "running" | "asking" | "done" | "failed" | "denied" | "stopped";
-  /** Such as `+3 −1` or `7 hits in 3 files`. */
+  /** A figure such as `+3 −1` or `7 hits in 3 files`. */
   readonly figure: string;
   readonly seconds: number | null;
-  /** Why it failed or was refused. */
+  /** Why the call failed or was refused. */
   readonly message: string;
-  /** Live output of a command: the newest 64,000 characters; `cut` counts those left out before. */
+  /**
+   * Live output of a command: the newest 64,000 characters; `cut` counts the characters that were
+   * left out before.
+   */
   readonly output: string;
   readonly cut: number;
   /** The result for the model; null until the user opens the card and the host fetches it. */
   readonly result: string | null;
-  /** The arguments from the model (JSON text); null until fetched. */
+  /** The arguments from the model (JSON text); null until they are fetched. */
   readonly arguments: string | null;
   /** The complete unified diff of an edit. */
   readonly diffs: readonly EditShown[];
@@ -95,7 +105,7 @@ export interface EditShown {
   readonly created: boolean;
 }
 
-/** A thin line in the conversation: a compaction, a notice, steering words, a check. */
+/** A thin line in the conversation: a compaction, a notice, a steering message, a check. */
 export interface LinePart {
   readonly kind: "line";
   readonly key: string;
@@ -109,7 +119,7 @@ export interface LinePart {
     | "reading"
     | "retrying";
   readonly text: string;
-  /** Of `retrying`: when the next attempt begins, in milliseconds since the epoch. */
+  /** For `retrying`: the time of the next attempt, in milliseconds since the epoch. */
   readonly until?: number;
 }
 
@@ -134,7 +144,7 @@ export interface Turn extends TurnKnown, TurnEndTold {}
 
 interface TurnKnown {
   readonly session: string;
-  /** 1-based. */
+  /** The turn's number, from 1. */
   readonly number: number;
   readonly words: string;
   readonly title: string;
@@ -145,7 +155,7 @@ interface TurnKnown {
   readonly ending: TurnEnding;
   readonly mode: string | null;
   readonly model: string;
-  /** For the user, in plain words, if the turn did not end normally. */
+  /** A message for the user, in plain words, if the turn did not end normally. */
   readonly message: string;
   readonly draft: string;
   readonly retryable: boolean;
@@ -154,7 +164,7 @@ interface TurnKnown {
   readonly cached: number;
   readonly thinking: number;
   readonly output: number;
-  /** US dollars; null: the price is not known. */
+  /** The cost in US dollars; null if the price is unknown. */
   readonly cost: number | null;
   readonly seconds: number | null;
   readonly verified: string;
@@ -163,13 +173,18 @@ interface TurnKnown {
     readonly added: number;
     readonly removed: number;
   }[];
-  /** A rewind discarded the turn: it is hidden behind "show". */
+  /** Whether a rewind discarded the turn, which is then hidden behind "show". */
   readonly left: boolean;
-  /** The turn is complete: it was watched from its begin, or a page has it with its end. */
+  /**
+   * Whether the turn is complete: it was watched from its beginning, or a page has it with its end.
+   */
   readonly whole: boolean;
   /** Index of the first part of the newest model call; `text.restart` drops the text from there on. */
   readonly round: number;
-  /** The usage of the newest call was reported: the next text begins a call at this index. For the reducer alone. */
+  /**
+   * The index at which the next text begins another call, because the usage of the newest call was
+   * reported; only the reducer uses it.
+   */
   readonly next: number | null;
 }
 
@@ -179,11 +194,14 @@ export interface Outgoing {
   readonly id: number;
   readonly words: string;
   readonly images: readonly { readonly label: string; readonly url: string }[];
-  /** Its session; null: the shown new one, which has no id yet; empty: a new one that is not shown. */
+  /**
+   * The prompt's session; null for the shown new session, which has no id yet; empty for a new
+   * session that is not shown.
+   */
   readonly session?: string | null;
 }
 
-/** The work of a session: a turn runs, waits for an answer, or has ended and was not seen yet. */
+/** The work of a session: a turn runs, waits for an answer, or has ended but was not seen yet. */
 export type SessionWork = "running" | "asking" | "done" | "failed" | "stopped";
 
 /** A session with work in this window. */
@@ -193,7 +211,7 @@ export interface SessionMark {
   readonly work: SessionWork;
 }
 
-/** An open question to the user. `nonce` is from the host; an answer without it is ignored. */
+/** An open question to the user; the host creates `nonce`, and ignores an answer without it. */
 export type Question =
   | {
       readonly kind: "permission";
@@ -208,7 +226,7 @@ export type Question =
       readonly nonce: string;
       readonly prompt: string;
       readonly placeholder: string;
-      /** The asker; a question of the model must look different from all others. */
+      /** Who asks; a question of the model must look different from all others. */
       readonly by: "indwell" | "model";
       /** Answers to choose from; the user may also write a text. */
       readonly options: readonly string[];
@@ -223,8 +241,9 @@ export type Attachment =
       readonly id: string;
       readonly label: string;
       readonly tokens: number;
-    } // of indwell/context: selection, opened file
-  | { readonly kind: "mention"; readonly id: string; readonly label: string; readonly path: string } // `path`, `path#L1-20`, `folder/`
+    } // The data comes from indwell/context: selection, opened file.
+  // The value is `path`, `path#L1-20` or `folder/`.
+  | { readonly kind: "mention"; readonly id: string; readonly label: string; readonly path: string }
   | {
       readonly kind: "image";
       readonly id: string;
@@ -239,9 +258,10 @@ export type Attachment =
       readonly label: string;
       readonly uri: string | null;
     }
-  | { readonly kind: "changes"; readonly id: string; readonly label: string }; // what git would commit
+  // The chip means the changes that git would commit.
+  | { readonly kind: "changes"; readonly id: string; readonly label: string };
 
-/** The first-run flow in place of the conversation. */
+/** The first-run flow, which replaces the conversation. */
 export interface FirstRunState {
   readonly reason: string;
   readonly providers: ProvidersResult | null;
@@ -264,32 +284,41 @@ export interface Suggestion {
   readonly prompt: string;
 }
 
-/** What to do with a draft's text: put it before or after the typed text, or remove it, as it was sent. */
+/**
+ * How to join a draft's text with typed text: put it before or after, or remove it because it was
+ * sent.
+ */
 export type DraftMode = "replace" | "append" | "remove";
 
 /** Settings of the user and the editor for the panel's appearance. */
 export interface Looks {
-  /** Name shown for the send key, and whether plain Enter sends. */
+  /** The name shown for the send key, and whether plain Enter sends. */
   readonly enterSends: boolean;
   readonly reducedMotion: boolean;
 }
 
 export interface PanelState {
-  /** Grows with every action; it links a snapshot with the actions after it. */
+  /** The revision grows with every action, and links a snapshot with the actions after it. */
   readonly revision: number;
   readonly connection: Connection;
   readonly status: StatusResult | null;
   readonly models: readonly ModelRow[] | null;
   readonly session: string | null;
-  /** The title of `session` in its newest page; empty if it is not known. */
+  /** The title of `session` in its newest page; empty if unknown. */
   readonly title: string;
-  /** The turns are those of before a reload, from disk; the server has not sent its own yet. */
+  /**
+   * Whether the turns are those from before a reload, from disk, because the server has not sent
+   * its own yet.
+   */
   readonly isRemembered: boolean;
   /** The number of the newest reduced event of `session`. */
   readonly seq: number;
-  /** Oldest first; only fetched ones. */
+  /** The fetched turns, oldest first. */
   readonly turns: readonly Turn[];
-  /** Sent, but not begun; `sending` of selectors.ts leaves out those that stand in the queue. */
+  /**
+   * Prompts that were sent but have not begun; `sending` of selectors.ts leaves out those in the
+   * queue.
+   */
   readonly outgoing: readonly Outgoing[];
   readonly older: "none" | "some" | "loading";
   readonly questions: readonly Question[];
@@ -298,9 +327,9 @@ export interface PanelState {
     readonly held: string;
     readonly waiting: readonly QueuedResult[];
   };
-  /** Pending changes; `rows` from the latest `indwell/changes`. */
+  /** The pending changes; `rows` are from the latest `indwell/changes`. */
   readonly pending: {
-    /** The verdict that can be undone, in words; empty: none. */
+    /** A phrase about the verdict that can be undone; empty without one. */
     readonly undo: string;
     readonly total: number;
     readonly files: number;
@@ -311,27 +340,27 @@ export interface PanelState {
   readonly todo: readonly TodoRow[];
   /** The newest plan that the model proposed, in any state. */
   readonly plan: PlanResult | null;
-  /** Running and ended background commands; oldest first. */
+  /** Running and ended background commands, oldest first. */
   readonly commands: readonly BackgroundCommand[];
   readonly attachments: readonly Attachment[];
   readonly context: ContextResult | null;
-  /** Selections that went with a prompt of this session: their chips have left. */
+  /** Selections that went with a prompt of this session, so that their chips have left. */
   readonly sentSelections: readonly string[];
   readonly firstRun: FirstRunState | null;
   readonly list: SessionListState | null;
   readonly mcp: McpPage | null;
-  /** All sessions with work in this window, the shown one included. */
+  /** All sessions with work in this window, including the shown one. */
   readonly marks: readonly SessionMark[];
   readonly suggestions: readonly Suggestion[];
-  /** Returned text, or text from a command; the composer adds it once per `id`. */
+  /** Returned text, or text from a command; the composer adds each text once per `id`. */
   readonly draft: {
     readonly id: number;
     readonly text: string;
     readonly mode: DraftMode;
   };
-  /** Earlier prompts of this workspace, newest first, at most 100 (for ↑). */
+  /** Earlier prompts of this workspace, newest first, at most 100 (for the ↑ key). */
   readonly history: readonly string[];
-  /** One sentence above the composer that the user can close, with its actions. */
+  /** One sentence above the composer, with actions, that the user can close. */
   readonly banner: {
     readonly level: "info" | "warning" | "error";
     readonly text: string;

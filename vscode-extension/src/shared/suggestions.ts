@@ -1,24 +1,27 @@
 /**
- * Suggests three prompts in an empty panel. Pure. Names of files, symbols and branches are the
- * repository's: they are made visible and short, and the whole prompt is shown before it is sent.
+ * Suggests three prompts in an empty panel. Pure. Names of files, symbols and branches come from
+ * the repository, so they are shortened and their hidden characters shown. The whole prompt is
+ * shown before it is sent.
  */
 import type { Suggestion } from "./state.ts";
 import { visible } from "./visible.ts";
 
 /** The data from the editor. */
 export interface Surroundings {
-  /** The open file; null: none. */
+  /** The open file; null if there is none. */
   readonly file: {
-    /** Relative to its folder, with slashes. */
+    /** The path relative to the file's folder, with slashes. */
     readonly path: string;
     readonly errors: number;
     readonly warnings: number;
     /** Functions and classes, the largest first. */
     readonly symbols: readonly { readonly name: string; readonly isFunction: boolean }[];
   } | null;
-  /** The number of errors in files other than the open one, and of these files. */
+  /** The number of errors in files other than the open one, and the number of such files. */
   readonly elsewhere: { readonly errors: number; readonly files: number };
-  /** Null: no repository. `changed`: files that differ from the last commit, or are new. */
+  /**
+   * Null without a repository; `changed` counts files that differ from the last commit, or are new.
+   */
   readonly git: { readonly branch: string; readonly changed: number } | null;
 }
 
@@ -26,7 +29,7 @@ const MOST = 3;
 const TRUNKS: ReadonlySet<string> = new Set(["main", "master", "trunk", "develop", "dev"]);
 const NAME_LIMIT = 40;
 
-/** At most three, the most urgent first; never two of one kind. */
+/** Returns at most three suggestions, the most urgent first, and never two of one kind. */
 export function suggestions(around: Surroundings): readonly Suggestion[] {
   const { file, git } = around;
   const found = [
@@ -119,7 +122,10 @@ function isTest(path: string): boolean {
   );
 }
 
-/** Documents, data and settings; and what has no suffix, as a Makefile. */
+/**
+ * Returns whether a file is no program: documents, data and settings, or a name without a suffix,
+ * such as Makefile.
+ */
 function isNoProgram(path: string): boolean {
   const last = path.split("/").at(-1) ?? path;
   return (

@@ -1,4 +1,4 @@
-/** The label and icon of a tool call: verb first. Pure. */
+/** Returns the label and icon of a tool call; the label begins with a verb. Pure. */
 import { countFigure, tokenFigure } from "./figures.ts";
 import type { Part, ToolPart } from "./state.ts";
 
@@ -27,13 +27,13 @@ const LOOKS: Readonly<Record<string, ToolLook>> = {
   web_fetch: { verb: "Fetch", icon: "globe" },
 };
 
-/** The verb and icon of a tool; an unknown tool has its name as the verb. */
+/** Returns the verb and icon of a tool; for an unknown tool, the verb is its name. */
 export function toolLook(name: string): ToolLook {
   const known = LOOKS[name];
   return known ?? { verb: name.replace(/[_-]+/g, " "), icon: "tools" };
 }
 
-/** The outcome in the line of a call for which the server gave no figure. */
+/** Returns the outcome in the line of a call for which the server gave no figure. */
 export function outcomeWords(part: ToolPart): string {
   if (part.state === "denied") return "refused";
   if (part.state === "stopped") return "stopped";
@@ -42,28 +42,28 @@ export function outcomeWords(part: ToolPart): string {
   return part.state === "asking" ? "asking" : "";
 }
 
-/** Is the figure red? */
+/** Returns whether the figure is red. */
 export function isBad(part: ToolPart): boolean {
   return part.state === "failed";
 }
 
-/** Is the call still running? */
+/** Returns whether the call is still running. */
 export function isGoing(part: ToolPart): boolean {
   return part.state === "running" || part.state === "asking";
 }
 
-/** The newest running call of a list; for a sub-agent, the sub-agent's own call. */
+/** Returns the newest running call of a list; for a sub-agent, the sub-agent's own call. */
 export function going(parts: readonly Part[]): ToolPart | undefined {
   const part = parts.findLast((one): one is ToolPart => one.kind === "tool" && isGoing(one));
   return part === undefined ? undefined : (going(part.inner) ?? part);
 }
 
-/** The number of calls among the parts, including those of sub-agents. */
+/** Returns the number of calls among the parts, including those of sub-agents. */
 export function callsOf(parts: readonly Part[]): readonly ToolPart[] {
   return parts.flatMap((part) => (part.kind === "tool" ? [part, ...callsOf(part.inner)] : []));
 }
 
-/** The progress of a sub-agent: `6 calls, 12k tokens`; empty before its first call. */
+/** Returns the progress of a sub-agent: `6 calls, 12k tokens`; empty before its first call. */
 export function agentFigure(part: ToolPart): string {
   const calls = part.inner.filter((one) => one.kind === "tool").length;
   return [

@@ -1,10 +1,12 @@
-/** Reduces the begin and the end of a turn. */
+/** Reduces the beginning and the end of a turn. */
 import type { TurnFinished, TurnStarted, UsageReported } from "../protocol.ts";
 import type { PanelState, Turn } from "./state.ts";
 import { emptyTurn, onTurn, withTurn } from "./turn-list.ts";
 import { ended } from "./turn-tools.ts";
 
-/** The turn has begun. Its data from a page is dropped, because all its events follow. */
+/**
+ * Reduces the beginning of a turn; its data from a page is dropped, because all its events follow.
+ */
 export function begun(state: PanelState, event: TurnStarted): PanelState {
   const session = state.session ?? "";
   const sent = state.outgoing.find((one) => one.words === event.words);
@@ -27,7 +29,7 @@ export function begun(state: PanelState, event: TurnStarted): PanelState {
   };
 }
 
-/** Chips without those of pictures, which are shown themselves. */
+/** Returns chips without those of pictures, because the pictures themselves are shown. */
 export function chips(
   attached: readonly string[],
   images: readonly { readonly label: string }[],
@@ -36,7 +38,7 @@ export function chips(
   return attached.filter((label) => !shown.has(label)).map((label) => ({ label }));
 }
 
-/** A picture of the prompt, read back: it is shown itself, so its chip goes. */
+/** Adds a picture of the prompt that was read back, and removes its chip. */
 export function withPicture(turn: Turn, label: string): Turn {
   const chips = turn.chips.filter((chip) => chip.label !== label);
   return { ...turn, chips, images: [...turn.images, { label, url: null }] };
@@ -52,7 +54,7 @@ export function counted(turn: Turn, event: UsageReported): Turn {
   };
 }
 
-/** The turn has ended; text that never reached the model returns as a draft. */
+/** Reduces the end of a turn; text that never reached the model returns as a draft. */
 export function finished(state: PanelState, event: TurnFinished, key: string): PanelState {
   const { type, turn: _, agent, usage, answer: last, rounds, figures, toReview, ...told } = event;
   const over = onTurn(state, event.turn, (turn) => {
@@ -78,7 +80,7 @@ export function finished(state: PanelState, event: TurnFinished, key: string): P
   };
 }
 
-/** Ends a turn whose end will not be reported: the server is gone, or another turn runs. */
+/** Ends a turn whose end will not be reported, because the server is gone or another turn runs. */
 export function abandoned(turn: Turn): Turn {
   return turn.ending === "running"
     ? { ...turn, ending: "interrupted", parts: ended(turn.parts) }

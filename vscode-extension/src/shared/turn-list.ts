@@ -1,7 +1,10 @@
-/** Finds and changes the turns of a state by number: they are sorted, and the last one is nearly always wanted. */
+/**
+ * Finds and changes the turns of a state by number; they are sorted, and most calls want the last
+ * one.
+ */
 import type { PanelState, Turn } from "./state.ts";
 
-/** The index of the turn `number`; or, if it is missing, `-1 - index` of its place. */
+/** Returns the index of the turn `number`; if it is missing, `-1 - index` of its position. */
 export function placeOf(turns: readonly Turn[], number: number): number {
   let low = 0;
   let high = turns.length - 1;
@@ -16,12 +19,12 @@ export function placeOf(turns: readonly Turn[], number: number): number {
   return -1 - low;
 }
 
-/** The turn `number`, if it was fetched. */
+/** Returns the turn `number`, if it was fetched. */
 export function turnOf(state: PanelState, number: number): Turn | undefined {
   return state.turns[placeOf(state.turns, number)];
 }
 
-/** The turns with `turn` added or replaced. */
+/** Returns the turns with `turn` added or replaced. */
 export function withTurn(turns: readonly Turn[], turn: Turn): readonly Turn[] {
   const place = placeOf(turns, turn.number);
   if (place === turns.length - 1 || place === -1 - turns.length) {
@@ -33,7 +36,7 @@ export function withTurn(turns: readonly Turn[], turn: Turn): readonly Turn[] {
   return place >= 0 ? turns.with(place, turn) : turns.toSpliced(-1 - place, 0, turn);
 }
 
-/** A turn of which only the number is known. */
+/** Returns a turn of which only the number is known. */
 export function emptyTurn(session: string, number: number): Turn {
   return {
     session,
@@ -65,7 +68,7 @@ export function emptyTurn(session: string, number: number): Turn {
   };
 }
 
-/** The state after `change` of the turn `number`; an unknown turn is created. */
+/** Returns the state after `change` of the turn `number`; an unknown turn is created. */
 export function onTurn(
   state: PanelState,
   number: number,

@@ -25,7 +25,9 @@ export function forgetRound(turn: Turn): Turn {
   return { ...turn, parts: kept, round: Math.min(turn.round, kept.length), next: null };
 }
 
-/** A call whose usage was reported is over as soon as the next call sends anything. */
+/**
+ * Begins another call: a call whose usage was reported is over when the next call sends anything.
+ */
 export function inNextRound(turn: Turn): Turn {
   return turn.next === null ? turn : { ...turn, round: turn.next, next: null };
 }
@@ -35,10 +37,10 @@ export function withLine(turn: Turn, what: LinePart["what"], text: string, key: 
   return { ...turn, parts: [...closed(turn.parts), { kind: "line", key, what, text }] };
 }
 
-/** The server's words before another attempt: the reason, and the seconds until then. */
+/** Matches the server's text before another attempt: the reason, and the seconds until then. */
 const RETRY = /^(.*); trying again in (\d+) s$/s;
 
-/** Adds the line of a notice; attempts of one call share a line, which counts down. */
+/** Adds the line of a notice; the attempts of one call share a line, which counts down. */
 export function withNotice(
   turn: Turn,
   level: "info" | "warning" | "error",
@@ -62,18 +64,18 @@ export function withNotice(
   return { ...turn, parts: isAgain ? parts.with(-1, line) : [...parts, line] };
 }
 
-/** The parts without the progress of reading the prompt, because another event came. */
+/** Removes the progress of reading the prompt, because another event came. */
 export function withoutReading(parts: readonly Part[]): readonly Part[] {
   const last = parts.at(-1);
   return last?.kind === "line" && last.what === "reading" ? parts.slice(0, -1) : parts;
 }
 
-/** Shows how much of the prompt the endpoint has read. */
+/** Returns a text about how much of the prompt the endpoint has read. */
 export function readingWords(share: number): string {
   return `Reading the prompt, ${Math.round(share * 100)} %`;
 }
 
-/** The parts with the last one marked final, if it is text. */
+/** Marks the last part as final, if it is text. */
 export function closed(parts: readonly Part[]): readonly Part[] {
   const last = parts.at(-1);
   return last !== undefined && isWords(last) && !last.final

@@ -10,13 +10,16 @@ import type {
 import type { Part, ToolPart, Turn } from "./state.ts";
 import { closed, inNextRound, withoutReading } from "./turn-text.ts";
 
-/** Characters of live output that a card keeps. */
+/** The number of characters of live output that a card keeps. */
 export const OUTPUT_KEPT = 64_000;
 
-/** The outcome of a call without an end whose turn is over. */
+/** The outcome of a call that has no end although its turn is over. */
 export const STOPPED = { state: "stopped", figure: "" } as const;
 
-/** A call begins. Some endpoints repeat ids in every round: only a waiting card is the same call. */
+/**
+ * Reduces the start of a call. Some endpoints repeat ids in every round, so only a waiting card is
+ * the same call.
+ */
 export function withToolStarted(turn: Turn, event: ToolStarted, key: string): Turn {
   const waits = placeOfTool(turn.parts, event.id);
   const part = waits < 0 ? undefined : turn.parts[waits];
@@ -27,7 +30,7 @@ export function withToolStarted(turn: Turn, event: ToolStarted, key: string): Tu
   return pushed(turn, newTool(event.id, event.name, event.target, key));
 }
 
-/** A running command has output. */
+/** Reduces output of a running command. */
 export function withOutput(turn: Turn, event: ToolOutput): Turn {
   return changed(turn, event.id, (part) => {
     const whole = part.output + event.text;
@@ -37,7 +40,7 @@ export function withOutput(turn: Turn, event: ToolOutput): Turn {
   });
 }
 
-/** A call ended; a call whose begin was missed is shown, too. */
+/** Reduces the end of a call; a call whose start was missed is shown, too. */
 export function withToolFinished(turn: Turn, event: ToolFinished, key: string): Turn {
   const there =
     placeOfTool(turn.parts, event.id) >= 0
@@ -52,20 +55,26 @@ export function withToolFinished(turn: Turn, event: ToolFinished, key: string): 
   }));
 }
 
-/** How the server's text begins for a call that a rule, the user or a missing answer prevented. */
+/**
+ * The beginnings of the server's text for a call that a rule, the user or a missing answer
+ * prevented.
+ */
 const REFUSED = [
   "not allowed:",
   "the user did not allow this",
   "nobody answered whether this may run",
 ];
-/** How it begins for a call that the end of Indwell, or the user, stopped. */
+/** The beginnings of the server's text for a call that the end of Indwell, or the user, stopped. */
 const CUT = [
   "interrupted before it finished",
   "unknown outcome: Indwell ended",
   "not done: Indwell ended",
 ];
 
-/** The outcome of a call, live and from the log: only the server's text distinguishes a refusal from a failure. */
+/**
+ * Returns the outcome of a call, live and from the log; only the server's text distinguishes a
+ * refusal from a failure.
+ */
 export function callEnd(
   isError: boolean,
   message: string,
@@ -76,14 +85,14 @@ export function callEnd(
   return CUT.some((begin) => words.startsWith(begin)) ? STOPPED : { state: "failed" };
 }
 
-/** A call changed a file. */
+/** Reduces a changed file of a call. */
 export function withEdit(turn: Turn, event: EditApplied): Turn {
   const { path, added, removed, diff, created } = event;
   const edit = { path, added, removed, diff, created };
   return changed(turn, event.id, (part) => ({ ...part, diffs: [...part.diffs, edit] }));
 }
 
-/** A question about a call is open, or was answered. */
+/** Reduces an open or answered question about a call. */
 export function withPermission(turn: Turn, event: PermissionAsked | PermissionAnswered): Turn {
   return changed(turn, event.id, (part) => {
     if (!isOpen(part) && part.state !== "denied") return part;
@@ -97,7 +106,7 @@ export function withDetail(turn: Turn, id: string, result: string, given: string
   return changed(turn, id, (part) => ({ ...part, result, arguments: given }));
 }
 
-/** The parts of an ended turn, without running calls. */
+/** Returns the parts of an ended turn, without running calls. */
 export function ended(all: readonly Part[]): readonly Part[] {
   const parts = withoutReading(all);
   return parts.some((part) => part.kind === "tool" && isOpen(part))
@@ -109,7 +118,10 @@ export function ended(all: readonly Part[]): readonly Part[] {
     : closed(parts);
 }
 
-/** Reduces events of the sub-agent of the call `id` like those of a turn; without its card they are ignored. */
+/**
+ * Reduces events of the sub-agent of the call `id` as those of a turn; without the call's card,
+ * events are ignored.
+ */
 export function withinAgent(turn: Turn, id: string, change: (inner: Turn) => Turn): Turn {
   return changed(turn, id, (part) => {
     const own = { parts: part.inner, round: 0, next: null, input: part.tokens, output: 0 };
@@ -118,7 +130,7 @@ export function withinAgent(turn: Turn, id: string, change: (inner: Turn) => Tur
   });
 }
 
-/** The card of a call that begins. */
+/** Creates the card of a call that begins. */
 export function newTool(id: string, name: string, target: string, key: string): ToolPart {
   return {
     kind: "tool",
@@ -154,7 +166,7 @@ function changed(turn: Turn, id: string, change: (part: ToolPart) => ToolPart): 
   return { ...turn, parts: turn.parts.with(place, change(part)) };
 }
 
-/** The newest card of a call; -1 if there is none. */
+/** Returns the newest card of a call; -1 if there is none. */
 function placeOfTool(parts: readonly Part[], id: string): number {
   return parts.findLastIndex((part) => part.kind === "tool" && part.id === id);
 }
@@ -167,7 +179,7 @@ function isNo(answer: PermissionAnswered["answer"]): boolean {
   return answer === "no" || answer === "unanswered" || answer === "uncovered";
 }
 
-/** `place`, or the next index if it is in the middle of a surrogate pair. */
+/** Returns `place`, or the next index if `place` is inside a surrogate pair. */
 function wholeCharacter(text: string, place: number): number {
   const code = text.charCodeAt(place);
   return code >= 0xdc00 && code <= 0xdfff ? place + 1 : place;

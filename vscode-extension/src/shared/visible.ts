@@ -1,21 +1,30 @@
 /**
- * Splits untrusted text into visible pieces: characters that hide, reverse, overwrite or imitate text appear
- * as code points or are marked. No DOM, no clock. The server escapes too; this does not rely on it.
+ * Splits untrusted text into visible pieces: characters that hide, reverse, overwrite or imitate
+ * text appear as code points or are marked. No DOM, no clock. The server also escapes such
+ * characters, but this module does not rely on the server.
  */
 import { lookalikesIn } from "./lookalikes.ts";
 
-/** The kind of a text: in a command, blanks and imitating signs matter more than in prose or code. */
+/**
+ * The kind of a text; in a command, blanks and imitating signs matter more than in prose or code.
+ */
 export type Reading = "command" | "prose";
 
-/** The kind of a piece, which decides how it is drawn. `note`: the server's words about the text. */
+/**
+ * The kind of a piece, which decides how the piece is drawn; `note` is the server's remark about
+ * the text.
+ */
 export type PieceKind = "plain" | "escape" | "invisible" | "bidi" | "lookalike" | "blanks" | "note";
 
-/** A run of a text. `text` is what to draw, `title` why it is marked (empty for plain text). */
+/**
+ * A run of a text; `text` is what to draw, and `title` says why it is marked (empty for plain
+ * text).
+ */
 export interface Piece {
   readonly kind: PieceKind;
   readonly text: string;
   readonly title: string;
-  /** Its start and its length in the source, in UTF-16 units. */
+  /** The start and the length of the piece in the source, in UTF-16 units. */
   readonly at: number;
   readonly length: number;
 }
@@ -28,9 +37,9 @@ const HIDES = new RegExp(`^(?:(?![\\n\\t ])(?:${HIDDEN}|\\p{Zs}))$`, "u");
 const BIDI = /^[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]$/;
 
 const MAYBE_HIDDEN = new RegExp(`${HIDDEN}|\\p{Zs}`, "gu");
-const PLAIN = /^[\n\t -~]*$/; // most text: nothing in it can hide
+const PLAIN = /^[\n\t -~]*$/; // Most text matches, and can hide nothing.
 
-/** Long runs of blanks that would push a text's end out of sight. */
+/** Matches long runs of blanks, which would push a text's end out of sight. */
 const EMPTY_LINES = "\\n(?:[ \\t]*\\n){3,}";
 const BLANKS = { command: "(?<=[^\\s])[ \\t]{12,}|[ \\t]{41,}", prose: "[ \\t]{41,}" };
 const SERVER_FOLD = "\\[… \\d+ (?:blanks|empty lines) …\\]";
@@ -63,12 +72,15 @@ const NAMES: ReadonlyMap<number, string> = new Map([
   [0xfeff, "blank without width"],
 ]);
 
-/** Does the text begin with the server's note about its length? */
+/** Returns whether the text begins with the server's note about its length. */
 export function saysItsLength(text: string): boolean {
   return new RegExp(SERVER_HEAD, "u").test(text);
 }
 
-/** The text in pieces; plain pieces hold their source unchanged, line breaks and tabs included. */
+/**
+ * Splits the text into pieces; plain pieces have their source unchanged, including line breaks and
+ * tabs.
+ */
 export function visibleText(text: string, reading: Reading): readonly Piece[] {
   const pieces: Piece[] = [];
   let last = 0;
@@ -82,13 +94,16 @@ export function visibleText(text: string, reading: Reading): readonly Piece[] {
   return pieces;
 }
 
-/** The text as one string with hidden characters as code points such as `\u202e`. Long blanks stay. */
+/**
+ * Returns the text as one string with hidden characters as code points such as `\u202e`; long
+ * blanks are kept.
+ */
 export function visible(text: string): string {
   if (PLAIN.test(text)) return text;
   return text.replace(MAYBE_HIDDEN, (one) => (HIDES.test(one) ? codePoint(one) : one));
 }
 
-/** Sentences for a badge about unusual pieces; empty if there are none. */
+/** Returns sentences for a badge about unusual pieces; empty if there are none. */
 export function warnings(pieces: readonly Piece[]): readonly string[] {
   const count = (kind: PieceKind) => pieces.filter((piece) => piece.kind === kind).length;
   const said: string[] = [];
@@ -122,7 +137,7 @@ function special(reading: Reading): RegExp {
   return new RegExp(parts.join("|"), "gu");
 }
 
-/** Null: the text contains an escape of a character that would be visible anyway. */
+/** Returns a piece; null if the text escapes a character that would be visible anyway. */
 function pieceOf(found: string, at: number): Piece | null {
   const base = { at, length: found.length };
   if (found.startsWith("[…"))

@@ -1,4 +1,7 @@
-/** Compares changed lines word by word: which lines belong together, and which words of them differ. Pure. */
+/**
+ * Compares changed lines word by word: which lines belong together, and which of their words
+ * differ. Pure.
+ */
 
 /** A part of a line, in UTF-16 units; `to` is exclusive. */
 export interface Span {
@@ -6,12 +9,15 @@ export interface Span {
   readonly to: number;
 }
 
-/** Words that a line lost: their place in the old line, and where they were in the new line. */
+/**
+ * Words that a line lost: their position in the old line, and their former position in the new
+ * line.
+ */
 export interface LostWords extends Span {
   readonly at: number;
 }
 
-/** An old and a new line that say almost the same; both are indexes. */
+/** An old and a new line that are nearly the same; both are indexes. */
 export interface LinePair {
   readonly old: number;
   readonly fresh: number;
@@ -19,17 +25,19 @@ export interface LinePair {
   readonly added: readonly Span[];
 }
 
-/** Lines and words above these bounds are not compared: the time grows with their product. */
+/**
+ * Lines and words above these limits are not compared, because the time grows with their product.
+ */
 const MOST_LINES = 100;
 const MOST_WORDS = 400;
 const MOST_CHARACTERS = 2_000;
 
-/** The share of equal text from which two lines are a pair. */
+/** From this share of equal text on, two lines are a pair. */
 const ALIKE = 0.5;
 
 const WORD = /[\p{L}\p{M}\p{N}_]+|\s+|[^\p{L}\p{M}\p{N}_\s]/gu;
 
-/** Pairs old lines with new lines, in order; other lines were removed or added as a whole. */
+/** Pairs old lines with new lines, in order; other lines were added or removed as a whole. */
 export function pairLines(old: readonly string[], fresh: readonly string[]): readonly LinePair[] {
   if (old.length === 0 || fresh.length === 0) return [];
   if (old.length > MOST_LINES || fresh.length > MOST_LINES) return [];
@@ -43,12 +51,12 @@ export function pairLines(old: readonly string[], fresh: readonly string[]): rea
   });
 }
 
-/** The words of a line behind its indentation, which is not compared. */
+/** The words of a line after its indentation, which is not compared. */
 interface Words {
   readonly start: number;
   readonly list: readonly string[];
   readonly counts: ReadonlyMap<string, number>;
-  /** Characters that are not blanks. */
+  /** The number of characters that are not blanks. */
   readonly ink: number;
 }
 
@@ -69,7 +77,7 @@ function isBlank(word: string): boolean {
   return word.trim() === "";
 }
 
-/** The share of the longer line that both have, from 0 to 1, whatever its order. */
+/** Returns the share of the longer line that both lines have, from 0 to 1, in any order. */
 function likeness(one: Words, other: Words): number {
   const longer = Math.max(one.ink, other.ink);
   if (longer === 0 || one.list.length > MOST_WORDS || other.list.length > MOST_WORDS) return 0;
@@ -80,7 +88,7 @@ function likeness(one: Words, other: Words): number {
   return shared / longer;
 }
 
-/** The pairs in order with the greatest sum of likeness. */
+/** Returns the pairs in order with the greatest sum of likeness. */
 function best(alike: readonly (readonly number[])[]): readonly (readonly [number, number])[] {
   const height = alike.length;
   const width = alike[0]?.length ?? 0;
@@ -109,7 +117,7 @@ function best(alike: readonly (readonly number[])[]): readonly (readonly [number
   return found;
 }
 
-/** The words of one line that the other one lacks. */
+/** Returns the words of one line that the other line lacks. */
 function wordDiff(
   one: Words,
   other: Words,
@@ -136,8 +144,8 @@ function wordDiff(
 }
 
 /**
- * Runs of equal words, each after its place in both lists; the last one is empty, at their ends. Blanks between
- * two changes belong to the changes: a mark is whole there.
+ * Returns runs of equal words, each with its position in both lists; the last run is empty, at both
+ * ends. Blanks between two changes belong to the changes, so that a mark is continuous.
  */
 function kept(
   old: readonly string[],

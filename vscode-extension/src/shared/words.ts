@@ -1,30 +1,33 @@
-/** Words of the user interface that depend on the state. Verbs first, no "I", the same as in the docs. */
+/**
+ * Texts of the user interface that depend on the state. Verbs come first, without "I", as in the
+ * docs.
+ */
 import type { Compacted } from "../protocol.ts";
 import type { TurnEnding } from "./state.ts";
 
-/** The text of a compaction, as in the transcript. */
+/** Returns the text of a compaction, as in the transcript. */
 export function compactedWords(event: Compacted): string {
   const { layer, before, after, note } = event;
   const words = `The conversation was compacted (${layer}): from ${grouped(before)} to ${grouped(after)} tokens`;
   return note === "" ? words : `${words}; ${note}`;
 }
 
-/** A session's id is for terminals: the panel names sessions by their titles. */
+/** Matches a session's id, which is for terminals: the panel names sessions by their titles. */
 const FORKED = /^forked from session \S+,/;
 
-/** The text of a notice, as a line of the conversation. */
+/** Returns the text of a notice, as a line of the conversation. */
 export function noticeWords(message: string): string {
   const words = message.replace(FORKED, "forked from another session,");
-  // A path or a name stays as it is written.
+  // A path or a name is unchanged.
   return /^[a-z]+[ ,]/.test(words) ? words.slice(0, 1).toUpperCase() + words.slice(1) : words;
 }
 
-/** The text of a running check of the project. */
+/** Returns the text of a running check of the project. */
 export function checkingWords(what: string): string {
   return `Checking with ${what}`;
 }
 
-/** The end of a turn, in a word or two; empty if it ended normally or still runs. */
+/** Describes the end of a turn in one or two words; empty if it ended normally or still runs. */
 export function endingWords(ending: TurnEnding): string {
   switch (ending) {
     case "running":
@@ -47,7 +50,10 @@ export function endingWords(ending: TurnEnding): string {
   }
 }
 
-/** `1,234,567`, whatever the locale of the machine: host and webview must not differ. */
+/**
+ * Formats `1,234,567` independently of the machine's locale, because host and webview must not
+ * differ.
+ */
 export function grouped(count: number): string {
   return String(Math.round(count)).replace(/\B(?=(\d{3})+$)/g, ",");
 }

@@ -1,4 +1,4 @@
-/** The frame of the panel: which parts are there, from top to bottom. */
+/** The frame of the panel, which arranges its parts from top to bottom. */
 import { sending } from "../shared/selectors.ts";
 import { Banner } from "./banner/banner.tsx";
 import { CommandsLine } from "./commands/commands-line.tsx";
@@ -17,7 +17,7 @@ import { SessionList } from "./sessions/session-list.tsx";
 import { TodoLine } from "./todo/todo-line.tsx";
 import type { ViewProps } from "./view-props.ts";
 
-/** The whole panel for one state. */
+/** Draws the whole panel for one state. */
 export function App(props: ViewProps) {
   const { state } = props;
   const isPage = state.list !== null || state.mcp !== null;

@@ -7,20 +7,26 @@ import type { PanelState } from "../shared/state.ts";
 import { KeptWords, noSlot, type Slot } from "./kept-words.ts";
 import { coloursCame } from "./markdown/highlight.ts";
 
-/** Events for parts of the panel besides the state. Each method returns a function that unsubscribes. */
+/**
+ * The panel's connection for events that are not part of the state. Each method returns a function
+ * that unsubscribes.
+ */
 export interface Channel {
-  /** The composer's text from the newest snapshot of the host, with the drafts since. */
+  /** The composer's text from the host's newest snapshot, with later drafts. */
   readonly typed: string;
   /** Counts the changes of `typed`. */
   readonly typedAt: number;
   /** Unsent text in the editor's own storage, which outlives this page. */
   readonly kept: KeptWords;
-  /** Id of the newest draft in `typed`. */
+  /** The id of the newest draft in `typed`. */
   readonly drafted: number;
   onFound(listener: (id: number, rows: readonly FoundRow[]) => void): () => void;
   onFocus(listener: (where: "composer" | "question") => void): () => void;
   onSnapshot(listener: (typed: string) => void): () => void;
-  /** Called for each draft of the host, also if a batch has several and the state only the last. */
+  /**
+   * Called for each draft of the host, even if a batch has several drafts and the state only the
+   * last.
+   */
   onDraft(listener: (draft: PanelState["draft"]) => void): () => void;
   /** Moves the focus, as a message of the host does. */
   focus(where: "composer" | "question"): void;
@@ -49,14 +55,15 @@ export class HostChannel implements Channel {
     this.kept = new KeptWords(slot);
     this.#wire = wire;
     wire.receive((message) => {
-      // Only the extension host can post here, so the shape is trusted once the tag is known.
+      // Only the extension host can post here, so the message's shape is trusted once its tag is
+      // known.
       if (isToPanel(message) && this.#take(message) && this.state !== null) changed(this.state);
     });
   }
 
   readonly post = (message: ToHost): void => this.#wire.send(message);
 
-  /** Requests a snapshot: at the start, and after a missed action. */
+  /** Requests a snapshot at the start, and after a missed action. */
   readonly begin = (): void => {
     if (this.#asked) return;
     this.#asked = true;
@@ -98,7 +105,7 @@ export class HostChannel implements Channel {
         return false;
       case "coloured":
         coloursCame(message.id, message.coloured);
-        return true; // drawn with the rest
+        return true; // The next drawing includes the colours.
       case "focus":
         this.focus(message.where);
         return false;

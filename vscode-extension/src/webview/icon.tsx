@@ -1,4 +1,4 @@
-/** A codicon, silent for screen readers: what it stands for is said by the label of its button or row. */
+/** A codicon, silent for screen readers, because the label of its button or row has the meaning. */
 export function Icon({ name, spin = false }: { readonly name: string; readonly spin?: boolean }) {
   return (
     <span

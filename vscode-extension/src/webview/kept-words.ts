@@ -6,13 +6,15 @@ export interface Slot {
   setState(state: unknown): void;
 }
 
-/** The composer's text; `at` counts its changes, so that the newer of two copies is known. */
+/**
+ * The composer's text; `at` counts its changes, so that the newer of two copies can be recognised.
+ */
 export interface KeptText {
   readonly text: string;
   readonly at: number;
 }
 
-/** The most drafts beside the composer's that are kept; the oldest is dropped first. */
+/** The most drafts besides the composer's that are kept; the oldest is dropped first. */
 const MOST_DRAFTS = 20;
 
 export class KeptWords {
@@ -27,7 +29,7 @@ export class KeptWords {
     this.#drafts = draftsOf(fieldOf(state, "drafts"));
   }
 
-  /** The composer's text as last written; null if never. */
+  /** The composer's text as last written; null if it was never written. */
   get typed(): KeptText | null {
     return this.#typed;
   }
@@ -37,12 +39,12 @@ export class KeptWords {
     this.#write();
   }
 
-  /** The text of a field other than the composer; null if none is stored. */
+  /** Returns the text of a field other than the composer; null if none is stored. */
   draft(key: string): string | null {
     return this.#drafts.get(key) ?? null;
   }
 
-  /** Store a field's text; null if it is closed, or its text was sent. */
+  /** Stores a field's text; null if the field is closed, or its text was sent. */
   keepDraft(key: string, text: string | null): void {
     const drafts = new Map(this.#drafts);
     const was = drafts.delete(key);
@@ -57,7 +59,7 @@ export class KeptWords {
   }
 }
 
-/** Storage in memory only, for editors without webview state. */
+/** Returns storage in memory only, for editors without webview state. */
 export function noSlot(): Slot {
   return { getState: () => null, setState: () => undefined };
 }

@@ -1,4 +1,4 @@
-/** Starts the panel: the line to the extension host, and one rendering at most per frame. */
+/** Starts the panel: connects to the extension host, and draws at most once per frame. */
 import "./styles/main.css";
 import { render } from "preact";
 import type { ToHost } from "../shared/messages.ts";
@@ -16,9 +16,12 @@ let shown: PanelState | null = null;
 let due = false;
 let drawnAt = Number.NEGATIVE_INFINITY;
 
-/** Between two drawings, in milliseconds: however fast a model streams, 30 pictures a second are enough to read. */
+/**
+ * Milliseconds between two drawings: 30 pictures a second are enough to read, however fast a model
+ * streams.
+ */
 const PACE = 33;
-/** What drawing may take of all time, so that keys and clicks never wait for long. */
+/** The share of time that drawing may take, so that keys and clicks never wait for long. */
 const SHARE = 1 / 3;
 let pause = PACE;
 

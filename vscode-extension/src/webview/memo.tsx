@@ -1,4 +1,4 @@
-/** Components that are only rendered again when one of their props is another value. */
+/** Wraps components so that they are only rendered again when a prop has another value. */
 import { Component, type ComponentChild, type FunctionComponent } from "preact";
 
 function sameProps(left: object, right: object): boolean {
@@ -10,7 +10,7 @@ function sameProps(left: object, right: object): boolean {
   );
 }
 
-/** The same view, skipped while its props are the same one level deep. */
+/** Returns the same view, which is skipped while its props are the same one level deep. */
 export function memo<P extends object>(view: (props: P) => ComponentChild): FunctionComponent<P> {
   const View: FunctionComponent<P> = view;
   class Remembered extends Component<P> {

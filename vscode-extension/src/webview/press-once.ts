@@ -1,20 +1,22 @@
 /** Protects a button whose action must not start twice. */
 import { useEffect, useRef, useState } from "preact/hooks";
 
-/** Milliseconds after which it may be pressed again without an outcome. */
+/** Milliseconds after which the button may be pressed again without an outcome. */
 const AGAIN_AFTER = 2000;
 
 export interface PressOnce {
-  /** It was pressed, and has no outcome yet. */
+  /** Whether the button was pressed and has no outcome yet. */
   readonly pressed: boolean;
-  /** Runs `act`, unless it was pressed already. */
+  /** Runs `act`, unless the button was already pressed. */
   readonly press: (act: () => void) => void;
 }
 
-/** One press counts until `seen`, which its outcome changes, is another value; or for two seconds. */
+/**
+ * Accepts one press until `seen`, which the outcome changes, has another value, or for two seconds.
+ */
 export function usePressOnce(seen: unknown): PressOnce {
   const [pressed, setPressed] = useState(false);
-  // A second click may come before the first one has drawn anything.
+  // A second click may come before the first click has changed the page.
   const isPressed = useRef(false);
   const before = useRef(seen);
   if (before.current !== seen) {

@@ -1,9 +1,9 @@
-/** What every part of the panel is given. */
+/** The props that every part of the panel gets. */
 import type { ToHost } from "../shared/messages.ts";
 import type { PanelState } from "../shared/state.ts";
 import type { Channel } from "./channel.ts";
 
-/** Send one message to the extension host; never throws. */
+/** Sends one message to the extension host; never throws. */
 export type Post = (message: ToHost) => void;
 
 export interface ViewProps {

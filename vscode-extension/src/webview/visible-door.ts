@@ -1,16 +1,17 @@
 /**
- * The one door for words on the panel: in every text and tooltip that Preact draws, what hides or turns text stands
- * as a code point. Names of sessions, models, files and tools are chosen by others. Words that the user typed stay.
+ * Makes hidden or reversing characters visible as code points, in every text and tooltip that
+ * Preact draws. Other people choose names of sessions, models, files and tools. Text that the user
+ * typed is unchanged.
  */
 import { options } from "preact";
 import { visible } from "../shared/visible.ts";
 
-/** Attributes that are read by people. */
+/** Attributes that people read. */
 const READ = ["title", "aria-label", "alt", "placeholder", "label"] as const;
-/** Elements with the user's own words. */
+/** Elements with the user's own text. */
 const TYPED = new Set(["textarea", "prompt-words"]);
 
-/** Call once, before anything is drawn. */
+/** Installs the hook; call this function once, before anything is drawn. */
 export function openVisibleDoor(): void {
   const before = options.vnode;
   options.vnode = (vnode) => {

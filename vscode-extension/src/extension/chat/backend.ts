@@ -33,30 +33,33 @@ export class NotRunning extends Error {
   readonly code = WIRE_CLOSED;
 }
 
-/** The unsent text that an error returns to the user; null if it has none. */
+/** Returns the unsent text that an error has for the user; null if it has none. */
 export function draftOf(error: unknown): string | null {
   const data = fieldOf(error, "data");
   const draft = fieldOf(data, "draft");
   return typeof draft === "string" ? draft : null;
 }
 
-/** Does another process have the session open? After that process ends, the same request succeeds. */
+/**
+ * Returns whether another process has the session open; after that process ends, the request
+ * succeeds.
+ */
 export function isOpenElsewhere(error: unknown): boolean {
   return fieldOf(fieldOf(error, "data"), "reason") === "openElsewhere";
 }
 
-/** Was the request cancelled, so that the user needs no message? */
+/** Returns whether the request was cancelled, so that the user needs no message. */
 export function isCancelled(error: unknown): boolean {
   return fieldOf(error, "code") === CANCELLED;
 }
 
-/** Did the server end before it answered? The panel reports that by itself. */
+/** Returns whether the server ended before it answered; the panel reports that by itself. */
 export function isGone(error: unknown): boolean {
   const code = fieldOf(error, "code");
   return typeof code === "number" && code >= WIRE_BROKE && code <= WIRE_CLOSED;
 }
 
-/** The error as one sentence for the user. */
+/** Returns the error as one sentence for the user. */
 export function sentenceOf(error: unknown): string {
   const words = error instanceof Error ? error.message : String(error);
   return words.trim() === "" ? "It did not work; the log may say why." : plainSentence(words);

@@ -14,7 +14,7 @@ export class Cancel implements Token {
     this.#listeners.clear();
   }
 
-  // An arrow function, because the editor's client calls it without its object.
+  // The property is an arrow function, because the editor's client calls it without its object.
   readonly onCancellationRequested = (
     listener: (reason?: unknown) => void,
   ): { dispose(): void } => {

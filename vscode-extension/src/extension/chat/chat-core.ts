@@ -45,11 +45,14 @@ export interface Surroundings {
   readonly post: Post;
   readonly nonce: () => string;
   readonly log: (words: string) => void;
-  /** A question of the shown session, or of none, arrived: show the panel without taking the focus. */
+  /**
+   * Called for a question of the shown session, or of none: shows the panel without taking the
+   * focus.
+   */
   readonly reveal: () => void;
-  /** A question of another session arrived. */
+  /** Called for a question of another session. */
   readonly askedBehind: (question: Question, title: string) => void;
-  /** First run and keys, which another part handles. */
+  /** Handlers for the first run and keys, which another part implements. */
   readonly firstRun: HandlersOf<"firstRun" | "login"> & {
     readonly connect: () => Promise<void>;
     readonly useEditorModels: () => Promise<void>;
@@ -147,7 +150,7 @@ export class ChatCore {
     else if (event.type === "turnFinished") this.questions.finished(session);
   }
 
-  /** A server has started. Never rejects. */
+  /** Called when a server has started. Never rejects. */
   started(): Promise<void> {
     const start = this.#start();
     this.#sending.after(start);
@@ -168,7 +171,7 @@ export class ChatCore {
     }
   }
 
-  /** The server has ended, or has not started. */
+  /** Called when the server has ended, or has not started. */
   gone(connection: Exclude<PanelState["connection"], { kind: "ready" }>): void {
     this.#intake.reset();
     this.#chosen.gone();
@@ -177,7 +180,7 @@ export class ChatCore {
     this.store.dispatch({ type: "connection", connection });
   }
 
-  /** Sends a prompt with attachments of its own; those of the draft stay. */
+  /** Sends a prompt with its own attachments; the draft keeps its attachments. */
   ask(words: string, attachments: readonly Attachment[]): void {
     this.#sending.alone(words, attachments);
   }
@@ -226,7 +229,7 @@ export class ChatCore {
         useEditorModels,
         manageKeys,
         exportCurrent: () => exportSession(room, null),
-        // Sent as a prompt: it waits until the session is resumed after a reload.
+        // The command is sent as a prompt, which waits until the session is resumed after a reload.
         goOn: () => sending.alone(CONTINUE),
       }),
       firstRun,

@@ -11,12 +11,12 @@ export interface Chat extends vscode.Disposable {
   readonly onDidChangeState: vscode.Event<PanelState>;
   /** Called for every event of the server, in every session. */
   readonly onEvent: vscode.Event<EventParams>;
-  /** Called when the panel becomes visible. */
+  /** Whether the panel is visible. */
   readonly visible: boolean;
   /** Shows the panel; with `focus`, focuses the composer or the open question. False if it cannot be shown. */
   show(focus: boolean | "question"): Promise<boolean>;
   /** Carries out a message as if the user had chosen it in the panel. Never rejects. */
   perform(message: ToHost): Promise<void>;
-  /** Sends a prompt with attachments of its own; the draft and its attachments stay. */
+  /** Sends a prompt with its own attachments; the draft keeps its text and attachments. */
   ask(words: string, attachments: readonly Attachment[]): void;
 }

@@ -2,7 +2,7 @@
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
-  /** Calls `run` once after `ms`; the result cancels it. */
+  /** Calls `run` once after `ms`; the returned function cancels the call. */
   after(ms: number, run: () => void): () => void;
 }
 

@@ -2,7 +2,10 @@
 import type { Connection } from "../../shared/state.ts";
 import type { ServerState } from "../server/state.ts";
 
-/** `running` is not enough: the panel is ready only after it has requested the server's state. */
+/**
+ * A `running` server is not enough: the panel is ready only after it has requested the server's
+ * state.
+ */
 export function connectionOf(state: ServerState, now: number): Connection | null {
   switch (state.kind) {
     case "off":

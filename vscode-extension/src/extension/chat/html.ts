@@ -1,4 +1,7 @@
-/** The page of the panel: nothing may load in it but what ships, and nothing run but one script. Pure. */
+/**
+ * Builds the page of the panel: only shipped files may load in it, and only one script may run.
+ * Pure.
+ */
 
 /** Addresses of the shipped files for the webview, and their common content source. */
 export interface PageParts {
@@ -8,7 +11,10 @@ export interface PageParts {
   readonly nonce: string;
 }
 
-/** No frames, no forms, no network; pictures are the user's own (`data:`), fonts and styles are shipped. */
+/**
+ * Allows no frames, no forms and no network; pictures are the user's own (`data:`), fonts and
+ * styles are shipped.
+ */
 export function pageHtml({ source, script, style, nonce }: PageParts): string {
   const policy = [
     "default-src 'none'",

@@ -29,7 +29,7 @@ const ATTACHMENTS = v.array(
 
 const OUTGOING = v.array(v.object({ words: text, attachments: ATTACHMENTS }));
 
-/** A prompt that was sent and has not begun. */
+/** A prompt that was sent but has not begun. */
 interface Went {
   readonly id?: number;
   readonly words: string;
@@ -47,7 +47,7 @@ export class Keeping {
   #state: PanelState | undefined;
   #kept: readonly Attachment[] | undefined;
   #outgoing: PanelState["outgoing"] | undefined;
-  /** Prompts that were sent and have not begun, with their attachments. */
+  /** The prompts that were sent but have not begun, with their attachments. */
   #went: readonly Went[] = [];
   #unsent: readonly Went[];
 
@@ -66,12 +66,18 @@ export class Keeping {
     return this.#typed;
   }
 
-  /** Counts the changes of `typed`; the webview counts its own copy, and the higher number is newer. */
+  /**
+   * Counts the changes of `typed`; the webview counts its own copy, and the copy with the higher
+   * count is newer.
+   */
   get typedAt(): number {
     return this.#typedAt;
   }
 
-  /** The composer's new text. Written at once: a window may close right after the last key. */
+  /**
+   * Sets the composer's text and writes it at once, because a window may close right after the last
+   * key.
+   */
   readonly setTyped = (words: string, at = this.#typedAt + 1): void => {
     this.#typed = words;
     this.#typedAt = Math.max(at, this.#typedAt);
@@ -84,13 +90,13 @@ export class Keeping {
     return typeof kept === "string" ? kept : null;
   }
 
-  /** A prompt is being sent. */
+  /** Records that a prompt is being sent. */
   went(id: number, words: string, attachments: readonly Attachment[]): void {
     this.#went = [...this.#went, { id, words, attachments }];
   }
 
   /**
-   * Returns, once, the prompts that were sent before a reload and never began; not those in
+   * Returns, once, the prompts that were sent before a reload and never began, without those in
    * `waiting`, the server's queue.
    */
   unsent(waiting: readonly string[]): readonly Action[] {
@@ -106,7 +112,7 @@ export class Keeping {
     ];
   }
 
-  /** The actions that restore the stored state. */
+  /** Returns the actions that restore the stored state. */
   restore(): readonly Action[] {
     const history = this.#memory.get("history");
     const attachments = this.#memory.get("attachments");
@@ -125,7 +131,7 @@ export class Keeping {
   heard(action: Action, state: PanelState): void {
     this.#state = state;
     if (state.draft.id !== this.#draft) {
-      // Text was returned: by a command, or at the end of a turn.
+      // A command, or the end of a turn, returned text.
       this.#draft = state.draft.id;
       this.setTyped(withDraft(this.#typed, state.draft));
     }
@@ -175,7 +181,10 @@ export class Keeping {
     void this.#memory.set("outgoing", kept);
   }
 
-  /** One write at a time: keys typed during it are written together by the next one. */
+  /**
+   * Writes at most once at a time; keys typed during a write are written together by the next
+   * write.
+   */
   #writeTyped(): void {
     this.#unwritten = this.#writing;
     if (this.#writing) return;
@@ -201,7 +210,7 @@ export class Keeping {
   }
 }
 
-/** The user's own chips, without pictures that are too large for a settings store. */
+/** Returns the user's own chips, without pictures that are too large for a settings store. */
 function keepable(attachments: readonly Attachment[]): readonly Attachment[] {
   let left = MOST_PICTURES;
   return attachments.filter((one) => {

@@ -1,4 +1,7 @@
-/** The conversation as it was shown last, on disk: a reloaded window shows it before its server answers. */
+/**
+ * Stores the last shown conversation on disk, so that a reloaded window shows it before the server
+ * answers.
+ */
 import * as v from "valibot";
 import type { Action } from "../../shared/action.ts";
 import type { PanelState, Part, Turn } from "../../shared/state.ts";
@@ -6,10 +9,13 @@ import { type Clock, debounced } from "./clock.ts";
 import type { Memory } from "./ports.ts";
 
 const MOST_TURNS = 12;
-/** The most characters on disk: VS Code reads them whenever a window opens. */
+/** The most characters on disk, which VS Code reads whenever a window opens. */
 const MOST_CHARACTERS = 150_000;
 const SAVE_MS = 500;
-/** Grows when the type of a turn changes: an older shape is not read. */
+/**
+ * The version of the stored form; increased when the type of a turn changes, so that an older form
+ * is not read.
+ */
 const SHAPE = 1;
 
 const PART = v.looseObject({ kind: v.picklist(["text", "thinking", "tool", "line"]) });
@@ -37,22 +43,22 @@ export class LastShown {
     this.#save = debounced(clock, SAVE_MS, () => this.#write());
   }
 
-  /** The action that shows the conversation of `session` again, if it is on disk. */
+  /** Returns the action that shows the conversation of `session` again, if it is on disk. */
   restore(session: string | null): readonly Action[] {
     const kept = this.#memory.get("lastShown");
     if (session === null || !v.is(KEPT, kept) || kept.session !== session) return [];
-    // Written by `#write` below, in the shape that the number names.
+    // `#write` below wrote the data in the form that the version names.
     const turns = kept.turns as unknown as readonly Turn[];
     const { title, hasOlder } = kept;
     return turns.length === 0 ? [] : [{ type: "remembered", session, title, turns, hasOlder }];
   }
 
-  /** Stores what an action changed, soon. */
+  /** Stores, with a delay, what an action changed. */
   heard(action: Action, state: PanelState): void {
     this.#state = state;
     switch (action.type) {
       case "event":
-        // Pieces of a reply come too often; the end of its turn has all of them.
+        // Text deltas come too often; the end of a turn has all of the text.
         if (action.event.type !== "text" && action.event.type !== "thinking") this.#save();
         return;
       case "missed":
@@ -95,7 +101,7 @@ function kept(state: PanelState): unknown {
   return { shape: SHAPE, session, title: own || state.title, hasOlder, turns };
 }
 
-/** What is seen of a turn whose cards are closed; the server has the rest. */
+/** Returns what is visible of a turn with closed cards; the server has the rest. */
 function leanTurn(turn: Turn): Turn {
   return {
     ...turn,

@@ -2,7 +2,7 @@
 import * as vscode from "vscode";
 import type { Looks } from "../../shared/state.ts";
 
-/** Sends them now, and whenever they change. */
+/** Sends the settings now, and whenever they change. */
 export function watchLooks(told: (looks: Looks) => void): vscode.Disposable {
   const tell = (): void => told(looksNow());
   tell();

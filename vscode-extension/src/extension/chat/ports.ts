@@ -1,4 +1,7 @@
-/** The editor's interfaces for the chat: a test passes its own, `vscode-ports.ts` has the real ones. */
+/**
+ * The editor's interfaces for the chat; a test passes its own, and `vscode-ports.ts` has the real
+ * ones.
+ */
 import type { Coloured } from "../../shared/coloured.ts";
 import type { FoundRow } from "../../shared/messages.ts";
 import type { Selected } from "../editor/attach/selection.ts";
@@ -16,17 +19,19 @@ export interface Dialogs {
   say(words: string): void;
 }
 
-/** A place in a file of the workspace; lines from 0. */
+/** A position in a file of the workspace; lines count from 0. */
 export interface Place {
   readonly path: string;
   readonly first: number | null;
   readonly last: number | null;
 }
 
-/** The outcome of inserting code into a file; `nowhere`: no file is open for it. */
+/** The outcome of inserting code into a file; `nowhere` means that no file is open. */
 export type Put = "applied" | "refused" | "nowhere";
 
-/** The outcome of applying code; `unknown`: its place in the file is unclear. */
+/**
+ * The outcome of applying code; `unknown` means that the code's position in the file is unclear.
+ */
 export type Applied =
   | Put
   | { readonly kind: "there"; readonly name: string }
@@ -36,16 +41,19 @@ export type Applied =
 export interface CodeTarget {
   /** The name shown to the user. */
   readonly name: string;
-  /** Every known path to it: as named, relative to its folder, and with links resolved. */
+  /** Every known path of the file: as named, relative to its folder, and with links resolved. */
   readonly paths: readonly string[];
-  /** True if it is in the active editor; false if only the model named it. */
+  /** Whether the file is in the active editor; false if only the model named the file. */
   readonly isActive: boolean;
 }
 
-/** Called before a file changes: false if the user says no; rejects with a message if the user is not asked. */
+/**
+ * Called before a file changes; returns false if the user says no, and rejects with a message if
+ * the user is not asked.
+ */
 export type MayChange = (target: CodeTarget) => Promise<boolean>;
 
-/** Writes the whole text of a document as a pending change; false if there is no turn that it could belong to. */
+/** Writes the whole text of a document as a pending change; false if no turn can own the change. */
 export type AsChange = (edit: {
   readonly uri: string;
   readonly version: number;
@@ -58,7 +66,7 @@ export interface Documents {
   open(place: Place): Promise<void>;
   /** The URI of a file in an open folder; null for any other. */
   locate(path: string): Promise<string | null>;
-  /** Is this file open in any tab? */
+  /** Returns whether this file is open in any tab. */
   isOpen(path: string): boolean;
   /** Shows a read-only document. */
   showReadOnly(title: string, text: string): Promise<void>;
@@ -69,8 +77,9 @@ export interface Documents {
   /** Inserts at the cursor of the active editor, as one undo step. */
   insert(text: string, mayChange: MayChange): Promise<Put>;
   /**
-   * Applies `text` to `place` (null: the active editor), by `asChange` if that takes it; else a diff is shown
-   * first. The text replaces the selection; without one, its place is found by equal lines.
+   * Applies `text` at `place` (null means the active editor): by `asChange` if that accepts the
+   * text, else after showing a diff. The text replaces the selection; without a selection, equal
+   * lines show its position.
    */
   apply(
     text: string,
@@ -82,21 +91,26 @@ export interface Documents {
 
 /** Finds things to attach. */
 export interface Finding {
-  /** Returns matching files, folders, symbols and problems; `signal` fires if a newer request came. */
+  /**
+   * Returns matching files, folders, symbols and problems; `signal` fires if a newer request came.
+   */
   find(query: string, signal: AbortSignal): Promise<readonly FoundRow[]>;
   /** Returns mentions for dropped URIs: `value` for the server; URIs outside of the workspace are left out. */
   mentions(uris: readonly string[]): Promise<readonly { value: string; label: string }[]>;
-  /** The selection in the terminal. */
+  /** Returns the selection in the terminal. */
   terminal(): Promise<string | null>;
-  /** The last command of the terminal, with its output; null if none is known. */
+  /** Returns the last command of the terminal, with its output; null if no command is known. */
   lastCommand(): { readonly label: string; readonly text: string } | null;
-  /** The selection in the editor; null if nothing is selected. */
+  /** Returns the selection in the editor; null if nothing is selected. */
   selection(): Selected | null;
 }
 
 /** Other functions of the editor. */
 export interface Shell {
-  /** Runs one of the commands that this extension names itself; never a name from the webview or server. */
+  /**
+   * Runs one of the commands that this extension itself names; never a name from the webview or the
+   * server.
+   */
   run(command: string, ...args: readonly unknown[]): Promise<unknown>;
   copy(text: string): Promise<void>;
   openExternal(href: string): Promise<boolean>;
@@ -105,13 +119,19 @@ export interface Shell {
 /** Storage that survives a reload. */
 export interface Memory {
   get(key: string): unknown;
-  /** Resolves when the value is written; undefined if it is already written. */
+  /**
+   * Stores a value; resolves when the value is written, and is undefined if the value was already
+   * stored.
+   */
   set(key: string, value: unknown): PromiseLike<unknown> | undefined;
 }
 
 /** Colours code as the editor does. */
 export interface Colouring {
-  /** The colours in the theme of this id; null for a language that is unknown. Never rejects. */
+  /**
+   * Returns the colours of code in the theme of this id; null for an unknown language. Never
+   * rejects.
+   */
   colour(code: string, language: string, theme: string): Promise<Coloured | null>;
 }
 

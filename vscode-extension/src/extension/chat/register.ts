@@ -51,7 +51,7 @@ export function registerChat(
       if (visible) returned.fire();
       if (!visible) core.outbox.hidden();
       else if (server.state.kind === "off")
-        server.ready().catch(() => {}); // the state says why
+        server.ready().catch(() => {}); // The state contains the reason.
       else if (server.state.kind === "running") core.refresh.soon("context");
     },
   });
@@ -87,7 +87,10 @@ export function registerChat(
     }
     return shown;
   };
-  /** A question of a session that is not shown: a quiet notice leads to it. */
+  /**
+   * Shows a quiet notice for a question of a session that is not shown; the notice leads to the
+   * question.
+   */
   const askedBehind = async (question: Question, title: string): Promise<void> => {
     const chosen = await say("info", behindWords(question, title), SHOW);
     if (chosen !== SHOW) return;

@@ -20,7 +20,7 @@ export const OPEN_ELSEWHERE =
 /** Milliseconds for which a temporary message is shown. */
 const PASSING_MS = 10_000;
 
-/** Show a temporary message: it disappears after a while, or with the next action. */
+/** Show a temporary message, which disappears after a while or with the next action. */
 export function tellInPassing({ store, clock }: Pick<Room, "store" | "clock">, text: string): void {
   const banner = { level: "info", text, retry: false } as const;
   store.dispatch({ type: "banner", banner });

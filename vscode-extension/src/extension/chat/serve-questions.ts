@@ -14,7 +14,7 @@ import type { ChatViewProvider } from "./view.ts";
 
 type Answer<Method extends keyof EditorRequests> = Promise<EditorRequests[Method]["result"]>;
 
-/** Puts the handlers on a client. */
+/** Registers the handlers on a client. */
 export function serveQuestions(
   client: LanguageClient,
   questions: Questions,

@@ -1,9 +1,9 @@
-/** The chat's backend on the one server of this window. */
+/** Implements the chat's backend with the one server of this window. */
 import type { Commands, ServerRequests } from "../../protocol.ts";
 import type { Server } from "../server/server.ts";
 import { type Backend, NotRunning, type Token } from "./backend.ts";
 
-/** Background requests of the panel: they do not start a server that was stopped. */
+/** Background requests of the panel, which do not start a stopped server. */
 const BACKGROUND: ReadonlySet<keyof ServerRequests> = new Set([
   "indwell/changes",
   "indwell/commands",
@@ -18,7 +18,10 @@ const BACKGROUND: ReadonlySet<keyof ServerRequests> = new Set([
   "indwell/status",
 ]);
 
-/** A user's request starts the server if it does not run; background requests are then rejected. */
+/**
+ * Creates the backend: a user's request starts the server if it does not run; background requests
+ * are rejected instead.
+ */
 export function serverBackend(server: Pick<Server, "client" | "request" | "execute">): Backend {
   return {
     request: async <M extends keyof ServerRequests>(

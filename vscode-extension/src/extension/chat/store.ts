@@ -15,13 +15,16 @@ export class Store {
     return this.#state;
   }
 
-  /** Reduce an action and notify listeners, in at most a millisecond. An arrow function, to be passed on. */
+  /**
+   * Reduce an action and notify listeners, in at most a millisecond. An arrow function, so that it
+   * can be passed on.
+   */
   readonly dispatch = (action: Action): void => {
     this.#state = reduce(this.#state, action);
     for (const hear of this.#listeners) hear(action, this.#state);
   };
 
-  /** Subscribe to all later actions; the result unsubscribes. */
+  /** Subscribe to all later actions; the returned function unsubscribes. */
   listen(heard: Heard): () => void {
     this.#listeners.add(heard);
     return () => void this.#listeners.delete(heard);

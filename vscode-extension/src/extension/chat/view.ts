@@ -1,4 +1,4 @@
-/** The panel's place in the editor: a webview that is rebuilt from the state whenever it is shown. */
+/** Shows the panel in the editor: a webview that is rebuilt from the state whenever it is shown. */
 import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
 import type { ToPanel } from "../../shared/messages.ts";
@@ -7,16 +7,16 @@ import { pageHtml } from "./html.ts";
 /** The view's name in package.json. */
 export const VIEW = "indwell.chat";
 
-/** An unguessable word. */
+/** Returns an unguessable word. */
 export function freshNonce(): string {
   return randomBytes(24).toString("base64url");
 }
 
 /** Listeners for events of the view. */
 export interface ViewListener {
-  /** A message of unknown type. */
+  /** Called with a message of unknown type. */
   took(raw: unknown): void;
-  /** The view became visible or hidden. */
+  /** Called when the view became visible or hidden. */
   shown(visible: boolean): void;
 }
 
@@ -40,7 +40,8 @@ export class ChatViewProvider implements vscode.WebviewViewProvider {
     const dist = vscode.Uri.joinPath(this.#extension, "dist");
     webview.options = {
       enableScripts: true,
-      enableForms: true, // our own fields; the content policy lets none be sent anywhere
+      // The forms are Indwell's own; the content policy prevents sending them anywhere.
+      enableForms: true,
       enableCommandUris: false,
       localResourceRoots: [dist],
     };
@@ -68,7 +69,9 @@ export class ChatViewProvider implements vscode.WebviewViewProvider {
   readonly post = async (message: ToPanel): Promise<unknown> =>
     this.#view?.webview.postMessage(message);
 
-  /** Shows the view, with the focus if `focus` is set. False if it cannot be shown. */
+  /**
+   * Shows the view, with the focus if `focus` is set; returns false if the view cannot be shown.
+   */
   async show(focus: boolean): Promise<boolean> {
     if (this.#view === undefined || focus) {
       await vscode.commands.executeCommand(`${VIEW}.focus`, { preserveFocus: !focus });
@@ -76,7 +79,7 @@ export class ChatViewProvider implements vscode.WebviewViewProvider {
     return this.visible;
   }
 
-  /** Shows a number at the view's icon; 0 shows none. */
+  /** Shows a number on the view's icon; 0 shows no number. */
   badge(count: number, tooltip: string): void {
     if (this.#view === undefined) return;
     this.#view.badge = count === 0 ? undefined : { value: count, tooltip };

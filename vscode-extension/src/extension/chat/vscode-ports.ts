@@ -41,7 +41,7 @@ function memoryOf(state: vscode.Memento): Memory {
   };
 }
 
-/** Creates all ports; `subscriptions` has the disposables. */
+/** Creates all ports; disposables are added to `subscriptions`. */
 export function vscodePorts(
   context: vscode.ExtensionContext,
   subscriptions: vscode.Disposable[],

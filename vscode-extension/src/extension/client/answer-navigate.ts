@@ -3,14 +3,14 @@ import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 import type { NavigateParams, NavigateResult } from "../../protocol.ts";
 
-/** An extension that starts with the first document of its language answers only after a moment. */
+/** Milliseconds to wait for an extension that starts with the first document of its language. */
 const READY_MS = 4_000;
 const PAUSE_MS = 250;
 
 /** The time of the first request for each language, in milliseconds. */
 type FirstAsked = Map<string, number>;
 
-/** Lasts as long as one server process. */
+/** Registers the handler, which lasts as long as one server process. */
 export function answerNavigate(client: LanguageClient): vscode.Disposable {
   const first: FirstAsked = new Map();
   return client.onRequest("indwell/navigate", (asked: NavigateParams, token) =>
@@ -107,7 +107,7 @@ function asHover(found: readonly vscode.Hover[] | undefined): unknown {
   return words.length === 0 ? null : { contents: words };
 }
 
-/** Kinds count from 0 in VS Code, from 1 in the protocol. */
+/** Converts symbols; kinds count from 0 in VS Code and from 1 in the protocol. */
 function asSymbols(
   client: LanguageClient,
   found: readonly (vscode.DocumentSymbol | vscode.SymbolInformation)[] | undefined,

@@ -6,11 +6,11 @@ import { languageOf, type ProblemWatch, toldOf } from "./watch-problems.ts";
 
 interface Asked {
   readonly uris: readonly string[];
-  /** Seconds. */
+  /** The time limit of the answer, in seconds. */
   readonly wait: number;
 }
 
-/** Lasts as long as one server process. */
+/** Registers the handler, which lasts as long as one server process. */
 export function answerProblems(client: LanguageClient, watch: ProblemWatch): vscode.Disposable {
   return client.onRequest("indwell/diagnostics", async (asked: Asked, token) => {
     const begun = Date.now();
@@ -20,7 +20,7 @@ export function answerProblems(client: LanguageClient, watch: ProblemWatch): vsc
         const isKnown = await known(watch, uri, begun, asked.wait * 1_000, token);
         const told = toldOf(client, watch, uri);
         if (!isKnown && told.sources.length === 0) return [];
-        // The URI as requested: the server knows the document by that name.
+        // The answer has the URI as requested, because the server knows the document by that URI.
         return [{ uri: asked.uris[index] ?? uri.toString(), ...told }];
       }),
     );
@@ -38,7 +38,8 @@ async function known(
   const name = uri.toString();
   while (!token.isCancellationRequested) {
     const one = watch.clock.watched(name, languageOf(uri));
-    // The edit was sent right before: a document that is not open counts as edited then.
+    // The edit was sent right before the request, so a document that is not open counts as edited
+    // then.
     const edited = one.editedAt === 0 && wait > 0 ? { ...one, editedAt: begun } : one;
     const now = settling(edited, begun, Date.now(), wait);
     switch (now.kind) {

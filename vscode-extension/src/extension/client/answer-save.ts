@@ -3,7 +3,7 @@ import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 import { openDocument } from "./watch-problems.ts";
 
-/** Lasts as long as one server process. */
+/** Registers the handler, which lasts as long as one server process. */
 export function answerSave(client: LanguageClient): vscode.Disposable {
   return client.onRequest("indwell/save", async (asked: { readonly uris: readonly string[] }) => {
     const saved: string[] = [];
@@ -25,7 +25,10 @@ export function answerSave(client: LanguageClient): vscode.Disposable {
   });
 }
 
-/** A file that cannot be written (read-only, changed on disk) is told by the editor itself. */
+/**
+ * Returns whether a document was saved; the editor itself reports a file that cannot be written
+ * (read-only, changed on disk).
+ */
 async function wasSaved(document: vscode.TextDocument | vscode.NotebookDocument): Promise<boolean> {
   try {
     return await document.save();

@@ -6,7 +6,7 @@ import { askForWords } from "../say.ts";
 
 const OWN_WORDS = "Answer in your own words…";
 
-/** The typed text; null if the box was closed. `token` cancels the question. */
+/** Returns the typed text; null if the box was closed. `token` cancels the question. */
 export async function askInABox(
   prompt: string,
   placeholder = "",

@@ -11,7 +11,7 @@ export interface PlainRange {
   readonly end: PlainPosition;
 }
 
-/** The document and ranges that the user looks at. `ranges` may be empty ones (cursors). */
+/** The document and ranges that the user looks at; `ranges` may be empty ones (cursors). */
 export interface Looked {
   readonly uri: string;
   readonly version: number;
@@ -24,7 +24,7 @@ export interface Told {
   readonly selection: Looked | undefined;
 }
 
-/** A new server process knows nothing. */
+/** The state of a new server process, which knows nothing. */
 export const NOTHING_TOLD: Told = { focus: undefined, selection: undefined };
 
 /** The changes to send, and the server's knowledge afterwards. */
@@ -37,7 +37,10 @@ export interface News {
 /** A selection with more parts than this is a column edit; only the largest part matters. */
 export const MOST_RANGES = 100;
 
-/** The parts of `looked` (null: no document) that changed; unchanged parts are `undefined`. */
+/**
+ * Returns the parts of `looked` (null means no document) that changed; unchanged parts are
+ * `undefined`.
+ */
 export function news(told: Told, looked: Looked | null): News {
   const focus = looked?.uri ?? null;
   const filled = looked === null ? undefined : marked(looked);
@@ -59,7 +62,7 @@ function isEmpty(range: PlainRange): boolean {
   return range.start.line === range.end.line && range.start.character === range.end.character;
 }
 
-/** A moving cursor selects no text: that is sent once. */
+/** Returns whether the selection differs; a moving cursor selects no text, which is sent once. */
 function differs(before: Looked | undefined, now: Looked): boolean {
   if (now.ranges.length === 0) return before === undefined || before.ranges.length > 0;
   if (before === undefined || before.uri !== now.uri || before.version !== now.version) return true;

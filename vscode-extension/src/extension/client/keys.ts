@@ -1,15 +1,17 @@
 /**
- * Keys of endpoints that the editor keeps for the server, each by its origin (`https://api.example.com`).
- * They are only in the editor's secret storage; no function here puts a key into a message or a log.
+ * Keeps keys of endpoints for the server, each by its origin (`https://api.example.com`). The keys
+ * are only in the editor's secret storage; no function in this file puts a key into a message or a
+ * log.
  */
 import type * as vscode from "vscode";
 
 /** The used part of the editor's secret storage. */
 export type Secrets = Pick<vscode.SecretStorage, "get" | "store" | "delete">;
 
-const STORED = "indwell.keys"; // one entry, as secret storage has no list of its names
+// All keys are in one entry, because secret storage has no list of names.
+const STORED = "indwell.keys";
 
-/** Returns the key of an origin; a broken store counts as empty. */
+/** Returns all keys for the server; a broken store counts as empty. */
 export async function keysForServer(
   secrets: Pick<Secrets, "get">,
 ): Promise<Record<string, string>> {
@@ -31,12 +33,15 @@ export async function origins(secrets: Pick<Secrets, "get">): Promise<readonly s
   return Object.keys(await keysForServer(secrets)).sort();
 }
 
-/** Store a key, replacing one of the same origin. Reads the store first: another window may have stored a key. */
+/**
+ * Stores a key, replacing one of the same origin. Reads the store first, because another window may
+ * have stored a key.
+ */
 export async function keepKey(secrets: Secrets, origin: string, key: string): Promise<void> {
   await write(secrets, { ...(await keysForServer(secrets)), [origin]: key });
 }
 
-/** Delete the key of an origin, if it has one. */
+/** Deletes the key of an origin, if the origin has one. */
 export async function forgetKey(secrets: Secrets, origin: string): Promise<void> {
   const { [origin]: _gone, ...kept } = await keysForServer(secrets);
   await write(secrets, kept);

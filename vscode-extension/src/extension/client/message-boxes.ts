@@ -1,4 +1,7 @@
-/** Shows messages of the server: questions that need an answer as dialogs, because a toast may hide unseen. */
+/**
+ * Shows messages of the server: questions that need an answer appear as dialogs, because a toast
+ * may hide unseen.
+ */
 import { setTimeout as sleep } from "node:timers/promises";
 import * as vscode from "vscode";
 import type {
@@ -13,7 +16,9 @@ import { levelOf, safeFirst } from "./message-order.ts";
 /** Milliseconds before a dialog opens, so that a key meant for another window does not answer it. */
 const REST_MS = 500;
 
-/** Lasts as long as one server process; replaces the client's own handling. */
+/**
+ * Registers the handler, which replaces the client's own and lasts as long as one server process.
+ */
 export function answerMessages(client: LanguageClient): vscode.Disposable {
   return vscode.Disposable.from(
     client.onNotification("window/showMessage", ({ type, message }: ShowMessageParams) => {

@@ -1,7 +1,7 @@
-/** The urgency of a message of the server, and the order of its answers. Pure. */
+/** Maps a message of the server to an urgency, and orders its answers. Pure. */
 import type { Level } from "../say.ts";
 
-/** `MessageType` of the protocol: 1 error, 2 warning, others are information. */
+/** Converts `MessageType` of the protocol: 1 is an error, 2 a warning, others are information. */
 export function levelOf(type: number): Level {
   if (type === 1) return "error";
   return type === 2 ? "warning" : "info";
@@ -10,7 +10,10 @@ export function levelOf(type: number): Level {
 /** The server's labels of answers that change nothing; closing the box means the same. */
 const SAFE = /^(No|Not now|Keep mine|Keep|Stay)\b/;
 
-/** The answers, the harmless ones first: the first one has the focus, so that Enter is safe. */
+/**
+ * Sorts the answers, the harmless ones first: the first answer has the focus, so that Enter is
+ * safe.
+ */
 export function safeFirst<Item extends { readonly title: string }>(
   items: readonly Item[],
 ): readonly Item[] {

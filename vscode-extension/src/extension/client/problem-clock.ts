@@ -1,11 +1,11 @@
-/** The times at which documents were edited and reported on in this window, for `settling`. Pure. */
+/** Records when documents were edited and reported on in this window, for `settling`. Pure. */
 import type { Watched } from "./settling.ts";
 
 /** The most documents that are remembered; the oldest are dropped first. */
 const MOST_DOCUMENTS = 2_000;
 /** A report later than this after an edit has another cause. */
 const MOST_LATENCY_MS = 10_000;
-/** Languages whose server (TypeScript's) does not report if the problems did not change. */
+/** Languages whose server (TypeScript's) sends no report if the problems did not change. */
 const SILENT: ReadonlySet<string> = new Set([
   "typescript",
   "typescriptreact",
@@ -39,16 +39,16 @@ export class ProblemClock {
   /** The checkers that have ever reported a problem for a language. */
   private readonly names = new Map<string, Set<string>>();
 
-  /** The text of a document changed. */
+  /** Records that the text of a document changed. */
   edited(uri: string, now: number): void {
     this.keep(uri, { ...(this.times.get(uri) ?? NOTHING), editedAt: now });
   }
 
   /**
-   * A checker reported on a document; `language` is undefined if it is not open.
-   *
-   * VS Code does not name the checker. A checker whose problems changed has reported; if none changed, it was the one
-   * that is known for the language, if there is one only.
+   * Records that a checker reported on a document; `language` is undefined if the document is not
+   * open. VS Code does not name the checker. A checker whose problems changed has reported. If no
+   * problems changed, the report came from the only checker known for the language, if there is
+   * exactly one.
    */
   reported(uri: string, language: string | undefined, now: number, marks: Marks = new Map()): void {
     const before = this.times.get(uri);
@@ -73,20 +73,23 @@ export class ProblemClock {
     }
   }
 
-  /** A report on a document of this language was waited for, and none came. */
+  /** Records that a report on a document of this language was awaited in vain. */
   waitedInVain(language: string | undefined): void {
     if (language === undefined) return;
     this.silences.set(language, (this.silences.get(language) ?? 0) + 1);
   }
 
-  /** All known checkers of this language, with the time of their last report on this document. */
+  /**
+   * Returns all known checkers of this language, with the time of their last report on this
+   * document.
+   */
   checkers(uri: string, language: string | undefined): readonly Checker[] {
     const seen = this.times.get(uri)?.checkers;
     const names = new Set([...this.namesOf(language), ...(seen?.keys() ?? [])]);
     return [...names].map((name) => ({ name, at: seen?.get(name)?.at ?? 0 }));
   }
 
-  /** The facts known about a document of this language. */
+  /** Returns the facts known about a document of this language. */
   watched(uri: string, language: string | undefined): Watched {
     const times = this.times.get(uri);
     return {

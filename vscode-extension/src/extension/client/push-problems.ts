@@ -7,12 +7,12 @@ import { type ProblemWatch, toldOf } from "./watch-problems.ts";
 
 const REST_MS = 300;
 const MOST_MS = 2_000;
-/** Documents in one batch; the others follow after a pause. */
+/** The number of documents in one batch; the others follow after a pause. */
 const MOST_AT_ONCE = 100;
 /** The most documents whose sent problems are remembered. */
 const MOST_REMEMBERED = 5_000;
 
-/** Lasts as long as one server process. */
+/** Starts sending, which lasts as long as one server process. */
 export function pushProblems(client: LanguageClient, watch: ProblemWatch): vscode.Disposable {
   const told = new Map<string, string>();
   const waiting = new Map<string, vscode.Uri>();

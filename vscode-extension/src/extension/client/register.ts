@@ -10,7 +10,7 @@ import { pushProblems } from "./push-problems.ts";
 import { watchAttention } from "./watch-attention.ts";
 import { type ProblemWatch, watchProblems } from "./watch-problems.ts";
 
-/** Begins to serve `server`. Focus, selection and problems are sent once it answers. */
+/** Starts serving `server`. Focus, selection and problems are sent once the server answers. */
 export function registerClient(
   _context: vscode.ExtensionContext,
   server: Server,
@@ -33,7 +33,7 @@ export function registerClient(
   );
 }
 
-/** Begins to send when the client runs: before that, a notification would delay its start. */
+/** Starts sending when the client runs; an earlier notification would delay its start. */
 function telling(client: LanguageClient, begin: () => vscode.Disposable): vscode.Disposable {
   let work: vscode.Disposable | undefined;
   const look = (): void => {
@@ -47,7 +47,7 @@ function telling(client: LanguageClient, begin: () => vscode.Disposable): vscode
   });
 }
 
-/** Lets `watch` know which hints are Indwell's own. */
+/** Informs `watch` which hints are Indwell's own. */
 function noticeOwn(client: LanguageClient, watch: ProblemWatch): vscode.Disposable {
   const { middleware } = client;
   middleware.handleDiagnostics = (uri, diagnostics, next) => {

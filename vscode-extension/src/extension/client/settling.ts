@@ -1,48 +1,52 @@
 /**
- * Decides when the problems of a document have settled after an edit. Pure: times are milliseconds of one clock.
- *
- * VS Code does not say when a language server is done. Visible are only the times at which a document was
- * edited and reported on. Most servers report after every edit, also when nothing
- * changed; a few (TypeScript's) stay silent then.
+ * Decides when the problems of a document have settled after an edit. Pure: times are milliseconds
+ * of one clock. VS Code does not say when a language server is done. It only shows the times at
+ * which a document was edited and reported on. Most servers report after every edit, even if
+ * nothing changed; a few (TypeScript's) then send no report.
  */
 
 /** The facts known about one document. */
 export interface Watched {
-  /** The time of the last change of its text; 0 if none was seen. */
+  /** The time of the last change of the document's text; 0 if no change was seen. */
   readonly editedAt: number;
-  /** The time of the last report of problems (an empty report counts); 0 if none was seen. */
+  /** The time of the last report of problems (an empty report counts); 0 if no report was seen. */
   readonly reportedAt: number;
-  /** Is a known checker of its language still to report? */
+  /** Whether a known checker of the document's language has yet to report. */
   readonly late: boolean;
-  /** Is it open in the editor? Most servers check only open documents. */
+  /** Whether the document is open in the editor; most servers check only open documents. */
   readonly open: boolean;
-  /** Has any checker reported on a document of its language in this window? */
+  /** Whether any checker has reported on a document of this language in this window. */
   readonly served: boolean;
-  /** Does the server of its language report only what changed? */
+  /** Whether the server of this language reports only changes. */
   readonly silent: boolean;
-  /** The number of consecutive waits for its language without a report. */
+  /** The number of consecutive waits for this language without a report. */
   readonly silences: number;
-  /** The longest observed time from edit to report for its language; null if there is none. */
+  /** The longest observed time from edit to report for this language; null if there is none. */
   readonly latency: number | null;
 }
 
-/** `wait`: look again after so many milliseconds. `known`: answer with the reports. `unknown`: no report. */
+/**
+ * With `wait`, check again after so many milliseconds; with `known`, answer with the reports;
+ * `unknown` means that there is no report.
+ */
 export type Settling =
   | { readonly kind: "wait"; readonly ms: number }
   | { readonly kind: "known" }
   | { readonly kind: "unknown" };
 
-/** Several servers report one after the other, and one may still report on the text before. */
+/**
+ * The time in which several servers may report one after the other, and one may still report on the
+ * text before.
+ */
 export const QUIET_MS = 300;
-/** For a language without any report. */
+/** The time for a language without any report. */
 export const UNSERVED_MS = 500;
 /** The shortest wait for a silent server. */
 export const SILENT_MS = 1_000;
 
 /**
- * The state of a document at `now`, requested at `begun`, if the answer may take `wait`.
- *
- * With `wait` 0 the current problems count, if any checker has reported.
+ * Returns the state of a document at `now`, requested at `begun`, if the answer may take `wait`. If
+ * `wait` is 0, the current problems are used if any checker has reported.
  */
 export function settling(one: Watched, begun: number, now: number, wait: number): Settling {
   if (wait <= 0) return one.reportedAt > 0 || (one.served && one.open) ? KNOWN : UNKNOWN;

@@ -2,7 +2,10 @@
 
 const WORKED_ON: ReadonlySet<string> = new Set(["file", "untitled", "vscode-notebook-cell"]);
 
-/** Is a document of this URI scheme work of the user's (not output, not one side of a diff)? */
+/**
+ * Returns whether a document of this URI scheme is the user's work (not output, not one side of a
+ * diff).
+ */
 export function isWork(scheme: string): boolean {
   return WORKED_ON.has(scheme);
 }

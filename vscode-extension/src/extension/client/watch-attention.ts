@@ -6,10 +6,10 @@ import { CALM, disturbed, due, type Quiet } from "./quiet.ts";
 import { isWork } from "./told-documents.ts";
 
 const REST_MS = 150;
-/** A long drag of a selection is sent in between. */
+/** Milliseconds after which the selection is sent even during a long drag. */
 const MOST_MS = 1_000;
 
-/** Lasts as long as one server process. */
+/** Starts watching, which lasts as long as one server process. */
 export function watchAttention(client: LanguageClient): vscode.Disposable {
   let told: Told = NOTHING_TOLD;
   let quiet: Quiet = CALM;
@@ -53,7 +53,10 @@ export function watchAttention(client: LanguageClient): vscode.Disposable {
   );
 }
 
-/** Undefined: the user looks at an output or one side of a diff, so the previous document counts. */
+/**
+ * Returns undefined if the user looks at an output or one side of a diff; the previous document
+ * then counts.
+ */
 function looksAt(told: Told): Looked | null | undefined {
   const editor = vscode.window.activeTextEditor;
   if (editor === undefined) {

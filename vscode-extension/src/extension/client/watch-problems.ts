@@ -8,13 +8,19 @@ import { problemsOf } from "./problems.ts";
 export interface ProblemWatch extends vscode.Disposable {
   readonly clock: ProblemClock;
   readonly onReport: vscode.Event<readonly vscode.Uri[]>;
-  /** Indwell itself is about to show hints in a document: VS Code's report of that is ignored. */
+  /**
+   * Called when Indwell itself is about to show hints in a document, so that VS Code's report of
+   * the hints is ignored.
+   */
   readonly own: (uri: vscode.Uri) => void;
 }
 
 /** VS Code collects reports for 50 ms; later ones come from other servers. */
 const OWN_MS = 150;
-/** The name of a checker that does not name itself; the server's word for an editor as a whole. */
+/**
+ * The name of a checker that does not name itself; the server uses the same name for an editor as a
+ * whole.
+ */
 const UNNAMED = "the editor's problems";
 
 /** Begins to watch. */
@@ -44,7 +50,7 @@ export function watchProblems(): ProblemWatch {
       if (event.contentChanges.length > 0) clock.edited(event.document.uri.toString(), Date.now());
     }),
     vscode.languages.onDidChangeDiagnostics((event) => {
-      // Indwell's hints come with each of its edits: they say nothing about other checkers.
+      // Indwell's hints come with each of its edits, and say nothing about other checkers.
       const uris = event.uris.filter((uri) => isNews(uri));
       for (const uri of uris) {
         clock.reported(uri.toString(), languageOf(uri), Date.now(), marksOf(uri));
@@ -73,7 +79,10 @@ export interface Told {
   }[];
 }
 
-/** The current problems of `uri` from each checker. Only reports after the last edit belong to the current text. */
+/**
+ * Returns the current problems of `uri` from each checker. Only reports after the last edit belong
+ * to the current text.
+ */
 export function toldOf(client: LanguageClient, watch: ProblemWatch, uri: vscode.Uri): Told {
   const name = uri.toString();
   const language = languageOf(uri);
@@ -85,12 +94,13 @@ export function toldOf(client: LanguageClient, watch: ProblemWatch, uri: vscode.
     diagnostics: client.code2ProtocolConverter.asDiagnosticsSync([...(groups.get(one.name) ?? [])]),
     version: one.at > editedAt ? version : null,
   }));
-  // No checker has ever found a problem in such files, and one has reported: so there are none.
+  // No checker has ever found a problem in such files, and one checker has reported, so there are
+  // no problems.
   const isClean = sources.length === 0 && reportedAt > editedAt;
   return { diagnostics: [], version: isClean ? version : null, sources };
 }
 
-/** The problems of `uri` by checker. */
+/** Returns the problems of `uri` by checker. */
 function grouped(uri: vscode.Uri): ReadonlyMap<string, readonly vscode.Diagnostic[]> {
   const groups = new Map<string, vscode.Diagnostic[]>();
   for (const one of problemsOf(uri)) {
@@ -108,13 +118,13 @@ function marksOf(uri: vscode.Uri): Marks {
   return marks;
 }
 
-/** The document with this URI, if it is open. */
+/** Returns the document with this URI, if it is open. */
 export function openDocument(uri: vscode.Uri): vscode.TextDocument | undefined {
   const wanted = uri.toString();
   return vscode.workspace.textDocuments.find((one) => one.uri.toString() === wanted);
 }
 
-/** The language of a document that is open. */
+/** Returns the language of an open document. */
 export function languageOf(uri: vscode.Uri): string | undefined {
   return openDocument(uri)?.languageId;
 }

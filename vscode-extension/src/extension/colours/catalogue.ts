@@ -1,7 +1,9 @@
-/** Which grammars and themes the installed extensions bring, by the names that people write. Pure. */
+/**
+ * Lists the grammars and themes of the installed extensions, by the names that people write. Pure.
+ */
 import { join } from "node:path";
 
-/** What is read of an extension: its folder, and its manifest. */
+/** The used parts of an extension: its folder, and its manifest. */
 export interface Installed {
   readonly extensionPath: string;
   readonly packageJSON: unknown;
@@ -10,15 +12,15 @@ export interface Installed {
 export interface Catalogue {
   /** Paths of grammars, by scope. */
   readonly grammars: Readonly<Record<string, string>>;
-  /** Scopes by the names of languages, in small letters. */
+  /** Scopes by the names of languages, in lower case. */
   readonly scopes: Readonly<Record<string, string>>;
-  /** Scopes of grammars that other grammars take in, by the scope of the other. */
+  /** Scopes of grammars that are injected into other grammars, by the scope of the other. */
   readonly injections: Readonly<Record<string, readonly string[]>>;
   /** Paths of themes, by id and by label. */
   readonly themes: Readonly<Record<string, string>>;
 }
 
-/** Names that models write and no extension declares. */
+/** Names that models write and that no extension declares. */
 const MORE_NAMES: Readonly<Record<string, string>> = {
   shell: "shellscript",
   console: "shellscript",
@@ -72,7 +74,7 @@ export function catalogueOf(extensions: readonly Installed[]): Catalogue {
     const scope = ofLanguage[language];
     if (scope !== undefined) scopes[word.toLowerCase()] ??= scope;
   };
-  // An id goes before the alias of another language, and an alias before an ending.
+  // An id takes precedence over the alias of another language, and an alias over a file extension.
   for (const language of Object.keys(ofLanguage)) name(language, language);
   for (const [word, language] of Object.entries(MORE_NAMES)) name(word, language);
   for (const { id, names } of languages) for (const word of names) name(word, id);

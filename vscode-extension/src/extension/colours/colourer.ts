@@ -1,4 +1,4 @@
-/** Colours code by a grammar and the rules of a theme, both as the editor has them. */
+/** Colours code by a grammar and the rules of a theme, which are the editor's own. */
 import { loadWASM, OnigScanner, OnigString } from "vscode-oniguruma";
 import { INITIAL, parseRawGrammar, Registry } from "vscode-textmate";
 import type { CodeStyle, Coloured } from "../../shared/coloured.ts";
@@ -7,16 +7,19 @@ import { type ReadText, type ThemeRule, themeRules } from "./theme-file.ts";
 
 /** The theme that the panel shows, and the user's own changes to it. */
 export interface WantedTheme {
-  /** Its id or label. */
+  /** The theme's id or label. */
   readonly name: string;
   readonly rules: readonly ThemeRule[];
 }
 
-/** A longer line stays plain. */
+/** A longer line is not coloured. */
 const LONGEST_LINE = 2000;
-/** Milliseconds for one line. */
+/** The time limit for one line, in milliseconds. */
 const LINE_MS = 200;
-/** A colour that no theme has: text that no rule names keeps the colour of the editor. */
+/**
+ * A colour that no theme has; it marks text that no rule names, which keeps the editor's text
+ * colour.
+ */
 const NONE = "#000001";
 /** Bits of a token's metadata, as vscode-textmate packs them. */
 const [COLOUR_BITS, COLOUR_AT, FONT_BITS, FONT_AT] = [0xff8000, 15, 0x7800, 11];
@@ -28,7 +31,7 @@ export class Colourer {
   readonly #registry: Registry;
   #theme = "";
 
-  /** `wasm`: the engine of regular expressions, which is that of the editor. */
+  /** `wasm` is the engine of regular expressions, the same as the editor's. */
   constructor(catalogue: Catalogue, read: ReadText, wasm: () => Promise<ArrayBuffer>) {
     this.#catalogue = catalogue;
     this.#read = read;
@@ -49,7 +52,7 @@ export class Colourer {
     });
   }
 
-  /** The colours; null if the language or the theme is unknown here. */
+  /** Returns the colours; null if the language or the theme is unknown. */
   async colour(code: string, language: string, theme: WantedTheme): Promise<Coloured | null> {
     const scope = this.#catalogue.scopes[language.toLowerCase()];
     if (scope === undefined || !(await this.#use(theme))) return null;
@@ -74,7 +77,7 @@ export class Colourer {
     return styles.result();
   }
 
-  /** False if the theme's file is not here, as with a theme of another machine. */
+  /** Loads a theme; returns false if its file is missing, as for a theme of another machine. */
   async #use(theme: WantedTheme): Promise<boolean> {
     const path = this.#catalogue.themes[theme.name];
     if (path === undefined) return false;
@@ -89,7 +92,7 @@ export class Colourer {
   }
 }
 
-/** Collects runs; neighbours of one style become one run. */
+/** Collects runs; adjacent runs of one style become one run. */
 class Styles {
   readonly #colours: readonly string[];
   readonly #styles: CodeStyle[] = [];

@@ -1,4 +1,7 @@
-/** Colours code as the editor does: with the grammars and the theme that are installed in it. */
+/**
+ * Colours code as the editor does, with the grammars and the theme that are installed in the
+ * editor.
+ */
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import * as vscode from "vscode";
@@ -7,9 +10,11 @@ import { catalogueOf } from "./catalogue.ts";
 import { customRules } from "./custom-rules.ts";
 import type { Granted, ThreadData, Wish } from "./thread.ts";
 
-/** A thread that answers no sooner is ended: a grammar of an extension may never come to an end. */
+/**
+ * A thread that answers later than this is ended, because a grammar of an extension may never end.
+ */
 const PATIENCE_MS = 5000;
-/** A thread without work ends after this, and gives its memory back. */
+/** A thread without work ends after this time, to free its memory. */
 const IDLE_MS = 5 * 60_000;
 
 export class Colours implements vscode.Disposable {
@@ -24,11 +29,11 @@ export class Colours implements vscode.Disposable {
   constructor(extension: vscode.Uri, log: (words: string) => void) {
     this.#script = join(extension.fsPath, "dist", "colours.js");
     this.#log = log;
-    // The next thread knows the grammars and themes of then.
+    // The next thread reads the grammars and themes that are then installed.
     this.#heard = vscode.extensions.onDidChange(() => this.#end());
   }
 
-  /** The colours of code in a theme; null for a language that is unknown. Never rejects. */
+  /** Returns the colours of code in a theme; null for an unknown language. Never rejects. */
   colour(code: string, language: string, theme: string): Promise<Coloured | null> {
     this.#last += 1;
     const id = this.#last;
@@ -77,7 +82,7 @@ export class Colours implements vscode.Disposable {
     return worker;
   }
 
-  /** What waits stays plain. */
+  /** Ends the thread; waiting code is not coloured. */
   #end(): void {
     clearTimeout(this.#idle);
     void this.#worker?.terminate();

@@ -1,4 +1,6 @@
-/** The user's own changes to the colours of a theme (`editor.tokenColorCustomizations`). Pure. */
+/**
+ * Reads the user's own changes to the colours of a theme (`editor.tokenColorCustomizations`). Pure.
+ */
 import type { ThemeRule } from "./theme-file.ts";
 
 /** The scopes of the setting's short names, as in VS Code. */
@@ -12,7 +14,9 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
   variables: ["variable", "entity.name.variable"],
 };
 
-/** Those for all themes, then those for this one (`[Theme]`, `[Dark*][Light*]`). */
+/**
+ * Returns the rules for all themes, then the rules for this theme (`[Theme]`, `[Dark*][Light*]`).
+ */
 export function customRules(setting: unknown, theme: string): readonly ThemeRule[] {
   if (!isRecord(setting)) return [];
   const ofThemes = Object.entries(setting).filter(

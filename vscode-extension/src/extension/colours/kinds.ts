@@ -1,8 +1,11 @@
-/** Colours code by its kinds of words, where the editor's grammar or theme is on another machine. */
+/** Colours code by kinds of words, if the editor's grammar or theme is on another machine. */
 import type { CodeStyle, Coloured } from "../../shared/coloured.ts";
 import { marked } from "./languages.ts";
 
-/** The kinds of words, for which the panel has colours of the theme; null for an unknown language. */
+/**
+ * Returns the kinds of words, for which the panel has colours of the theme; null for an unknown
+ * language.
+ */
 export function kindsOf(code: string, language: string): Coloured | null {
   const html = marked(code, language);
   if (html === null) return null;
@@ -10,7 +13,7 @@ export function kindsOf(code: string, language: string): Coloured | null {
   const known = new Map<string, number>();
   const runs: number[] = [];
   const open: string[] = [];
-  // Marked code is only text, entities and spans.
+  // The highlighted code has only text, entities and spans.
   for (const [part] of html.matchAll(/<span class="[^"]*">|<\/span>|[^<]+/g)) {
     if (part === "</span>") open.pop();
     else if (part.startsWith("<")) open.push(part.slice(13, -2).replace(/[^\w\s-]/g, ""));

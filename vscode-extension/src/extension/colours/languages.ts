@@ -1,4 +1,4 @@
-/** The languages whose code is coloured, and the names by which models call them. */
+/** Lists the languages whose code is coloured, and the names by which models call the languages. */
 import hljs from "highlight.js/lib/core";
 import bash from "highlight.js/lib/languages/bash";
 import c from "highlight.js/lib/languages/c";
@@ -85,7 +85,9 @@ const LANGUAGES = {
 for (const [name, language] of Object.entries(LANGUAGES)) hljs.registerLanguage(name, language);
 hljs.configure({ throwUnescapedHTML: false });
 
-/** The code as highlight.js marks it (escaped text and spans); null for a language that is not known. */
+/**
+ * Returns the code as highlight.js marks it (escaped text and spans); null for an unknown language.
+ */
 export function marked(code: string, language: string): string | null {
   if (hljs.getLanguage(language) === undefined) return null;
   return hljs.highlight(code, { language, ignoreIllegals: true }).value;

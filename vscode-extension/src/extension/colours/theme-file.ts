@@ -1,8 +1,8 @@
-/** Reads the rules of a theme for tokens from its file and the files that it includes. */
+/** Reads the token rules of a theme from its file and from the files that it includes. */
 import { dirname, join } from "node:path";
 import type { IRawTheme } from "vscode-textmate";
 
-/** One rule: scopes, and how their text looks. */
+/** One rule: scopes, and the style of their text. */
 export type ThemeRule = IRawTheme["settings"][number];
 
 /** Returns the text of a file. */
@@ -11,10 +11,10 @@ export type ReadText = (path: string) => Promise<string>;
 /** Parses a property list (`.tmTheme`). */
 export type ParseList = (text: string, path: string) => unknown;
 
-/** Themes that include one another go no deeper. */
+/** The limit for themes that include one another. */
 const DEEPEST = 8;
 
-/** The rules, the later ones going before the earlier ones. */
+/** Returns the rules; later rules override earlier ones. */
 export async function themeRules(
   path: string,
   read: ReadText,
@@ -36,7 +36,7 @@ export async function themeRules(
   ];
 }
 
-/** Only rules with a scope: the colour of the rest is the editor's own. */
+/** Returns only rules with a scope; other text has the editor's own colour. */
 function rulesIn(all: unknown): readonly ThemeRule[] {
   if (!Array.isArray(all)) return [];
   return all.filter((rule): rule is ThemeRule => {

@@ -1,4 +1,4 @@
-/** The thread that colours code, so that the extension host never waits for a grammar. */
+/** Runs in the thread that colours code, so that the extension host never waits for a grammar. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parentPort, workerData } from "node:worker_threads";
@@ -7,7 +7,7 @@ import type { Catalogue } from "./catalogue.ts";
 import { Colourer, type WantedTheme } from "./colourer.ts";
 import { kindsOf } from "./kinds.ts";
 
-/** What a thread is made of. */
+/** The data that a thread needs. */
 export interface ThreadData {
   readonly catalogue: Catalogue;
 }
@@ -22,7 +22,7 @@ export interface Wish {
 export interface Granted {
   readonly id: number;
   readonly coloured: Coloured | null;
-  /** Why the editor's grammar or theme could not be used; empty if it could. */
+  /** Why the editor's grammar or theme could not be used; empty if both could be used. */
   readonly problem: string;
 }
 
@@ -33,7 +33,7 @@ const colourer = new Colourer(
   async () => new Uint8Array(await readFile(join(__dirname, "onig.wasm"))).buffer,
 );
 
-// One after the other: a theme counts until the next wish names another.
+// Requests run one after the other: a theme is used until a later request names another.
 let last: Promise<void> = Promise.resolve();
 parentPort?.on("message", (wish: Wish) => {
   last = last.then(async () => parentPort?.postMessage(await granted(wish)));

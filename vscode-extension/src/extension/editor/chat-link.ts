@@ -8,12 +8,15 @@ export interface ChatLink {
   readonly state: PanelState;
   readonly onDidChangeState: vscode.Event<PanelState>;
   readonly onEvent: vscode.Event<EventParams>;
-  /** The panel is visible. */
+  /** Whether the panel is visible. */
   readonly visible: boolean;
-  /** Shows the panel; with `focus`, focuses the composer or the open question. False if it cannot be shown. */
+  /**
+   * Shows the panel; with `focus`, focuses the composer or the open question. Returns false if the
+   * panel cannot be shown.
+   */
   show(focus: boolean | "question"): Promise<boolean>;
   /** Carries out a message as if the user had chosen it in the panel. */
   perform(message: ToHost): Promise<void>;
-  /** Sends a prompt with attachments of its own; the draft and its attachments stay. */
+  /** Sends a prompt with its own attachments; the draft keeps its text and attachments. */
   ask(words: string, attachments: readonly Attachment[]): void;
 }

@@ -1,6 +1,7 @@
 /**
- * The first-run flow on the host's side: requests the providers from the server, tests a login, stores the key.
- * Independent of the window. A key is in memory from its typing until the flow closes, and never in the state.
+ * Runs the first-run flow on the host: requests the providers from the server, tests a login,
+ * stores the key. The flow is independent of the window. A key is in memory from typing until the
+ * flow closes, and never in the state.
  */
 import type { LoginResult, ProvidersResult } from "../../protocol.ts";
 import type { Action } from "../../shared/action.ts";
@@ -28,7 +29,7 @@ export interface Ending {
   onCancellationRequested(listener: () => void): unknown;
 }
 
-/** At most one flow is open; further callers wait for the end of the same flow. */
+/** Runs at most one flow at a time; further callers wait for the end of the same flow. */
 export class FirstRunFlow {
   readonly #around: Surroundings;
   #state: FirstRunState | null = null;
@@ -43,12 +44,15 @@ export class FirstRunFlow {
     this.#around = around;
   }
 
-  /** Is the flow open? */
+  /** Whether the flow is open. */
   get isOpen(): boolean {
     return this.#state !== null;
   }
 
-  /** For `indwell/firstRun`: resolves when a model can be called (true) or the user gave up (false). */
+  /**
+   * Handles `indwell/firstRun`: resolves with true when a model can be called, or with false if the
+   * user gave up.
+   */
   ask(reason: string, ending?: Ending): Promise<{ readonly ok: boolean }> {
     const answer = new Promise<{ readonly ok: boolean }>((resolve) => {
       this.#waiting.push((ok) => resolve({ ok }));
@@ -58,12 +62,18 @@ export class FirstRunFlow {
     return answer;
   }
 
-  /** Opened by the user, to add a provider or change to another; no caller waits for it. */
+  /**
+   * Opens the flow for the user, to add a provider or change to another; no caller waits for the
+   * end.
+   */
   async open(): Promise<void> {
     await this.#begin("");
   }
 
-  /** Tests the first of the editor's own models, and uses it; without one, the flow says so and stays open. */
+  /**
+   * Tests and uses the first of the editor's own models; without one, the flow shows a message and
+   * stays open.
+   */
   async useEditorModels(): Promise<void> {
     await this.#begin("");
     const providers = this.#state?.providers ?? null;
@@ -74,9 +84,8 @@ export class FirstRunFlow {
   }
 
   /**
-   * Handles a message of the panel. Never rejects.
-   *
-   * A login's `key` is the typed text; empty for no key; null for the key typed just before for the same address.
+   * Handles a message of the panel. Never rejects. A login's `key` is the typed text; it is empty
+   * for no key, and null for the key typed just before for the same address.
    */
   async handle(message: Login | Step): Promise<void> {
     if (message.type === "login") await this.#login(message);
@@ -84,7 +93,7 @@ export class FirstRunFlow {
     else await this.#begin(this.#state?.reason ?? "");
   }
 
-  /** Closes the flow; waiting callers learn that the user gave up. */
+  /** Closes the flow; waiting callers get false, as if the user gave up. */
   dispose(): void {
     this.#close(false);
   }
@@ -117,7 +126,8 @@ export class FirstRunFlow {
     try {
       const params = { provider, key, url, model, keep: "client" };
       const outcome = await this.#around.request<LoginResult>("indwell/login", params);
-      // Stored even if the user has left: the server has already stored the address.
+      // The key is stored even if the user has left, because the server has already stored the
+      // address.
       if (outcome.ok && outcome.origin !== "" && key !== null)
         await keepKey(this.#around.secrets, outcome.origin, key);
       if (run !== this.#run) return;
@@ -154,7 +164,9 @@ export class FirstRunFlow {
   }
 }
 
-/** Then the panel shows them, and the user continues there. */
+/**
+ * Returns whether the outcome has warnings, which the panel then shows before the user continues.
+ */
 function hasWarnings(outcome: LoginResult): boolean {
   return outcome.notes.length > 0 || outcome.steps.some((step) => step.state === "warn");
 }
@@ -163,7 +175,7 @@ function sentence(error: unknown): string {
   return error instanceof Error ? error.message : "The server did not answer";
 }
 
-/** An error from another program might quote the request. */
+/** Removes a key from a text, because an error from another program might quote the request. */
 function without(text: string, key: string | null): string {
   return key === null || key === "" ? text : text.replaceAll(key, "(key)");
 }

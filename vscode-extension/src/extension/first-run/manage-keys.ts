@@ -1,4 +1,7 @@
-/** "Manage Keys": lists the origins with a key in this editor's secret storage, and deletes keys. */
+/**
+ * Implements "Manage Keys": lists the origins with a key in this editor's secret storage, and
+ * deletes keys.
+ */
 import * as vscode from "vscode";
 import { forgetKey, origins, type Secrets } from "../client/keys.ts";
 import { askModal, say } from "../say.ts";

@@ -1,4 +1,7 @@
-/** Commands of the first run and of the header: they have the same effect as the panel's messages. */
+/**
+ * Registers commands of the first run and of the header, which have the same effect as the panel's
+ * messages.
+ */
 import * as vscode from "vscode";
 import type { ToHost } from "../../shared/messages.ts";
 import type { PanelState } from "../../shared/state.ts";
@@ -12,7 +15,7 @@ export interface ChatDoor {
   perform(message: ToHost): Promise<void>;
 }
 
-/** Registers Connect a Model, Manage Keys, Show Sessions and Rename the Session. */
+/** Registers the commands Connect a Model, Manage Keys, Show Sessions and Rename the Session. */
 export function registerFirstRun(
   context: vscode.ExtensionContext,
   chat: ChatDoor,

@@ -2,7 +2,10 @@
 import type { EditorModelRow } from "../../protocol.ts";
 import type { Clock } from "../chat/clock.ts";
 
-/** Milliseconds between a change event and the next look at the list; doubled each time that the list was unchanged. */
+/**
+ * Milliseconds between a change event and the next request of the list; doubled each time the list
+ * was unchanged.
+ */
 const FIRST_MS = 500;
 const LAST_MS = 60_000;
 
@@ -17,7 +20,7 @@ export interface Offered {
   };
 }
 
-/** A model in the form for the server. */
+/** Converts a model to the form for the server. */
 export function rowOf({ vendor, id, maxInputTokens, capabilities }: Offered): EditorModelRow {
   const known = (value: unknown): boolean | null => (typeof value === "boolean" ? value : null);
   return {
@@ -30,16 +33,17 @@ export function rowOf({ vendor, id, maxInputTokens, capabilities }: Offered): Ed
 }
 
 /**
- * Requests the list from the editor, and calls `changed` when it differs from the last one.
- *
- * Some versions of VS Code report a change because the list was requested: so it is compared, and requested more
- * and more rarely while it stays the same.
+ * Requests the list from the editor, and calls `changed` when the list differs from the last one.
+ * Some versions of VS Code report a change because the list was requested. The list is therefore
+ * compared, and requested more and more rarely while it stays the same.
  */
 export class ModelList {
   readonly #select: () => PromiseLike<readonly Offered[]>;
   readonly #changed: () => void;
   readonly #clock: Pick<Clock, "after">;
-  /** The last list as JSON; null if it was never requested, so that no change needs a report. */
+  /**
+   * The last list as JSON; null if the list was never requested, so that no change needs a report.
+   */
   #told: string | null = null;
   #off: (() => void) | undefined;
   #pause = FIRST_MS;
@@ -54,14 +58,14 @@ export class ModelList {
     this.#clock = clock;
   }
 
-  /** The current models. */
+  /** Returns the current models. */
   async rows(): Promise<readonly EditorModelRow[]> {
     const rows = (await this.#select()).map(rowOf);
     this.#told = JSON.stringify(rows);
     return rows;
   }
 
-  /** The editor reports that the models may have changed. */
+  /** Called when the editor reports that the models may have changed. */
   heard(): void {
     if (this.#told !== null) this.#off ??= this.#clock.after(this.#pause, () => void this.#look());
   }
@@ -77,7 +81,7 @@ export class ModelList {
       this.#pause = isSame ? Math.min(this.#pause * 2, LAST_MS) : FIRST_MS;
       if (!isSame) this.#changed();
     } catch {
-      this.#pause = LAST_MS; // the editor is closing, or has no such models
+      this.#pause = LAST_MS; // The editor is closing, or has no such models.
     } finally {
       this.#off = undefined;
     }

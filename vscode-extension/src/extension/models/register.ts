@@ -1,4 +1,4 @@
-/** Lets the server ask the editor's own language models: the list, and replies in pieces. */
+/** Gives the server access to the editor's own language models: the list, and replies in parts. */
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 import type {
@@ -38,7 +38,8 @@ export function registerModels(server: Server): Models {
           "indwell/editorModels",
           async (_params, token: vscode.CancellationToken): Promise<EditorModelsResult> => {
             const models = await list.rows();
-            // Extensions that bring models may start slowly: the server waits no more, and asks again.
+            // Extensions that provide models may start slowly; the server stops waiting and asks
+            // again.
             if (token.isCancellationRequested) tell();
             return { models };
           },

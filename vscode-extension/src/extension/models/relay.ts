@@ -1,18 +1,20 @@
-/** Sends the pieces of a reply in batches, no faster than they are received. Independent of the window. */
+/**
+ * Sends the parts of a reply in batches, no faster than they are received. Independent of the
+ * window.
+ */
 import type { Clock } from "../chat/clock.ts";
 import type { Piece } from "./translate.ts";
 
-/** Milliseconds for which pieces are collected: the panel draws as often. */
+/** Milliseconds for which parts are collected: the panel draws at the same rate. */
 const REST_MS = 33;
 
 /** Characters after which a batch is sent at once. */
 const MOST = 32_000;
 
 /**
- * Reads `stream` to its end; `send` gets the pieces, those of one kind joined.
- *
- * The next part is read only when a large batch was received. Rejects as the stream or `send` does, after earlier
- * pieces were sent.
+ * Reads `stream` to its end; `send` receives the parts, with parts of one kind joined. The next
+ * part is read only after a large batch was received. Rejects as the stream or `send` does, after
+ * earlier parts were sent.
  */
 export async function relay(
   stream: AsyncIterable<unknown>,
@@ -32,7 +34,7 @@ export async function relay(
       batch = [];
       size = 0;
       sending = sending.then(() => send(pieces));
-      sending.catch(() => {}); // reported to the next waiter
+      sending.catch(() => {}); // The error is reported to the next waiter.
     }
     return sending;
   };
@@ -49,7 +51,7 @@ export async function relay(
   }
 }
 
-/** Adds a piece, joined with the last one if both are text of one kind; returns its size. */
+/** Adds a part, joined with the last one if both are text of one kind; returns the part's size. */
 function add(batch: Piece[], piece: Piece): number {
   if (piece.kind === "call") {
     batch.push(piece);

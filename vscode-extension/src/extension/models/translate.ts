@@ -2,7 +2,7 @@
 import type * as vscode from "vscode";
 import type { CompleteResult, ModelMessage, ModelRequest } from "../../protocol.ts";
 
-/** A piece of a reply, as in `indwell/modelPieces`. */
+/** A part of a reply, as in `indwell/modelPieces`. */
 export type Piece =
   | { readonly kind: "text" | "thinking"; readonly text: string }
   | {
@@ -15,7 +15,7 @@ export type Piece =
 /** The most causes of a failure that are reported. */
 const DEEPEST = 5;
 
-/** The used part of VS Code's API: a test passes its own. */
+/** The used part of VS Code's API; a test passes its own. */
 export type Api = Pick<
   typeof vscode,
   | "LanguageModelChatMessage"
@@ -26,13 +26,13 @@ export type Api = Pick<
   | "LanguageModelToolResultPart"
 >;
 
-/** The vendor of the model, and the vendor's id; the id may contain a slash. */
+/** Splits a model's name into the vendor, and the vendor's id, which may contain a slash. */
 export function selectorOf(model: string): { readonly vendor: string; readonly id: string } {
   const end = model.indexOf("/");
   return { vendor: model.slice(0, Math.max(end, 0)), id: model.slice(end + 1) };
 }
 
-/** All messages of a request. */
+/** Converts all messages of a request. */
 export function messagesOf(api: Api, request: ModelRequest): vscode.LanguageModelChatMessage[] {
   const { User, Assistant } = api.LanguageModelChatMessageRole;
   return request.messages.map(
@@ -44,7 +44,7 @@ export function messagesOf(api: Api, request: ModelRequest): vscode.LanguageMode
   );
 }
 
-/** All tools of a request. */
+/** Converts all tools of a request. */
 export function toolsOf(request: ModelRequest): vscode.LanguageModelChatTool[] {
   return request.tools.map(({ name, description, schema }) => ({
     name,
@@ -53,7 +53,7 @@ export function toolsOf(request: ModelRequest): vscode.LanguageModelChatTool[] {
   }));
 }
 
-/** The piece for a part of a reply; null for unused parts, such as data. */
+/** Converts a part of a reply; null for unused parts, such as data. */
 export function pieceOf(api: Api, part: unknown): Piece | null {
   if (part instanceof api.LanguageModelTextPart)
     return part.value === "" ? null : { kind: "text", text: part.value };
@@ -68,7 +68,7 @@ export function pieceOf(api: Api, part: unknown): Piece | null {
   return typeof text === "string" && text !== "" ? { kind: "thinking", text } : null;
 }
 
-/** The report of a failure: its name in the API, and the messages of all its causes. */
+/** Returns the report of a failure: its name in the API, and the messages of all its causes. */
 export function refusalOf(error: unknown): CompleteResult {
   const words: string[] = [];
   let one: unknown = error;
@@ -105,11 +105,11 @@ function partOf(
         new api.LanguageModelTextPart(text("text")),
       ]);
     default:
-      return null; // of a newer server
+      return null; // The part comes from a newer server.
   }
 }
 
-/** The JSON object in a text; the server has checked that it is one. */
+/** Parses the JSON object in a text; the server has checked that it is an object. */
 function objectIn(text: string): Record<string, unknown> {
   const value: unknown = JSON.parse(text);
   return isRecord(value) ? value : {};

@@ -1,22 +1,27 @@
-/** Finds what the extension ships: the server with its Python in a platform's package, and its wheel in each. */
+/**
+ * Finds the shipped server: a server with its own Python in a platform's package, and a wheel in
+ * every package.
+ */
 import { createHash } from "node:crypto";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { environmentName, wheelVersion } from "./environment.ts";
 import { type Running, runProgram } from "./run-program.ts";
 
-const PROBE_MS = 20_000; // the first start on a slow disk, with a virus scanner
+const PROBE_MS = 20_000; // The first start may be on a slow disk, with a virus scanner.
 
 /** A wheel and its requirements. */
 export interface Bundle {
-  /** The name of the environment in which it is installed. */
+  /** The name of the environment in which the wheel is installed. */
   readonly name: string;
   readonly version: string;
   readonly wheel: string;
   readonly requirements: string;
 }
 
-/** The bundle in the extension's `folder`; undefined in a checkout without a built one. */
+/**
+ * Returns the bundle in the extension's `folder`; undefined in a checkout without a built bundle.
+ */
 export async function findBundle(folder: string): Promise<Bundle | undefined> {
   const files = await readdir(folder).catch(() => []);
   const file = files.find((name) => wheelVersion(name) !== undefined);
@@ -29,13 +34,16 @@ export async function findBundle(folder: string): Promise<Bundle | undefined> {
   return { name: environmentName(version, hash.digest("hex")), version, wheel, requirements };
 }
 
-/** Remembers between windows what a frozen server said of itself; a `Memento` of VS Code. */
+/** Remembers a frozen server's own report between windows; a `Memento` of VS Code. */
 export interface Proofs {
   get(key: string): unknown;
   update(key: string, value: unknown): PromiseLike<void>;
 }
 
-/** The frozen server in the extension's `folder`, or undefined in the universal package. */
+/**
+ * Returns the frozen server (a server with its own Python) in the extension's `folder`; undefined
+ * in the universal package.
+ */
 export async function findFrozen(
   folder: string,
   platform: NodeJS.Platform,
@@ -47,9 +55,8 @@ export async function findFrozen(
 }
 
 /**
- * The reason why the frozen server does not run on this machine, or empty if it does.
- *
- * A package of the wrong platform and a C library that is too old show here. The answer is asked for once
+ * Returns the reason why the frozen server does not run on this machine, or empty if it does. The
+ * check finds a package of the wrong platform and a C library that is too old. The check runs once
  * for each installed version, because it takes a tenth of a second.
  */
 export async function whyFrozenFails(

@@ -5,7 +5,7 @@ import { settingsForServer } from "./configuration.ts";
 
 type Handler = NonNullable<ConfigurationMiddleware["configuration"]>;
 
-/** The middleware: the server gets no section but `indwell`. */
+/** The middleware, which gives the server no section but `indwell`. */
 export const forServer: Handler = (params) =>
   params.items.map(({ section, scopeUri }) => {
     if (section !== "indwell") return null;
@@ -15,7 +15,7 @@ export const forServer: Handler = (params) =>
     return settingsForServer(names, (name) => configuration.inspect(name));
   });
 
-/** Names of all settings of the section; the server reports undeclared ones. */
+/** Returns the names of all settings of the section; the server reports undeclared settings. */
 function leaves(configuration: vscode.WorkspaceConfiguration): readonly string[] {
   return Object.keys(configuration).filter((name) => configuration.inspect(name) !== undefined);
 }

@@ -1,6 +1,6 @@
 /** Selects the settings of the section `indwell` for the server. Pure. */
 
-/** A setting as from `WorkspaceConfiguration.inspect`; only set values count. */
+/** A setting as from `WorkspaceConfiguration.inspect`; only set values are used. */
 export interface Inspected {
   readonly globalValue?: unknown;
   readonly workspaceValue?: unknown;
@@ -8,24 +8,27 @@ export interface Inspected {
 }
 
 /**
- * Settings that a workspace may choose: its values of all others are ignored, because they
- * would replace the user's own, and loosen them.
+ * Settings that a workspace may choose. A workspace's values of all other settings are ignored,
+ * because they would replace the user's own, and make them less strict.
  */
 const OF_A_WORKSPACE: readonly string[] = ["model", "review_hints"];
 
-/** Settings of the extension, which the server does not get. */
+/** Settings of the extension, which are not sent to the server. */
 const OUR_OWN: readonly string[] = ["serverPath", "enterSends"];
 
 /** The values that mean "as in config.toml" on the settings page, for a switch and for a text. */
 const NOT_SET: readonly unknown[] = ["config", "", null];
 
-/** The server's name of a setting: `checkTimeout` is its `check_timeout_s`; its own names stay. */
+/**
+ * Returns the server's name of a setting: `checkTimeout` becomes `check_timeout_s`; names of the
+ * server are unchanged.
+ */
 export function serverName(name: string): string {
   const small = name.replace(/[A-Z]/g, (one) => `_${one.toLowerCase()}`);
   return /_(timeout|pause)$/.test(small) ? `${small}_s` : small;
 }
 
-/** A value in the server's form; undefined if it means "not set". */
+/** Converts a value to the server's form; undefined if the value means "not set". */
 function serverValue(value: unknown): unknown {
   if (NOT_SET.includes(value)) return undefined;
   if (value === "on") return true;
@@ -33,9 +36,8 @@ function serverValue(value: unknown): unknown {
 }
 
 /**
- * The explicitly set values, by name.
- *
- * Defaults are left out: the server would treat them as set, and override `config.toml` with tighter values.
+ * Returns the explicitly set values, by name. Defaults are left out: the server would treat them as
+ * set, and override `config.toml` with stricter values.
  */
 export function settingsForServer(
   names: readonly string[],

@@ -1,4 +1,7 @@
-/** The private environments of the server: their names, their programs, and which are unused. Pure. */
+/**
+ * Manages the private environments of the server: names, programs, and which environments are
+ * unused. Pure.
+ */
 import { posix, win32 } from "node:path";
 
 /** Milliseconds after which an environment that no window has started is removed: another window may
@@ -8,20 +11,27 @@ const OUT_OF_USE_MS = 24 * 60 * 60 * 1000;
 const MADE = /^server-[\w.+-]+-[0-9a-f]{12}$/;
 const UNFINISHED = /^making-server-[\w.+-]+$/;
 
-/** Written last into an environment; without this file it does not count. */
+/**
+ * The file that is written last into an environment; an environment without the file is incomplete.
+ */
 export const MARK = "complete.json";
 
-/** A name that says which wheel and which requirements are in it. `digest` is SHA-256 in hex. */
+/**
+ * Returns a name for an environment with this wheel and these requirements; `digest` is SHA-256 in
+ * hex.
+ */
 export function environmentName(version: string, digest: string): string {
   return `server-${version.replace(/[^\w.+-]/g, "_")}-${digest.slice(0, 12)}`;
 }
 
-/** The name of the folder in which an environment is made; `unique` keeps windows apart. */
+/**
+ * Returns the name of the folder in which an environment is created; `unique` keeps windows apart.
+ */
 export function unfinishedName(name: string, unique: string): string {
   return `making-${name}-${unique}`;
 }
 
-/** The interpreter of a virtual environment. */
+/** Returns the interpreter of a virtual environment. */
 export function pythonOf(folder: string, platform: NodeJS.Platform): string {
   return platform === "win32"
     ? win32.join(folder, "Scripts", "python.exe")
@@ -31,11 +41,13 @@ export function pythonOf(folder: string, platform: NodeJS.Platform): string {
 /** A folder beside the environment: its name, and when it was last started or changed. */
 export interface Entry {
   readonly name: string;
-  /** Milliseconds since the epoch. */
+  /** The time of the last use, in milliseconds since the epoch. */
   readonly used: number;
 }
 
-/** Names of the folders to remove: environments of other versions, and unfinished ones. */
+/**
+ * Returns the names of the folders to remove: environments of other versions, and unfinished ones.
+ */
 export function outOfUse(
   entries: readonly Entry[],
   current: string,
@@ -47,7 +59,7 @@ export function outOfUse(
     .map(({ name }) => name);
 }
 
-/** The version in a wheel's file name, or undefined if it is not Indwell's wheel. */
+/** Returns the version in a wheel's file name; undefined if it is not Indwell's wheel. */
 export function wheelVersion(fileName: string): string | undefined {
   return /^indwell-([^-]+)-py3-none-any\.whl$/.exec(fileName)?.[1];
 }

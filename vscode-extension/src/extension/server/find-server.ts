@@ -23,7 +23,7 @@ export interface Finding {
   readonly step: (sentence: string) => void;
 }
 
-/** The user's setting; a workspace cannot change it. Empty if it is not set. */
+/** Returns the user's setting, which a workspace cannot change; empty if it is not set. */
 export function serverPath(): string {
   const set = vscode.workspace.getConfiguration("indwell").inspect<unknown>("serverPath");
   return typeof set?.globalValue === "string" ? set.globalValue.trim() : "";
@@ -58,7 +58,10 @@ export async function findServer(finding: Finding): Promise<Found> {
   return { command: python, args: ["-I", "-m", "indwell", "serve", "--stdio"] };
 }
 
-/** The extension's own folder to start programs in, so that no file of a workspace is loaded. */
+/**
+ * Returns the extension's own folder in which programs start, so that no file of a workspace is
+ * loaded.
+ */
 export function emptyFolder(context: vscode.ExtensionContext): string {
   const folder = join(context.globalStorageUri.fsPath, "empty");
   mkdirSync(folder, { recursive: true });

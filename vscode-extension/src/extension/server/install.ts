@@ -10,11 +10,11 @@ import { CannotStart } from "./life.ts";
 import { installSteps, type Tool, toolsFor, whyNone } from "./plan.ts";
 import { runProgram } from "./run-program.ts";
 
-const STEP_MS = 15 * 60 * 1000; // a slow connection and 40 packages
+const STEP_MS = 15 * 60 * 1000; // A connection may be slow, and there are 40 packages.
 
 /** The places of the installation, and its listener. */
 export interface Site {
-  /** The extension's own storage: environments lie there, and programs run there. */
+  /** The extension's own storage, which contains the environments and in which programs run. */
   readonly folder: string;
   readonly platform: NodeJS.Platform;
   /** The user's home, where installers put programs. */
@@ -25,7 +25,10 @@ export interface Site {
   readonly log: (line: string) => void;
 }
 
-/** The interpreter of the environment for `bundle`, if that is complete; records that it is in use. */
+/**
+ * Returns the interpreter of the environment for `bundle`, if the environment is complete; records
+ * its use.
+ */
 export async function installed(
   bundle: Bundle,
   site: Pick<Site, "folder" | "platform">,
@@ -57,7 +60,10 @@ export async function install(bundle: Bundle, site: Site): Promise<string> {
   throw new CannotStart(`The server could not be installed: ${reason}`);
 }
 
-/** Empty if it succeeded, else the reason as a sentence. */
+/**
+ * Creates an environment with one tool; returns empty if that succeeded, else the reason as a
+ * sentence.
+ */
 async function tryWith(tool: Tool, bundle: Bundle, site: Site): Promise<string> {
   const unfinished = join(site.folder, unfinishedName(bundle.name, randomBytes(4).toString("hex")));
   const contents = { ...bundle, folder: unfinished };
@@ -80,14 +86,18 @@ async function tryWith(tool: Tool, bundle: Bundle, site: Site): Promise<string> 
   }
 }
 
-/** One rename completes it; if another window was faster, its environment is used. */
+/**
+ * Moves the environment to its final name by one rename; if another window was faster, its
+ * environment is used.
+ */
 async function moveInto(
   unfinished: string,
   target: string,
   platform: NodeJS.Platform,
 ): Promise<void> {
   if (existsSync(join(target, MARK)) && existsSync(pythonOf(target, platform))) return;
-  await rm(target, { recursive: true, force: true }); // incomplete, or its Python is gone
+  // The target is incomplete, or its Python is gone.
+  await rm(target, { recursive: true, force: true });
   try {
     await rename(unfinished, target);
   } catch (error) {
@@ -109,7 +119,7 @@ export async function tidy(folder: string, current: string, now: number): Promis
   }
 }
 
-/** The tool that created the environment, for the log. */
+/** Returns the tool that created the environment, for the log. */
 export async function madeWith(folder: string): Promise<string> {
   return readFile(join(folder, MARK), "utf8").catch(() => "");
 }

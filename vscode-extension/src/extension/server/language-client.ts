@@ -1,4 +1,4 @@
-/** One process of the server behind VS Code's language client. */
+/** Runs one process of the server behind VS Code's language client. */
 import { setTimeout as sleep } from "node:timers/promises";
 import * as vscode from "vscode";
 import {
@@ -28,7 +28,9 @@ const START_MS = 60_000;
 /** Milliseconds to wait for the last output of a server that did not start. */
 const LAST_WORDS_MS = 500;
 
-/** Commands of the server are registered by the extension, so that they are there before it runs. */
+/**
+ * The extension registers the server's commands itself, so that they exist before the server runs.
+ */
 const LEFT_OUT = "workspace/executeCommand";
 
 const TASKS: ReadonlySet<string> = new Set(TASK_COMMANDS);
@@ -41,7 +43,10 @@ export interface Program {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Whether a lens of the server is about a pending change; those of chat documents name a turn. */
+/**
+ * Returns whether a lens of the server is about a pending change; lenses of chat documents name a
+ * turn.
+ */
 function isOfReview(command: vscode.Command | undefined): boolean {
   const [given]: readonly unknown[] = command?.arguments ?? [];
   if (typeof given !== "object" || given === null) return false;
@@ -120,7 +125,7 @@ export async function openClient(
   const parts = [...attached].map((attach) => attach(client));
   const stop = async (): Promise<void> => {
     const child = client.serverProcess;
-    // A client that is starting, or failed to start, cannot be stopped; its process can.
+    // A client that is starting, or failed to start, cannot be stopped, but its process can.
     if (client.isRunning()) await client.stop(STOP_MS).catch(() => {});
     if (child !== undefined && child.exitCode === null) child.kill("SIGKILL");
     for (const part of parts) part.dispose();
@@ -148,7 +153,7 @@ export async function openClient(
   }
 }
 
-/** Adapts an offer to VS Code's menus. */
+/** Adapts a code action of the server to VS Code's menus. */
 function asShown(
   offered: vscode.CodeAction | vscode.Command,
   only: vscode.CodeActionKind | undefined,
@@ -174,7 +179,7 @@ class IndwellClient extends LanguageClient {
     if (type?.method !== LEFT_OUT) super.registerFeature(feature);
   }
 
-  /** Only into the log: the server's state tells the user, with a remedy. */
+  /** Writes errors only into the log: the server's state informs the user, with a remedy. */
   override error(message: string, data?: unknown): void {
     super.error(message, data, false);
   }
@@ -188,7 +193,9 @@ class IndwellClient extends LanguageClient {
   }
 }
 
-/** The editor's capabilities beyond the protocol, and whether it trusts the folder. */
+/**
+ * Declares the editor's capabilities beyond the protocol, and whether the editor trusts the folder.
+ */
 class Declared implements StaticFeature {
   fillClientCapabilities(capabilities: ClientCapabilities): void {
     const ours = {

@@ -1,6 +1,6 @@
 /**
- * The server's life: one process at a time, started again when it ends by itself, and one order of
- * starts and stops. Knows neither VS Code nor processes.
+ * Manages the server's life: one process at a time, restarted when it ends by itself, with ordered
+ * starts and stops. Independent of VS Code and of processes.
  */
 import { afterCrash, type Crashes, MOST } from "./restarts.ts";
 import type { ServerState } from "./state.ts";
@@ -9,15 +9,18 @@ import type { ServerState } from "./state.ts";
 export interface Run<Client> {
   readonly client: Client;
   readonly version: string;
-  /** Ends it, in two seconds at most; never rejects. */
+  /** Ends the process, in two seconds at most; never rejects. */
   stop(): Promise<void>;
 }
 
 /** Callbacks of a process while it starts and runs. */
 export interface Reports {
-  /** One sentence for the user about the current step. */
+  /** Called with one sentence for the user about the current step. */
   readonly step: (sentence: string) => void;
-  /** The process ended by itself; `reason` is a sentence for the log. May be called before `launch` rejects. */
+  /**
+   * Called if the process ended by itself; `reason` is a sentence for the log. May be called before
+   * `launch` rejects.
+   */
   readonly ended: (reason: string) => void;
 }
 
@@ -31,16 +34,16 @@ export class CannotStart extends Error {
 
 /** The clock, replaceable in tests. */
 export interface Clock {
-  /** Milliseconds. */
+  /** The current time in milliseconds. */
   now(): number;
-  /** Calls back after so many milliseconds, unless the result was called before. */
+  /** Calls `call` after `ms` milliseconds, unless the returned function was called before. */
   after(ms: number, call: () => void): () => void;
 }
 
 const STAYS_DOWN = `The server ended by itself ${MOST} times within three minutes. The log says more.`;
 const STOPPED = "The server was stopped.";
 
-/** One server, or none. All methods may be called at any time, in any order. */
+/** Keeps one server, or none. All methods may be called at any time, in any order. */
 export class Life<Client> {
   readonly #launch: Launch<Client>;
   readonly #changed: (state: ServerState) => void;
@@ -69,7 +72,7 @@ export class Life<Client> {
     return this.#run?.client;
   }
 
-  /** The running client; starts a server if none runs, or waits for a starting one. */
+  /** Returns the running client; starts a server if none runs, or waits for a starting one. */
   start(): Promise<Client> {
     if (this.#run !== undefined) return Promise.resolve(this.#run.client);
     if (this.#starting !== undefined) return this.#starting;
@@ -89,7 +92,7 @@ export class Life<Client> {
     await this.start();
   }
 
-  /** Ends a running or starting server; it stays down for `reason`. */
+  /** Ends a running or starting server, which stays stopped for `reason`. */
   async stop(reason = STOPPED): Promise<void> {
     if (this.#state.kind === "stopped") await this.#end(this.#state);
     else await this.#end({ kind: "stopped", reason, crashed: false });
@@ -100,16 +103,17 @@ export class Life<Client> {
     this.#forget();
     this.#abort.abort();
     const running = this.#run;
-    this.#run = undefined; // from now on, any request starts another
+    this.#run = undefined; // From now on, any request starts another server.
     this.#starting = undefined;
-    // Reported at once: a caller that takes the ending server for running would start another.
+    // The state is reported at once, because a caller that takes the ending server for running
+    // would start another.
     if (this.#state !== state) this.#set(state);
     return this.#inOrder(async () => {
       await running?.stop();
     });
   }
 
-  /** Ends the running server; no other starts. */
+  /** Ends the running server; no other server starts. */
   async dispose(): Promise<void> {
     this.#isOver = true;
     await this.stop();
@@ -158,7 +162,8 @@ export class Life<Client> {
   #failed(error: unknown, signal: AbortSignal): void {
     if (signal.aborted) return;
     const reason = error instanceof Error ? error.message : String(error);
-    // Only a server that has run before restarts by itself: the user watches the first start.
+    // Only a server that has run before is restarted automatically, because the user watches the
+    // first start.
     if (error instanceof CannotStart || this.#crashes.length === 0) {
       this.#set({ kind: "stopped", reason, crashed: true });
     } else {
@@ -167,7 +172,7 @@ export class Life<Client> {
   }
 
   #crashed(): void {
-    void this.#run?.stop(); // its remains
+    void this.#run?.stop(); // Stop whatever is left of the process.
     this.#run = undefined;
     const next = afterCrash(this.#crashes, this.#clock.now());
     this.#crashes = next.crashes;
@@ -179,7 +184,7 @@ export class Life<Client> {
         const { waitMs, attempt } = next;
         this.#set({ kind: "waiting", at: this.#clock.now() + waitMs, attempt });
         this.#forget = this.#clock.after(waitMs, () => {
-          this.start().catch(() => {}); // `#failed` has reported it
+          this.start().catch(() => {}); // `#failed` has reported the error.
         });
       }
     }

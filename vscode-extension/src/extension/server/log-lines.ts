@@ -1,4 +1,4 @@
-/** Lines that the server writes to stderr, with their levels. Pure. */
+/** Reads the lines that the server writes to stderr, with their levels. Pure. */
 
 /** Levels of the editor's log. */
 export type Level = "error" | "warn" | "info" | "debug";
@@ -11,7 +11,10 @@ const LEVELS: Readonly<Record<string, Level>> = {
   DEBUG: "debug",
 };
 
-/** The level that a line names (`WARNING …`), and the rest of it; a line without one is shown as `info`. */
+/**
+ * Returns the level that a line names (`WARNING …`), and the rest of the line; a line without a
+ * level is `info`.
+ */
 export function readLine(line: string): { readonly level: Level; readonly text: string } {
   const found = /^([A-Z]+) (.*)$/.exec(line);
   const level = LEVELS[found?.[1] ?? ""];
@@ -19,8 +22,8 @@ export function readLine(line: string): { readonly level: Level; readonly text: 
 }
 
 /**
- * The logged part of a traced message: its first line, which names the method; never its body, which
- * contains keys and texts of files. Undefined if the message is not logged.
+ * Returns the part of a traced message to log: its first line, which names the method. The body,
+ * which contains keys and texts of files, is never logged. Undefined if the message is not logged.
  */
 export function tracedLine(message: string): string | undefined {
   const line = message.split(/\r?\n/, 1)[0] ?? "";
@@ -36,7 +39,10 @@ export interface FailedStart {
   readonly isLate: boolean;
 }
 
-/** One sentence for the user. The client's errors about pipes do not help the user; the log has them. */
+/**
+ * Returns one sentence for the user. The client's errors about pipes do not help the user; the log
+ * has them.
+ */
 export function whyNotStarted({ lastLine, said, isLate }: FailedStart): string {
   if (isLate) return "The server did not answer within a minute.";
   if (lastLine !== "") return `The server did not start: ${lastLine}`;

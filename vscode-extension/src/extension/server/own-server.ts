@@ -1,4 +1,7 @@
-/** The server of this window: finds, starts and restarts it, also when the folder becomes trusted. */
+/**
+ * Runs the server of this window: finds, starts and restarts it, even when the folder becomes
+ * trusted.
+ */
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 import { keysForServer } from "../client/keys.ts";
@@ -77,7 +80,8 @@ export class OwnServer implements Server, vscode.Disposable {
   }
 
   notify(method: string, params?: unknown): void {
-    this.client?.sendNotification(method, params ?? {}).catch(() => {}); // its end is reported elsewhere
+    // The server's end is reported elsewhere.
+    this.client?.sendNotification(method, params ?? {}).catch(() => {});
   }
 
   execute<Result>(command: string, ...args: readonly unknown[]): Promise<Result> {
@@ -104,7 +108,8 @@ export class OwnServer implements Server, vscode.Disposable {
 
   readonly #launch: Launch<LanguageClient> = async (reports, signal) => {
     const context = this.#context;
-    // Keys last: programs that search for Python and install packages never see them.
+    // Keys are added last, so that programs that search for Python and install packages never see
+    // them.
     const env = serverVariables(process.env, {});
     const { log } = this;
     const found = await findServer({ context, log, env, signal, step: reports.step });

@@ -2,7 +2,10 @@
 import { pythonOf } from "./environment.ts";
 import { OLDEST_MINOR, type Python } from "./python.ts";
 
-/** The tool that creates it. `uv` needs no Python of the system: it can download one. */
+/**
+ * The tool that creates the environment. `uv` needs no Python of the system, because it can
+ * download one.
+ */
 export type Tool =
   | { readonly kind: "uv"; readonly uv: string; readonly python: Python | undefined }
   | { readonly kind: "venv"; readonly python: Python };
@@ -21,14 +24,16 @@ export interface Step {
   readonly args: readonly string[];
 }
 
-/** The tools to try, best first. */
+/** Returns the tools to try, best first. */
 export function toolsFor(uv: string | undefined, python: Python | undefined): readonly Tool[] {
   const withUv: readonly Tool[] = uv === undefined ? [] : [{ kind: "uv", uv, python }];
   const withVenv: readonly Tool[] = python?.hasVenv === true ? [{ kind: "venv", python }] : [];
   return [...withUv, ...withVenv];
 }
 
-/** The reason why no tool was found, and the remedy, as one or two sentences for the user. */
+/**
+ * Returns the reason why no tool was found, and the remedy, as one or two sentences for the user.
+ */
 export function whyNone(python: Python | undefined, platform: NodeJS.Platform): string {
   if (python === undefined) {
     return `Python 3.${OLDEST_MINOR} or newer was not found. Install it, or uv, and retry.`;
@@ -38,8 +43,8 @@ export function whyNone(python: Python | undefined, platform: NodeJS.Platform): 
 }
 
 /**
- * The steps in their order. Packages are pinned with hashes, and only wheels are installed: no code of a
- * package runs while it is installed.
+ * Returns the steps in order. Packages are pinned with hashes, and only wheels are installed, so
+ * that no code of a package runs during the installation.
  */
 export function installSteps(
   tool: Tool,

@@ -1,7 +1,10 @@
 /** Chooses the Python for the server: names to try, their answers, and the choice. Pure. */
 import { posix, win32 } from "node:path";
 
-/** The oldest minor version of Python 3 that the server takes (`requires-python` of pyproject.toml). */
+/**
+ * The oldest minor version of Python 3 that the server supports (`requires-python` of
+ * pyproject.toml).
+ */
 export const OLDEST_MINOR = 11;
 
 /** All pinned packages have wheels for these versions; newer ones are tried last. */
@@ -15,11 +18,11 @@ export interface Candidate {
 
 /** The properties that a Python reports. */
 export interface Python {
-  /** Absolute path of the interpreter. */
+  /** The absolute path of the interpreter. */
   readonly executable: string;
   readonly major: number;
   readonly minor: number;
-  /** Does it have the modules for `python -m venv`? Debian packages them separately. */
+  /** Whether the Python has the modules for `python -m venv`, which Debian packages separately. */
   readonly hasVenv: boolean;
 }
 
@@ -31,7 +34,7 @@ export const PROBE: readonly string[] = [
     "all(u.find_spec(n) for n in ('venv', 'ensurepip'))]))",
 ];
 
-/** Programs that may be a Python, in no particular order. */
+/** Returns programs that may be a Python, in no particular order. */
 export function candidates(platform: NodeJS.Platform): readonly Candidate[] {
   const plain = ["python3", "python"].map((command) => ({ command, args: [] }));
   if (platform === "win32") {
@@ -42,7 +45,9 @@ export function candidates(platform: NodeJS.Platform): readonly Candidate[] {
   return [...plain, ...named];
 }
 
-/** Parses the output of `PROBE`; undefined for other output (of a store's stub, or a shim). */
+/**
+ * Parses the output of `PROBE`; undefined for other output, such as that of a Microsoft Store stub.
+ */
 export function parsePython(stdout: string): Python | undefined {
   let said: unknown;
   try {
@@ -57,12 +62,15 @@ export function parsePython(stdout: string): Python | undefined {
   return { executable, major, minor, hasVenv: hasVenv === true };
 }
 
-/** Is it new enough for the server? */
+/** Returns whether a Python is new enough for the server. */
 export function isNewEnough(python: Python): boolean {
   return python.major === 3 && python.minor >= OLDEST_MINOR;
 }
 
-/** The best that is new enough: tested versions first, and those with `venv` before those without. */
+/**
+ * Returns the best Python that is new enough: tested versions first, and those with `venv` before
+ * those without.
+ */
 export function choosePython(found: readonly Python[]): Python | undefined {
   const rank = (python: Python): number => {
     const proven = PROVEN_MINORS.indexOf(python.minor);
@@ -73,8 +81,8 @@ export function choosePython(found: readonly Python[]): Python | undefined {
 }
 
 /**
- * Folders to search for programs: those of PATH, and those in which installers put uv and Python, which an
- * editor that was started from the desktop may not see.
+ * Returns folders to search for programs: those of PATH, and those in which installers put uv and
+ * Python. An editor that was started from the desktop may not have the latter on its PATH.
  */
 export function searchPath(
   path: string,

@@ -1,10 +1,13 @@
 /** Runs one program to its end. */
 import { spawn } from "node:child_process";
 
-/** The most characters of output that are kept: the end has the error. */
+/** The most characters of output that are kept; the end has the error. */
 const KEPT = 20_000;
 
-/** The end of a program. `code` is null if it could not be started, or was ended by a signal. */
+/**
+ * The result of a program; `code` is null if the program could not be started, or was ended by a
+ * signal.
+ */
 export interface Ended {
   readonly code: number | null;
   readonly stdout: string;
@@ -15,7 +18,7 @@ export interface Ended {
 export interface Running {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Ends the program; the promise then resolves with code null. */
+  /** Ends the program; the promise then resolves with a null code. */
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
 }

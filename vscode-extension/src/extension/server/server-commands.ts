@@ -1,4 +1,7 @@
-/** Commands that start, stop and choose the server, and the message about a stopped one. */
+/**
+ * Implements commands that start, stop and choose the server, and the message about a stopped
+ * server.
+ */
 import * as vscode from "vscode";
 import { say } from "../say.ts";
 import type { Server } from "./server.ts";
@@ -24,7 +27,10 @@ export function registerServerCommands(server: Server): vscode.Disposable {
   );
 }
 
-/** The state, and so a message, shows a failure; the command shows no second message. */
+/**
+ * Ignores an error, because the server's state shows the failure; the command shows no second
+ * message.
+ */
 async function quietly(work: Promise<unknown>): Promise<void> {
   await work.catch(() => {});
 }

@@ -4,9 +4,8 @@ import type { LanguageClient } from "vscode-languageclient/node";
 import type { ServerState } from "./state.ts";
 
 /**
- * Puts handlers on a client before it starts; called for every new process.
- *
- * Its result is disposed when that process has ended.
+ * Registers handlers on a client before it starts; called for every new process. Its result is
+ * disposed when that process has ended.
  */
 export type Attach = (client: LanguageClient) => vscode.Disposable;
 
@@ -18,9 +17,11 @@ export interface Server {
   readonly onDidChangeState: vscode.Event<ServerState>;
   /** Calls `attach` for the client of this process (if one runs) and of every later one. */
   attach(attach: Attach): vscode.Disposable;
-  /** The running client; starts the server if it does not run. Rejects with a sentence for the user. */
+  /**
+   * Returns the running client; starts the server if needed. Rejects with a sentence for the user.
+   */
   ready(): Promise<LanguageClient>;
-  /** The running client, or undefined; starts nothing. */
+  /** The running client, or undefined; reading it starts nothing. */
   readonly client: LanguageClient | undefined;
   /** Sends a request (starting the server if need be). Rejects as the server answers. */
   request<Result>(
@@ -32,9 +33,9 @@ export interface Server {
   notify(method: string, params?: unknown): void;
   /** Runs a command of the server (`workspace/executeCommand`). */
   execute<Result>(command: string, ...args: readonly unknown[]): Promise<Result>;
-  /** Stops it if it runs, and starts it again. */
+  /** Stops the server if it runs, and starts it again. */
   restart(): Promise<void>;
-  /** Stops it; it stays down until the user starts it. */
+  /** Stops the server, which stays stopped until the user starts it. */
   stop(): Promise<void>;
   /** The channel `Indwell`; never write keys or texts of the user's files there. */
   readonly log: vscode.LogOutputChannel;

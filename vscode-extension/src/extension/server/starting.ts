@@ -7,18 +7,17 @@ import type { Server } from "./server.ts";
 const SCHEMES: readonly string[] = ["file", "untitled", "vscode-notebook-cell"];
 
 /**
- * Starts the server once the user looks at a document, and restarts it when the folder becomes trusted.
- *
- * The panel and commands start it by their requests.
+ * Starts the server once the user looks at a document, and restarts it when the folder becomes
+ * trusted. The panel and commands start the server by their requests.
  */
 export function startWhenWanted(server: Server): vscode.Disposable {
   const look = (editor: vscode.TextEditor | undefined): void => {
     if (server.state.kind !== "off") return;
     if (editor !== undefined && SCHEMES.includes(editor.document.uri.scheme)) {
-      server.ready().catch(() => {}); // the state says why
+      server.ready().catch(() => {}); // The state contains the reason.
     }
   };
-  // Not during the activation, for which other extensions wait.
+  // The start does not happen during the activation, for which other extensions wait.
   const soon = setTimeout(() => look(vscode.window.activeTextEditor), 0);
   return vscode.Disposable.from(
     { dispose: () => clearTimeout(soon) },
@@ -30,7 +29,10 @@ export function startWhenWanted(server: Server): vscode.Disposable {
   );
 }
 
-/** The server reads its folders when it starts; a running turn is not stopped without consent. */
+/**
+ * Offers a restart, because the server reads its folders when it starts; a running turn is not
+ * stopped without consent.
+ */
 async function offerRestart(server: Server): Promise<void> {
   if (server.state.kind !== "running") return;
   const restart = "Restart the Server";

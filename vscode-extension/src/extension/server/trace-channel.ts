@@ -2,7 +2,7 @@
 import type * as vscode from "vscode";
 import { tracedLine } from "./log-lines.ts";
 
-/** The same channel; it keeps only the names of traced messages, at any level. */
+/** Returns the same channel, but it keeps only the names of traced messages, at any level. */
 export function withoutBodies(log: vscode.LogOutputChannel): vscode.LogOutputChannel {
   return {
     get name() {
@@ -26,6 +26,6 @@ export function withoutBodies(log: vscode.LogOutputChannel): vscode.LogOutputCha
     clear: () => log.clear(),
     show: () => log.show(true),
     hide: () => log.hide(),
-    dispose: () => {}, // it does not belong to the client
+    dispose: () => {}, // The channel does not belong to the client.
   };
 }

@@ -1,12 +1,18 @@
 /** The environment variables of the server's process. Pure. */
 
-/** The server removes the keys from its environment when it starts. */
+/** The variable for keys; the server removes it from its environment when it starts. */
 export const KEYS = "INDWELL_KEYS";
 
-/** The editor's own variables: they would make programs that the agent runs act as parts of VS Code. */
+/**
+ * The editor's own variables, which would make programs that the agent runs act as parts of VS
+ * Code.
+ */
 const OF_THE_EDITOR = /^(ELECTRON_|VSCODE_|CHROME_DESKTOP$|GDK_PIXBUF_MODULE|NODE_OPTIONS$)/;
 
-/** The environment without the editor's own variables, with `keys` (by origin) if there are any. */
+/**
+ * Returns the environment without the editor's own variables, with `keys` (by origin) if there are
+ * any.
+ */
 export function serverVariables(
   own: Readonly<Record<string, string | undefined>>,
   keys: Readonly<Record<string, string>>,

@@ -1,7 +1,7 @@
-/** The used part of VS Code's own git extension. */
+/** Uses VS Code's own git extension. */
 import * as vscode from "vscode";
 
-/** Of `vscode.git`, version 1 of its API; the parts that are used. */
+/** The used parts of `vscode.git`, version 1 of its API. */
 interface GitApi {
   readonly repositories: readonly Repository[];
   getRepository(uri: vscode.Uri): Repository | null;
@@ -27,7 +27,10 @@ interface GitExtension {
   getAPI(version: 1): GitApi;
 }
 
-/** The repository of a file, or the first one; null if there is none, or git is off. Never starts git. */
+/**
+ * Returns the repository of a file, or the first one; null if there is none, or git is off. Never
+ * starts git.
+ */
 export function repositoryOf(uri: vscode.Uri | undefined): Repository | null {
   const extension = vscode.extensions.getExtension<GitExtension>("vscode.git");
   if (extension?.isActive !== true || !extension.exports.enabled) return null;
@@ -36,13 +39,13 @@ export function repositoryOf(uri: vscode.Uri | undefined): Repository | null {
   return own ?? api.repositories[0] ?? null;
 }
 
-/** The repository with exactly this root; null if git does not know it. */
+/** Returns the repository with exactly this root; null if git does not know it. */
 export function repositoryAt(root: vscode.Uri): Repository | null {
   const found = repositoryOf(root);
   return found?.rootUri.toString() === root.toString() ? found : null;
 }
 
-/** Branch and the number of files that differ from the last commit. */
+/** Returns the branch and the number of files that differ from the last commit. */
 export function gitState(repository: Repository): {
   readonly branch: string;
   readonly changed: number;

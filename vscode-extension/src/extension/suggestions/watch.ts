@@ -13,15 +13,16 @@ const KINDS: ReadonlySet<vscode.SymbolKind> = new Set([...FUNCTIONS, vscode.Symb
 
 /** A viewer that may or may not show suggestions. */
 export interface Onlooker {
-  /** False: they are not visible, so no data is collected. */
+  /** Whether the suggestions are visible; if not, no data is collected. */
   readonly isLooking: () => boolean;
-  /** Fires when they become visible again. */
+  /** Fires when the suggestions become visible again. */
   readonly onDidReturn: vscode.Event<void>;
 }
 
 /**
- * Calls `onChange` with the suggestions now, and whenever the open file, its problems or the repository change them,
- * as long as they are visible; when they become visible again, it is called at once with changes since.
+ * Calls `onChange` with the suggestions now, and whenever the open file, its problems or the
+ * repository change them, as long as they are visible. When the suggestions become visible again,
+ * `onChange` is called at once if they changed.
  */
 export function watchSuggestions(
   onChange: (found: readonly Suggestion[]) => void,
@@ -101,7 +102,7 @@ function elsewhere(uri: vscode.Uri | undefined): Surroundings["elsewhere"] {
   return { errors: numbers.reduce((sum, number) => sum + number, 0), files: numbers.length };
 }
 
-/** The largest first; empty if no language server answers. */
+/** Returns the largest symbols first; empty if no language server answers. */
 async function symbolsOf(
   uri: vscode.Uri,
 ): Promise<readonly { readonly name: string; readonly isFunction: boolean }[]> {
@@ -119,7 +120,7 @@ async function symbolsOf(
       .sort((one, other) => other.lines - one.lines)
       .map(({ name, isFunction }) => ({ name, isFunction }));
   } catch {
-    return []; // the provider of another extension failed; other suggestions remain
+    return []; // The provider of another extension failed; other suggestions remain.
   }
 }
 

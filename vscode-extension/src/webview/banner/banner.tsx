@@ -1,10 +1,13 @@
-/** Bars above the conversation: the server's state, restricted mode, and one sentence about what went wrong. */
+/**
+ * Bars above the conversation: the server's state, restricted mode, and one sentence about a
+ * failure.
+ */
 import { useEffect, useState } from "preact/hooks";
 import { Icon } from "../icon.tsx";
 import { Coded } from "../questions/sentence.tsx";
 import type { ViewProps } from "../view-props.ts";
 
-/** Milliseconds of a usual start of the server. */
+/** The time of a usual start of the server, in milliseconds. */
 const LATE_MS = 4_000;
 
 export function Banner({ state, post }: ViewProps) {
@@ -22,7 +25,7 @@ type Props = Pick<ViewProps, "state" | "post">;
 function ServerBar({ state, post }: Props) {
   const { connection } = state;
   const isLate = useIsLate(connection.kind === "starting" && state.isRemembered);
-  // The conversation from disk is there at once; only a slow start is worth a word.
+  // The conversation from disk is shown at once; only a slow start needs a message.
   if (connection.kind === "starting" && state.isRemembered && !isLate) return null;
   if (connection.kind === "ready") {
     if (connection.waiting === undefined) return null;
@@ -34,7 +37,8 @@ function ServerBar({ state, post }: Props) {
     );
   }
   const isDown = connection.kind === "stopped";
-  // Whoever stopped it knows: no alarm, and the way back.
+  // The user who stopped the server knows why, so the bar shows no alarm, only how to start it
+  // again.
   const isWanted = connection.kind === "stopped" && connection.byUser === true;
   const isError = isDown && !isWanted;
   return (
@@ -70,7 +74,7 @@ function ServerBar({ state, post }: Props) {
   );
 }
 
-/** Whether something has lasted for longer than a usual start. */
+/** Returns whether something has lasted for longer than a usual start. */
 function useIsLate(isLasting: boolean): boolean {
   const [isLate, setIsLate] = useState(false);
   useEffect(() => {

@@ -1,4 +1,7 @@
-/** Commands that run beside the conversation: one line that opens to a list, each with its output and a way to stop it. */
+/**
+ * Lists background commands: one line that opens to a list, where each command has its output and a
+ * stop button.
+ */
 import { useEffect, useState } from "preact/hooks";
 import type { BackgroundCommand } from "../../protocol.ts";
 import {
@@ -13,9 +16,9 @@ import { codeNodes } from "../markdown/highlight.ts";
 import { usePressOnce } from "../press-once.ts";
 import type { Post, ViewProps } from "../view-props.ts";
 
-/** Milliseconds between two looks at what running commands write, while somebody watches. */
+/** Milliseconds between two requests of the output of running commands, while the list is open. */
 const LOOK_MS = 2000;
-/** Characters of a tail that are drawn. */
+/** The most characters of an output's end that are drawn. */
 const MOST = 4000;
 
 export function CommandsLine({ state, post }: ViewProps) {
@@ -98,7 +101,9 @@ function CommandRow(props: { readonly command: BackgroundCommand; readonly post:
   );
 }
 
-/** The end of what it wrote, as a program's text: of terminals' orders nothing is obeyed. */
+/**
+ * Draws the end of a command's output as plain text; escape sequences of terminals have no effect.
+ */
 function Tail({ text }: { readonly text: string }) {
   const [element, setElement] = useState<HTMLPreElement | null>(null);
   const shown = readable(text, MOST).text;

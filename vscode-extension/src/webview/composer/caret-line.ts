@@ -10,14 +10,17 @@ const COPIED = [
   "overflowWrap",
 ] as const;
 
-/** Is the caret on the first and on the last visible line? A selection is on neither. */
+/**
+ * Returns whether the caret is on the first and on the last visible line; a selection is on
+ * neither.
+ */
 export function caretLines(box: HTMLTextAreaElement): {
   readonly first: boolean;
   readonly last: boolean;
 } {
   const { value, selectionStart, selectionEnd } = box;
   if (selectionStart !== selectionEnd) return { first: false, last: false };
-  // Lines with explicit breaks need no measuring.
+  // A text with explicit line breaks around the caret need not be measured.
   const before = value.lastIndexOf("\n", selectionStart - 1) === -1 || selectionStart === 0;
   const after = value.indexOf("\n", selectionStart) === -1;
   if (!before && !after) return { first: false, last: false };
@@ -25,7 +28,9 @@ export function caretLines(box: HTMLTextAreaElement): {
   return { first: before && tops.caret <= tops.start, last: after && tops.caret >= tops.end };
 }
 
-/** Heights of the lines of the first character, the caret and the end, in CSS pixels. */
+/**
+ * Returns the heights of the lines of the first character, the caret and the end, in CSS pixels.
+ */
 function measured(box: HTMLTextAreaElement): { start: number; caret: number; end: number } {
   const mirror = document.createElement("div");
   const style = getComputedStyle(box);

@@ -1,4 +1,4 @@
-/** Label and tooltip of a chip of the composer. Pure. */
+/** Formats the label and tooltip of a chip of the composer. Pure. */
 
 import { sizeFigure, tokenFigure } from "../../shared/figures.ts";
 import { baseName } from "../../shared/short-path.ts";
@@ -10,7 +10,7 @@ export interface ChipWords {
   readonly label: string;
   /** The tooltip: kind and size. */
   readonly title: string;
-  /** The action of a press besides removing; null for none. */
+  /** The action of a click besides removing; null for no action. */
   readonly press: "open" | "unfold" | null;
 }
 

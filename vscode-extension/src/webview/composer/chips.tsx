@@ -1,4 +1,7 @@
-/** What goes with the next prompt: one stop of the Tab key, arrows from chip to chip, Delete removes. */
+/**
+ * Draws the chips of the next prompt as one stop of the Tab key; arrows move between chips, Delete
+ * removes a chip.
+ */
 import type { RefObject } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Attachment } from "../../shared/state.ts";
@@ -11,7 +14,7 @@ export interface ChipsProps {
   readonly onPress: (attachment: Attachment) => void;
   readonly onRemove: (id: string) => void;
   readonly onAdd: () => void;
-  /** The focus goes back to the text. */
+  /** Called when the focus goes back to the text. */
   readonly onLeave: () => void;
 }
 
@@ -20,7 +23,8 @@ export function Chips(props: ChipsProps) {
   const [at, setAt] = useState(0);
   const current = Math.min(at, attachments.length - 1);
   const hadFocus = useRef(false);
-  // A chip that was removed with the focus in it hands it to its neighbour, the last one to the text.
+  // A focused chip that is removed passes the focus to its neighbour, and the last chip to the
+  // text.
   useLayoutEffect(() => {
     if (!hadFocus.current) return;
     hadFocus.current = false;
@@ -123,7 +127,7 @@ function Thumbnail({
   return <img class="thumbnail" alt="" src={`data:${attachment.mime};base64,${attachment.data}`} />;
 }
 
-/** Puts the focus on a chip; false if there is none. */
+/** Focuses a chip; returns false if there is none. */
 export function focusChip(box: RefObject<HTMLDivElement | null>, index: number): boolean {
   const chip = [...(box.current?.querySelectorAll<HTMLElement>(".chip-name") ?? [])].at(index);
   chip?.focus();

@@ -1,4 +1,6 @@
-/** The list over the composer: files behind `@`, commands behind `/`. The focus stays in the text. */
+/**
+ * Draws the list above the composer: files for `@`, commands for `/`. The focus stays in the text.
+ */
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { FoundRow } from "../../shared/messages.ts";
 import { Icon } from "../icon.tsx";
@@ -7,7 +9,7 @@ import { marked } from "./fuzzy.ts";
 
 export const LIST_ID = "composer-completions";
 
-/** The id of a row, for `aria-activedescendant`. */
+/** Returns the id of a row, for `aria-activedescendant`. */
 export function rowId(index: number): string {
   return `${LIST_ID}-${index}`;
 }
@@ -44,7 +46,7 @@ export function CompletionList({ rows, at, label, onChoose, onHover }: Completio
           tabIndex={-1}
           aria-selected={index === at}
           title={shown.row.detail}
-          // The text keeps the focus: a press must not take it away.
+          // The text keeps the focus, which a click would otherwise move.
           onPointerDown={(event) => event.preventDefault()}
           onPointerMove={() => index !== at && onHover(index)}
           onClick={() => onChoose(shown)}

@@ -1,6 +1,9 @@
 /** Finds the token at the caret: a mention, a command, or plain text. Pure. */
 
-/** `start` and `end` are UTF-16 offsets of the whole token; `query` is without its mark. */
+/**
+ * The token: `start` and `end` are UTF-16 offsets of the whole token; `query` is without the
+ * leading sign.
+ */
 export interface CompletionToken {
   readonly what: "@" | "/";
   readonly start: number;
@@ -8,12 +11,13 @@ export interface CompletionToken {
   readonly query: string;
 }
 
-/** A word with more characters is not completed. */
+/** A longer word, in characters, is not completed. */
 const LONGEST = 200;
 
 /**
- * The token that ends at the caret; null if there is none. `@` counts at the beginning of a word,
- * `/` only as the very first character of the text (a command may have one value behind a blank).
+ * Returns the token that ends at the caret; null if there is none. `@` begins a token only at the
+ * start of a word, `/` only as the very first character of the text (a command may have one value
+ * after a blank).
  */
 export function tokenAt(text: string, caret: number): CompletionToken | null {
   const before = text.slice(Math.max(0, caret - LONGEST), caret);

@@ -1,4 +1,4 @@
-/** Actions of the composer: sending, choosing a row and pressing a chip. */
+/** The actions of the composer: sending, choosing a row and clicking a chip. */
 import type { RefObject } from "preact";
 import { commandOutcome } from "../../shared/commands.ts";
 import type { Attachment, PanelState } from "../../shared/state.ts";
@@ -16,11 +16,14 @@ interface Parts {
   readonly keeper: DraftKeeper;
   readonly completion: Completion;
   readonly box: RefObject<HTMLTextAreaElement | null>;
-  /** How the text was sent; null if it was a command. */
+  /** Called with how the text was sent; null if it was a command. */
   readonly onSent: (words: string, how: "auto" | "steer" | "next" | null) => void;
 }
 
-/** `descend`: complete what is typed further (a folder, a command) instead of taking it. */
+/**
+ * The way to choose a row: `descend` completes the typed text further (a folder, a command) instead
+ * of accepting it.
+ */
 export type ChooseHow = "choose" | "descend";
 
 export interface ComposerActions {
@@ -54,7 +57,7 @@ function send(parts: Parts, wished: "send" | "sendNext"): void {
       keeper.put(outcome.text);
       return;
     case "post":
-      // Also while no prompt can be sent: /restart is meant for that.
+      // Commands work even while no prompt can be sent, because /restart is meant for that case.
       post(outcome.message);
       break;
     case "none":

@@ -1,4 +1,7 @@
-/** Where the user writes: the text, its chips and lists, what waits, and the footer that sends. */
+/**
+ * Draws the composer: the text, its chips and lists, the queue, and the footer with the send
+ * buttons.
+ */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { isBusy, ownWaiting } from "../../shared/selectors.ts";
 import { Icon } from "../icon.tsx";

@@ -1,4 +1,4 @@
-/** What fills the window, slice by slice, and what can be done about it. */
+/** Shows what fills the model's window, slice by slice, with actions to reduce it. */
 import type { ContextResult } from "../../protocol.ts";
 import { costFigure, shareFigure, tokenFigure } from "../../shared/figures.ts";
 import {
@@ -12,7 +12,7 @@ import {
 export interface ContextBreakdownProps {
   readonly context: ContextResult;
   readonly running: boolean;
-  /** Of the session, in US dollars; null: not known. */
+  /** The session's cost in US dollars; null if unknown. */
   readonly cost: number | null;
   readonly onCommand: (command: "compact" | "explainRequest") => void;
 }
@@ -69,7 +69,7 @@ export function ContextBreakdown({ context, running, cost, onCommand }: ContextB
 
 interface SliceRowProps {
   readonly slice: ContextSlice;
-  /** Of all shares: its bar fills the column. */
+  /** The largest of all shares, whose bar fills the column. */
   readonly largest: number;
 }
 

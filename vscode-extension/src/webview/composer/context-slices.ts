@@ -3,9 +3,12 @@ import type { BlockRow, ContextResult } from "../../protocol.ts";
 
 export interface ContextSlice {
   readonly name: string;
-  /** Estimated. */
+  /** The estimated number of tokens. */
   readonly tokens: number;
-  /** The part of them before the last cache mark that was sent before: it costs the price of cached input. */
+  /**
+   * The tokens before the last cache mark that were sent before, and cost the price of cached
+   * input.
+   */
   readonly cached: number;
   /** The share of the tokens of all slices, from 0 to 1. */
   readonly share: number;
@@ -44,7 +47,7 @@ const OF_SOURCE: Readonly<Record<string, SliceName>> = {
   task_card: "Summaries",
 };
 
-/** The non-empty slices, always in the order of a request. */
+/** Returns the non-empty slices, always in the order of a request. */
 export function contextSlices(
   context: Pick<ContextResult, "sources" | "blocks">,
 ): readonly ContextSlice[] {
@@ -64,7 +67,7 @@ export function contextSlices(
   });
 }
 
-/** Tokens by trust tier in words, without empty tiers. */
+/** Returns tokens by trust tier with a label, without empty tiers. */
 export function tierRows(
   tiers: ContextResult["tiers"],
 ): readonly { readonly name: string; readonly tokens: number }[] {
@@ -79,7 +82,7 @@ export function tierRows(
   );
 }
 
-/** When the next compaction step runs, in words; empty if the preset has none. */
+/** Describes when the next compaction step runs; empty if the preset has none. */
 export function headroomWords(
   headroom: ContextResult["headroom"],
   words: (tokens: number) => string,
@@ -94,7 +97,7 @@ export function headroomWords(
   return `in ${words(next.left)} tokens, at ${words(next.at)}${next.pays ? ", if it pays" : ""}`;
 }
 
-/** The share of the session's input that a cache served, from 0 to 1; null if unknown. */
+/** Returns the share of the session's input that a cache served, from 0 to 1; null if unknown. */
 export function cacheHitRate(health: ContextResult["health"]): number | null {
   const rate = health?.session["indwell.cache.hit_rate"];
   return typeof rate === "number" ? rate : null;

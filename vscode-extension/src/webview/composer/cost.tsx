@@ -1,4 +1,4 @@
-/** What the session has cost; nothing where that is not known, or nothing. */
+/** Shows the session's cost; shows nothing if the cost is unknown or zero. */
 import { costFigure } from "../../shared/figures.ts";
 import { sessionCost } from "../../shared/selectors.ts";
 import type { PanelState } from "../../shared/state.ts";

@@ -1,4 +1,7 @@
-/** Keeps the typed text outside of any component, so that a recreated composer has every character. No DOM. */
+/**
+ * Keeps the typed text outside of any component, so that a recreated composer loses no character.
+ * No DOM.
+ */
 import { withDraft } from "../../shared/draft.ts";
 import { MOST_WORDS } from "../../shared/messages.ts";
 import type { PanelState } from "../../shared/state.ts";
@@ -7,12 +10,18 @@ import type { KeptWords } from "../kept-words.ts";
 import type { Post } from "../view-props.ts";
 import { AT_DRAFT, edited, type HistoryPlace } from "./prompt-history.ts";
 
-/** Up to this many characters, each key is sent to the host: a panel may be hidden right after the last one. */
+/**
+ * The most characters for which each key is sent to the host, because a panel may be hidden right
+ * after the last key.
+ */
 const AT_ONCE = 20_000;
 /** Milliseconds without a key before longer texts are sent to the host. */
 const TOLD_AFTER = 200;
 
-/** `caret`: its place after a change from outside the text box (UTF-16 offset), else null. */
+/**
+ * Called with the text; `caret` is the position after a change from outside the text box (UTF-16
+ * offset), else null.
+ */
 export type TextChange = (text: string, caret: number | null) => void;
 
 /** The used part of the connection to the host. */
@@ -24,7 +33,7 @@ export type DraftChannel = Pick<
 /** The unsent text of one panel, and the drafts of the host that it includes. */
 export class DraftKeeper {
   text: string;
-  /** The place in the prompt history. */
+  /** The position in the prompt history. */
   place: HistoryPlace = AT_DRAFT;
   readonly #post: Post;
   readonly #listeners = new Set<TextChange>();
@@ -49,7 +58,8 @@ export class DraftKeeper {
     this.#taken = channel.drafted;
     channel.onDraft((draft) => this.take(draft));
     this.#post = post;
-    // The host's text is older than the text here, so it counts only if this is empty.
+    // The host's text is older than the text in this panel, so it is used only if this panel has no
+    // text.
     channel.onSnapshot((typed) => {
       const isNewer = channel.typedAt >= this.#at;
       this.#at = Math.max(this.#at, channel.typedAt);
@@ -74,7 +84,9 @@ export class DraftKeeper {
     this.#changed();
   }
 
-  /** While an input method composes, nothing else may change the text: a draft waits for its end. */
+  /**
+   * Blocks other changes while an input method composes; a draft waits until the composition ends.
+   */
   hold(composing: boolean): void {
     this.#composing = composing;
     const waiting = this.#waiting;
@@ -83,7 +95,7 @@ export class DraftKeeper {
     for (const draft of waiting) this.take(draft);
   }
 
-  /** Puts other words into the text box. */
+  /** Puts another text into the text box. */
   put(text: string, caret = text.length): void {
     this.text = text;
     for (const listener of this.#listeners) listener(text, caret);
@@ -102,7 +114,7 @@ export class DraftKeeper {
     if (joined !== this.text) this.put(joined);
   }
 
-  /** The text was sent: clears it, and notifies the host at once. */
+  /** Clears a sent text, and notifies the host at once. */
   sent(): void {
     this.place = {
       ...AT_DRAFT,
@@ -119,7 +131,7 @@ export class DraftKeeper {
     if (this.text === this.#told) return;
     this.#told = this.text;
     this.#at += 1;
-    // A text that is too long for a message is kept only here.
+    // A text that is too long for a message is kept only in this panel.
     this.#kept.keepTyped({ text: this.text, at: this.#at });
     if (this.text.length <= MOST_WORDS)
       this.#post({ type: "typed", text: this.text, at: this.#at });
@@ -137,7 +149,7 @@ export class DraftKeeper {
 
 const keepers = new WeakMap<Channel, DraftKeeper>();
 
-/** The keeper of this panel; the same for as long as its channel lives. */
+/** Returns the keeper of this panel, which stays the same as long as its channel exists. */
 export function keeperOf(channel: Channel, post: Post): DraftKeeper {
   const known = keepers.get(channel);
   if (known !== undefined) return known;

@@ -1,4 +1,4 @@
-/** How much the model thinks: a menu, shown only for a model that is known to think. */
+/** A menu for the reasoning effort, shown only for a model that is known to reason. */
 import { useCallback, useRef, useState } from "preact/hooks";
 import { AUTO, effortWords } from "../../shared/effort-words.ts";
 import { Icon } from "../icon.tsx";

@@ -1,6 +1,8 @@
 /** Estimates the tokens of a text. Pure. */
 
-/** As the server estimates: 4 ASCII characters make 1, any other character makes 1.5. */
+/**
+ * Estimates tokens as the server does: 4 ASCII characters make 1 token, any other character 1.5.
+ */
 export function estimatedTokens(text: string): number {
   let ascii = 0;
   let others = 0;

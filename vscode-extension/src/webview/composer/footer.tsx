@@ -1,4 +1,4 @@
-/** Below the input: mode, model, window, cost, and the buttons that send. */
+/** Draws the line below the input: mode, model, window, cost, and the send buttons. */
 import type { ViewProps } from "../view-props.ts";
 import { Cost } from "./cost.tsx";
 import { EffortPicker } from "./effort-picker.tsx";

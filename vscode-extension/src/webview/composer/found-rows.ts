@@ -8,10 +8,10 @@ import { fuzzy } from "./fuzzy.ts";
 import { modeWords } from "./mode-words.ts";
 import { modelWords } from "./model-words.ts";
 
-/** Rows of one list; the host bounds its own. */
+/** The most rows of one list; the host limits its own rows. */
 export const MOST_ROWS = 50;
 
-/** A row with the matched places of its label. */
+/** A row with the matched positions of its label. */
 export interface ShownRow {
   readonly row: FoundRow;
   readonly at: readonly number[];
@@ -24,13 +24,13 @@ export interface Offered {
   readonly efforts: readonly string[];
 }
 
-/** Rows of the host for `@`, in the host's order; only the matches are marked here. */
+/** Returns the host's rows for `@`, in the host's order, with the matches marked. */
 export function mentionRows(found: readonly FoundRow[], typed: string): readonly ShownRow[] {
   const { query } = mentionQuery(typed);
   return found.slice(0, MOST_ROWS).map((row) => ({ row, at: fuzzy(query, row.label)?.at ?? [] }));
 }
 
-/** Commands, values for `/mode `, `/model ` and `/effort `, and skills from the host. */
+/** Returns commands, values for `/mode `, `/model ` and `/effort `, and skills from the host. */
 export function commandRows(
   query: string,
   offered: Offered,
@@ -76,7 +76,7 @@ function ranked(query: string, rows: readonly FoundRow[]): readonly ShownRow[] {
     .map(({ row, at }) => ({ row, at }));
 }
 
-/** A codicon for a kind of row. */
+/** Returns the codicon for a kind of row. */
 export function rowIcon(kind: FoundRow["kind"]): string {
   switch (kind) {
     case "file":

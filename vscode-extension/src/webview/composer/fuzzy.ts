@@ -1,14 +1,14 @@
-/** Fuzzy matching as in a quick picker. Pure. */
+/** Matches labels fuzzily, as a quick picker does. Pure. */
 
-/** `score`: higher is better; `at`: the places of the letters that were found. */
+/** A match: a higher `score` is better, and `at` has the positions of the found letters. */
 export interface FuzzyMatch {
   readonly score: number;
   readonly at: readonly number[];
 }
 
 /**
- * Matches if `label` contains all letters of `query` in order, ignoring case. Whole runs win
- * over scattered letters, beginnings of words over their middles.
+ * Matches if `label` contains all letters of `query` in order, ignoring case. Consecutive letters
+ * rank above scattered letters, and beginnings of words above middles.
  */
 export function fuzzy(query: string, label: string): FuzzyMatch | null {
   const wanted = query.toLowerCase();
@@ -32,7 +32,7 @@ export function fuzzy(query: string, label: string): FuzzyMatch | null {
   return { score: score - text.length / 1000, at };
 }
 
-/** The pieces of `label`, with the matches marked. */
+/** Splits `label` into parts, with the matches marked. */
 export function marked(
   label: string,
   at: readonly number[],
@@ -48,7 +48,10 @@ export function marked(
   return pieces;
 }
 
-/** A run at the beginning of a word if there is one, else the last one (the name of a path), else -1. */
+/**
+ * Returns the position of a match at the beginning of a word; else the last match (the name of a
+ * path); else -1.
+ */
 function bestRun(wanted: string, text: string): number {
   for (let place = text.indexOf(wanted); place !== -1; place = text.indexOf(wanted, place + 1)) {
     if (beginsWord(text, place)) return place;

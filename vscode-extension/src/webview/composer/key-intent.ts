@@ -3,10 +3,10 @@
 export interface KeyFacts {
   readonly key: string;
   readonly shift: boolean;
-  /** Control, or Command on a Mac. */
+  /** Whether Control, or Command on a Mac, is pressed. */
   readonly control: boolean;
   readonly alt: boolean;
-  /** An input method has the key: it confirms a candidate, or moves among them. */
+  /** Whether an input method uses the key, to confirm a candidate or to move among candidates. */
   readonly composing: boolean;
 }
 
@@ -14,15 +14,15 @@ export interface Situation {
   readonly enterSends: boolean;
   readonly running: boolean;
   readonly listOpen: boolean;
-  /** The text box is empty. */
+  /** Whether the text box is empty. */
   readonly empty: boolean;
   readonly firstLine: boolean;
   readonly lastLine: boolean;
-  /** The caret is before the first character, without a selection. */
+  /** Whether the caret is before the first character, without a selection. */
   readonly atStart: boolean;
 }
 
-/** `default`: the text box handles the key. */
+/** The meaning of a key; with `default`, the text box handles the key. */
 export type KeyIntent =
   | "default"
   | "send"
@@ -37,7 +37,10 @@ export type KeyIntent =
   | "newer"
   | "lastChip";
 
-/** The meaning of one key. While an input method composes, every key belongs to it. */
+/**
+ * Returns the meaning of one key. While an input method composes, every key belongs to the input
+ * method.
+ */
 export function keyIntent(key: KeyFacts, now: Situation): KeyIntent {
   if (key.composing || key.alt) return "default";
   if (now.listOpen) {

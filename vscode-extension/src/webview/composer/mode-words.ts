@@ -1,11 +1,11 @@
-/** The modes as the footer shows them. Pure. */
+/** The modes and their icons for the footer. Pure. */
 
 export { modeWords } from "../../shared/mode-words.ts";
 
-/** From the tightest to the freest. */
+/** The modes, from the strictest to the least strict. */
 export const MODES = ["plan", "ask", "review", "auto"] as const;
 
-/** A codicon for a mode. */
+/** Returns the codicon for a mode. */
 export function modeIcon(mode: string): string {
   switch (mode) {
     case "plan":

@@ -1,4 +1,4 @@
-/** Which model answers: a menu with window, price and tools, and the way to the keys. */
+/** A menu for the model, with window, price and tools, and an entry to manage keys. */
 import { useCallback, useRef, useState } from "preact/hooks";
 import type { ModelRow } from "../../protocol.ts";
 import { lackingWords } from "../../shared/lacking-words.ts";

@@ -3,10 +3,13 @@ import type { ModelRow } from "../../protocol.ts";
 import { tokenFigure } from "../../shared/figures.ts";
 import { priceWords } from "./price-words.ts";
 
-/** Ends the names of the editor's own models. */
+/** The ending of the names of the editor's own models. */
 const EDITORS = "@vscode";
 
-/** Such as `128k window · $0.30 in, $1.20 out for a million tokens · no tools`; empty if nothing is known. */
+/**
+ * Returns a line such as `128k window · $0.30 in, $1.20 out for a million tokens · no tools`; empty
+ * if nothing is known.
+ */
 export function modelWords(model: ModelRow): string {
   const parts: string[] = [];
   if (model.name.endsWith(EDITORS)) parts.push("through VS Code");
@@ -20,7 +23,7 @@ export function modelWords(model: ModelRow): string {
   return parts.join(" · ");
 }
 
-/** A model's name for a narrow button: without the maker in front of a slash. */
+/** Returns a model's name for a narrow button, without the maker before a slash. */
 export function shortModelName(name: string): string {
   if (name.endsWith(EDITORS)) return name.slice(name.indexOf("/") + 1);
   return name.slice(name.lastIndexOf("/") + 1) || name;

@@ -1,6 +1,6 @@
 /** Decides how to handle a paste or a drop. Pure. */
 
-/** Media types of pictures that models take. */
+/** Media types of pictures that models accept. */
 export const PICTURE_TYPES: readonly string[] = [
   "image/png",
   "image/jpeg",
@@ -11,24 +11,27 @@ export const PICTURE_TYPES: readonly string[] = [
 export const LARGEST_PICTURE = 5 * 1024 * 1024;
 /** The most pictures of one prompt, as in the server. */
 export const MOST_PICTURES = 10;
-/** From this length on a pasted text becomes a chip, so that the composer stays readable. */
+/** A pasted text of this length or more becomes a chip, so that the composer stays readable. */
 export const LONG_CHARACTERS = 2_000;
 export const LONG_LINES = 40;
-/** The most characters of an attached text in the server; longer ones stay in the composer. */
+/** The most characters of an attached text in the server; longer texts stay in the composer. */
 export const LARGEST_TEXT = 100_000;
 
-/** Is a pasted text shown as a chip? */
+/** Returns whether a pasted text is shown as a chip. */
 export function isLong(text: string): boolean {
   return text.length <= LARGEST_TEXT && (text.length > LONG_CHARACTERS || lines(text) > LONG_LINES);
 }
 
-/** The chip's label for a pasted text. */
+/** Returns the chip's label for a pasted text. */
 export function textLabel(text: string): string {
   const count = lines(text);
   return count > 1 ? `Pasted text, ${count} lines` : `Pasted text, ${text.length} characters`;
 }
 
-/** Why a file cannot be attached, in one sentence; empty if it can. `pictures`: those already attached. */
+/**
+ * Returns why a file cannot be attached, in one sentence; empty if it can. `pictures` is the number
+ * of attached ones.
+ */
 export function pictureProblem(
   file: { readonly name: string; readonly type: string; readonly size: number },
   pictures: number,
@@ -45,14 +48,16 @@ export function pictureProblem(
   return "";
 }
 
-/** Media types with addresses of files, the editor's own first. */
+/** Media types with addresses of files; the editor's own types come first. */
 export const URI_TYPES: readonly string[] = [
   "application/vnd.code.uri-list",
   "text/uri-list",
   "ResourceURLs",
 ];
 
-/** The addresses in a drop, in order, each once. `read` returns the data of a media type. */
+/**
+ * Returns the addresses in a drop, in order, each once; `read` returns the data of a media type.
+ */
 export function droppedUris(read: (type: string) => string): readonly string[] {
   for (const type of URI_TYPES) {
     const data = read(type).trim();

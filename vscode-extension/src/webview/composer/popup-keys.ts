@@ -7,17 +7,19 @@ export interface PopupKey {
 }
 
 export interface PopupStops {
-  /** Arrows, Home, End and letters move; else only Tab does. */
+  /** Whether arrows, Home, End and letters move the focus; otherwise only Tab does. */
   readonly menu: boolean;
   /** The labels of all focusable elements, in order. */
   readonly labels: readonly string[];
-  /** The focused element; -1 for none. */
+  /** The index of the focused element; -1 for none. */
   readonly at: number;
   /** Letters typed in quick succession, including this one. */
   readonly typed: string;
 }
 
-/** The index that gets the focus; null if the key does not move it. Wraps around. */
+/**
+ * Returns the index that gets the focus, with wrap-around; null if the key does not move the focus.
+ */
 export function nextStop(key: PopupKey, stops: PopupStops): number | null {
   const n = stops.labels.length;
   if (n === 0 || key.modified) return null;
@@ -41,7 +43,10 @@ export function nextStop(key: PopupKey, stops: PopupStops): number | null {
   }
 }
 
-/** One letter goes to the next row that begins with it, a word to the first row that contains it. */
+/**
+ * Returns a row by typed letters: one letter means the next row that begins with it, a word the
+ * first row that contains it.
+ */
 function byWords({ labels, at, typed }: PopupStops): number | null {
   const names = labels.map((label) => label.trim().toLowerCase());
   const order = names.map((_, index) => (at + 1 + index) % names.length);

@@ -9,7 +9,10 @@ export interface Box {
 
 export interface PopupPlace {
   readonly left: number;
-  /** Distance of the popup's lower edge from the panel's lower edge; null: it opens downward from `top`. */
+  /**
+   * The distance of the popup's lower edge from the panel's lower edge; null if the popup opens
+   * downward from `top`.
+   */
   readonly bottom: number | null;
   readonly top: number | null;
   readonly maxHeight: number;
@@ -18,10 +21,13 @@ export interface PopupPlace {
 
 const EDGE = 12;
 const GAP = 4;
-/** With less room than this above, and more below, it opens downward. */
+/** With less space above, and more below, the popup opens downward. */
 const LEAST = 160;
 
-/** The place of a popup of `width` at `anchor` in a panel. `align`: which edges of both meet. */
+/**
+ * Returns the position of a popup of `width` at `anchor` in a panel; `align` says which edges of
+ * both are aligned.
+ */
 export function popupPlace(
   anchor: Box,
   width: number,

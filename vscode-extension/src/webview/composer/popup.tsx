@@ -1,4 +1,7 @@
-/** A small box over the panel: keeps the focus inside, Escape gives it back, a press outside closes. */
+/**
+ * A small box over the panel that keeps the focus inside; Escape returns the focus, and a click
+ * outside closes the box.
+ */
 import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { nextStop } from "./popup-keys.ts";
@@ -17,7 +20,10 @@ export interface PopupProps {
 const FOCUSABLE = "button:not(:disabled):not([tabindex='-1']), [tabindex='0'], a[href], input";
 const ITEMS = "[role^='menuitem']:not([aria-disabled='true'])";
 
-/** Mount it to open, unmount it to close. A menu takes arrow keys and first letters. */
+/**
+ * A popup that opens when it is mounted and closes when unmounted. A menu accepts arrow keys and
+ * first letters.
+ */
 export function Popup(props: PopupProps) {
   const box = useRef<HTMLDivElement>(null);
   const place = usePlace(box, props);
@@ -75,7 +81,7 @@ function useFocusInside(box: RefObject<HTMLDivElement | null>, { anchor, role }:
     const frame = requestAnimationFrame(() => (chosen ?? first ?? box.current)?.focus());
     return () => {
       cancelAnimationFrame(frame);
-      // Only a focus that would be lost goes back: whoever took it by a click keeps it.
+      // Only a focus that would be lost is returned; an element that was clicked keeps the focus.
       const active = document.activeElement;
       if (active === null || active === document.body || box.current?.contains(active)) {
         anchor.current?.focus();
@@ -91,7 +97,7 @@ function useOutside(box: RefObject<HTMLDivElement | null>, { anchor, onClose }: 
       if (box.current?.contains(target) || anchor.current?.contains(target)) return;
       onClose();
     };
-    // The frame of the webview hears no press in the editor, but it loses the focus then.
+    // The webview's frame receives no click in the editor, but it then loses the focus.
     window.addEventListener("pointerdown", close, true);
     window.addEventListener("blur", onClose);
     return () => {
@@ -134,7 +140,7 @@ function onKey(
 const WORD_ENDS_MS = 700;
 let typed = { text: "", at: 0 };
 
-/** Letters that were pressed one soon after the other. One popup is open at a time. */
+/** Collects letters that are pressed in quick succession; only one popup is open at a time. */
 function recentlyTyped(event: KeyboardEvent): string {
   if (event.key.length !== 1) return "";
   const goesOn = event.timeStamp - typed.at < WORD_ENDS_MS;

@@ -1,22 +1,25 @@
-/** Earlier prompts for the up and down keys. Pure. */
+/** Implements the up and down keys for earlier prompts. Pure. */
 
-/** The user's place: `at` -1 is the unsent text, which `unsent` stores in between. */
+/** The user's position; an `at` of -1 means the unsent text, which `unsent` stores meanwhile. */
 export interface HistoryPlace {
   readonly at: number;
   readonly unsent: string;
-  /** Unsent texts that were replaced by an earlier prompt that was then edited, newest first. */
+  /** Unsent texts that an edited earlier prompt has replaced, newest first. */
   readonly kept: readonly string[];
 }
 
 export const AT_DRAFT: HistoryPlace = { at: -1, unsent: "", kept: [] };
 
-/** A step, and the composer's text after it. */
+/** A step in the history, and the composer's text after the step. */
 export interface HistoryStep {
   readonly place: HistoryPlace;
   readonly text: string;
 }
 
-/** One prompt back in time (`prompts`: newest first); null at the oldest. Equal neighbours count once. */
+/**
+ * Goes one prompt back in time (`prompts` has the newest first); null at the oldest. Equal
+ * neighbours count once.
+ */
 export function older(
   place: HistoryPlace,
   prompts: readonly string[],
@@ -33,7 +36,7 @@ export function older(
   return null;
 }
 
-/** One prompt forward, and at last the unsent text; null if that is already shown. */
+/** Goes one prompt forward, and finally to the unsent text; null if that is already shown. */
 export function newer(
   place: HistoryPlace,
   prompts: readonly string[],
@@ -48,7 +51,10 @@ export function newer(
   return { place: { ...AT_DRAFT, kept: place.kept }, text: place.unsent };
 }
 
-/** The user changed the shown prompt: it is the draft now, and the up key reaches the previous draft. */
+/**
+ * Handles an edit of the shown prompt, which becomes the draft; the up key then reaches the
+ * previous draft.
+ */
 export function edited(place: HistoryPlace): HistoryPlace {
   if (place.at === -1) return place;
   const kept = place.unsent.trim() === "" ? place.kept : [place.unsent, ...place.kept];

@@ -1,15 +1,15 @@
-/** The words of a waiting prompt while they are being changed. */
+/** A field that edits the text of a waiting prompt. */
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { Icon } from "../icon.tsx";
 
 interface QueueEditProps {
   readonly text: string;
-  /** What the field begins with: other words if they were being changed before. */
+  /** The initial text of the field: a different text if the user was editing it before. */
   readonly begun: string;
   readonly changed: (text: string) => void;
-  /** The new words; null: nothing changed. */
+  /** Called with the new text; null if nothing changed. */
   readonly onEnd: (text: string | null) => void;
-  /** The row went away in between. */
+  /** Called if the row disappeared during the edit. */
   readonly onLost: (text: string) => void;
 }
 
@@ -28,7 +28,7 @@ export function QueueEdit({ text, begun, changed, onEnd, onLost }: QueueEditProp
     const edited = box.current;
     edited?.focus();
     edited?.setSelectionRange(edited.value.length, edited.value.length);
-    // The prompt began, or somebody removed it, while its words were being changed: keep them.
+    // The prompt began, or somebody removed it, during the edit, so the text is kept.
     return () => {
       if (!ended.current && typed.current !== before.current) lost.current(typed.current);
     };

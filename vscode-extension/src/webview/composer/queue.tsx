@@ -1,4 +1,4 @@
-/** Prompts that wait for the running turn: one line each, to change, move, remove or hold. */
+/** Lists prompts that wait for the running turn, one line each, to change, move, remove or hold. */
 import { useRef, useState } from "preact/hooks";
 import type { QueuedResult } from "../../protocol.ts";
 import type { PanelState } from "../../shared/state.ts";
@@ -11,7 +11,7 @@ export interface QueueProps {
   readonly queue: PanelState["queue"];
   readonly kept: KeptWords;
   readonly post: Post;
-  /** Words of a row that went away while they were being changed. */
+  /** Called with the text of a row that disappeared during an edit. */
   readonly onLost: (text: string) => void;
 }
 

@@ -1,6 +1,9 @@
 /** Reads a picture that was pasted or dropped. */
 
-/** The bytes as base64. Rejects if the browser cannot read the file (it is gone, or not allowed). */
+/**
+ * Returns the bytes as base64. Rejects if the browser cannot read the file (it is gone, or not
+ * allowed).
+ */
 export async function readBase64(file: Blob): Promise<string> {
   const url = await new Promise<string>((resolve, reject) => {
     const reader = new FileReader();

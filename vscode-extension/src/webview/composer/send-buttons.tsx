@@ -1,13 +1,13 @@
-/** Send; while a turn runs: steer it, send next, stop it. */
+/** The buttons to send a prompt; while a turn runs, to steer the turn, send next, or stop. */
 import { Icon } from "../icon.tsx";
 
 export interface SendButtonsProps {
   readonly running: boolean;
-  /** Nothing is typed. */
+  /** Whether the text is empty. */
   readonly empty: boolean;
-  /** Why nothing can be sent; empty if it can. */
+  /** Why no prompt can be sent; empty if one can. */
   readonly problem: string;
-  /** Why words cannot steer the running turn; empty if they can. */
+  /** Why text cannot steer the running turn; empty if it can. */
   readonly steerProblem: string;
   readonly enterSends: boolean;
   readonly onSend: (wished: "send" | "sendNext") => void;

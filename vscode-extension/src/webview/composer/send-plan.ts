@@ -5,7 +5,7 @@ import { canSteer, isBusy } from "../../shared/selectors.ts";
 import type { PanelState } from "../../shared/state.ts";
 import { grouped } from "../../shared/words.ts";
 
-/** Why the running turn cannot receive text, in one sentence; empty if it can. */
+/** Returns why the running turn cannot receive text, in one sentence; empty if it can. */
 export function steerProblem(state: PanelState): string {
   if (!canSteer(state)) return "The turn has not begun yet. Send next";
   // Steering text has no attachments: only prompts can have them.
@@ -15,19 +15,19 @@ export function steerProblem(state: PanelState): string {
   return "";
 }
 
-/** The way of sending: text steers the running turn if possible, else it waits. */
+/** Returns the way of sending: text steers the running turn if possible; otherwise it waits. */
 export function sendHow(state: PanelState, wished: "send" | "sendNext"): "auto" | "steer" | "next" {
   if (!isBusy(state)) return "auto";
   return wished === "sendNext" || steerProblem(state) !== "" ? "next" : "steer";
 }
 
-/** Why a text is too long for a prompt, in one sentence; empty if it is not. */
+/** Returns why a text is too long for a prompt, in one sentence; empty if it is not too long. */
 export function lengthProblem(text: string): string {
   if (text.length <= MOST_WORDS) return "";
   return `A prompt takes ${grouped(MOST_WORDS)} characters at most, and this one has ${grouped(text.length)}. Shorten it, or attach a file instead`;
 }
 
-/** Why no prompt can be sent now, in one sentence; empty if one can. */
+/** Returns why no prompt can be sent now, in one sentence; empty if one can. */
 export function sendProblem(
   state: Pick<PanelState, "connection" | "status" | "attachments">,
   text: string,

@@ -1,4 +1,4 @@
-/** Steering text that the running turn has not received yet. Pure. */
+/** Tracks steering text that the running turn has not received yet. Pure. */
 import { runningTurn } from "../../shared/selectors.ts";
 import type { PanelState } from "../../shared/state.ts";
 
@@ -8,7 +8,7 @@ export interface SteeringWords {
   readonly turn: number;
 }
 
-/** `before` with text that is sent now; the same if no turn runs. */
+/** Adds text that is sent now to `before`; returns `before` if no turn runs. */
 export function withSteering(
   before: readonly SteeringWords[],
   state: PanelState,
@@ -19,7 +19,10 @@ export function withSteering(
   return [...before, { words: words.trim(), session: turn.session, turn: turn.number }];
 }
 
-/** The texts that still wait: the turn runs, no line of it has them yet, and they did not return to `typed`. */
+/**
+ * Returns the texts that still wait: the turn runs, no line of the turn has them yet, and they have
+ * not returned to `typed`.
+ */
 export function unheard(
   sent: readonly SteeringWords[],
   state: PanelState,

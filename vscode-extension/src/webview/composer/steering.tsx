@@ -1,4 +1,4 @@
-/** Words that went to the running turn and wait for its next step: so that nobody thinks they are lost. */
+/** Shows steering text that waits for the turn's next step, so that nobody thinks it is lost. */
 import type { SteeringWords } from "./steering-words.ts";
 
 export function Steering({ waiting }: { readonly waiting: readonly SteeringWords[] }) {

@@ -1,4 +1,4 @@
-/** The text itself: a plain text area that grows with what stands in it. */
+/** The text box: a plain text area that grows with its text. */
 import type { RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { caretLines } from "./caret-line.ts";
@@ -16,31 +16,32 @@ export interface TextBoxProps {
   readonly completion: Completion;
   readonly running: boolean;
   readonly enterSends: boolean;
-  /** Newest first. */
+  /** Earlier prompts, newest first. */
   readonly history: readonly string[];
-  /** True if it was taken as something else than text. */
+  /** Called for a paste; returns true if it was handled as an attachment. */
   readonly onPaste: (data: DataTransfer) => boolean;
   readonly onSend: (wished: "send" | "sendNext") => void;
   readonly onStop: () => void;
   readonly onChoose: (row: ShownRow, how: "choose" | "descend") => void;
-  /** Focus the last chip; false if there is none. */
+  /** Focuses the last chip; returns false if there is none. */
   readonly onLastChip: () => boolean;
 }
 
 export function TextBox(props: TextBoxProps) {
   const { box, text, keeper, completion } = props;
   const composing = useRef(false);
-  // A box that goes away in the middle of a composition never hears its end.
+  // A text box that is removed during a composition gets no event for the composition's end.
   useEffect(() => () => keeper.hold(false), [keeper]);
 
   const walk = (step: HistoryStep | null, back: boolean): boolean => {
     if (step === null) return false;
-    // At the first line of a long prompt the next press goes on to the one before.
+    // The caret goes to the first line of a long prompt, so that the next key press goes to the
+    // prompt before.
     keeper.put(step.text, back && step.text.includes("\n") ? 0 : step.text.length);
     keeper.place = step.place;
     return true;
   };
-  /** Whether the key was used up. */
+  /** Carries out a key's meaning; returns whether the key was used. */
   const act = (intent: KeyIntent): boolean => {
     const row = completion.rows[completion.at];
     switch (intent) {
@@ -87,7 +88,8 @@ export function TextBox(props: TextBoxProps) {
         shift: event.shiftKey,
         control: event.ctrlKey || event.metaKey,
         alt: event.altKey,
-        // Chromium says so before the composition ends; others end it first and then send the key as 229.
+        // Chromium sets the flag before the composition ends; other browsers end it first and then
+        // send the key as 229.
         composing: event.isComposing || composing.current || event.keyCode === 229,
       },
       {
@@ -141,7 +143,9 @@ export function TextBox(props: TextBoxProps) {
   );
 }
 
-/** While the list is open the text is its combobox; else it is a plain text box of several lines. */
+/**
+ * Returns the ARIA attributes: a combobox while the list is open, else a text box of several lines.
+ */
 function combobox(completion: Completion): Readonly<Record<string, string>> {
   if (!completion.open) return {};
   return {

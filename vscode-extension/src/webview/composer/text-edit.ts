@@ -1,9 +1,9 @@
-/** Changes a text box so that the user can undo them. */
+/** Changes a text box so that the user can undo the changes. */
 
-/** Longer insertions replace the text at once: simulated typing is too slow. */
+/** Longer insertions replace the text at once, because simulated typing is too slow. */
 const LONGEST_TYPED = 20_000;
 
-/** Replaces a range by `text` and puts the caret after it. */
+/** Replaces a range by `text` and puts the caret after the text. */
 export function replaceRange(
   box: HTMLTextAreaElement,
   start: number,
@@ -12,7 +12,7 @@ export function replaceRange(
 ): void {
   box.focus();
   box.setSelectionRange(start, end);
-  // The only way into the undo stack of a text box; it fires `input` as a key would.
+  // Only this call changes the undo stack of a text box; it fires `input` as a key would.
   if (text.length <= LONGEST_TYPED && typed(text)) return;
   box.setRangeText(text, start, end, "end");
   box.dispatchEvent(new Event("input", { bubbles: true }));

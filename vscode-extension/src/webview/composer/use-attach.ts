@@ -1,4 +1,7 @@
-/** Attaches pictures, pasted texts and files to the next prompt, and reports why one cannot be attached. */
+/**
+ * Attaches pictures, pasted texts and files to the next prompt, and reports why a file cannot be
+ * attached.
+ */
 import { useRef, useState } from "preact/hooks";
 import type { PanelState } from "../../shared/state.ts";
 import type { Post } from "../view-props.ts";
@@ -6,12 +9,12 @@ import { isLong, pictureProblem, textLabel } from "./paste.ts";
 import { readBase64 } from "./read-picture.ts";
 
 export interface Attach {
-  /** One sentence; empty if it succeeded. */
+  /** Why the last attachment failed, in one sentence; empty if it succeeded. */
   readonly problem: string;
   readonly forget: () => void;
   readonly files: (files: readonly File[]) => void;
   readonly uris: (uris: readonly string[]) => void;
-  /** True if the paste was handled as an attachment. */
+  /** Handles a paste; returns true if it became an attachment. */
   readonly paste: (data: DataTransfer) => boolean;
 }
 
@@ -47,7 +50,7 @@ export function useAttach(state: PanelState, post: Post): Attach {
     uris: (uris) => post({ type: "attachUris", uris }),
     paste: (data) => {
       const text = data.getData("text/plain");
-      // A spreadsheet or a web page copies a picture beside its text: only the text is wanted.
+      // A spreadsheet or a web page copies a picture beside the text, but only the text is wanted.
       if (text === "" && data.files.length > 0) {
         files([...data.files]);
         return true;

@@ -15,9 +15,9 @@ export interface Completion {
   readonly token: CompletionToken | null;
   readonly open: boolean;
   readonly look: (text: string, caret: number) => void;
-  /** The user closed this list. */
+  /** Called when the user closed this list. */
   readonly close: () => void;
-  /** A row was chosen, or the text was sent. */
+  /** Called when a row was chosen, or the text was sent. */
   readonly done: () => void;
   readonly move: (by: number) => void;
   readonly point: (index: number) => void;
@@ -56,7 +56,7 @@ export function useCompletion(channel: Channel, post: Post, offered: Offered): C
       asked.current = null;
       return;
     }
-    // From now on answers to earlier requests are ignored.
+    // From now on, answers to earlier requests are ignored.
     const id = next.current++;
     asked.current = { id, what };
     const timer = setTimeout(() => post({ type: "find", id, what, query }), ASK_AFTER);

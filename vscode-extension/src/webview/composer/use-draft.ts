@@ -1,4 +1,4 @@
-/** The text of the composer as a component sees it, from the keeper that outlives it. */
+/** Gives a component the composer's text, from the keeper that outlives the component. */
 import type { RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Channel } from "../channel.ts";

@@ -1,4 +1,6 @@
-/** Handles files dragged over the composer: shows the target, and accepts them. */
+/**
+ * Handles files that are dragged over the composer: shows the drop target, and accepts the files.
+ */
 import { useState } from "preact/hooks";
 import { droppedUris, URI_TYPES } from "./paste.ts";
 
@@ -14,7 +16,7 @@ export interface DropEvents {
   readonly onDrop: (event: DragEvent) => void;
 }
 
-/** `onUris`: files of the editor; `onFiles`: files of the desktop. */
+/** Returns the handlers; `onUris` gets files of the editor, `onFiles` files of the desktop. */
 export function useDrop(
   onUris: (uris: readonly string[]) => void,
   onFiles: (files: readonly File[]) => void,
@@ -22,7 +24,7 @@ export function useDrop(
   const [over, setOver] = useState(false);
   const enter = (event: DragEvent) => {
     if (!carriesFiles(event.dataTransfer)) return;
-    // Without this the browser would open the file in place of the panel.
+    // Without this call, the browser would open the file in place of the panel.
     event.preventDefault();
     if (event.dataTransfer !== null) event.dataTransfer.dropEffect = "copy";
     setOver(true);

@@ -1,4 +1,4 @@
-/** How full the model's window is: a ring with a figure, and behind it what fills it. */
+/** Shows how full the model's window is: a ring with a number, which opens the breakdown. */
 import { useCallback, useRef, useState } from "preact/hooks";
 import { shareFigure, tokenFigure } from "../../shared/figures.ts";
 import { isBusy, sessionCost } from "../../shared/selectors.ts";
@@ -7,7 +7,7 @@ import { ContextBreakdown } from "./context-breakdown.tsx";
 import { PickerButton } from "./picker-button.tsx";
 import { Popup } from "./popup.tsx";
 
-/** From this share on the ring is drawn in the colour of warnings: a compaction is near. */
+/** From this share on, the ring has the colour of warnings, because a compaction is near. */
 const NEARLY_FULL = 0.9;
 
 export function WindowMeter({ state, post }: Pick<ViewProps, "state" | "post">) {

@@ -1,4 +1,4 @@
-/** What a sub-agent did: its own calls, each a line that opens, and then what it answered. */
+/** Shows the work of a sub-agent: its own calls, each a line that opens, and then its answer. */
 import type { ChangeRow } from "../../protocol.ts";
 import { isLastEdit } from "../../shared/last-edit.ts";
 import type { ToolPart } from "../../shared/state.ts";
@@ -20,14 +20,14 @@ interface Props {
   readonly post: Post;
 }
 
-/** Behind the line of an `agent` call. */
+/** Draws what the line of an `agent` call opens. */
 export function AgentBody(props: Props) {
   const { cardKey, session, turn, part, pending, cards, post } = props;
   return (
     <>
       {part.inner.map((inner) => {
         if (inner.kind === "line") return <LineRow key={inner.key} part={inner} />;
-        if (inner.kind !== "tool") return null; // its words are for the main one alone
+        if (inner.kind !== "tool") return null; // The sub-agent's text is only for the main agent.
         return (
           <ToolCard
             key={inner.key}
@@ -48,14 +48,14 @@ export function AgentBody(props: Props) {
   );
 }
 
-/** What came back of it: nothing else of its words did. */
+/** Draws the sub-agent's answer, the only part of its text that is shown. */
 function Answer({ part, post }: Pick<Props, "part" | "post">) {
   if (part.message !== "") return <p class="tool-message">{part.message}</p>;
   if (part.result === null) return <p class="muted">Loading …</p>;
   return <Markdown text={part.result} final post={post} />;
 }
 
-/** Of one that works: what it does right now, and how far it is. */
+/** Draws the current call of a running sub-agent, and its progress. */
 export function AgentNow({ part }: { readonly part: ToolPart }) {
   if (!isGoing(part)) return null;
   const call = going(part.inner);

@@ -2,10 +2,11 @@
 import { ownQuestions } from "../../shared/selectors.ts";
 import type { PanelState, Turn, TurnEnding } from "../../shared/state.ts";
 
-/** What to announce; empty while a turn just runs, so that streaming stays silent. */
+/** Returns the text to announce; empty while a turn only runs, so that streaming stays silent. */
 export function announcement(state: PanelState): string {
-  if (ownQuestions(state).length > 0) return ""; // questions/ announces them itself, at once
-  // Banners are live regions themselves: here they would be read twice.
+  // The code in questions/ announces questions itself, at once.
+  if (ownQuestions(state).length > 0) return "";
+  // Banners are live regions themselves, and would be read twice.
   if (state.banner?.level === "error" || state.connection.kind === "stopped") return "";
   const last = state.turns.at(-1);
   return last === undefined ? "" : ofTurn(last);

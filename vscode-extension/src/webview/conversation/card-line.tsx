@@ -1,4 +1,4 @@
-/** The line of something that opens: arrow, icon, words, figure, time. */
+/** The line of a card that opens: arrow, icon, text, figure, time. */
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { Icon } from "../icon.tsx";
@@ -14,15 +14,15 @@ interface Props {
   readonly target: string;
   readonly figure: ComponentChildren;
   readonly time: string;
-  /** Drawn below the line while it is closed. */
+  /** Content that is drawn below the line while the card is closed. */
   readonly below?: ComponentChildren;
-  /** Called when the user opens it. */
+  /** Called when the user opens the card. */
   readonly onOpen?: () => void;
-  /** Drawn only while it is open. */
+  /** Content that is drawn only while the card is open. */
   readonly children: () => ComponentChildren;
 }
 
-/** A line and, below it, what it opens. */
+/** Draws a line and, below it, the content of the open card. */
 export function CardLine(props: Props) {
   const {
     cardKey,

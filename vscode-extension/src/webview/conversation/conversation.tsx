@@ -1,4 +1,4 @@
-/** All that was said and done in this session. */
+/** Draws the conversation of the session. */
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { sending } from "../../shared/selectors.ts";
 import { FindBar } from "../find/find-bar.tsx";
@@ -9,7 +9,7 @@ import { type Row, RowList, turnKey } from "./rows.ts";
 import { ScrollList } from "./scroll-list.tsx";
 import { SendingRows } from "./sending-rows.tsx";
 
-/** The conversation, newest at the bottom. */
+/** Draws the conversation, with the newest turn at the bottom. */
 export function Conversation(props: ViewProps) {
   const { state, post, channel } = props;
   const list = useRef(new RowList());
@@ -17,7 +17,7 @@ export function Conversation(props: ViewProps) {
   const last = state.turns.at(-1);
   const newest = last?.number ?? 0;
   const output = useRef(last);
-  // What a rewind leaves behind is nothing new.
+  // A turn that a rewind discarded is not new output.
   if (last?.left !== true) output.current = last;
   const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set<string>());
   const changedFrom = list.current.update(state.turns, toggled);

@@ -1,4 +1,7 @@
-/** A small diff. Colours are those of the user's diff editor; signs and words say the same without them. */
+/**
+ * Draws a small diff in the colours of the user's diff editor; signs and texts give the same
+ * information.
+ */
 
 import { useMemo } from "preact/hooks";
 import { countFigure } from "../../shared/figures.ts";
@@ -57,7 +60,7 @@ export function DiffView({ diff, verdicts, path, post }: Props) {
   );
 }
 
-/** The width of the column of line numbers, in digits. */
+/** Returns the width of the column of line numbers, in digits. */
 function digits({ groups }: ReadDiff): string {
   const numbers = groups.flatMap((group) => group.lines.map((line) => line.number));
   return String(String(Math.max(0, ...numbers)).length);
@@ -130,7 +133,7 @@ function Line({ line, marks }: LineProps) {
   );
 }
 
-/** Cuts a line at the edges of its marks. */
+/** Splits a line at the edges of its marks. */
 function pieces(
   text: string,
   marks: readonly Span[],

@@ -1,4 +1,4 @@
-/** One row of the conversation, drawn by its kind. */
+/** Draws one row of the conversation by its kind. */
 import type { ChangeRow, PlanResult } from "../../protocol.ts";
 import { countFigure } from "../../shared/figures.ts";
 import { isLastEdit } from "../../shared/last-edit.ts";
@@ -18,7 +18,7 @@ interface Props {
   readonly row: Row;
   readonly pending: readonly ChangeRow[];
   readonly isLast: boolean;
-  /** The one that waits for the user; null: none does. */
+  /** The plan that waits for the user; null if no plan does. */
   readonly plan: PlanResult | null;
   readonly toggle: (key: string) => void;
   readonly cards: OpenCards;
@@ -26,7 +26,7 @@ interface Props {
   readonly channel: Channel;
 }
 
-/** The row; parts are given only what they show, so that they are skipped while that is the same. */
+/** Draws a row; parts get only the data that they show, so that unchanged parts are skipped. */
 export function DrawnRow({ row, pending, isLast, plan, toggle, cards, post, channel }: Props) {
   switch (row.kind) {
     case "prompt":

@@ -1,4 +1,4 @@
-/** What a call changed in one file: a small diff, with a verdict at each change that still waits for one. */
+/** Shows a call's changes of one file: a small diff, with a verdict at each pending change. */
 import { useMemo } from "preact/hooks";
 import type { ChangeRow } from "../../protocol.ts";
 import type { EditShown } from "../../shared/state.ts";

@@ -1,4 +1,4 @@
-/** Below a turn that has ended: how it ended if that is not plain, what it changed, what can be done from here. */
+/** Draws the row below an ended turn: an unusual ending, the changes, and the possible actions. */
 import { useState } from "preact/hooks";
 import type { PlanResult } from "../../protocol.ts";
 import { costFigure, durationFigure, LEAST_TIME, tokenFigure } from "../../shared/figures.ts";
@@ -16,7 +16,7 @@ import type { Post } from "../view-props.ts";
 interface Props {
   readonly turn: Turn;
   readonly isLast: boolean;
-  /** The plan that waits for the user; null: none does, or this turn is not the last. */
+  /** The plan that waits for the user; null if no plan does, or if this turn is not the last. */
   readonly plan: PlanResult | null;
   readonly post: Post;
   readonly channel: Channel;
@@ -69,7 +69,7 @@ function sentence(words: string): string {
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 }
 
-/** The model's words of a turn, as Markdown. */
+/** Returns the model's text of a turn, as Markdown. */
 function answerOf(turn: Turn): string {
   return turn.parts
     .flatMap((part) => (part.kind === "text" ? [part.text.trim()] : []))
@@ -79,7 +79,7 @@ function answerOf(turn: Turn): string {
 interface ToolProps {
   readonly icon: string;
   readonly words: string;
-  /** Pressed already, with nothing come of it yet. */
+  /** Whether the button was already pressed, without an outcome yet. */
   readonly waits?: boolean;
   readonly press: () => void;
 }
@@ -100,7 +100,7 @@ function Tool({ icon, words, waits = false, press }: ToolProps) {
 }
 
 function figures(turn: Turn): string {
-  // What took no time and cost nothing needs no figure.
+  // A turn without time and cost needs no figure.
   const time =
     turn.seconds === null || turn.seconds < LEAST_TIME ? null : durationFigure(turn.seconds);
   const cost = turn.cost === 0 ? null : costFigure(turn.cost);
@@ -183,17 +183,26 @@ function Ending({ turn, isLast, post }: Omit<Props, "channel" | "plan">) {
   );
 }
 
-/** The same words while it is watched and after a reload, whoever noticed the end. */
+/**
+ * Returns whether the turn's message replaces the usual text; the result is the same live and after
+ * a reload.
+ */
 function hasOwnWords(turn: Turn): boolean {
   return turn.message === "" || turn.ending === "interrupted";
 }
 
-/** Words that never reached the model came back as a draft: there is nothing to go on with. */
+/**
+ * Returns whether the turn can continue; if its prompt came back as a draft, there is nothing to
+ * continue.
+ */
 function canContinue(turn: Turn): boolean {
   return turn.ending !== "done" && turn.parts.some(({ kind }) => kind !== "line");
 }
 
-/** After Indwell's own end the server tells the model what happened; else a word of the user is enough. */
+/**
+ * Returns the message that continues a turn: after Indwell's own end, the server explains to the
+ * model what happened; otherwise a short prompt is enough.
+ */
 function continueMessage(turn: Turn): ToHost {
   return turn.ending === "interrupted"
     ? { type: "command", command: "continue" }

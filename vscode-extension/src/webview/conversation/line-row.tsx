@@ -5,7 +5,7 @@ import { Icon } from "../icon.tsx";
 import { memo } from "../memo.tsx";
 import { Coded } from "../questions/sentence.tsx";
 
-/** A compaction, a notice, words of the user in the middle of a turn, or a check that runs. */
+/** Draws a compaction, a notice, a steering message of the user, or a running check. */
 export const LineRow = memo(({ part }: { readonly part: LinePart }) => {
   switch (part.what) {
     case "compacted":
@@ -53,14 +53,14 @@ function Compacted({ text }: { readonly text: string }) {
   );
 }
 
-/** Counts down to the next attempt; afterwards it says that there was one. */
+/** Counts down to the next attempt, and then says that there was one. */
 function Retrying({ reason, until }: { readonly reason: string; readonly until: number }) {
   const left = useSecondsTo(until);
   const when = left > 0 ? `trying again in ${left} s` : "tried again";
   return <Notice icon="warning" level="warning" text={`${reason}; ${when}`} />;
 }
 
-/** Whole seconds until a moment; drawn again each second until then. */
+/** Returns the whole seconds until a time, and draws again each second until then. */
 function useSecondsTo(until: number): number {
   const [now, setNow] = useState(Date.now());
   const left = Math.max(0, Math.ceil((until - now) / 1000));

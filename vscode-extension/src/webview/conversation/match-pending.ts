@@ -2,18 +2,21 @@
 import type { ChangeRow } from "../../protocol.ts";
 import { type DiffGroup, type ReadDiff, readChange, readDiff } from "./unified-diff.ts";
 
-/** A diff to draw, with the pending change of each group: index of the group → id. */
+/** A diff to draw, with the pending change of each group, by the group's index. */
 export interface JudgedDiff {
   readonly diff: ReadDiff;
   readonly verdicts: ReadonlyMap<number, string>;
 }
 
-/** The most changes of one card with their own verdicts; more get one verdict together, or in the review. */
+/**
+ * The most changes of one card with their own verdicts; if there are more, one verdict covers all,
+ * or the review shows each.
+ */
 const MOST_ROWS = 50;
 
 /**
- * The edit's own diff with a verdict at each pending change; if later edits have moved lines so that
- * not every change is found in it, the pending changes themselves.
+ * Returns the edit's own diff with a verdict at each pending change. If later edits have moved
+ * lines, so that a change is missing in the diff, the pending changes themselves are returned.
  */
 export function matchPending(diff: string, rows: readonly ChangeRow[]): readonly JudgedDiff[] {
   const read = readDiff(diff);

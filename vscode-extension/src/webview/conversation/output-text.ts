@@ -1,10 +1,13 @@
-/** Output of programs as plain text: without terminal colours, and with overwritten lines in their final form. Pure. */
+/**
+ * Converts output of programs to plain text: without terminal colours, and with overwritten lines
+ * in their final form. Pure.
+ */
 
 const ORDERS =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are removed
   /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[@-Z\\-_])/g;
 
-/** At most `most` characters from the end, and how many are left out before. */
+/** Returns at most `most` characters from the end, and the number of characters before them. */
 export function readable(
   text: string,
   most: number,
@@ -15,7 +18,7 @@ export function readable(
   return { text: lines.join("\n").replace(/\n+$/, ""), cut };
 }
 
-/** A progress bar writes its line again and again: only the last version is shown. */
+/** Returns the last version of a line, because a progress bar overwrites its line many times. */
 function overwritten(line: string): string {
   if (!line.includes("\r")) return line;
   return line.split("\r").findLast((piece) => piece !== "") ?? "";

@@ -1,4 +1,4 @@
-/** The user's words, with what went along under them. */
+/** Draws the user's prompt, with its attachments below. */
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { baseName } from "../../shared/short-path.ts";
 import type { Turn } from "../../shared/state.ts";
@@ -43,7 +43,8 @@ export function PromptRow({ turn, post, kept }: RowProps) {
 const Prompt = memo((props: Props) => {
   const { session, number, words, title, chips, images, canEdit, post, kept } = props;
   const key = `prompt ${session} ${number}`;
-  // Words that were being changed when the panel went are still there when it comes back.
+  // A text that was being edited when the panel was hidden is still there when the panel comes
+  // back.
   const [isEditing, setEditing] = useState(canEdit && kept.draft(key) !== null);
   if (isEditing) {
     const close = () => {
@@ -98,7 +99,7 @@ const Prompt = memo((props: Props) => {
   );
 });
 
-/** A prompt of a code action: its title, and the words behind it on demand. */
+/** Draws a prompt of a code action: its title, and its text on demand. */
 function Task({ title, words }: Pick<Props, "title" | "words">) {
   const [isOpen, setOpen] = useState(false);
   return (
@@ -117,7 +118,7 @@ function Task({ title, words }: Pick<Props, "title" | "words">) {
   );
 }
 
-/** Words beyond these many characters or lines are behind "Show all". */
+/** Longer texts, in characters or lines, are folded behind "Show all". */
 const MOST = 1500;
 const MOST_LINES = 12;
 
@@ -128,7 +129,7 @@ function beginning(text: string): string {
 function Words({ text }: { readonly text: string }) {
   const [isWhole, setWhole] = useState(false);
   const begun = beginning(text);
-  // A few more characters or lines take no more room than the button.
+  // A few more characters or lines take no more space than the button.
   const isLong = text.length > begun.length + 200 || text.split("\n").length > MOST_LINES + 2;
   return (
     <div class="prompt-words">
@@ -147,7 +148,7 @@ function Words({ text }: { readonly text: string }) {
   );
 }
 
-/** Chips and pictures that went along. */
+/** Draws the chips and pictures of a prompt. */
 export function Along({ chips, images, post }: Pick<Props, "chips" | "images" | "post">) {
   if (chips.length === 0 && images.length === 0) return null;
   return (
@@ -204,7 +205,10 @@ interface EditProps {
   readonly cancel: () => void;
 }
 
-/** The words in a field. Sending them takes the conversation back to before this prompt. */
+/**
+ * Draws the prompt in a field; sending the edited text takes the conversation back to before this
+ * prompt.
+ */
 function EditPrompt({ words: begun, changed, resend, cancel }: EditProps) {
   const field = useRef<HTMLTextAreaElement>(null);
   const [words] = useState(begun);

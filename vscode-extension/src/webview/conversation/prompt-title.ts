@@ -1,10 +1,16 @@
-/** Whether the title of a prompt says more than its words: that of a code action. Pure. */
+/** Recognises prompts of code actions, whose title says more than their text. Pure. */
 
-/** As the server makes the title of the user's own words (`title_of`). */
+/**
+ * The number of characters from which the server makes the title of the user's own text
+ * (`title_of`).
+ */
 const READ = 1000;
 const LENGTH = 60;
 
-/** Is it the prompt of a code action, such as *Fix this*? Its words are Indwell's, not the user's. */
+/**
+ * Returns whether a prompt is that of a code action, such as *Fix this*, so that its text is
+ * Indwell's, not the user's.
+ */
 export function isTask(words: string, title: string): boolean {
   if (title === "" || words === "" || words.startsWith("/")) return false;
   const own = [...words.trimStart().slice(0, READ).split(/\s+/).join(" ")]

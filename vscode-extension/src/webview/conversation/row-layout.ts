@@ -1,7 +1,7 @@
 /** Computes positions of rows from measured or estimated heights. No DOM. All in pixels. */
 import { estimate, type Row } from "./rows.ts";
 
-/** Rows `first` to `last`, end exclusive. */
+/** A range of rows from `first` to `last`, end exclusive. */
 export interface Range {
   readonly first: number;
   readonly last: number;
@@ -10,7 +10,10 @@ export interface Range {
 export class RowLayout {
   #rows: readonly Row[] = [];
   readonly #heights = new Map<string, number>();
-  /** `#tops[i]` is where row i begins; one more for the end of the last. Right up to index `#sure`. */
+  /**
+   * The upper edges: `#tops[i]` is the top of row i, and one more is the end of the last row.
+   * Values up to index `#sure` are valid.
+   */
   #tops = new Float64Array(64);
   #sure = 0;
 
@@ -27,7 +30,7 @@ export class RowLayout {
       this.#tops = larger;
     }
     this.#sure = Math.min(this.#sure, from);
-    // Removed rows would otherwise stay here for ever.
+    // Heights of removed rows would otherwise be stored for ever.
     if (this.#heights.size > 2 * rows.length + 1000) this.#forget();
   }
 
@@ -45,7 +48,9 @@ export class RowLayout {
     return this.#rows[index];
   }
 
-  /** Index of a row by its key, searched around its last place. -1 if it is gone. */
+  /**
+   * Return the index of a row by its key, searched around its last position; -1 if the row is gone.
+   */
   indexOf(key: string, near: number): number {
     if (this.#rows[near]?.key === key) return near;
     return this.#rows.findIndex((row) => row.key === key);
@@ -60,7 +65,7 @@ export class RowLayout {
     return this.top(this.#rows.length);
   }
 
-  /** Index of the row at a height; the last one below the end. */
+  /** Return the index of the row at a height; the last row for heights below the end. */
   at(y: number): number {
     this.#settle(this.#rows.length);
     let low = 0;
@@ -73,7 +78,7 @@ export class RowLayout {
     return low;
   }
 
-  /** Rows between two heights. */
+  /** Return the rows between two heights. */
   range(from: number, to: number): Range {
     if (this.#rows.length === 0) return { first: 0, last: 0 };
     return { first: this.at(from), last: Math.min(this.#rows.length, this.at(to) + 1) };

@@ -1,7 +1,10 @@
-/** The conversation as a flat list of rows, so that only visible ones are in the page. Pure. */
+/**
+ * Converts the conversation to a flat list of rows, so that only visible rows are in the page.
+ * Pure.
+ */
 import type { Part, Turn } from "../../shared/state.ts";
 
-/** One row. Its key stays the same as long as it means the same. */
+/** One row; its key stays the same as long as the row shows the same part. */
 export type Row =
   | { readonly kind: "prompt"; readonly key: string; readonly turn: Turn }
   | { readonly kind: "part"; readonly key: string; readonly turn: Turn; readonly part: Part }
@@ -17,7 +20,7 @@ export function turnKey(turn: Turn): string {
   return `${turn.session}/${turn.number}`;
 }
 
-/** Rows of one turn. */
+/** Returns the rows of one turn. */
 export function rowsOfTurn(turn: Turn): readonly Row[] {
   const key = turnKey(turn);
   const rows: Row[] =
@@ -27,7 +30,7 @@ export function rowsOfTurn(turn: Turn): readonly Row[] {
   return rows;
 }
 
-/** All rows, rebuilt only from the first changed turn on. */
+/** All rows; only rows from the first changed turn on are rebuilt. */
 export class RowList {
   #turns: readonly Turn[] = [];
   #opened: ReadonlySet<string> | null = null;
@@ -38,7 +41,10 @@ export class RowList {
     return this.#rows;
   }
 
-  /** Returns the index of the first row that may have changed; `opened`: lines of discarded turns that are open. */
+  /**
+   * Returns the index of the first row that may have changed; `opened` has the lines of discarded
+   * turns that are open.
+   */
   update(turns: readonly Turn[], opened: ReadonlySet<string>): number {
     const same = opened === this.#opened ? firstDifference(this.#turns, turns) : 0;
     // Turns that a rewind discarded share one row, which an adjacent one may join.
@@ -53,7 +59,10 @@ export class RowList {
     return row;
   }
 
-  /** Push the rows of a turn, or of several discarded turns; returns the index of the last of them. */
+  /**
+   * Adds the rows of a turn, or of several discarded turns; returns the index of the last of these
+   * turns.
+   */
   #push(turns: readonly Turn[], at: number, opened: ReadonlySet<string>): number {
     const turn = turns[at];
     if (turn === undefined) return at;
@@ -81,7 +90,7 @@ function firstDifference(old: readonly Turn[], fresh: readonly Turn[]): number {
   return most;
 }
 
-/** Height of a row before it was measured, in pixels. */
+/** Returns the estimated height of a row that was not measured yet, in pixels. */
 export function estimate(row: Row): number {
   switch (row.kind) {
     case "prompt":

@@ -1,19 +1,20 @@
 /**
- * Keeps the text that the user reads in place while rows above and below change; and follows the end
- * only while the user is there. Measures rows as they change. Owns scrolling; independent of Preact.
+ * Keeps the text that the user reads in place while rows above and below change, and follows the
+ * end only while the user is there. Measures rows as they change. Owns scrolling; independent of
+ * Preact.
  */
 import type { Range, RowLayout } from "./row-layout.ts";
 
-/** A distance up to this counts as the end, in pixels. */
+/** At this distance or less, in pixels, the list counts as scrolled to the end. */
 const NEAR_END = 24;
-/** Rows up to this distance outside are drawn too. */
+/** Rows at this distance or less outside of the view are drawn, too. */
 const OVERSCAN = 600;
-/** Rows that are kept in the page for the selection or the focus, at most. */
+/** The most rows that are kept in the page for the selection or the focus. */
 const MOST_KEPT = 400;
 
 export class ScrollKeeper {
   readonly layout: RowLayout;
-  /** Called when other rows become visible, or the end was reached or left. */
+  /** Called when other rows become visible, or when the end was reached or left. */
   readonly #changed: () => void;
   readonly #sizes = new ResizeObserver((entries) => this.#resized(entries));
   readonly #watched = new Set<Element>();
@@ -57,7 +58,7 @@ export class ScrollKeeper {
     };
   }
 
-  /** Rows to draw now. */
+  /** Return the rows to draw now. */
   range(): Range {
     const height = this.#element?.clientHeight ?? 800;
     const top = this.following ? this.layout.height - height : this.#anchoredTop();
@@ -65,7 +66,7 @@ export class ScrollKeeper {
     return this.#keeping(wanted);
   }
 
-  /** After drawing: watch the drawn rows, and correct the scroll position. */
+  /** Watch the drawn rows after drawing, and correct the scroll position. */
   drawn(shown: Range, above: HTMLElement, below: HTMLElement): void {
     this.#shown = shown;
     this.#above = above;
@@ -83,7 +84,7 @@ export class ScrollKeeper {
     this.#restore();
   }
 
-  /** Scroll a row to the top, or so many pixels below it. */
+  /** Scroll a row to the top, or `below` pixels below the top. */
   toRow(index: number, below = 0): void {
     const row = this.layout.row(index);
     if (row === undefined) return;
@@ -93,7 +94,7 @@ export class ScrollKeeper {
     this.#restore();
   }
 
-  /** The topmost visible row. */
+  /** The index of the topmost visible row. */
   get topIndex(): number {
     return this.layout.at(this.#element?.scrollTop ?? 0);
   }
@@ -157,7 +158,7 @@ export class ScrollKeeper {
     if (this.#anchor === null || this.following) this.#takeAnchor();
   }
 
-  /** Where nothing can scroll any more, because the list shrank, the end is in sight and is followed again. */
+  /** Follow the end again if nothing can be scrolled any more, because the list shrank. */
   #rejoin(element: HTMLElement): void {
     if (this.following || this.#selecting) return;
     if (element.scrollHeight - element.clientHeight < NEAR_END) this.#follow(true);
@@ -193,7 +194,7 @@ export class ScrollKeeper {
     this.#changed();
   }
 
-  /** The same rows, extended to the selection and the focus. */
+  /** Return the range, extended to the rows of the selection and the focus. */
   #keeping(range: Range): Range {
     let { first, last } = range;
     for (const index of this.#held()) {
@@ -217,7 +218,10 @@ export class ScrollKeeper {
   }
 }
 
-/** Whether text inside an element is selected: then it must not move under the pointer. */
+/**
+ * Returns whether text inside an element is selected, so that the text must not move under the
+ * pointer.
+ */
 function isSelecting(element: HTMLElement | null): boolean {
   const selection = document.getSelection();
   return (

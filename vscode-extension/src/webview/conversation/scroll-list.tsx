@@ -1,4 +1,4 @@
-/** The part of the panel that scrolls: of all rows only those in sight are in the page. */
+/** The scrolling part of the panel: only visible rows are in the page. */
 import type { ComponentChild } from "preact";
 import { useEffect, useLayoutEffect, useReducer, useRef } from "preact/hooks";
 import { countFigure } from "../../shared/figures.ts";
@@ -10,24 +10,24 @@ interface Props {
   readonly rows: readonly Row[];
   /** Rows before this index are the same as at the last rendering. */
   readonly changedFrom: number;
-  /** Changes whenever there is something new at the end. */
+  /** A value that changes whenever there is new content at the end. */
   readonly newest: unknown;
   readonly draw: (row: Row) => ComponentChild;
-  /** What is above the first row is wanted. */
+  /** Called when content above the first row is needed. */
   readonly onTop: () => void;
   /** A row to scroll to, once for each object. */
   readonly target: { readonly key: string } | null;
-  /** Number of the newest turn: when it grows, the user has sent something and wants to see it. */
+  /** The number of the newest turn; if it grows, the user has sent a prompt and wants to see it. */
   readonly sent: number;
   readonly busy: boolean;
-  /** Stands below the last row. */
+  /** Content below the last row. */
   readonly tail: ComponentChild;
 }
 
-/** Pixels between the top and a row that was looked for. */
+/** Pixels between the top and a row that was searched for. */
 const FOUND_BELOW = 60;
 
-/** A list that stays where the user reads. */
+/** A list that keeps its position where the user reads. */
 export function ScrollList(props: Props) {
   const { rows, changedFrom, newest, draw, onTop, target, sent, busy, tail } = props;
   const [, again] = useReducer((count: number) => count + 1, 0);
@@ -104,7 +104,7 @@ export function ScrollList(props: Props) {
   );
 }
 
-/** Whether something came since the end was left. */
+/** Returns whether new content came since the user left the end. */
 function useUnseen(newest: unknown, following: boolean): boolean {
   const seen = useRef(newest);
   if (following) seen.current = newest;
@@ -118,7 +118,7 @@ interface Article {
   readonly inside: readonly Row[];
 }
 
-/** The rows in sight by turns. */
+/** Returns the visible rows, grouped by turns. */
 function articles(rows: readonly Row[], first: number, last: number): readonly Article[] {
   const found: Article[] = [];
   for (let at = first; at < last; ) {
@@ -136,7 +136,10 @@ function articles(rows: readonly Row[], first: number, last: number): readonly A
   return found;
 }
 
-/** Alt+Up and Alt+Down go from prompt to prompt, End follows the newest. */
+/**
+ * Handles Alt+Up and Alt+Down, which go from prompt to prompt, and End, which follows the newest
+ * row.
+ */
 function jump(event: KeyboardEvent, keeper: ScrollKeeper): void {
   if (event.key === "End" && event.target === event.currentTarget) keeper.toEnd();
   if (!event.altKey || (event.key !== "ArrowUp" && event.key !== "ArrowDown")) return;

@@ -1,4 +1,4 @@
-/** Prompts that went out and whose turn has not begun. */
+/** Draws prompts that were sent and whose turn has not begun. */
 import type { Outgoing } from "../../shared/state.ts";
 
 export function SendingRows({ sending }: { readonly sending: readonly Outgoing[] }) {

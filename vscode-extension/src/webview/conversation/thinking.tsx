@@ -1,4 +1,4 @@
-/** The model's reasoning: one line with its seconds, which opens. */
+/** Draws the model's reasoning: one line with its seconds, which opens to the text. */
 
 import { durationFigure } from "../../shared/figures.ts";
 import type { TextPart } from "../../shared/state.ts";

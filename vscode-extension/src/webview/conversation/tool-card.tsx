@@ -1,4 +1,4 @@
-/** One tool call: a line, and behind it what it did. */
+/** Draws one tool call: a line, which opens to the call's details. */
 import { useEffect } from "preact/hooks";
 import type { ChangeRow } from "../../protocol.ts";
 import { durationFigure, LEAST_TIME } from "../../shared/figures.ts";
@@ -12,7 +12,7 @@ import { EditCard } from "./edit-card.tsx";
 import type { OpenCards } from "./open-cards.ts";
 import { ToolDetail } from "./tool-detail.tsx";
 
-/** The tool whose calls begin sub-agents. */
+/** The tool whose calls start sub-agents. */
 const AGENT = "agent";
 
 /** An edit with fewer changed lines is open from the start. */
@@ -23,7 +23,7 @@ interface Props {
   readonly session: string;
   readonly turn: number;
   readonly isLastEdit: boolean;
-  /** Of a sub-agent: what it got as a result stayed with it. */
+  /** Whether the call is a sub-agent's, so that the main conversation has no result of it. */
   readonly isInner?: boolean;
   readonly part: ToolPart;
   readonly pending: readonly ChangeRow[];
@@ -60,7 +60,9 @@ export const ToolCard = memo((props: Props) => {
   );
 });
 
-/** What an open card shows. A result that it has nothing in place of is asked for, also when the call ends while it is open. */
+/**
+ * Draws an open card. A missing result is requested, even if the call ends while the card is open.
+ */
 function Body(props: Props) {
   const { turn, part, post } = props;
   const isEmpty = part.output === "" && lacksDetail(props);
@@ -72,7 +74,7 @@ function Body(props: Props) {
   return <ToolDetail part={part} isInner={props.isInner ?? false} post={post} />;
 }
 
-/** Is there something that the host could fetch? Of a sub-agent's call there is not. */
+/** Returns whether the host can fetch details; for a sub-agent's call it cannot. */
 function lacksDetail({ part, isInner }: Props): boolean {
   return part.result === null && part.diffs.length === 0 && !isGoing(part) && isInner !== true;
 }
@@ -96,7 +98,9 @@ function Edits({ session, turn, part, pending, isLastEdit, post }: Props) {
   ));
 }
 
-/** Of `3 rounds, 12k tokens` the tokens: what it is to do needs the room. */
+/**
+ * Returns the tokens of a figure such as `3 rounds, 12k tokens`, because the task needs the space.
+ */
 function shortFigure(words: string): string {
   return words.split(", ").at(-1) ?? words;
 }
@@ -108,7 +112,10 @@ function isOpenByDefault(part: ToolPart): boolean {
   return part.state === "running" && part.output !== "";
 }
 
-/** The figure; of an edit in the colours of added and removed lines, of a failure in red. */
+/**
+ * Draws the figure; an edit's figure has the colours of added and removed lines, a failure's is
+ * red.
+ */
 function Figure({ part, words }: { readonly part: ToolPart; readonly words: string }) {
   const counts = /^\+(\d+) [−-](\d+)$/.exec(words);
   if (counts === null) return <span class={isBad(part) ? "failed" : ""}>{words}</span>;

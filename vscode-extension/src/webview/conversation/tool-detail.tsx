@@ -1,4 +1,6 @@
-/** What a tool call did: its live output, or its result once the host has fetched it. */
+/**
+ * Shows the details of a tool call: its live output, or its result once the host has fetched it.
+ */
 import { useEffect, useRef } from "preact/hooks";
 import type { ToolPart } from "../../shared/state.ts";
 import { isGoing, toolLook } from "../../shared/tool-words.ts";
@@ -8,12 +10,12 @@ import { codeNodes } from "../markdown/highlight.ts";
 import type { Post } from "../view-props.ts";
 import { readable } from "./output-text.ts";
 
-/** Characters of a result that are drawn. */
+/** The most characters of a result that are drawn. */
 const MOST = 20_000;
 
 interface Props {
   readonly part: ToolPart;
-  /** Of a sub-agent: its result is not to be had. */
+  /** Whether the call is a sub-agent's, whose result is not available. */
   readonly isInner?: boolean;
   readonly post: Post;
 }
@@ -54,7 +56,10 @@ function emptyWords(part: ToolPart, isInner: boolean): string {
   return part.result === null ? "Loading …" : "No output.";
 }
 
-/** A command's own words stand in its line already, as long as they fit; longer ones are shown whole. */
+/**
+ * Returns the arguments to show; a command that fits into its line is not repeated, a longer one is
+ * shown whole.
+ */
 function argumentWords(part: ToolPart): string {
   const text = part.arguments ?? "";
   if (text === "" || text === "{}") return "";
@@ -73,20 +78,23 @@ function argumentWords(part: ToolPart): string {
         .join("\n");
     }
   } catch {
-    // Not JSON: models write that too. It is shown as it is.
+    // The text is not JSON, which models write too, and is shown unchanged.
   }
   return toolLook(part.name).verb === "Run" ? "" : text;
 }
 
 interface OutputProps {
   readonly text: string;
-  /** Words of the model, of which nothing is left out: what hides in them stands as code points. */
+  /**
+   * Whether the text comes from the model: nothing is left out, and hidden characters appear as
+   * code points.
+   */
   readonly isGiven?: boolean;
   readonly follow: boolean;
   readonly label: string;
 }
 
-/** Text of a program, plain, in a box of its own that scrolls. */
+/** Draws the text of a program as plain text in a scrolling box. */
 function Output({ text, isGiven = false, follow, label }: OutputProps) {
   const element = useRef<HTMLPreElement>(null);
   const shown = isGiven ? { text: visible(text), cut: 0 } : readable(text, MOST);

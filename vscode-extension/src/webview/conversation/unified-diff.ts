@@ -4,7 +4,10 @@ import { pairLines, type Span } from "../../shared/word-diff.ts";
 export interface DiffLine {
   readonly kind: "same" | "added" | "removed";
   readonly text: string;
-  /** Its number, from 1: in the new file, of a removed line in the old one; 0 where unknown. */
+  /**
+   * The line's number, from 1: in the new file, or in the old file for a removed line; 0 if
+   * unknown.
+   */
   readonly number: number;
 }
 
@@ -12,24 +15,24 @@ export interface DiffLine {
 export interface DiffGroup {
   readonly changed: boolean;
   readonly lines: readonly DiffLine[];
-  /** First line in the new file, from 1; 0 where unknown. */
+  /** The first line in the new file, from 1; 0 if unknown. */
   readonly line: number;
-  /** A gap comes before it. */
+  /** Whether a gap comes before the group. */
   readonly gap: boolean;
 }
 
 export interface ReadDiff {
   readonly groups: readonly DiffGroup[];
-  /** A note about it, such as that only line ends change. */
+  /** Notes about the group, such as that only line ends change. */
   readonly notes: readonly string[];
-  /** Lines and hunks beyond the bound. */
+  /** The number of lines and hunks beyond the limit. */
   readonly cutLines: number;
   readonly cutHunks: number;
 }
 
-/** The most lines of a diff that are drawn; the rest is given as a number. */
+/** The most lines of a diff that are drawn; the number of the others is shown. */
 export const MOST_LINES = 300;
-/** Characters of one line that are drawn. */
+/** The most characters of one line that are drawn. */
 export const MOST_CHARACTERS = 500;
 
 const HUNK = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@/;
@@ -48,7 +51,7 @@ export function readDiff(diff: string): ReadDiff {
   return reader.result();
 }
 
-/** A change by its old and new text, as a pending hunk has it. */
+/** Parses a change given by its old and new text, as a pending hunk has it. */
 export function readChange(old: string, fresh: string, line: number): ReadDiff {
   const lines = [
     ...textLines(old).map((text) => `-${text}`),
@@ -93,7 +96,7 @@ class Reader {
     }
   }
 
-  /** Count what is not shown, without cutting it into lines. */
+  /** Count the lines that are not shown, without splitting the text into lines. */
   skip(diff: string, from: number): void {
     for (let at = from; at < diff.length; ) {
       const end = diff.indexOf("\n", at);
@@ -144,7 +147,7 @@ const BLANK = /\s+/g;
 const UNSEEN =
   /[\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff]|\p{Variation_Selector}/gu;
 
-/** If all changes are of a kind that colours do not show, the sentence that says so. */
+/** Returns a sentence if colours cannot show any of the changes. */
 function sameButFor(groups: readonly DiffGroup[]): string | null {
   const pairs = groups.filter((group) => group.changed).map(sides);
   if (pairs.length === 0) return null;
@@ -166,7 +169,9 @@ function lineEnds(pairs: readonly (readonly [string, string])[]): string {
   return `Only line ends change: ${had ? "CRLF becomes LF" : "LF becomes CRLF"}.`;
 }
 
-/** If lines change that get other ends too, the sentence that says so: the ends themselves are not drawn. */
+/**
+ * Returns a sentence if changed lines also get other line ends, because line ends are not drawn.
+ */
 function otherEnds(pairs: readonly (readonly [string, string])[]): string | null {
   const both = pairs.filter(([old, fresh]) => old !== "" && fresh !== "");
   const had = both.some(([old]) => old.includes("\r"));
@@ -175,7 +180,9 @@ function otherEnds(pairs: readonly (readonly [string, string])[]): string | null
   return `Line ends change too: ${had ? "CRLF becomes LF" : "LF becomes CRLF"}.`;
 }
 
-/** The changed words of a group, by the index of the line. Where two lines are a pair, both have marks. */
+/**
+ * Returns the changed words of a group, by the index of the line; both lines of a pair have marks.
+ */
 export function wordMarks({ changed, lines }: DiffGroup): ReadonlyMap<number, readonly Span[]> {
   if (!changed) return new Map();
   const side = (kind: DiffLine["kind"]) =>
@@ -195,7 +202,9 @@ export function wordMarks({ changed, lines }: DiffGroup): ReadonlyMap<number, re
   );
 }
 
-/** A line of a diff without the carriage return of its CRLF, which is not part of its text. */
+/**
+ * Returns a line of a diff without the carriage return of its CRLF, which is not part of the text.
+ */
 export function withoutReturn(text: string): string {
   return text.endsWith("\r") ? text.slice(0, -1) : text;
 }

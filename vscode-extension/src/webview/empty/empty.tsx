@@ -1,4 +1,4 @@
-/** What stands where the conversation will be: one sentence, and suggestions from what is open. */
+/** Draws the empty panel: one sentence, and suggestions from the open file. */
 import { lackingWords } from "../../shared/lacking-words.ts";
 import { isBusy } from "../../shared/selectors.ts";
 import type { ViewProps } from "../view-props.ts";
@@ -31,7 +31,7 @@ export function Empty({ state, post }: ViewProps) {
   );
 }
 
-/** The first block that a new user sees: nothing else is in the middle of the panel. */
+/** Draws the block for a new user, in the middle of the otherwise empty panel. */
 function Start({ lacking, post }: Pick<ViewProps, "post"> & { readonly lacking: string }) {
   return (
     <section class="empty start" aria-label="First steps">
@@ -57,7 +57,7 @@ function Start({ lacking, post }: Pick<ViewProps, "post"> & { readonly lacking: 
   );
 }
 
-/** The mark of `media/indwell.svg`. */
+/** Draws the logo of `media/indwell.svg`. */
 function Mark() {
   return (
     <svg class="start-mark" viewBox="0 0 24 24" aria-hidden="true">

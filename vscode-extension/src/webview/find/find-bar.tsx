@@ -1,4 +1,7 @@
-/** Find in the conversation: Ctrl+F opens it, Enter and Shift+Enter go from place to place, Escape closes it. */
+/**
+ * Finds text in the conversation: Ctrl+F opens the bar, Enter and Shift+Enter go from match to
+ * match, Escape closes it.
+ */
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Row } from "../conversation/rows.ts";
 import { Icon } from "../icon.tsx";
@@ -7,7 +10,7 @@ import { countWords, matchingRows, stepped } from "./matches.ts";
 
 interface Props {
   readonly rows: readonly Row[];
-  /** The host has earlier turns. */
+  /** Whether the host has earlier turns. */
   readonly hasOlder: boolean;
   readonly isLoading: boolean;
   readonly older: () => void;
@@ -39,7 +42,7 @@ export function FindBar({ rows, hasOlder, isLoading, older, goTo, close }: Props
   const step = (by: 1 | -1) => show(keys[stepped(place, keys.length, by)]);
   const typed = (text: string) => {
     setWords(text);
-    // The newest place first: that is where the user reads.
+    // The newest match comes first, because the user reads there.
     show(matchingRows(rows, text).at(-1));
   };
   return (

@@ -3,7 +3,10 @@
 const ALL = "indwell-find";
 const CURRENT = "indwell-find-current";
 
-/** Keeps the marks in `root` right while rows come and go; the result removes them. `row`: its index is the current one. */
+/**
+ * Updates the highlights in `root` while rows come and go; the returned function removes them.
+ * `row` has the index of the current row.
+ */
 export function keepHighlights(root: Element, words: string, row: () => number | null): () => void {
   if (words === "" || CSS.highlights === undefined) return () => undefined;
   let frame = 0;
@@ -33,7 +36,10 @@ export function keepHighlights(root: Element, words: string, row: () => number |
   };
 }
 
-/** The places of the words in the text of an element; words across two elements are not marked. */
+/**
+ * Returns the ranges of the words in the text of an element; words across two elements are not
+ * highlighted.
+ */
 function rangesIn(element: Element, words: string): readonly Range[] {
   const found: Range[] = [];
   const texts = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);

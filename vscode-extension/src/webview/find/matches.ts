@@ -1,28 +1,30 @@
-/** Finds rows of the conversation by their text, also those that are not drawn now. Pure. */
+/** Finds rows of the conversation by their text, including rows that are not drawn. Pure. */
 import type { Row } from "../conversation/rows.ts";
 
-/** The keys of all rows whose text contains the words; none for no words. Upper and lower case are the same. */
+/**
+ * Returns the keys of all rows whose text contains the words, ignoring case; no keys without words.
+ */
 export function matchingRows(rows: readonly Row[], words: string): readonly string[] {
   const wanted = words.toLowerCase();
   if (wanted === "") return [];
   return rows.flatMap((row) => (textOf(row).toLowerCase().includes(wanted) ? [row.key] : []));
 }
 
-/** The place that is next to `current` (-1: none yet), around the end. */
+/** Returns the match next to `current` (-1 means none yet), with wrap-around. */
 export function stepped(current: number, count: number, by: 1 | -1): number {
   if (count === 0) return -1;
   if (current < 0) return by === 1 ? 0 : count - 1;
   return (current + by + count) % count;
 }
 
-/** `2 of 5`, and whether more may be in turns that were not fetched. */
+/** Returns `2 of 5`, and whether turns that were not fetched may have more matches. */
 export function countWords(current: number, count: number, hasOlder: boolean): string {
   const where = hasOlder ? " in the turns shown" : "";
   if (count === 0) return `No results${where}`;
   return `${current + 1} of ${count}${where}`;
 }
 
-/** The text that a user sees in the row. */
+/** Returns the text of the row that a user sees. */
 function textOf(row: Row): string {
   switch (row.kind) {
     case "prompt":

@@ -1,4 +1,4 @@
-/** The editor's own models, such as Copilot's: no address and no key. */
+/** Offers the editor's own models, such as Copilot's, which need no address and no key. */
 import { useState } from "preact/hooks";
 import type { Tried } from "./first-run.tsx";
 

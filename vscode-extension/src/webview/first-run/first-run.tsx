@@ -1,4 +1,4 @@
-/** Connecting a model, in place: what runs on this machine, a provider with a key, the test and its outcome. */
+/** Connects a model: local servers, a provider with a key, the test and its outcome. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { lackingWords } from "../../shared/lacking-words.ts";
 import { Icon } from "../icon.tsx";
@@ -8,7 +8,7 @@ import { KeyForm } from "./key-form.tsx";
 import { LocalServers } from "./local-servers.tsx";
 import { Outcome } from "./outcome.tsx";
 
-/** Whom the last test was of; the host holds the key that went with it. */
+/** The target of the last test; the host has the key that was used. */
 export interface Tried {
   readonly provider: string;
   readonly key: string | null;
@@ -23,7 +23,7 @@ export function FirstRun({ state, post }: ViewProps) {
   if (flow === null) return null;
   const lacking = lackingWords(flow.reason);
   const login = (wish: Tried) => {
-    // The key goes out in this one message; what stays here says only for whom it was.
+    // The key is only in this one message; the panel remembers only the target.
     setTried({ ...wish, key: null });
     post({ type: "login", provider: wish.provider, key: wish.key, url: null, model: wish.model });
   };

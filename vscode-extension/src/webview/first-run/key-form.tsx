@@ -1,4 +1,4 @@
-/** A provider of the network by name, or an address of one's own, with a key. */
+/** A form for a known provider, or for another address, with a key. */
 import { useRef, useState } from "preact/hooks";
 import type { KnownRow } from "../../protocol.ts";
 import type { Post } from "../view-props.ts";
@@ -11,7 +11,7 @@ interface Props {
   readonly post: Post;
 }
 
-const OWN = "own"; // no provider has this name: those are of the catalogue
+const OWN = "own"; // No provider of the catalogue has this name.
 
 export function KeyForm({ rows, busy, login, post }: Props) {
   const [name, setName] = useState(rows[0]?.name ?? OWN);
@@ -26,7 +26,7 @@ export function KeyForm({ rows, busy, login, post }: Props) {
     if (provider === "") return miss("Type the address of the endpoint", address.current);
     if (row !== undefined && typed === "") return miss("Type the key", key.current);
     setMissing("");
-    // Nothing keeps it here: not the field, not the state.
+    // No copy of the key stays here: neither in the field nor in the state.
     if (key.current !== null) key.current.value = "";
     login({ provider, key: typed, model: null });
   };

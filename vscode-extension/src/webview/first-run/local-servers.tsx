@@ -1,4 +1,4 @@
-/** Model servers that run on this machine, each with its models. */
+/** Lists model servers that run on this machine, each with its models. */
 import { useState } from "preact/hooks";
 import type { LocalRow } from "../../protocol.ts";
 import { Icon } from "../icon.tsx";

@@ -1,4 +1,4 @@
-/** How a test went, step by step, with what to do; and the choice of a model where there are several. */
+/** Shows the steps of a test with advice, and lets the user choose if there are several models. */
 import { useState } from "preact/hooks";
 import type { LoginResult, StepRow } from "../../protocol.ts";
 import { Icon } from "../icon.tsx";
@@ -7,7 +7,10 @@ import type { Post } from "../view-props.ts";
 
 interface Props {
   readonly outcome: LoginResult;
-  /** Did the user name a model? If not, its lack is no failure: the list below asks for it. */
+  /**
+   * Whether the user named a model; if not, a missing model is no failure, because the list below
+   * asks for it.
+   */
   readonly named: boolean;
   readonly choose: (model: string) => void;
   readonly post: Post;
@@ -51,7 +54,7 @@ export function Outcome({ outcome, named, choose, post }: Props) {
   );
 }
 
-/** A list to choose from; typing the first letters finds one of hundreds. */
+/** A list to choose from; typing the first letters finds one of hundreds of models. */
 function ModelChoice({
   models,
   choose,

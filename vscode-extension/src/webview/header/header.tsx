@@ -1,4 +1,7 @@
-/** The title of the session; a click or F2 renames it. New, history and more stand in the view's own toolbar. */
+/**
+ * The title of the session, which a click or F2 renames. New, history and more are in the view's
+ * own toolbar.
+ */
 import { useRef, useState } from "preact/hooks";
 import type { PanelState } from "../../shared/state.ts";
 import type { ViewProps } from "../view-props.ts";
@@ -44,7 +47,10 @@ export function Header({ state, post }: ViewProps) {
   );
 }
 
-/** As the server says it; of a session that is only looked at, its first words. */
+/**
+ * Returns the server's title; for a session that is only shown for reading, the beginning of its
+ * first prompt.
+ */
 function titleOf(state: PanelState): string {
   const said = state.status?.session === state.session ? (state.status?.title ?? "") : "";
   const first = state.turns[0];

@@ -1,16 +1,18 @@
-/** A field for a session's title: Enter keeps it, Escape does not, leaving it keeps it. */
+/**
+ * A field for a session's title: Enter or leaving the field saves the title, Escape discards it.
+ */
 import { useLayoutEffect, useRef } from "preact/hooks";
 
 interface Props {
   readonly title: string;
-  /** With what was typed, or null. Called once. */
+  /** Called once, with the typed text or null. */
   readonly done: (typed: string | null) => void;
 }
 
 export function TitleField({ title, done }: Props) {
   const field = useRef<HTMLInputElement>(null);
   const ended = useRef(false);
-  // Before the next key: it is meant for the field.
+  // The focus must move before the next key, which is meant for the field.
   useLayoutEffect(() => {
     field.current?.focus();
     field.current?.select();

@@ -1,11 +1,11 @@
 /**
- * Growing Markdown, cut into blocks, of which all but the last are final. Only the text after the
- * final ones is parsed again, so the work grows linearly with the length of an answer. Pure.
+ * Splits growing Markdown into blocks, of which all but the last are final. Only the text after the
+ * final blocks is parsed again, so the work grows linearly with the length of an answer. Pure.
  */
 import { type ParsedBlock, parseBlocks } from "./parser.ts";
 import { withEndClosed } from "./unclosed.ts";
 
-/** A block to draw. A done one never changes and is never parsed again. */
+/** A block to draw; a final block never changes and is never parsed again. */
 export interface StreamBlock {
   readonly block: ParsedBlock;
   readonly done: boolean;
@@ -14,12 +14,12 @@ export interface StreamBlock {
 export class BlockStream {
   readonly #done: StreamBlock[] = [];
   #text = "";
-  /** Where the first block begins that is not done. */
+  /** The offset at which the first block begins that is not final. */
   #from = 0;
   #open: readonly StreamBlock[] = [];
   #final = false;
 
-  /** How many blocks are done; they stand first in `blocks`. */
+  /** The number of final blocks, which come first in `blocks`. */
   get doneCount(): number {
     return this.#done.length;
   }
@@ -33,8 +33,9 @@ export class BlockStream {
   }
 
   /**
-   * Set the whole current text. True if it does not continue the previous text, so that everything is redrawn.
-   * `final`: no more will come, and the last block is done too.
+   * Sets the whole current text. Returns true if the text does not continue the previous one, so
+   * that everything is redrawn. `final` means that no text will be added, so the last block is
+   * final too.
    */
   update(source: string, final: boolean): boolean {
     const text = source.includes("\r") ? source.replace(/\r\n?/g, "\n") : source;
@@ -54,7 +55,7 @@ export class BlockStream {
   #parse(final: boolean): void {
     const tail = this.#text.slice(this.#from);
     const starts = lineStarts(tail);
-    // The line that is still being written may yet turn out to continue the block before it.
+    // The line that is still being written may turn out to continue the block before.
     const settled = final ? Number.POSITIVE_INFINITY : starts.length - 1;
     const blocks = parseBlocks(tail);
     let count = 0;
@@ -68,14 +69,20 @@ export class BlockStream {
   }
 }
 
-/** Open blocks as they are drawn: what the last one has begun, such as code, is closed for the eye. */
+/**
+ * Returns open blocks as they are drawn: anything that the last block has opened, such as code, is
+ * closed.
+ */
 function shown(open: readonly ParsedBlock[], tail: string): readonly StreamBlock[] {
   const closed = open.at(-1)?.kind === "prose" ? withEndClosed(tail) : tail;
   const blocks = closed === tail ? open : parseBlocks(closed);
   return blocks.map((block) => ({ block, done: false }));
 }
 
-/** Offsets at which lines begin; the last one is that of the line being written, maybe empty. */
+/**
+ * Returns the offsets at which lines begin; the last line is the one being written, which may be
+ * empty.
+ */
 function lineStarts(text: string): readonly number[] {
   const starts = [0];
   for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) starts.push(at + 1);

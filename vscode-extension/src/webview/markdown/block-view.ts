@@ -24,7 +24,7 @@ export class BlocksView {
     this.#post = post;
   }
 
-  /** Update the drawn blocks from the stream. `anew`: draw everything again. */
+  /** Update the drawn blocks from the stream; with `anew`, draw everything again. */
   update(stream: BlockStream, anew: boolean): void {
     if (anew) this.#cut(0);
     const doneBefore = this.#doneCount();
@@ -52,7 +52,7 @@ export class BlocksView {
     if (block.kind === "code") {
       const code = new CodeView(block.info, this.#post);
       code.update(block.text, done);
-      // Colouring waits for the element to be in the page, so it is asked for after this call.
+      // Colouring waits until the element is in the page, so it is requested after this call.
       return { block, done, root: code.root, code };
     }
     const root = document.createElement("div");
@@ -67,7 +67,7 @@ export class BlocksView {
   }
 }
 
-/** Can the drawn nodes be turned into the wanted ones? */
+/** Returns whether the drawn nodes could be turned into the wanted ones. */
 function redraw(drawn: Drawn, { block, done }: StreamBlock, post: Post): boolean {
   if (block.kind === "code") {
     if (drawn.code === null || drawn.block.kind !== "code" || drawn.block.info !== block.info)
@@ -83,7 +83,7 @@ function redraw(drawn: Drawn, { block, done }: StreamBlock, post: Post): boolean
   return true;
 }
 
-/** Colour the code inside lists and quotes; what may be wider than the panel scrolls by keyboard too. */
+/** Colours the code inside lists and quotes, and makes wide content scrollable by keyboard. */
 function finish(root: HTMLElement, post: Post): void {
   for (const table of root.querySelectorAll<HTMLElement>(".md-table")) {
     table.tabIndex = 0;

@@ -1,4 +1,7 @@
-/** A block of code with its buttons. It grows while the model writes, and is coloured when it is done. */
+/**
+ * Draws a block of code with its buttons. The block grows while the model writes, and is coloured
+ * when it is complete.
+ */
 import { visible } from "../../shared/visible.ts";
 import type { Post } from "../view-props.ts";
 import { type Fence, readFence } from "./fence.ts";
@@ -6,7 +9,7 @@ import { codeNodes, highlightSoon } from "./highlight.ts";
 import { hides } from "./invisible.ts";
 import { setText } from "./morph.ts";
 
-/** More lines than this are folded. */
+/** A block with more lines is folded. */
 const FOLD_LINES = 24;
 
 export class CodeView {
@@ -37,7 +40,7 @@ export class CodeView {
     this.root.append(this.#bar(), this.#pre, this.#more);
   }
 
-  /** The code so far. `done`: no more will come. */
+  /** Sets the code so far; `done` means that no code will be added. */
   update(text: string, done: boolean): void {
     if (text === this.#whole && done === this.#done) return;
     const grew = text !== this.#whole;
@@ -59,7 +62,7 @@ export class CodeView {
     const words = this.#open ? "Show less" : `Show all ${lines.toLocaleString("en")} lines`;
     if (this.#more.textContent !== words) this.#more.textContent = words;
     this.#more.setAttribute("aria-expanded", String(this.#open));
-    // While it is written, its end is shown; the height of the box stays the same.
+    // While the code is written, its end is shown; the height of the box stays the same.
     if (folds && !this.#open && !this.#done) this.#pre.scrollTop = this.#pre.scrollHeight;
   }
 
@@ -88,7 +91,7 @@ export class CodeView {
   }
 }
 
-/** The model has named the file: the button shows it. */
+/** Returns the button's label, which shows the file that the model has named. */
 function applyWords(target: string | null): string {
   return target === null ? "Apply as an edit" : `Apply as an edit of ${visible(target)}`;
 }

@@ -8,7 +8,9 @@ export interface Fence {
   readonly target: string | null;
 }
 
-/** Read `python`, `python invoice.py`, `python:invoice.py` or `python title="invoice.py"`. Pure. */
+/**
+ * Parses `python`, `python invoice.py`, `python:invoice.py` or `python title="invoice.py"`. Pure.
+ */
 export function readFence(info: string): Fence {
   const language = (/^[\w+#.-]+/.exec(info)?.[0] ?? "").toLowerCase();
   const rest = info.slice(language.length).replace(/^[\s:]+/, "");

@@ -1,4 +1,7 @@
-/** Recognises files of the workspace in the model's words: `path`, `path:12`, `path:12-20`, `path#L3-L9`. Pure. */
+/**
+ * Recognises files of the workspace in the model's text: `path`, `path:12`, `path:12-20`,
+ * `path#L3-L9`. Pure.
+ */
 import { hides } from "./invisible.ts";
 
 const SEGMENT = "[\\p{L}\\p{N}_@+.()\\[\\]-][\\p{L}\\p{N}_@+.()\\[\\] -]*";
@@ -16,7 +19,10 @@ const ENDINGS = new Set(
 const BARE = new Set(["Dockerfile", "Makefile", "LICENSE", "README", ".gitignore", ".env"]);
 const LONGEST = 400;
 
-/** The file to open (`path`, `path:12` or `path:12-20`); null if the words do not name a file. */
+/**
+ * Returns the file to open (`path`, `path:12` or `path:12-20`); null if the text does not name a
+ * file.
+ */
 export function fileReference(words: string): string | null {
   if (words.length > LONGEST || hides(words)) return null;
   const groups = SHAPE.exec(words)?.groups;

@@ -1,4 +1,7 @@
-/** Colours finished code as the editor does: the extension host knows its grammars and its theme. */
+/**
+ * Colours complete code as the editor does, through the extension host, which has the editor's
+ * grammars and theme.
+ */
 import { type CodeStyle, type Coloured, LONGEST_COLOURED } from "../../shared/coloured.ts";
 import type { Post } from "../view-props.ts";
 import { runs } from "./invisible.ts";
@@ -10,19 +13,19 @@ interface Wanted {
   readonly post: Post;
 }
 
-/** Code that waits for its colours, by the id of the wish. */
+/** Code that waits for its colours, by the id of the request. */
 const waiting = new Map<string, Wanted>();
-/** Colours that have come, and wait for the next drawing. */
+/** Colours that have arrived, and wait for the next drawing. */
 const undrawn: [Wanted, Coloured][] = [];
 /** Code on the page, to be coloured again in another theme. */
 const coloured = new Map<HTMLElement, Wanted>();
-/** With more of them, those that left the page are forgotten. */
+/** With more blocks than this, those that left the page are forgotten. */
 const MOST_KNOWN = 200;
-/** Ids of another page of this panel begin otherwise. */
+/** A prefix for ids, which differs for another page of this panel. */
 const page = Math.random().toString(36).slice(2);
 let last = 0;
 
-/** Colour the code inside an element soon; its text stays the same. */
+/** Requests colours for the code inside an element; the code's text stays the same. */
 export function highlightSoon(
   element: HTMLElement,
   code: string,
@@ -46,7 +49,10 @@ function ask(wanted: Wanted): void {
   post({ type: "colour", id, code, language, theme: themeName() });
 }
 
-/** The host's answer; the panel's next drawing shows it, so that colours add no drawing of their own. */
+/**
+ * Takes the host's answer; the panel's next drawing shows the colours, so that colours add no
+ * drawing.
+ */
 export function coloursCame(id: string, found: Coloured | null): void {
   const wanted = waiting.get(id);
   waiting.delete(id);
@@ -81,7 +87,7 @@ function pieces(text: string, style: CodeStyle | undefined): readonly Node[] {
   if (style === undefined || isPlain(style)) return nodes;
   const span = document.createElement("span");
   if (style.kind !== "") span.className = style.kind;
-  // Set by property: the page's policy forbids styles that are written into HTML.
+  // The style is set by a property, because the page's policy forbids styles in HTML.
   if (style.colour !== "") span.style.color = style.colour;
   if (style.italic) span.style.fontStyle = "italic";
   if (style.bold) span.style.fontWeight = "bold";
@@ -94,18 +100,21 @@ function isPlain({ colour, kind, italic, bold, underline }: CodeStyle): boolean 
   return colour === "" && kind === "" && !italic && !bold && !underline;
 }
 
-/** Colouring creates new nodes, which would remove a selection. */
+/**
+ * Returns whether text of the element is selected; colouring creates new nodes, which would remove
+ * a selection.
+ */
 function isSelected(element: HTMLElement): boolean {
   const selection = document.getSelection();
   return selection !== null && !selection.isCollapsed && selection.containsNode(element, true);
 }
 
-/** VS Code names the theme on the body of each webview. */
+/** Returns the theme's name, which VS Code writes on the body of each webview. */
 function themeName(): string {
   return document.body.dataset["vscodeThemeId"] ?? "";
 }
 
-/** Colours all code again when the user takes another theme. */
+/** Colours all code again when the user chooses another theme. */
 export function watchTheme(): void {
   let shown = themeName();
   new MutationObserver(() => {

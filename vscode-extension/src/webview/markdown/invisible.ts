@@ -14,13 +14,13 @@ const IN_NAMES = new RegExp(`[${TURNING}${EMPTY}${CONTROL}${NEEDED}]`, "gu");
 /** Prose keeps the marks that writing systems need; names (of files, links, code) show them all. */
 export type Strictness = "prose" | "name";
 
-/** A part of a text: unchanged, or the code point of one invisible character. */
+/** A part of a text: an unchanged text, or the code point of one invisible character. */
 export interface Run {
   readonly text: string;
   readonly hidden: boolean;
 }
 
-/** The text in runs; one run, unchanged, for nearly every text. */
+/** Splits the text into runs; nearly every text is one unchanged run. */
 export function runs(text: string, strictness: Strictness): readonly Run[] {
   const pattern = strictness === "prose" ? IN_PROSE : IN_NAMES;
   const found: Run[] = [];
@@ -35,7 +35,7 @@ export function runs(text: string, strictness: Strictness): readonly Run[] {
   return found;
 }
 
-/** Does a name contain hidden characters? */
+/** Returns whether a name contains hidden characters. */
 export function hides(text: string): boolean {
   return runs(text, "name").some((run) => run.hidden);
 }

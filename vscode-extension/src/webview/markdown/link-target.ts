@@ -1,4 +1,7 @@
-/** Checks a link of the model: https, or a file of the workspace. Any other target is not a link. Pure. */
+/**
+ * Checks a link of the model, which may lead to https or a file of the workspace. Any other target
+ * is not a link. Pure.
+ */
 import { fileReference } from "./file-reference.ts";
 import { hides } from "./invisible.ts";
 
@@ -6,7 +9,10 @@ export type LinkTarget =
   | { readonly kind: "web"; readonly href: string }
   | { readonly kind: "file"; readonly target: string };
 
-/** Null for everything that stays plain text: other schemes, logins in addresses, hidden characters. */
+/**
+ * Returns the target; null for text that is no link: other schemes, logins in addresses, hidden
+ * characters.
+ */
 export function linkTarget(href: string): LinkTarget | null {
   const decoded = decode(href);
   if (decoded === null || hides(decoded) || /[\s\\<>"'`]/.test(href)) return null;

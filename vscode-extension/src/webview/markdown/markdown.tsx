@@ -1,4 +1,4 @@
-/** The model's words, drawn as they come. */
+/** Draws the model's text as it arrives. */
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { countFigure } from "../../shared/figures.ts";
 import { memo } from "../memo.tsx";
@@ -9,12 +9,12 @@ import { DRAWN_AT_ONCE, drawnEnd } from "./drawn-part.ts";
 
 interface Props {
   readonly text: string;
-  /** No more of it will come. */
+  /** Whether the text is complete. */
   readonly final: boolean;
   readonly post: Post;
 }
 
-/** Markdown that may still grow. Only its last block is drawn more than once. */
+/** Draws Markdown that may still grow; only its last block is drawn more than once. */
 export const Markdown = memo(({ text, final, post }: Props) => {
   const element = useRef<HTMLDivElement>(null);
   const [most, setMost] = useState(DRAWN_AT_ONCE);
@@ -47,7 +47,7 @@ export const Markdown = memo(({ text, final, post }: Props) => {
   );
 });
 
-/** Only a click or Enter opens a link; the host asks, with the real target shown. */
+/** Opens a link only by a click or Enter; the host asks and shows the real target. */
 function follow(event: Event, post: Post): void {
   const link = event.target instanceof Element ? event.target.closest("a[role=link]") : null;
   if (!(link instanceof HTMLElement)) return;

@@ -1,6 +1,6 @@
 /** Makes drawn nodes equal to new ones, changing only differences, so that a selection stays. */
 
-/** Make the children of `drawn` equal to those of `wanted`, whose nodes are moved. */
+/** Makes the children of `drawn` equal to those of `wanted`, whose nodes are moved. */
 export function morphChildren(drawn: Node, wanted: Node): void {
   const old = [...drawn.childNodes];
   const fresh = [...wanted.childNodes];
@@ -12,7 +12,7 @@ export function morphChildren(drawn: Node, wanted: Node): void {
   for (const extra of old.slice(fresh.length)) drawn.removeChild(extra);
 }
 
-/** False: too different, to be replaced. */
+/** Makes one node equal to another; returns false if they are too different. */
 function morph(there: Node, wanted: Node): boolean {
   if (there instanceof Text && wanted instanceof Text) {
     setText(there, wanted.data);
@@ -24,7 +24,7 @@ function morph(there: Node, wanted: Node): boolean {
   return true;
 }
 
-/** Text that only grew is appended to, which keeps selections in it. */
+/** Sets a text; if the text only grew, the rest is appended, which keeps selections. */
 export function setText(node: Text, text: string): void {
   if (node.data === text) return;
   if (text.startsWith(node.data)) node.appendData(text.slice(node.data.length));

@@ -1,11 +1,14 @@
-/** Markdown to HTML text by top-level blocks; HTML in it stays text. The result still goes through the sanitising door. */
+/**
+ * Converts Markdown to HTML text by top-level blocks; HTML in the source stays text. The result
+ * must still be sanitised.
+ */
 import MarkdownIt, { type RendererRule, type Token } from "markdown-it";
 import { fileReference } from "./file-reference.ts";
 import { runs, type Strictness } from "./invisible.ts";
 import { linkTarget } from "./link-target.ts";
 import { markTasks } from "./task-marks.ts";
 
-/** A top-level block: its lines (from 0, end exclusive) and what it is. */
+/** A top-level block: its lines (from 0, end exclusive) and its kind. */
 export type ParsedBlock =
   | { readonly kind: "prose"; readonly start: number; readonly html: string }
   | { readonly kind: "code"; readonly start: number; readonly info: string; readonly text: string };
@@ -20,7 +23,7 @@ md.disable("reference");
 // A text that is not a link stays as typed, including its target.
 md.validateLink = (href) => linkTarget(href) !== null;
 
-/** Blocks of a text whose line breaks are all `\n`. */
+/** Parses the blocks of a text whose line breaks are all `\n`. */
 export function parseBlocks(text: string): readonly ParsedBlock[] {
   const tokens = md.parse(text, {});
   markTasks(tokens);
@@ -51,7 +54,7 @@ function blockOf(head: Token, tokens: Token[]): ParsedBlock {
   return { kind: "prose", start, html: md.renderer.render(tokens, md.options, {}) };
 }
 
-/** Escaped text, with hidden characters made visible. */
+/** Escapes a text and makes hidden characters visible. */
 function escaped(text: string, strictness: Strictness): string {
   return runs(text, strictness)
     .map((run) => {
@@ -63,7 +66,7 @@ function escaped(text: string, strictness: Strictness): string {
     .join("");
 }
 
-/** The opening tag of a link; null if it leads nowhere that is allowed. */
+/** Returns the opening tag of a link; null if the target is not allowed. */
 function opening(href: string): string | null {
   const target = linkTarget(href);
   if (target === null) return null;
@@ -73,8 +76,8 @@ function opening(href: string): string | null {
 }
 
 /**
- * Whether the token stands between a link's two ends. The rules carry that from token to token: looking back
- * over them would take the square of the time.
+ * Returns whether the token is inside a link. Each rule passes the state on, because looking back
+ * over the tokens would take quadratic time.
  */
 function inLink(carried: Carried | undefined): boolean {
   return carried?.[IN_LINK] === true;
@@ -91,7 +94,10 @@ const code: RendererRule = (tokens, at, _options, carried) => {
   return open === null ? inner : `${open}${inner}</a>`;
 };
 
-/** An image is never loaded: its text links to it, if that target may be opened. */
+/**
+ * Draws an image as a link, because images are never loaded: its text links to it if that target
+ * may be opened.
+ */
 const image: RendererRule = (tokens, at, _options, carried) => {
   const token = tokens[at];
   const source = String(token?.attrGet("src") ?? "");
@@ -118,14 +124,14 @@ const fence: RendererRule = (tokens, at) => {
   return `<pre data-language="${md.utils.escapeHtml(language)}"><code>${body}</code></pre>`;
 };
 
-/** Headings begin below those of the panel. */
+/** Draws headings at levels below those of the panel. */
 const heading: RendererRule = (tokens, at) => {
   const token = tokens[at];
   const level = Math.min(6, Number(token?.tag.slice(1) ?? 1) + 2);
   return token?.nesting === 1 ? `<h${level}>` : `</h${level}>`;
 };
 
-/** The alignment as a class: no style comes through. */
+/** Draws the alignment as a class, because styles are forbidden. */
 const cell: RendererRule = (tokens, at) => {
   const token = tokens[at];
   const side = /text-align:\s*(right|center)/.exec(String(token?.attrGet("style") ?? ""))?.[1];

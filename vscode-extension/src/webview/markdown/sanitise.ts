@@ -1,6 +1,7 @@
 /**
- * The only function that turns HTML text into elements. Its input comes from our own renderer with HTML
- * switched off; this is the second belt, and it is tight: a closed list of elements, classes and attributes.
+ * The only function that turns HTML text into elements. Its input comes from Indwell's own
+ * renderer, in which HTML is switched off. Sanitising is the second defence: a closed list of
+ * elements, classes and attributes.
  */
 import createDOMPurify from "dompurify";
 import { linkTarget } from "./link-target.ts";
@@ -54,7 +55,10 @@ function allowed(name: string, value: string): boolean {
   }
 }
 
-/** The elements of an HTML text; elements that are not on the list are replaced by their text. */
+/**
+ * Returns the elements of an HTML text; elements that are not on the list are replaced by their
+ * text.
+ */
 export function sanitised(html: string): DocumentFragment {
   return purifier.sanitize(html, {
     ALLOWED_TAGS: TAGS,

@@ -1,9 +1,12 @@
-/** Tasks of a list, `- [ ]` and `- [x]`: boxes in place of the brackets. */
+/** Draws boxes in place of the brackets of task lists, `- [ ]` and `- [x]`. */
 import type { Token } from "markdown-it";
 
 const TASK = /^\[([ xX])\] /;
 
-/** Change the tokens of a text. The boxes are plain characters, so nothing more comes through the sanitising door. */
+/**
+ * Changes the tokens of a text. The boxes are plain characters, so the sanitiser needs no
+ * exception.
+ */
 export function markTasks(tokens: readonly Token[]): void {
   for (const [at, token] of tokens.entries()) {
     const first = token.children?.[0];

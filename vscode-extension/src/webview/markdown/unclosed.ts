@@ -1,4 +1,7 @@
-/** Closes what the end of growing Markdown has opened, so that no sign of it shows while words come. Pure. */
+/**
+ * Closes what the end of growing Markdown has opened, so that no formatting sign shows while text
+ * arrives. Pure.
+ */
 
 interface Opened {
   readonly sign: string;
@@ -6,8 +9,8 @@ interface Opened {
 }
 
 /**
- * Close code and strong words that the last paragraph opened and has not closed yet.
- * A sign that nothing follows is left out until its words come.
+ * Closes code and bold text that the last paragraph opened and has not closed yet. A sign that
+ * nothing follows is left out until text follows.
  */
 export function withEndClosed(text: string): string {
   const from = text.lastIndexOf("\n\n") + 1;
@@ -26,6 +29,6 @@ export function withEndClosed(text: string): string {
 function closed(text: string, { sign, at }: Opened): string {
   const words = text.slice(at + sign.length);
   if (words.trim() === "") return text.slice(0, at).trimEnd();
-  // Strong words may not end in a blank.
+  // Bold text may not end in a blank.
   return sign === "**" ? `${text.trimEnd()}${sign}` : `${text}${sign}`;
 }

@@ -1,4 +1,4 @@
-/** The form of a new MCP server. It takes names of variables, and no secret. */
+/** The form of a new MCP server, which accepts names of variables but no secret. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { EMPTY_FORM, formProblems, type McpForm } from "../../shared/mcp-page.ts";
 import type { Post } from "../view-props.ts";

@@ -1,4 +1,7 @@
-/** MCP servers in place of the conversation: their state, tools and permissions, and a form for a new one. */
+/**
+ * Shows MCP servers in place of the conversation: state, tools and permissions, and a form for a
+ * new server.
+ */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "../icon.tsx";
 import { Coded } from "../questions/sentence.tsx";

@@ -1,4 +1,4 @@
-/** One MCP server: its state, what can be done with it, and its tools once it runs. */
+/** Shows one MCP server: its state, its actions, and its tools while it runs. */
 import { useState } from "preact/hooks";
 import type { McpRow } from "../../protocol.ts";
 import { countFigure } from "../../shared/figures.ts";

@@ -1,10 +1,13 @@
-/** Changes that wait for a verdict: one line that opens to a list of files. */
+/** Shows changes that wait for a verdict: one line that opens to a list of files. */
 import { useEffect, useState } from "preact/hooks";
 import { Icon } from "../icon.tsx";
 import type { ViewProps } from "../view-props.ts";
 import { type PendingFile, pendingFiles } from "./pending-files.ts";
 
-/** Milliseconds for which the last verdict can be undone here, once nothing is pending; the command stays. */
+/**
+ * Milliseconds for which this bar offers to undo the last verdict when nothing is pending; the
+ * command remains.
+ */
 const SHOWN_MS = 30_000;
 
 export function PendingBar({ state, post }: ViewProps) {
@@ -62,7 +65,7 @@ export function PendingBar({ state, post }: ViewProps) {
   );
 }
 
-/** After the last verdict: what it was, and its undo, for a while. */
+/** Draws the last verdict and its undo button, for a while. */
 function LastVerdict({ undo, post }: { readonly undo: string } & Pick<ViewProps, "post">) {
   const [past, setPast] = useState("");
   useEffect(() => {

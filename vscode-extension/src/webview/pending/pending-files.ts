@@ -1,4 +1,4 @@
-/** Pending changes by file. Pure. */
+/** Groups pending changes by file. Pure. */
 import type { ChangeRow } from "../../protocol.ts";
 
 /** One file with its pending changes. */
@@ -7,11 +7,14 @@ export interface PendingFile {
   readonly ids: readonly string[];
   readonly added: number;
   readonly removed: number;
-  /** Such as `new`, `deleted`, or the description of an opaque change; empty for ordinary ones. */
+  /**
+   * A note such as `new`, `deleted`, or the description of an opaque change; empty for ordinary
+   * changes.
+   */
   readonly note: string;
 }
 
-/** In the order of their paths. */
+/** Returns the files in the order of their paths. */
 export function pendingFiles(rows: readonly ChangeRow[]): readonly PendingFile[] {
   const files = new Map<string, ChangeRow[]>();
   for (const row of rows) {

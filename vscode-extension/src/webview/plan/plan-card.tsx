@@ -1,4 +1,4 @@
-/** Below the turn that proposed it: the plan, and what is to become of it. */
+/** Shows a proposed plan below its turn, with the buttons for a decision. */
 import { useState } from "preact/hooks";
 import type { PlanResult } from "../../protocol.ts";
 import type { Channel } from "../channel.ts";
@@ -67,5 +67,5 @@ export function PlanCard({ plan, post, channel }: Props) {
   );
 }
 
-/** Of the words that are being typed. */
+/** The key of the text that is being typed. */
 const REJECTION = "plan rejection";

@@ -1,4 +1,4 @@
-/** The plan while it is carried out, or thought over once more: one line that opens to its text. */
+/** Shows the plan while it is carried out or revised: one line that opens to the plan's text. */
 import { useState } from "preact/hooks";
 import { runningTurn } from "../../shared/selectors.ts";
 import type { PanelState } from "../../shared/state.ts";
@@ -27,7 +27,9 @@ export function PlanLine({ state, post }: ViewProps) {
   );
 }
 
-/** Empty where the conversation shows it, or it is over. */
+/**
+ * Returns the line's text; empty if the conversation shows the plan, or if the plan is finished.
+ */
 function planWords(state: PanelState): string {
   if (state.plan?.state === "approved") return "Plan approved";
   const isHidden = state.plan?.state === "proposed" && runningTurn(state) !== undefined;

@@ -1,4 +1,4 @@
-/** A plan to be approved: as Markdown, or as it is written where Markdown would leave something of it unseen. */
+/** Draws a plan for approval: as Markdown, or as source if Markdown would hide a part of it. */
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Markdown } from "../markdown/markdown.tsx";
 import type { Post } from "../view-props.ts";
@@ -6,7 +6,7 @@ import { hidesWords } from "./unseen.ts";
 
 export function PlanText({ text, post }: { readonly text: string; readonly post: Post }) {
   const element = useRef<HTMLDivElement>(null);
-  // For which text: another plan is drawn as Markdown first.
+  // The text that is shown as source; another plan is drawn as Markdown first.
   const [plainFor, setPlainFor] = useState<string | null>(null);
   const isPlain = plainFor === text;
   useLayoutEffect(() => {
@@ -21,10 +21,10 @@ export function PlanText({ text, post }: { readonly text: string; readonly post:
   );
 }
 
-/** The name of a language that code is coloured by says nothing; a longer word might. */
+/** Matches the name of a language for code, which says nothing; a longer word might. */
 const LANGUAGE = /^[a-z+#]{1,12}$/;
 
-/** What can be read there, each link followed by its target, which its tooltip shows. */
+/** Returns the visible text, each link followed by its target, which the link's tooltip shows. */
 function drawnWords(node: Node): string {
   if (node instanceof Text) return node.data;
   const inside = [...node.childNodes].map(drawnWords).join("");

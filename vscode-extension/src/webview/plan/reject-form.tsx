@@ -1,13 +1,13 @@
-/** What is wrong with a plan, in words that may stay empty. */
+/** A form for an optional comment on a rejected plan. */
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { KeptWords } from "../kept-words.ts";
 
 interface Props {
   readonly kept: KeptWords;
-  /** The key of what was typed before. */
+  /** The key of the text that was typed before. */
   readonly draft: string;
   readonly waits: boolean;
-  /** With the words; null: there are none. */
+  /** Called with the comment; null without one. */
   readonly reject: (words: string | null) => void;
   readonly close: () => void;
 }

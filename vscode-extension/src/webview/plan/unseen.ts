@@ -1,8 +1,8 @@
 /** Checks whether drawn Markdown hides words of its source: an approved plan must have been visible. Pure. */
 
 /**
- * True if not all letters of `source` stand in `drawn`, in their order: Markdown hides titles of links, words
- * after a fence's language, cells beyond a table's last column, and possibly more.
+ * Returns true unless all letters of `source` are in `drawn`, in order: Markdown hides titles of
+ * links, text after a fence's language, cells beyond a table's last column, and possibly more.
  */
 export function hidesWords(source: string, drawn: string): boolean {
   const there = lettersOf(drawn);

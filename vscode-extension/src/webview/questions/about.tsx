@@ -1,4 +1,7 @@
-/** What stands around the text of a permission: where it would run, why it is asked, what the model says. */
+/**
+ * Draws the facts around the text of a permission: where it would run, why Indwell asks, and the
+ * model's reason.
+ */
 import { useMemo } from "preact/hooks";
 import type { PermissionParams } from "../../protocol.ts";
 import { visible, visibleText, warnings } from "../../shared/visible.ts";
@@ -6,7 +9,10 @@ import { Icon } from "../icon.tsx";
 import { diffWords } from "./diff-words.ts";
 import { type RiskyPart, riskyParts } from "./risky-parts.ts";
 
-/** What the sub-agent is to do that wants it, in the words of the one that began it; the title names it. */
+/**
+ * Draws the task of the sub-agent that asks, in the main agent's text; the question's title names
+ * the sub-agent.
+ */
 export function AskedBy({ agent }: { readonly agent: string }) {
   if (agent === "") return null;
   return (
@@ -19,7 +25,7 @@ export function AskedBy({ agent }: { readonly agent: string }) {
   );
 }
 
-/** Oddities of the text, in words: shown above it. */
+/** Draws sentences about oddities of the text, above the text. */
 export function Badges({
   asked,
   isEdit,
@@ -39,7 +45,10 @@ export function Badges({
   );
 }
 
-/** The parts of a command that are the reason, with why; what the text and the sentence above it say already is left out. */
+/**
+ * Draws the parts of a command that are the reason for the question, each with its reason, unless
+ * the text and the sentence above already say it.
+ */
 export function Because({ asked }: { readonly asked: PermissionParams }) {
   const parts = useMemo(() => leftToSay(asked), [asked]);
   if (parts.length === 0) return null;
@@ -55,7 +64,7 @@ export function Because({ asked }: { readonly asked: PermissionParams }) {
   );
 }
 
-/** `in ~/shop · sandboxed, no network`. */
+/** Draws a line such as `in ~/shop · sandboxed, no network`. */
 export function Place({ asked }: { readonly asked: PermissionParams }) {
   if (asked.cwd === "" && asked.sandbox === "") return null;
   const isUnheld = /not sandboxed|outside the sandbox/.test(`${asked.sandbox} ${asked.more}`);
@@ -76,9 +85,13 @@ export function Place({ asked }: { readonly asked: PermissionParams }) {
   );
 }
 
-/** What a yes allows beyond the sandbox; where the model itself asks for it, with its words as its words. */
+/**
+ * Draws the access that a yes allows beyond the sandbox; if the model itself asks for it, with the
+ * model's own reason.
+ */
 export function Beyond({ asked }: { readonly asked: PermissionParams }) {
-  const isSaid = asked.more === "outside the sandbox" && asked.sandbox !== ""; // by the line above
+  // The line above says so.
+  const isSaid = asked.more === "outside the sandbox" && asked.sandbox !== "";
   const more = isSaid && !asked.wanted ? "" : asked.more;
   if (more === "" && asked.why === "") return null;
   const span = asked.rule === "" ? ", for this one call" : "";
@@ -108,7 +121,10 @@ export function Beyond({ asked }: { readonly asked: PermissionParams }) {
   );
 }
 
-/** How commands are held, without what the question says of this one: that stands in a line of its own. */
+/**
+ * Returns how commands are confined, without what the question says about this command in a
+ * separate line.
+ */
 function held(asked: PermissionParams): string {
   const own = `; this one: ${asked.more}`;
   return asked.more !== "" && asked.sandbox.endsWith(own)
@@ -116,7 +132,10 @@ function held(asked: PermissionParams): string {
     : asked.sandbox;
 }
 
-/** A part that is marked in the text, and whose reason is the question's, need not be said again. */
+/**
+ * Returns the parts that need a line; a part that is marked in the text and whose reason is the
+ * question's needs none.
+ */
 function leftToSay(asked: PermissionParams): readonly RiskyPart[] {
   return riskyParts(asked.detail, asked.risky).flatMap((part) => {
     if (part.reason === "" || !asked.reason.includes(part.reason)) return [part];

@@ -1,4 +1,4 @@
-/** The second step of Always: exactly what would be stored, and the question once more. */
+/** The second step of Always: shows exactly what would be stored, and asks again. */
 import type { RefObject } from "preact";
 import { useEffect } from "preact/hooks";
 import { visibleText } from "../../shared/visible.ts";
@@ -9,7 +9,7 @@ import { marked } from "./risky-parts.ts";
 interface Props {
   readonly rule: string;
   readonly armed: boolean;
-  /** See `Early`. */
+  /** The message about an early answer; see `Early`. */
   readonly early: string;
   readonly back: RefObject<HTMLButtonElement | null>;
   readonly cancel: () => void;

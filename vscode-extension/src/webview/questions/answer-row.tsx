@@ -1,4 +1,6 @@
-/** The buttons of a permission: No first; Always shows its rule and asks once more. */
+/**
+ * The buttons of a permission question: No comes first; Always shows its rule and asks once more.
+ */
 import type { RefObject } from "preact";
 import type { Offer } from "./answers.ts";
 import { Early } from "./early.tsx";
@@ -6,7 +8,7 @@ import { Early } from "./early.tsx";
 interface Props {
   readonly offers: readonly Offer[];
   readonly armed: boolean;
-  /** See `Early`. */
+  /** The message about an early answer; see `Early`. */
   readonly early: string;
   readonly sent: boolean;
   readonly no: RefObject<HTMLButtonElement | null>;

@@ -1,28 +1,30 @@
-/** The answers that a question offers, and why one is blocked. Pure. */
+/** Lists the answers that a question offers, and why an answer is blocked. Pure. */
 import type { PermissionParams } from "../../protocol.ts";
 
 export type Yes = "once" | "session" | "always";
 
-/** One answer: `blocked` says why it cannot be given now; empty if it can. */
+/** One answer; `blocked` says why it cannot be given now, and is empty if it can. */
 export interface Offer {
   readonly answer: "no" | Yes;
   readonly label: string;
-  /** The key that gives it while the card has the focus. */
+  /** The key for the answer while the card has the focus. */
   readonly key: string;
   readonly blocked: string;
 }
 
 /** The conditions for a yes. */
 export interface Readiness {
-  /** The end of the text was on the screen. */
+  /** Whether the end of the text was on the screen. */
   readonly seen: boolean;
-  /** The lines below it were on the screen, too: folder, sandbox, extra access. */
+  /** Whether the lines below the text were on the screen, too: folder, sandbox, extra access. */
   readonly factsSeen: boolean;
-  /** Names of the hunks that are ticked; null: the question has none. */
+  /** The names of the ticked hunks; null if the question has no hunks. */
   readonly chosen: readonly string[] | null;
 }
 
-/** The answers in the order of their buttons; no first. Where nothing would be stored, two. */
+/**
+ * Returns the answers in the order of their buttons, no first; only two if nothing would be stored.
+ */
 export function offers(asked: PermissionParams, ready: Readiness): readonly Offer[] {
   const unseen = ready.seen
     ? ready.factsSeen
@@ -46,7 +48,7 @@ export function offers(asked: PermissionParams, ready: Readiness): readonly Offe
   ];
 }
 
-/** The hunks that go with an answer: null where all are meant. */
+/** Returns the hunks that go with an answer; null if all hunks are meant. */
 export function hunksSent(
   asked: PermissionParams,
   chosen: readonly string[] | null,

@@ -3,56 +3,67 @@
  * Pure: times are milliseconds of one clock, passed by the caller.
  */
 
-/** Milliseconds without a key, and since the question came, before an answer counts. */
+/** Milliseconds without a key, and since the question appeared, before an answer counts. */
 export const ARMING_MS = 500;
 
 /** The data for the delay. */
 export interface Arming {
   readonly shownAt: number;
-  /** Of the last key pressed anywhere in the panel; 0 if none was. */
+  /** The time of the last key pressed anywhere in the panel; 0 if no key was pressed. */
   readonly keyAt: number;
 }
 
-/** A question appears now; keys that were pressed shortly before count too. */
+/**
+ * Returns the data for a question that appears now; keys that were pressed shortly before count
+ * too.
+ */
 export function shown(at: number, lastKeyAt: number): Arming {
   return { shownAt: at, keyAt: lastKeyAt };
 }
 
-/** A key was pressed somewhere in the panel. An answer's key, pressed too early, counts as well. */
+/**
+ * Records a key pressed anywhere in the panel. An answer's key that is pressed too early counts as
+ * well.
+ */
 export function keyPressed(arming: Arming, at: number): Arming {
   return { ...arming, keyAt: Math.max(arming.keyAt, at) };
 }
 
-/** Milliseconds until an answer counts; 0: it does. */
+/** Returns the milliseconds until an answer counts; 0 if it counts now. */
 export function armsIn(arming: Arming, at: number): number {
   return Math.max(0, Math.max(arming.shownAt, arming.keyAt) + ARMING_MS - at);
 }
 
-/** Milliseconds until a letter counts as an answer: also not just after the focus came into the card. */
+/**
+ * Returns the milliseconds until a letter counts as an answer; a letter does not count right after
+ * the card got the focus.
+ */
 export function lettersIn(arming: Arming, focusAt: number, at: number): number {
   return Math.max(armsIn(arming, at), focusAt + ARMING_MS - at, 0);
 }
 
-/** The message about an answer that came too early; `key` is empty for a click. */
+/** Returns the message about an answer that came too early; `key` is empty for a click. */
 export function earlyWords(key: string): string {
   const what = key === "" ? "The click" : key;
   return `${what} came too early and answered nothing. ${key === "" ? "Click" : `Press ${key}`} again.`;
 }
 
-/** Keys that move or press, and so do not count as typing. */
+/** Keys that move or press, and therefore do not count as typing. */
 const MOVES =
   /^(?:Tab|Enter| |Escape|Arrow.+|Page.+|Home|End|Shift|Control|Alt|AltGraph|Meta|CapsLock)$/;
 
-/** Is a key, such as `x`, one for typing text? */
+/** Returns whether a key, such as `x`, is for typing text. */
 export function isTyping(key: string): boolean {
   return !MOVES.test(key);
 }
 
-/** May a question that just came take the focus? Never out of a field for text, even an empty one. */
+/**
+ * Returns whether a new question may take the focus; never from a text field, even an empty one.
+ */
 export function mayTakeFocus(now: {
-  /** The panel is where keys go. */
+  /** Whether the panel receives keys. */
   readonly panelHasFocus: boolean;
-  /** The focus is in a field for text. */
+  /** Whether the focus is in a text field. */
   readonly inText: boolean;
 }): boolean {
   return now.panelHasFocus && !now.inText;

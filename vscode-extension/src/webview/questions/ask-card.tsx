@@ -1,4 +1,7 @@
-/** A question for words: a line of them, or one of some options. The model's own says that it is. */
+/**
+ * A question that needs text, or one of several options. A question of the model says that it is
+ * the model's.
+ */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Question } from "../../shared/state.ts";
 import { visible } from "../../shared/visible.ts";
@@ -35,7 +38,7 @@ export function AskCard({ question, place, post, channel }: Props) {
     channel.kept.keepDraft(key, null);
     send();
   };
-  // What was meant for what stood there before answers nothing.
+  // An answer that was meant for the previous question is ignored.
   const say = (words: string | null, key: string) => {
     if (wasQuiet()) once(() => post({ type: "said", nonce, text: words }));
     else tooEarly(key);

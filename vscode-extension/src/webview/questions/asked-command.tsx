@@ -1,4 +1,4 @@
-/** The exact text that would run or be read, with what is odd about it made visible. */
+/** Draws the exact text that would run or be read, with its oddities made visible. */
 import { useMemo } from "preact/hooks";
 import type { PermissionParams } from "../../protocol.ts";
 import { visibleText } from "../../shared/visible.ts";

@@ -1,4 +1,4 @@
-/** The diff of an edit that is asked for; where it has several hunks, each with a tick. */
+/** Draws the diff of an edit that needs permission; several hunks have a tick each. */
 import { useMemo } from "preact/hooks";
 import type { HunkShown, PermissionParams } from "../../protocol.ts";
 import { visibleText } from "../../shared/visible.ts";
@@ -8,12 +8,12 @@ import { marked } from "./risky-parts.ts";
 
 interface Props {
   readonly asked: PermissionParams;
-  /** Names of the ticked hunks; null where the edit has only one. */
+  /** The names of the ticked hunks; null if the edit has only one hunk. */
   readonly chosen: readonly string[] | null;
   readonly choose: (chosen: readonly string[]) => void;
 }
 
-/** Hunks that are drawn; beyond, the card says how many more there are. */
+/** The most hunks that are drawn; the card says how many more there are. */
 export const MOST_HUNKS = 200;
 
 export function AskedDiff({ asked, chosen, choose }: Props) {
@@ -60,7 +60,7 @@ function Hunk(props: {
   );
 }
 
-/** Lines of a unified diff, the middle left out of a huge one. */
+/** Draws the lines of a unified diff; the middle of a huge diff is left out. */
 function DiffText({ text }: { readonly text: string }) {
   const { head, left, tail } = useMemo(() => bounded(text), [text]);
   return (

@@ -1,6 +1,6 @@
-/** Keeps what is drawn of a text small, whatever its length; the middle is named by its number. Pure. */
+/** Limits the drawn part of a text of any length; the number of omitted lines is shown. Pure. */
 
-/** The first and last lines of a text, and how many are not among them. */
+/** The first and last lines of a text, and the number of lines between them that are left out. */
 export interface Bounded {
   readonly head: string;
   readonly left: number;
@@ -9,9 +9,9 @@ export interface Bounded {
 
 const HEAD_LINES = 1_500;
 const TAIL_LINES = 300;
-const MOST_CHARACTERS = 400_000; // of each half
+const MOST_CHARACTERS = 400_000; // The limit is for each half.
 
-/** All in `head` where it is short enough. */
+/** Returns the bounds; a short text is completely in `head`. */
 export function bounded(text: string): Bounded {
   const lines = text.split("\n");
   const fits = lines.length <= HEAD_LINES + TAIL_LINES && text.length <= MOST_CHARACTERS;

@@ -1,10 +1,13 @@
-/** What a diff hides from the eye, in words: ends of lines, blanks, invisible characters, modes, binaries. Pure. */
+/**
+ * Describes what a diff does not show to the eye: ends of lines, blanks, invisible characters,
+ * modes, binaries. Pure.
+ */
 
-const MOST_LINES = 50_000; // looked at; a diff beyond is named as too long by its card
+const MOST_LINES = 50_000; // So many lines are checked; the card calls a longer diff too long.
 const LINE_END = /(?:\r|\\u000d)$/;
 const INVISIBLE = /[\p{Cf}\p{Cc}\u00a0]|\\u[0-9a-f]{4}|\\U[0-9a-f]{8}/gu;
 
-/** Sentences for the top of a diff; none if all of it can be seen. */
+/** Returns sentences for the top of a diff; none if all changes are visible. */
 export function diffWords(diff: string): readonly string[] {
   const counts = { ends: 0, blanks: 0, invisible: 0 };
   const said = new Set<string>();

@@ -1,7 +1,7 @@
-/** Whether and how a question takes the focus. */
+/** Decides whether and how a question takes the focus. */
 import { mayTakeFocus } from "./arming.ts";
 
-/** Focus `target` unless a field for text has the focus, or another part of the editor. */
+/** Focuses `target` unless a text field or another part of the editor has the focus. */
 export function offerFocus(target: HTMLElement | null): void {
   const active = document.activeElement;
   const inText =
@@ -11,7 +11,7 @@ export function offerFocus(target: HTMLElement | null): void {
   if (mayTakeFocus({ panelHasFocus: document.hasFocus(), inText })) target?.focus();
 }
 
-/** Whether the focus is nowhere, as after a card that had it is gone. */
+/** Returns whether nothing has the focus, as after a focused card has gone. */
 export function focusIsLost(): boolean {
   return document.activeElement === null || document.activeElement === document.body;
 }

@@ -1,4 +1,7 @@
-/** May this run? The exact text, what is odd or risky in it, where it would run, and the answers. */
+/**
+ * A permission question: the exact text, its odd or risky parts, where it would run, and the
+ * answers.
+ */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { PermissionParams } from "../../protocol.ts";
 import type { Question } from "../../shared/state.ts";
@@ -19,7 +22,7 @@ import { useWasShown } from "./use-was-shown.ts";
 
 interface Props extends Pick<ViewProps, "post" | "channel"> {
   readonly question: Extract<Question, { kind: "permission" }>;
-  /** Such as `1 of 3`; empty for the only one. */
+  /** A text such as `1 of 3`; empty for a single question. */
   readonly place: string;
 }
 
@@ -28,7 +31,7 @@ export function PermissionCard({ question, place, post, channel }: Props) {
   const card = useRef<HTMLElement>(null);
   const no = useRef<HTMLButtonElement>(null);
   const back = useRef<HTMLButtonElement>(null);
-  const sent = useRef(false); // at once, where the state comes with the next drawing
+  const sent = useRef(false); // The flag changes at once, but the state only with the next drawing.
   const [seen, setSeen] = useState(false);
   const facts = useRef<HTMLDivElement>(null);
   const factsSeen = useWasShown(facts);
@@ -37,7 +40,7 @@ export function PermissionCard({ question, place, post, channel }: Props) {
   );
   const [step, setStep] = useState<"first" | "always" | "sent">("first");
   const { armed, isArmed, lettersCount, early, tooEarly } = useArming(card, step, no);
-  const lastKey = useRef(""); // that pressed a button, as a click has none
+  const lastKey = useRef(""); // The key that pressed a button; a click has none.
   const isEdit = useMemo(() => isDiff(asked), [asked]);
   const isCut = useMemo(
     () => isEdit && (asked.hunks.length > MOST_HUNKS || bounded(asked.detail).left > 0),
@@ -69,7 +72,8 @@ export function PermissionCard({ question, place, post, channel }: Props) {
     else tooEarly(key || lastKey.current);
   };
   const keys = (event: KeyboardEvent) => {
-    if (event.repeat && /^(?:Enter| )$/.test(event.key)) event.preventDefault(); // held down: no press
+    // A key that is held down is no press.
+    if (event.repeat && /^(?:Enter| )$/.test(event.key)) event.preventDefault();
     if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
     if (event.repeat || event.isComposing) return;
     const key = event.key.toUpperCase();
@@ -156,7 +160,7 @@ function isDiff(asked: PermissionParams): boolean {
   return asked.kind === "edit" || (asked.kind === "other" && asked.hunks.length > 0);
 }
 
-/** Where the folder has a line of its own, the title does without it. */
+/** Returns the title, without the folder if the folder has a line of its own. */
 function titleOf(asked: PermissionParams): string {
   const title = visible(asked.title);
   return asked.cwd === ""

@@ -1,7 +1,9 @@
-/** Draws pieces of text; marked ones carry why in a title, and in words for screen readers. */
+/**
+ * Draws pieces of text; marked pieces have the reason in a title, and as text for screen readers.
+ */
 import type { MarkedPiece } from "./risky-parts.ts";
 
-/** The pieces, in the line. */
+/** Draws the pieces inside the line. */
 export function Pieces({ pieces }: { readonly pieces: readonly MarkedPiece[] }) {
   return (
     <>

@@ -1,4 +1,7 @@
-/** The questions that wait for the user, one at a time, the oldest first; each is announced at once. */
+/**
+ * Shows the questions that wait for the user, one at a time, the oldest first; each question is
+ * announced at once.
+ */
 import { useEffect, useRef } from "preact/hooks";
 import { ownQuestions } from "../../shared/selectors.ts";
 import type { Question } from "../../shared/state.ts";
@@ -8,7 +11,7 @@ import { AskCard } from "./ask-card.tsx";
 import { focusIsLost } from "./focus.ts";
 import { PermissionCard } from "./permission-card.tsx";
 
-const SPOKEN = 200; // characters of a text that are announced; all of it stands in the card
+const SPOKEN = 200; // So many characters of a text are announced; the card shows the whole text.
 
 export function Questions({ state, post, channel }: ViewProps) {
   const questions = ownQuestions(state);

@@ -1,37 +1,43 @@
-/** How much of a question's text was seen. An allow button works only when its end was. Pure. */
+/**
+ * Tracks how much of a question's text was on the screen; an allow button needs the text's end.
+ * Pure.
+ */
 
-/** `folded`: only the beginning shows, and its last line. */
+/** The reading state; `folded` means that only the beginning and the last line are shown. */
 export interface Reading {
-  /** Whether anybody has looked yet: only then words about the end take room of the text. */
+  /** Whether the user has looked at the text; only then does a message about the end take space. */
   readonly looked: boolean;
   readonly folded: boolean;
   readonly seen: boolean;
 }
 
-/** Before anything was drawn: nothing counts as seen. */
+/** The state before anything was drawn, in which nothing counts as seen. */
 export const UNREAD: Reading = { looked: false, folded: true, seen: false };
 
-const SHORT = 20; // characters: such as `fi` or `)`
+const SHORT = 20; // A short line, in characters, is one like `fi` or `)`.
 
-/** Whether the mark behind the text's end is on the screen now. What was seen stays seen. */
+/** Records whether the mark after the text's end is on the screen now; a seen end stays seen. */
 export function endShown(reading: Reading, isShown: boolean): Reading {
   if (reading.seen) return reading;
   return { ...reading, looked: true, seen: isShown };
 }
 
-/** The user opened the text; it still has to be scrolled to its end. */
+/** Records that the user opened the text, which must still be scrolled to its end. */
 export function unfolded(reading: Reading): Reading {
   return { ...reading, folded: false };
 }
 
-/** `12 lines, 2,345 characters`. */
+/** Returns `12 lines, 2,345 characters`. */
 export function lengthWords(text: string): string {
   const lines = text.split("\n").length;
   const number = (n: number) => n.toLocaleString("en");
   return `${number(lines)} ${lines === 1 ? "line" : "lines"}, ${number([...text].length)} characters`;
 }
 
-/** The last line of a text that shows something, with the one before where it is short; at most `most` characters. */
+/**
+ * Returns the last visible line of a text, with the line before if it is short; at most `most`
+ * characters.
+ */
 export function tail(text: string, most = 160): string {
   const last = text.trimEnd().split("\n").slice(-2);
   const lines = (last.at(-1) ?? "").length < SHORT ? last : last.slice(-1);

@@ -1,7 +1,10 @@
 /** Finds in a command the parts that are the reason for a question, so that they can be marked. Pure. */
 import type { Piece } from "../../shared/visible.ts";
 
-/** A part that is a reason: as told, and where it stands in the text (UTF-16 units), if it was found. */
+/**
+ * A part that is a reason: the server's text, and its position in the command (UTF-16 units), if
+ * found.
+ */
 export interface RiskyPart {
   readonly part: string;
   readonly reason: string;
@@ -9,7 +12,7 @@ export interface RiskyPart {
   readonly to: number;
 }
 
-/** A piece, and whether it lies in a part that is a reason. */
+/** A piece, and whether it is inside a part that is a reason. */
 export interface MarkedPiece extends Piece {
   readonly risky: boolean;
 }
@@ -17,12 +20,15 @@ export interface MarkedPiece extends Piece {
 const GAP = "(?:\\s|\\[… \\d+ (?:blanks|empty lines) …\\])+";
 const MOST = 20;
 
-/** Each of `risky`, which reads `part (reason)`, with its place; `from` is -1 where the text does not have it. */
+/**
+ * Parses each of `risky`, which reads `part (reason)`, and finds its position; `from` is -1 if the
+ * text does not contain the part.
+ */
 export function riskyParts(text: string, risky: readonly string[]): readonly RiskyPart[] {
   return risky.slice(0, MOST).map((told) => located(text, told));
 }
 
-/** The pieces, split where a risky part begins or ends. */
+/** Splits the pieces where a risky part begins or ends. */
 export function marked(
   pieces: readonly Piece[],
   parts: readonly RiskyPart[],
@@ -38,7 +44,8 @@ export function marked(
 }
 
 function located(text: string, told: string): RiskyPart {
-  // The reason stands in the last brackets, but the part may have brackets of its own: the longest that is found wins.
+  // The reason is in the last brackets, but the part may have brackets of its own, so the longest
+  // part that is found is used.
   for (let cut = told.length; cut > 0; cut = told.lastIndexOf(" (", cut - 1)) {
     const part = told.slice(0, cut);
     const found = new RegExp(pattern(part), "u").exec(text);

@@ -1,4 +1,7 @@
-/** A box for a text that must be seen to its end before it can be allowed; its last line always shows. */
+/**
+ * A box for a text that must be seen to its end before it can be allowed; its last line is always
+ * visible.
+ */
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { saysItsLength, visibleText } from "../../shared/visible.ts";
@@ -8,9 +11,12 @@ import { marked } from "./risky-parts.ts";
 
 interface Props {
   readonly text: string;
-  /** A diff scrolls from the beginning; a long command shows its beginning and its last line. */
+  /**
+   * Whether the box starts open: a diff scrolls from the beginning; a long command shows its
+   * beginning and its last line.
+   */
   readonly startsOpen: boolean;
-  /** Some of it is not drawn: it has to be opened as a document, whatever was scrolled. */
+  /** Whether a part of the text is not drawn, so that the user must open it as a document. */
   readonly isCut: boolean;
   readonly onSeen: () => void;
   readonly openAll: () => void;
@@ -23,7 +29,8 @@ export function SeenBox({ text, startsOpen, isCut, onSeen, openAll, children }: 
   const [reading, setReading] = useState(startsOpen ? unfolded(UNREAD) : UNREAD);
   const [opened, setOpened] = useState(!isCut);
   useEffect(() => {
-    // Not by scroll positions: whatever hides the end, of this box or around it, it was not seen.
+    // An observer is used instead of scroll positions: if anything hides the end, in this box or
+    // around it, the end was not seen.
     const observer = new IntersectionObserver((entries) => {
       const isShown = entries.some((entry) => entry.intersectionRatio > 0);
       setReading((now) => endShown(now, isShown));

@@ -1,12 +1,15 @@
-/** Sentences of the server: as a sentence, with what stands between backquotes as code. */
+/** Draws the server's sentences, with text between backquotes as code. */
 import { visible } from "../../shared/visible.ts";
 
-/** `the mode is x` becomes `The mode is x`; a name of a command at the beginning, which is quoted, stays. */
+/**
+ * Returns a sentence: `the mode is x` becomes `The mode is x`; a quoted command name at the
+ * beginning is unchanged.
+ */
 export function sentenceCase(text: string): string {
   return text.replace(/^\p{Ll}/u, (letter) => letter.toUpperCase());
 }
 
-/** The text, with `words` in backquotes drawn as code, and nothing in it hidden. */
+/** Draws the text with backquoted words as code, and with hidden characters made visible. */
 export function Coded({ text }: { readonly text: string }) {
   return (
     <>

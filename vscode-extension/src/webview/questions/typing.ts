@@ -1,29 +1,32 @@
-/** When a key was last pressed anywhere in the panel; one listener for all questions. */
+/** Records when a key was last pressed anywhere in the panel; one listener serves all questions. */
 
-/** `at` in milliseconds of `performance.now()`. */
+/** A listener; `at` is in milliseconds of `performance.now()`. */
 export type KeyListener = (at: number, event: KeyboardEvent) => void;
 
 let lastKeyAt = 0;
 let isTabbing = false;
 const listeners = new Set<KeyListener>();
 
-/** Milliseconds of `performance.now()`; 0 if none was pressed yet. */
+/**
+ * Returns the time of the last key in milliseconds of `performance.now()`; 0 if no key was pressed.
+ */
 export function lastKey(): number {
   return lastKeyAt;
 }
 
-/** Was the Tab key the last thing pressed, and no pointer since? */
+/** Returns whether Tab was pressed last, without a pointer press since. */
 export function lastWasTab(): boolean {
   return isTabbing;
 }
 
-/** Tell each key press; returns how to stop. */
+/** Reports each key press to `listener`; returns a function that unsubscribes. */
 export function onKey(listener: KeyListener): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
-// Capturing: a part that stops the event must not hide that somebody types.
+// The listener captures events, because a part that stops the event must not hide the user's
+// typing.
 window.addEventListener(
   "keydown",
   (event) => {

@@ -1,4 +1,4 @@
-/** The arming of a question as a hook: whether an answer counts now. */
+/** A hook that decides whether an answer to a question counts yet (`arming.ts`). */
 import type { RefObject } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import {
@@ -12,28 +12,34 @@ import {
 } from "./arming.ts";
 import { lastKey, lastWasTab, onKey } from "./typing.ts";
 
-/** Begins anew for each `key`, such as the second step of the same card. `card` holds the answers, `no` is the first. */
+/**
+ * Starts again for each `key`, such as the second step of the same card. `card` contains the
+ * answers, of which `no` is the first.
+ */
 export function useArming(
   card: RefObject<HTMLElement | null>,
   key: string,
   no: RefObject<HTMLElement | null>,
 ): {
   readonly armed: boolean;
-  /** For a click. */
+  /** Whether a click counts as an answer. */
   readonly isArmed: () => boolean;
-  /** For the letter that is being pressed. */
+  /** Whether the letter that is being pressed counts as an answer. */
   readonly lettersCount: () => boolean;
-  /** For what was typed into the card's own field: nobody was typing for a moment since the card came. */
+  /**
+   * Whether text typed into the card's own field counts: nobody typed for a moment since the card
+   * appeared.
+   */
   readonly wasQuiet: () => boolean;
-  /** What is said of the key or click that came too early; empty: none did. */
+  /** The message about a key or click that came too early; empty if none did. */
   readonly early: string;
-  /** A key (its name) or a click (empty) came too early, and answered nothing. */
+  /** Records that a key (its name) or a click (empty) came too early and was ignored. */
   readonly tooEarly: (key: string) => void;
 } {
   const focusAt = useRef(performance.now());
   const letters = useRef(false);
   const arming = useRef<Arming>(shown(performance.now(), lastKey()));
-  // For which step: the one before it arms nothing, not even for the moment of a drawing.
+  // The step that is armed; an earlier step must not arm the next one, not even during one drawing.
   const [armedFor, setArmedFor] = useState<string | null>(null);
   const [early, setEarly] = useState({ step: key, words: "" });
   const quiet = useRef(false);
@@ -52,7 +58,8 @@ export function useArming(
       quiet.current ||= armsIn(arming.current, at) === 0;
       const isInside = target instanceof Node && card.current?.contains(target) === true;
       letters.current = isInside && lettersIn(arming.current, focusAt.current, at) === 0;
-      // What moves or presses in an armed card does not put it off; letters do, and the card asks what was before.
+      // Keys that move or press in an armed card do not delay it; letters do, and the card checks
+      // the state from before.
       if (isInside && armsIn(arming.current, at) === 0 && !isTyping(pressed)) return;
       arming.current = keyPressed(arming.current, at);
       wait();
@@ -60,7 +67,7 @@ export function useArming(
     const entered = ({ relatedTarget }: FocusEvent) => {
       if (relatedTarget instanceof Node && card.current?.contains(relatedTarget) === true) return;
       focusAt.current = performance.now();
-      // From both sides the Tab key comes to No first.
+      // From both sides, the Tab key reaches No first.
       if (relatedTarget !== null && lastWasTab()) no.current?.focus();
     };
     const held = card.current;

@@ -1,8 +1,11 @@
-/** Whether a mark was on the screen at some time. */
+/** A hook that says whether a mark was ever on the screen. */
 import type { RefObject } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
-/** Stays true once it was. Whatever hides the mark, of its own box or around it, it was not shown. */
+/**
+ * Stays true once the mark was shown. If anything hides the mark, in its own box or around it, the
+ * mark was not shown.
+ */
 export function useWasShown(mark: RefObject<HTMLElement | null>): boolean {
   const [was, setWas] = useState(false);
   useEffect(() => {

@@ -1,6 +1,9 @@
-/** Sessions by day, and ages in people's words. Pure: the moment is given, the time zone is the machine's. */
+/**
+ * Groups sessions by day, and formats their ages. Pure: the caller passes the time; the time zone
+ * is the machine's.
+ */
 
-/** A heading and what stands under it. */
+/** A heading and its rows. */
 export interface DayGroup<Row> {
   readonly label: string;
   readonly rows: readonly Row[];
@@ -37,7 +40,10 @@ export function byDay<Row extends { readonly at: string }>(
   return groups;
 }
 
-/** `now`, `5 min ago`, `3 h ago` today; `14:05` yesterday; then `12 Nov`, with the year if it is another. */
+/**
+ * Formats an age: `now`, `5 min ago`, `3 h ago` today; `14:05` yesterday; then `12 Nov`, with the
+ * year if it differs.
+ */
 export function ageWords(at: Date, now: Date): string {
   const minutes = Math.floor((now.getTime() - at.getTime()) / 60_000);
   if (Number.isNaN(minutes)) return "";
@@ -62,7 +68,7 @@ function dayLabel(at: Date, now: Date): string {
   return at.getFullYear() === now.getFullYear() ? month : `${month} ${at.getFullYear()}`;
 }
 
-/** Midnights between them; rounding takes care of the day that has 23 or 25 hours. */
+/** Returns the number of midnights between two times; rounding handles days of 23 or 25 hours. */
 function daysBetween(at: Date, now: Date): number {
   const midnight = (date: Date) =>
     new Date(date.getFullYear(), date.getMonth(), date.getDate()).getTime();

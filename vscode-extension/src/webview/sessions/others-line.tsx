@@ -1,4 +1,7 @@
-/** The other sessions with work: each question by itself, the rest in one line that opens the list. */
+/**
+ * Shows the other sessions with work: a line for each question, and one line for the rest, which
+ * opens the list.
+ */
 import { behindWords, WORK_WORDS } from "../../shared/mark-words.ts";
 import { ownQuestions, sessionOf } from "../../shared/selectors.ts";
 import type { PanelState, SessionMark, SessionWork } from "../../shared/state.ts";
@@ -59,12 +62,12 @@ export function OthersLine({ state, post }: ViewProps) {
   );
 }
 
-/** The sessions with work that are not shown. */
+/** Returns the sessions with work that are not shown. */
 export function otherMarks(state: PanelState): readonly SessionMark[] {
   return state.marks.filter((mark) => mark.session !== state.session);
 }
 
-/** `2 running, 1 done`. */
+/** Returns `2 running, 1 done`. */
 export function countWords(marks: readonly SessionMark[]): string {
   const order: readonly SessionWork[] = ["asking", "running", "failed", "stopped", "done"];
   return order

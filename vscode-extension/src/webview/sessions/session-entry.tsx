@@ -1,4 +1,4 @@
-/** One past session: opens on click; its other actions stand beside it. */
+/** One past session: a click opens the session; buttons beside it have the other actions. */
 import { useRef, useState } from "preact/hooks";
 import type { SessionRow } from "../../protocol.ts";
 import { costFigure } from "../../shared/figures.ts";
@@ -11,9 +11,9 @@ import { WorkBadge } from "./work-badge.tsx";
 
 interface Props {
   readonly row: SessionRow;
-  /** It is the one behind the list. */
+  /** Whether the session is the one behind the list. */
   readonly isShown: boolean;
-  /** The state of its work in this window; undefined if it has none. */
+  /** The state of the session's work in this window; undefined without work. */
   readonly work: SessionWork | undefined;
   readonly post: Post;
 }

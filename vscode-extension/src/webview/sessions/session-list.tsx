@@ -1,4 +1,7 @@
-/** Past sessions in place of the conversation: search, open, rename, fork, export, delete; all by keys as well. */
+/**
+ * Lists past sessions in place of the conversation: search, open, rename, fork, export, delete;
+ * keys work for all actions.
+ */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Icon } from "../icon.tsx";
 import type { ViewProps } from "../view-props.ts";
@@ -102,7 +105,7 @@ function Nothing({ query, loading }: { readonly query: string; readonly loading:
   );
 }
 
-/** Loads older ones when it comes into view; a button all the same, for keys. */
+/** Loads older sessions when it becomes visible; it is also a button, for keys. */
 function More(
   props: Pick<ViewProps, "post"> & { readonly loading: boolean; readonly query: string },
 ) {

@@ -1,4 +1,4 @@
-/** The state of a session's work: an icon and a word. */
+/** Draws the state of a session's work: an icon and a word. */
 import { WORK_WORDS } from "../../shared/mark-words.ts";
 import type { SessionWork } from "../../shared/state.ts";
 import { Icon } from "../icon.tsx";

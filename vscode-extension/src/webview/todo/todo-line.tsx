@@ -1,4 +1,4 @@
-/** What the model has noted to do: one line that opens to the list. */
+/** Shows the model's to-do list: one line that opens to the list. */
 import { useState } from "preact/hooks";
 import type { TodoRow } from "../../protocol.ts";
 import { Icon } from "../icon.tsx";
@@ -9,7 +9,7 @@ export function TodoLine({ state }: ViewProps) {
   const [open, setOpen] = useState(false);
   if (state.todo.length === 0) return null;
   const { count, now } = todoWords(state.todo);
-  // Numbers only where some row names one.
+  // Rows have numbers only if some row names a number.
   const isNumbered = state.todo.some((row) => row.after.length > 0);
   return (
     <section class="todo" aria-label="To do">

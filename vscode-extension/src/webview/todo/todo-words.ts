@@ -1,7 +1,7 @@
-/** The list of what is to be done, in words. Pure. */
+/** Formats the to-do list as text. Pure. */
 import type { TodoRow } from "../../protocol.ts";
 
-/** `3 of 5`, and what is being done now, or comes next; empty when all is done. */
+/** Returns `3 of 5`, and the item that is being done or comes next; empty if all items are done. */
 export function todoWords(rows: readonly TodoRow[]): {
   readonly count: string;
   readonly now: string;
@@ -14,7 +14,10 @@ export function todoWords(rows: readonly TodoRow[]): {
   return { count: `${done} of ${rows.length}`, now: now?.text ?? "" };
 }
 
-/** `waits for 1, 2`: what must be done before this row and is not; empty if nothing is. */
+/**
+ * Returns `waits for 1, 2`: the unfinished items that must be done before this one; empty if there
+ * are none.
+ */
 export function waitsFor(row: TodoRow, rows: readonly TodoRow[]): string {
   if (row.state === "done") return "";
   const before = row.after.filter((number) => rows[number - 1]?.state !== "done");

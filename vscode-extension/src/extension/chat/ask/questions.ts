@@ -14,7 +14,7 @@ type Answer = PermissionResult["answer"];
 
 interface Waiting {
   readonly question: Question;
-  /** The safe answer: no, or an empty text. */
+  /** The safe answer, which is no or an empty text. */
   readonly refuse: () => void;
   readonly permit?: (answer: PermissionResult) => void;
   readonly say?: (answer: AskResult) => void;
@@ -35,7 +35,7 @@ export class Questions {
     this.#shown = shown;
   }
 
-  /** `indwell/permission`: always answered; the answer is no unless the user says yes. */
+  /** Handles `indwell/permission`: always answered; the answer is no unless the user says yes. */
   permission(asked: PermissionParams, token: Token): Promise<PermissionResult> {
     const nonce = this.#nonce();
     // The card of the call that the question is about.
@@ -54,7 +54,7 @@ export class Questions {
     });
   }
 
-  /** `indwell/ask`: answers with a text, an option, or neither. */
+  /** Handles `indwell/ask`: answers with a text, an option, or neither. */
   ask(asked: AskParams, token: Token): Promise<AskResult> {
     const nonce = this.#nonce();
     const { prompt, placeholder, by, options, session } = asked;
@@ -68,7 +68,7 @@ export class Questions {
     });
   }
 
-  /** The user's answer; ignored unless `nonce` belongs to an open question. */
+  /** Takes the user's answer; ignored unless `nonce` belongs to an open question. */
   answer(nonce: string, answer: Answer, hunks: readonly string[] | null): boolean {
     const waiting = this.#waiting.get(nonce);
     if (waiting?.permit === undefined || waiting.question.kind !== "permission") return false;
@@ -77,7 +77,7 @@ export class Questions {
     return true;
   }
 
-  /** The user's text as the answer; null closes the question. */
+  /** Takes the user's text as the answer; null closes the question. */
   said(nonce: string, text: string | null): boolean {
     const waiting = this.#waiting.get(nonce);
     if (waiting?.say === undefined) return false;
@@ -86,7 +86,7 @@ export class Questions {
     return true;
   }
 
-  /** One of the options, by its index; an index that was not offered is ignored. */
+  /** Answers with an option by its index; an index that was not offered is ignored. */
   chosen(nonce: string, option: number): boolean {
     const waiting = this.#waiting.get(nonce);
     if (waiting?.say === undefined || waiting.question.kind !== "ask") return false;
@@ -96,12 +96,12 @@ export class Questions {
     return true;
   }
 
-  /** The open question with this nonce. */
+  /** Finds the open question with this nonce. */
   find(nonce: string): Question | undefined {
     return this.#waiting.get(nonce)?.question;
   }
 
-  /** The server has withdrawn the question: `id` as in `permissionAnswered`. */
+  /** Closes a question that the server has withdrawn; `id` is as in `permissionAnswered`. */
   withdrawn(id: string, session: string): void {
     this.#sessions.delete(id);
     for (const [nonce, { question, refuse }] of [...this.#waiting]) {
@@ -114,12 +114,12 @@ export class Questions {
     }
   }
 
-  /** A turn of `session` asks this question: `id` as in `permissionAsked`. */
+  /** Records that a turn of `session` asks this question; `id` is as in `permissionAsked`. */
   asked(id: string, session: string): void {
     this.#sessions.set(id, session);
   }
 
-  /** A turn of `session` has ended: its questions can no longer be answered. */
+  /** Closes the questions of a turn of `session` that has ended. */
   finished(session: string): void {
     for (const [id, of] of [...this.#sessions]) {
       if (of !== session) continue;
@@ -128,7 +128,7 @@ export class Questions {
     }
   }
 
-  /** The server is gone, so no answer can be sent. */
+  /** Closes all questions, because the server is gone and no answer can be sent. */
   clear(): void {
     this.#sessions.clear();
     for (const [nonce, { refuse }] of [...this.#waiting]) {
@@ -159,7 +159,7 @@ export class Questions {
   }
 }
 
-/** Only an offered answer is accepted; any other means no. */
+/** Accepts only an answer that was offered; any other answer means no. */
 function allowed(
   asked: PermissionParams,
   answer: Answer,

@@ -1,4 +1,4 @@
-/** Mode, model, and the commands of the panel's menus. */
+/** Handles mode, model, and the commands of the panel's menus. */
 import type { ToHost } from "../../../shared/messages.ts";
 import { type Room, tell } from "../room.ts";
 import type { Chosen } from "../session/chosen.ts";

@@ -54,7 +54,7 @@ export function codeHandlers(
   };
 }
 
-/** Asks the agent to insert code whose place in the file is unclear. */
+/** Asks the agent to insert code if its position in the file is unclear. */
 function editPrompt(name: string, code: string): string {
   const longest = Math.max(2, ...[...code.matchAll(/`+/g)].map(([run]) => run.length));
   const fence = "`".repeat(longest + 1);
@@ -62,7 +62,10 @@ function editPrompt(name: string, code: string): string {
   return `${words}\n\n${fence}\n${code.trimEnd()}\n${fence}`;
 }
 
-/** `path`, `path:12`, `path:12-20`: lines from 1 there, from 0 in the answer. */
+/**
+ * Parses `path`, `path:12` or `path:12-20`; lines count from 1 in the text and from 0 in the
+ * result.
+ */
 export function placeIn(target: string): {
   readonly path: string;
   readonly first: number | null;

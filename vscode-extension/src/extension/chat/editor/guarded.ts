@@ -1,4 +1,4 @@
-/** Recognises protected files (programs run or obey them by themselves) by the server's list. Pure. */
+/** Recognises protected files, which programs run or obey unasked, by the server's list. Pure. */
 import { NO_INK } from "../../../shared/visible.ts";
 import { BARE, FILES, FOLDERS, HARMLESS, LIKE, RUNS } from "./protected-places.ts";
 
@@ -11,8 +11,8 @@ const runs = RUNS.map((run) => run.split("/").map((part) => matcher([part])));
 const harmless = matcher(HARMLESS);
 
 /**
- * Is a path (with `/` or `\` between its parts) a protected file? Ignores case.
- * At the workspace's root, an unknown name with a leading dot is protected, too.
+ * Returns whether a path (with `/` or `\` between its parts) is a protected file, ignoring case. At
+ * the workspace's root, an unknown name with a leading dot is protected, too.
  */
 export function isGuarded(path: string): boolean {
   const names = path.split(/[\\/]+/);
@@ -22,7 +22,7 @@ export function isGuarded(path: string): boolean {
   return names.at(-1) === BARE || both.some((all) => isUnknown(all) || isListed(all));
 }
 
-/** Tools look for such names at the root of a repository. */
+/** Returns whether a name is unknown; tools look for such names at the root of a repository. */
 function isUnknown(all: readonly string[]): boolean {
   const first = all[0] === "" ? "" : (all.find((part) => part !== ".") ?? "");
   return first.startsWith(".") && first !== ".." && !harmless.test(first);
@@ -51,10 +51,13 @@ function escaped(text: string): string {
   return text.replace(/[$()+.?[\]^{|}\\]/gu, "\\$&");
 }
 
-/** A name in lower case and composed form, without trailing dots and blanks, which Windows drops. */
+/**
+ * Returns a name in lower case and composed form, without trailing dots and blanks, which Windows
+ * drops.
+ */
 function compared(name: string): string {
   const seen = name.replace(SHOWS_NOTHING, "").normalize("NFC");
-  // Upper case, then lower case: so `ſ` and `ß` compare as on a disk that ignores case.
+  // Upper case, then lower case, so that `ſ` and `ß` compare as on a disk that ignores case.
   const folded = seen.toLowerCase().toUpperCase().toLowerCase().normalize("NFC");
   return folded.replace(/[. ]+$/u, "") || folded;
 }

@@ -2,7 +2,10 @@
 import { lstat, realpath, stat } from "node:fs/promises";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 
-/** The real path of `path` (in the first folder that contains it); null if it is missing or outside of all folders. */
+/**
+ * Returns the real path of `path` in the first folder that contains it; null if it is missing or
+ * outside of all folders.
+ */
 export async function insideOf(path: string, folders: readonly string[]): Promise<string | null> {
   if (isRemote(path)) return null;
   for (const folder of folders) {
@@ -13,7 +16,10 @@ export async function insideOf(path: string, folders: readonly string[]): Promis
   return null;
 }
 
-/** `\\host\share`, `//host/share`, `\\?\…`: even looking for it tells another machine who the user is. */
+/**
+ * Returns whether a path such as `\\host\share`, `//host/share` or `\\?\…` is remote: even a
+ * look-up would tell another machine who the user is.
+ */
 export function isRemote(path: string): boolean {
   return /^[\\/]{2}/.test(path);
 }
@@ -21,18 +27,21 @@ export function isRemote(path: string): boolean {
 async function within(path: string, folders: readonly string[]): Promise<string | null> {
   try {
     const roots = await Promise.all(folders.map((folder) => realpath(folder)));
-    // First by its text: a path that leads out of all folders is not looked up.
+    // The path's text is checked first: a path that leads out of all folders is not looked up.
     const whole = resolve(path);
     if (![...folders, ...roots].some((folder) => isBelow(folder, whole))) return null;
     const real = await realpath(whole);
     if (!roots.some((root) => isBelow(root, real))) return null;
     return (await stat(real)).isFile() ? real : null;
   } catch {
-    return null; // missing
+    return null; // The file is missing.
   }
 }
 
-/** The real path of a file that may be created: nothing is there, and its folder is in an open folder; else null. */
+/**
+ * Returns the real path of a file that may be created, because no file exists there and its folder
+ * is open; else null.
+ */
 export async function newInside(path: string, folders: readonly string[]): Promise<string | null> {
   const [first] = folders;
   if (first === undefined || isRemote(path)) return null;
@@ -47,7 +56,7 @@ export async function newInside(path: string, folders: readonly string[]): Promi
     if (!roots.some((root) => real === root || isBelow(root, real))) return null;
     return join(real, relative(parent, whole));
   } catch {
-    return null; // a folder that cannot be read, or a link that leads nowhere
+    return null; // The folder cannot be read, or the link leads nowhere.
   }
 }
 

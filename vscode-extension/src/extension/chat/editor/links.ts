@@ -1,4 +1,7 @@
-/** Opens links: https after a question with the real target, files of the workspace, and no others. */
+/**
+ * Opens links: https after a question that shows the real target, files of the workspace, and no
+ * others.
+ */
 import { visible } from "../../../shared/visible.ts";
 import { type Room, tell } from "../room.ts";
 import type { HandlersOf } from "../wire/bridge.ts";
@@ -27,7 +30,7 @@ export function linkHandlers(room: Room): HandlersOf<"openLink" | "openFile"> {
   };
 }
 
-/** The address that will be requested; null for any scheme but plain https. */
+/** Returns the address that will be requested; null for any scheme but plain https. */
 export function webTarget(href: string): { readonly href: string; readonly host: string } | null {
   const url = URL.parse(href);
   if (url === null || url.protocol !== "https:" || url.hostname === "") return null;

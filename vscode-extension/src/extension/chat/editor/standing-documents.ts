@@ -1,4 +1,7 @@
-/** Code that waits for the user's yes: the diff's title bar has the buttons, and so has a notification. */
+/**
+ * Shows code that waits for the user's yes; the diff's title bar and a notification have the
+ * buttons.
+ */
 import * as vscode from "vscode";
 import { say } from "../../say.ts";
 
@@ -23,7 +26,10 @@ export class StandingDocuments {
     );
   }
 
-  /** True once the user says yes; false if the document is closed. A notification with `words` has the button `yes`. */
+  /**
+   * Returns true once the user says yes; false if the document is closed. A notification with
+   * `words` has the button `yes`.
+   */
   async wait(uri: vscode.Uri, words: string, yes: string): Promise<boolean> {
     const answered = new Promise<boolean>((answer) => {
       this.#waiting.set(uri.toString(), answer);
@@ -59,7 +65,7 @@ export class StandingDocuments {
   }
 }
 
-/** The document of a tab; for a diff, its right side. */
+/** Returns the document of a tab; for a diff, its right side. */
 function uriOf(input: unknown): string {
   if (input instanceof vscode.TabInputText) return input.uri.toString();
   return input instanceof vscode.TabInputTextDiff ? input.modified.toString() : "";

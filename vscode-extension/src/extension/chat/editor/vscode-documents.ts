@@ -11,7 +11,10 @@ import { StandingDocuments } from "./standing-documents.ts";
 
 const SHOWN = "indwell-shown";
 
-/** How code goes into a file: the title of its diff, the question, and the button for yes. */
+/**
+ * The way in which code goes into a file: the title of its diff, the question, and the button for
+ * yes.
+ */
 interface Way {
   readonly what: string;
   readonly question: (name: string) => string;
@@ -34,7 +37,7 @@ const NEW: Way = {
   yes: "Create",
 };
 const UNDO = "Undo";
-/** Texts that are kept for documents that were shown. */
+/** The number of texts that are kept for documents that were shown. */
 const KEPT = 20;
 
 export class VsCodeDocuments implements Documents {
@@ -158,7 +161,7 @@ export class VsCodeDocuments implements Documents {
     return "applied";
   }
 
-  /** The change waits for a verdict in the file: no question first. */
+  /** Makes the change a pending change in the file, without a question first. */
   async #asChange(
     document: vscode.TextDocument,
     text: string,
@@ -178,14 +181,14 @@ export class VsCodeDocuments implements Documents {
     return true;
   }
 
-  /** Creates a file that the model has named and that is not there; its name is not protected. */
+  /** Creates a missing file that the model has named, if its name is not protected. */
   async #create(path: string, text: string, mayChange: MayChange): Promise<Put> {
     const real = await newInside(path, folders());
     const placing = placeCode("", text);
     if (real === null || placing.kind !== "placed") return "nowhere";
     const uri = vscode.Uri.file(real);
     const name = vscode.workspace.asRelativePath(uri);
-    // A folder in the path may be a link into a protected place.
+    // A folder in the path may be a link into a protected folder.
     const target = { name, paths: [path, fromFolder(uri)], isActive: false };
     if (!(await mayChange(target))) return "refused";
     if (!(await this.#isWanted(this.#keep("nothing yet", ""), name, placing.text, NEW)))
@@ -199,7 +202,7 @@ export class VsCodeDocuments implements Documents {
     return "applied";
   }
 
-  /** Shows a diff of the proposed change, with its description, until the user says yes or no. */
+  /** Shows a diff of the proposed change with its description; returns the user's yes or no. */
   async #isWanted(before: vscode.Uri, name: string, text: string, way: Way): Promise<boolean> {
     const shown = this.#keep(name, text);
     const title = `${name} (${way.what})`;
@@ -209,7 +212,7 @@ export class VsCodeDocuments implements Documents {
     return isWanted;
   }
 
-  /** The named file, or the active one, with its selection if there is one. */
+  /** Returns the named file, or the active one, with its selection if there is one. */
   async #target(
     path: string | null,
     mayChange: MayChange,
@@ -256,7 +259,7 @@ function folders(): readonly string[] {
     .map((folder) => folder.uri.fsPath);
 }
 
-/** A document as the target of code; `named`: the path that the model gave, if any. */
+/** Returns a document as the target of code; `named` is the path that the model gave, if any. */
 async function targetOf(document: vscode.TextDocument, named: string | null): Promise<CodeTarget> {
   const { uri } = document;
   const isActive = fileEditor()?.document === document;
@@ -269,12 +272,15 @@ async function targetOf(document: vscode.TextDocument, named: string | null): Pr
   };
 }
 
-/** A path relative to the open folder that contains it. */
+/** Returns a path relative to the open folder that contains it. */
 function fromFolder(uri: vscode.Uri): string {
   return vscode.workspace.asRelativePath(uri, false);
 }
 
-/** In restricted mode no file is changed; VS Code itself does not prevent an extension from changing files. */
+/**
+ * Refuses a change in restricted mode, because VS Code does not prevent extensions from changing
+ * files.
+ */
 function askTrust(): void {
   if (vscode.workspace.isTrusted) return;
   throw new Error(
@@ -282,7 +288,9 @@ function askTrust(): void {
   );
 }
 
-/** The editor in which the user last typed: it stays the active one while the panel has the focus. */
+/**
+ * Returns the editor in which the user last typed; it stays active while the panel has the focus.
+ */
 function fileEditor(): vscode.TextEditor | undefined {
   const editor = vscode.window.activeTextEditor;
   const isFile = (one: vscode.TextEditor): boolean =>
@@ -299,7 +307,7 @@ function inPlaceOf(document: vscode.TextDocument, range: vscode.Range, text: str
   return { kind: "placed", text: all.slice(0, from) + text + all.slice(to), isWhole };
 }
 
-/** Shows the lines, highlighted until the next change: a selection would be replaced by the next code. */
+/** Shows the lines, highlighted until the next change; new code would replace a selection. */
 async function showApplied(document: vscode.TextDocument, range: vscode.Range): Promise<void> {
   const start = new vscode.Range(range.start, range.start);
   const editor = await vscode.window.showTextDocument(document, { selection: start });

@@ -1,4 +1,4 @@
-/** Finds what `@` offers: what is going on (problems, changes, selection, terminal), files, folders, symbols. */
+/** Finds the rows for `@`: problems, changes, selection, terminal, files, folders and symbols. */
 import * as vscode from "vscode";
 import { type FoundRow, mentionQuery } from "../../../shared/messages.ts";
 import { selected } from "../../editor/attach/selection.ts";
@@ -19,7 +19,7 @@ const SYMBOLS_MS = 400;
 
 let listed: { readonly at: number; readonly paths: Thenable<readonly string[]> } | undefined;
 
-/** Rows that fit; an empty list once `signal` has fired. */
+/** Returns at most `limit` matching rows; an empty list once `signal` has fired. */
 export async function findInWorkspace(
   typed: string,
   signal: AbortSignal,
@@ -68,7 +68,7 @@ const NARROW_SYMBOL: FoundRow = {
   value: "symbol:",
 };
 
-/** The rows, or none if they take too long. */
+/** Returns the rows, or no rows if they take too long. */
 async function soon(rows: Promise<readonly FoundRow[]>): Promise<readonly FoundRow[]> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<readonly FoundRow[]>((resolve) => {
@@ -77,12 +77,15 @@ async function soon(rows: Promise<readonly FoundRow[]>): Promise<readonly FoundR
   return Promise.race([rows, late]).finally(() => clearTimeout(timer));
 }
 
-/** The given order, but hidden and generated folders last. */
+/** Sorts hidden and generated folders to the end. */
 function sourceFolders(folders: readonly string[]): readonly string[] {
   return [...folders.filter((one) => !isAside(one)), ...folders.filter(isAside)];
 }
 
-/** Paths relative to the folder, without the editor's excludes; cached for a few keystrokes. */
+/**
+ * Returns file paths relative to the folder, without the editor's excludes; cached for a few
+ * keystrokes.
+ */
 function files(): Thenable<readonly string[]> {
   const now = Date.now();
   if (listed === undefined || now - listed.at > FRESH_MS) {
@@ -205,7 +208,7 @@ async function symbolRows(
       })
       .slice(0, most);
   } catch {
-    return []; // a provider of another extension failed
+    return []; // A provider of another extension failed.
   }
 }
 

@@ -1,4 +1,4 @@
-/** Answers the composer's completion requests: only the newest one. */
+/** Answers the newest of the composer's completion requests. */
 import type { ToPanel } from "../../../shared/messages.ts";
 import type { Finding } from "../ports.ts";
 import type { HandlersOf } from "../wire/bridge.ts";

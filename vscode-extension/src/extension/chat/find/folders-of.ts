@@ -1,10 +1,9 @@
-/** The folders of a list of files. Pure. */
+/** Lists the folders of a list of files. Pure. */
 
 /**
- * Every folder above a file once, with a final `/`; shorter paths first.
- *
- * Files of other folders than the first have whole paths: `others` are the whole paths of these
- * folders, and what lies above them is none of the workspace.
+ * Returns every folder above a file once, with a final `/`; shorter paths come first. Files outside
+ * the first folder have whole paths: `others` are the whole paths of these folders, and folders
+ * above them are not in the workspace.
  */
 export function foldersOf(
   paths: readonly string[],

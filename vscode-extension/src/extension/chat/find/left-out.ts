@@ -1,6 +1,9 @@
-/** What `@` does not offer: what tools make, and what the editor's settings leave out. Pure. */
+/**
+ * Excludes files from the list for `@`: generated files, and those that the editor's settings
+ * exclude. Pure.
+ */
 
-/** Folders and files that are made, whatever the settings say. */
+/** Folders and files that are generated; they are excluded whatever the settings say. */
 const MADE = [
   "**/.git/**",
   "**/.venv/**",
@@ -14,9 +17,9 @@ const MADE = [
 ];
 
 /**
- * One glob for `findFiles`, of `files.exclude` and `search.exclude` and what tools make. Settings
- * that hold only beside another file (`when`) or that are off count for nothing, and neither do
- * those with braces, as groups of a glob cannot stand inside of each other.
+ * Returns one glob for `findFiles` from `files.exclude`, `search.exclude` and generated files.
+ * Settings with a condition (`when`) and disabled settings are ignored. Settings with braces are
+ * ignored, too, because groups of a glob cannot be nested.
  */
 export function leftOut(...settings: readonly unknown[]): string {
   const globs = new Set(MADE);

@@ -1,9 +1,9 @@
-/** What MCP servers add to `/` and `@`: their prompts and resources, as the server knows them. */
+/** Provides the prompts and resources of MCP servers for `/` and `@`, as the server knows them. */
 import type { FoundRow } from "../../../shared/messages.ts";
 import type { Room } from "../room.ts";
 import { ranked } from "./rank.ts";
 
-/** Milliseconds that a list is taken for true: somebody types. */
+/** Milliseconds for which a list is reused, because the user is typing. */
 const FRESH_MS = 4000;
 const MOST_RESOURCES = 20;
 
@@ -22,12 +22,15 @@ export class McpOffers {
     this.#room = room;
   }
 
-  /** The prompts of the servers that run. */
+  /** Returns the prompts of the running servers. */
   async prompts(): Promise<readonly FoundRow[]> {
     return (await this.#known()).prompts;
   }
 
-  /** The resources that fit what was typed; they stay in the words. */
+  /**
+   * Returns the resources that match the typed text; a chosen resource stays in the text of the
+   * prompt.
+   */
   async resources(query: string): Promise<readonly FoundRow[]> {
     return ranked((await this.#known()).resources, query, MOST_RESOURCES);
   }
@@ -39,7 +42,7 @@ export class McpOffers {
     return this.#listed.offers;
   }
 
-  /** None where no server of Indwell runs: the lists of files and skills matter more. */
+  /** Returns nothing if no server of Indwell runs: the lists of files and skills matter more. */
   async #ask(): Promise<Offers> {
     try {
       const { servers } = await this.#room.backend.request("indwell/mcp", {

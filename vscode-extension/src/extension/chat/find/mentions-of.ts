@@ -1,15 +1,15 @@
-/** How the server names a file or folder: from the first folder of the workspace. */
+/** Names a file or folder as the server does: relative to the workspace's first folder. */
 import * as vscode from "vscode";
 import { mentionPath, nameOf } from "../../editor/attach/mention.ts";
 
-/** The path that goes into a mention; null for what is in no open folder. */
+/** Returns the path for a mention; null for a file outside of all open folders. */
 export function mentionOf(uri: vscode.Uri): string | null {
   if (uri.scheme !== "file" || vscode.workspace.getWorkspaceFolder(uri) === undefined) return null;
   const first = vscode.workspace.workspaceFolders?.[0]?.uri.path ?? null;
   return mentionPath(uri.path, first);
 }
 
-/** Mentions for dropped URIs, in their order; what is outside, or not there, is left out. */
+/** Returns mentions for dropped URIs, in order, without files that are outside or missing. */
 export async function mentionsOf(
   uris: readonly string[],
 ): Promise<readonly { readonly value: string; readonly label: string }[]> {

@@ -1,7 +1,7 @@
-/** Which rows fit what was typed behind `@`, best first. Pure. */
+/** Ranks the rows that match the text after `@`, best first. Pure. */
 import type { FoundRow } from "../../../shared/messages.ts";
 
-/** The share of its score that a file keeps that is hardly ever meant. */
+/** The factor for the score of a file that the user rarely means. */
 const ASIDE = 0.6;
 
 const ASIDE_FOLDER =
@@ -9,18 +9,21 @@ const ASIDE_FOLDER =
 const ASIDE_NAME =
   /(?:^|\/)(?:\.[^/]+|go\.sum|[^/]+\.lock|[^/]+[-.]lock\.(?:json|ya?ml)|[^/]+\.min\.(?:js|css)|[^/]+\.map|[^/]+_pb2\.pyi?|[^/]+\.pb\.go|[^/]+\.g(?:enerated)?\.[a-z]+)$/;
 
-/** Is a file hidden or made by a tool? These come after the source. */
+/** Returns whether a file is hidden or generated, so that it comes after the source files. */
 export function isAside(path: string): boolean {
   return ASIDE_FOLDER.test(path) || ASIDE_NAME.test(path);
 }
 
-/** Paths in the order of a list without a query: the source, then what is hidden or made; each by name. */
+/**
+ * Sorts paths for a list without a query: source files, then hidden and generated files, each by
+ * name.
+ */
 export function sourceFirst(paths: readonly string[]): readonly string[] {
   const sorted = paths.toSorted();
   return [...sorted.filter((path) => !isAside(path)), ...sorted.filter(isAside)];
 }
 
-/** A row scored by its label and its path; an exact name is first. */
+/** Scores a row by its label and path; an exact name comes first. */
 export function ranked(
   rows: readonly FoundRow[],
   query: string,
@@ -39,25 +42,28 @@ function rowScore(query: string, { kind, label, detail, value }: FoundRow): numb
   const name = scoreOf(query, label) * 2;
   const share = isFile(kind) && isAside(value) ? ASIDE : 1;
   if (isNameOf(query, label)) return EXACT + name * share;
-  // The detail of a symbol is the file that it is in: somebody who types a file's name means the file.
+  // The detail of a symbol is its file: a user who types a file's name means the file.
   return (kind === "symbol" ? name : Math.max(name, scoreOf(query, detail))) * share;
 }
 
-/** More than any other score. */
+/** A score above all other scores. */
 const EXACT = 1000;
 
 function isFile(kind: FoundRow["kind"]): boolean {
   return kind === "file" || kind === "folder" || kind === "symbol";
 }
 
-/** Is this the whole name, with or without its ending? */
+/** Returns whether the query is the whole name, with or without its extension. */
 function isNameOf(query: string, label: string): boolean {
   const wanted = query.toLowerCase().replace(/\/$/, "");
   const name = label.toLowerCase().replace(/\/$/, "");
   return wanted !== "" && (name === wanted || name.replace(/(?<=.)\.[^.]*$/, "") === wanted);
 }
 
-/** 0: does not fit. Whole runs before scattered letters, beginnings of words before their middles, short before long. */
+/**
+ * Returns a score; 0 means no match. Consecutive letters rank above scattered ones, beginnings of
+ * words above middles, and short texts above long ones.
+ */
 export function scoreOf(query: string, text: string): number {
   const wanted = query.toLowerCase();
   const there = text.toLowerCase();

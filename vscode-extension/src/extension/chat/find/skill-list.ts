@@ -1,9 +1,9 @@
-/** What `/` offers beside the panel's own commands: skills, as the server knows them. */
+/** Provides the skills for `/`, beside the panel's own commands, as the server knows them. */
 import type { FoundRow } from "../../../shared/messages.ts";
 import { isGone } from "../backend.ts";
 import type { Room } from "../room.ts";
 
-/** Milliseconds that a list is taken for true: somebody types. */
+/** Milliseconds for which a list is reused, because the user is typing. */
 const FRESH_MS = 4000;
 
 export class SkillList {
@@ -14,7 +14,7 @@ export class SkillList {
     this.#room = room;
   }
 
-  /** All of them, in the server's order; none while no server runs. */
+  /** Returns all skills in the server's order; no skills while no server runs. */
   rows(): Promise<readonly FoundRow[]> {
     const now = this.#room.clock.now();
     if (this.#listed === undefined || now - this.#listed.at > FRESH_MS) {

@@ -1,4 +1,4 @@
-/** The page of MCP servers: lists them, and carries out what the user chooses there. */
+/** Lists the MCP servers on a page, and carries out what the user chooses there. */
 import type { McpParams } from "../../../protocol.ts";
 import { type McpPage, namesOf, wordsOf } from "../../../shared/mcp-page.ts";
 import { isCancelled, isGone, sentenceOf } from "../backend.ts";
@@ -6,7 +6,7 @@ import { Cancel } from "../cancel.ts";
 import type { Room } from "../room.ts";
 import type { HandlersOf } from "../wire/bridge.ts";
 
-/** Milliseconds until a server that starts is looked at again. */
+/** Milliseconds until the state of a starting server is requested again. */
 const AGAIN_MS = 1500;
 
 const NOTHING: McpPage = { servers: [], problems: [], busy: "", error: "", added: 0 };

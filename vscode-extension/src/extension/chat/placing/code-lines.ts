@@ -3,9 +3,7 @@
 /** A text as lines and line ends, so that unchanged lines keep their ends. */
 export interface Lines {
   readonly texts: readonly string[];
-  /** `
-`, `\r
-`, `\r`; for the last line also empty. */
+  /** The line end: `\n`, `\r\n` or `\r`; the last line may have none. */
   readonly ends: readonly string[];
 }
 
@@ -24,12 +22,12 @@ export function isBlank(line: string): boolean {
   return line.trim() === "";
 }
 
-/** The number of letters and digits of a line, at most 40: a lone bracket has weight 0. */
+/** Returns the number of letters and digits of a line, at most 40; a lone bracket has weight 0. */
 export function weight(line: string): number {
   return Math.min(40, line.match(/[\p{L}\p{N}_]/gu)?.length ?? 0);
 }
 
-/** Does a line have enough text to be recognised? */
+/** Returns whether a line has enough text to be recognised. */
 export function isTelling(line: string): boolean {
   return weight(line) >= 2;
 }
@@ -38,7 +36,7 @@ export function indentOf(line: string): string {
   return /^[ \t]*/.exec(line)?.[0] ?? "";
 }
 
-/** Columns; a tab counts as four. */
+/** Returns the indentation in columns; a tab counts as four. */
 export function depthOf(line: string): number {
   return indentOf(line).replaceAll("\t", "    ").length;
 }
@@ -49,8 +47,8 @@ const LEFT_OUT =
   /^(?:\(?(?:\.{3,}|…|\[\.{3}\])|(?:the )?(?:rest|remainder) of\b|(?:existing|other|remaining|previous|unchanged)\b.*\b(?:code|content|fields?|file|functions?|here|implementation|imports?|logic|members?|methods?|unchanged|above|below)\b|(?:code )?(?:unchanged|omitted|snip|same as (?:before|above))\b)/i;
 
 /**
- * Does the line represent omitted code, such as `# ... existing code ...`?
- * `...` alone is also Python for an empty body.
+ * Returns whether the line represents omitted code, such as `# ... existing code ...`. In Python,
+ * `...` alone is also an empty body.
  */
 export function isElision(lines: readonly string[], at: number): boolean {
   const bare = lines[at]?.trim() ?? "";
@@ -82,7 +80,10 @@ const FLOW =
 /** The most characters of a line that may be a definition; longer lines are generated. */
 const LONGEST = 400;
 
-/** The name of a definition without its parameters, such as `def total`; null if the line begins none. */
+/**
+ * Returns the name of a definition without parameters, such as `def total`; null if the line begins
+ * no definition.
+ */
 export function headKey(line: string): string | null {
   if (line.length > LONGEST) return null;
   const bare = line.trim().replace(MODIFIERS, "");
@@ -101,7 +102,7 @@ export function headKey(line: string): string | null {
   return bare.endsWith("{") && bare.length > 1 && !/^[)\]}]/.test(bare) ? `block ${bare}` : null;
 }
 
-/** Can the definition contain others, so that code may show only some of them? */
+/** Returns whether the definition can contain others, so that code may show only some of them. */
 export function holdsMembers(key: string): boolean {
   return /^(?:class|interface|enum|struct|trait|impl|module|mod|namespace|object|record|protocol)\b/.test(
     key,
@@ -112,7 +113,7 @@ function isCallable(word: string): boolean {
   return /^(?:function|def|fn|fun|func)$/.test(word);
 }
 
-/** Lines above a definition that belong to it: decorators, attributes, comments. */
+/** Returns whether a line above a definition belongs to it: a decorator, attribute or comment. */
 export function isLead(line: string): boolean {
   return (
     isDecorator(line) || /^(?:\/\/|\/\*|\*|#(?!include|define|if|endif|else))/.test(line.trim())
@@ -123,7 +124,7 @@ export function isDecorator(line: string): boolean {
   return /^(?:@\w|#\[|\[\w[^\]]*\]$)/.test(line.trim());
 }
 
-/** The line after the end of the definition that begins at `head`, before `hi`. */
+/** Returns the line after the end of the definition that begins at `head`, before `hi`. */
 export function blockEnd(lines: readonly string[], head: number, hi: number): number {
   const own = depthOf(lines[head] ?? "");
   let end = head + 1;
@@ -137,18 +138,19 @@ export function blockEnd(lines: readonly string[], head: number, hi: number): nu
     else if (bare === "{") end = at + 1;
     else if (isCloser(bare)) {
       end = at + 1;
-      if (!/(?:[{:([,]|=>)$/.test(bare)) return end; // a line such as `) -> int:` or `} else {` does not end the block
+      // A line such as `) -> int:` or `} else {` does not end the block.
+      if (!/(?:[{:([,]|=>)$/.test(bare)) return end;
     } else return end;
   }
   return end;
 }
 
-/** Such as `}`, `);`, `end`. */
+/** Returns whether the line only closes a block, such as `}`, `);` or `end`. */
 export function isCloser(line: string): boolean {
   return /^(?:[)\]}]|end\b)/.test(line.trim());
 }
 
-/** The line after a signature. */
+/** Returns the line after a signature. */
 export function headerEnd(lines: readonly string[], head: number, hi: number): number {
   let open = 0;
   for (let at = head; at < hi; at += 1) {
@@ -161,7 +163,10 @@ export function headerEnd(lines: readonly string[], head: number, hi: number): n
   return head + 1;
 }
 
-/** Are all brackets and long strings closed? An estimate: brackets in strings count too. */
+/**
+ * Returns whether all brackets and long strings are closed; an estimate, because brackets in
+ * strings count too.
+ */
 export function isBalanced(lines: readonly string[]): boolean {
   const text = lines.join("\n");
   const count = (sign: string): number => text.split(sign).length - 1;
@@ -177,7 +182,7 @@ export function isBalanced(lines: readonly string[]): boolean {
   );
 }
 
-/** The imported module, such as `os.path`; null if the line is not an import. */
+/** Returns the imported module, such as `os.path`; null if the line is not an import. */
 export function importedFrom(line: string): string | null {
   const bare = line.trim();
   const found =
@@ -222,7 +227,7 @@ function unitOf(lines: readonly string[]): number {
   return Math.min(8, ...widths);
 }
 
-/** The share of words that two lines have in common, from 0 to 1. */
+/** Returns the share of words that two lines have in common, from 0 to 1. */
 export function likeness(one: string, other: string): number {
   const words = one.match(/[\p{L}\p{N}_]+/gu) ?? [];
   const others = other.match(/[\p{L}\p{N}_]+/gu) ?? [];
@@ -237,7 +242,10 @@ export function likeness(one: string, other: string): number {
   return words.length + others.length === 0 ? 0 : (2 * same) / (words.length + others.length);
 }
 
-/** The weight of the lines in both texts, in the same order (longest common subsequence), without indentation. */
+/**
+ * Returns the weight of the lines in both texts, in the same order (longest common subsequence),
+ * without indentation.
+ */
 export function inCommon(some: readonly string[], others: readonly string[]): number {
   let row = new Array<number>(others.length + 1).fill(0);
   const bare = others.map((line) => line.trim());
@@ -256,7 +264,10 @@ export function weightOf(lines: readonly string[]): number {
   return lines.reduce((all, line) => all + weight(line), 0);
 }
 
-/** The smallest range of whole lines in which two texts differ; `from` and `to` are offsets in the first. */
+/**
+ * Returns the smallest range of whole lines in which two texts differ; `from` and `to` are offsets
+ * in the first.
+ */
 export function changedPart(
   before: string,
   after: string,

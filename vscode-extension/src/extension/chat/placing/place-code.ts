@@ -1,9 +1,9 @@
 /**
- * Finds where code from a model belongs in a file, and returns the new text. Pure.
- *
- * Lines that the code omits stay: only code for the whole file replaces the whole file. The search tries, in
- * this order: the same lines; definitions by their names; lines between two that the file has too. Each place must
- * be the only one. If the search finds no single place, it does not guess: the place is unknown.
+ * Finds where code from a model belongs in a file, and returns the new text. Pure. Lines that the
+ * code omits are kept: only code for the whole file replaces the whole file. The search tries, in
+ * this order: the same lines; definitions by their names; lines between two lines that the file
+ * also has. Each match must be unique. If the search finds no unique match, it does not guess, and
+ * the position is unknown.
  */
 import {
   inCommon,
@@ -18,19 +18,25 @@ import { type Diff, diffEdits, readDiff } from "./place-diff.ts";
 import { type Edit, NoPlace, Placer } from "./placer.ts";
 
 export type Placing =
-  /** The file's text with the code; `isWhole`: the code is the whole new text. */
+  /**
+   * The code was placed: `text` is the file's new text; `isWhole` says that the code is the whole
+   * new text.
+   */
   | { readonly kind: "placed"; readonly text: string; readonly isWhole: boolean }
   /** The file already contains the code. */
   | { readonly kind: "there" }
-  /** `several`: the code would fit in more than one place. */
+  /** The position is unknown; `several` says that the code would fit in more than one position. */
   | { readonly kind: "unknown"; readonly several: boolean };
 
-/** The share of a file's lines that must be in code that replaces the whole file. */
+/** The share of a file's lines that code must have to replace the whole file. */
 const WHOLE = 0.6;
-/** The most pairs of lines to compare, so that it does not take too long. */
+/** The most pairs of lines to compare, which limits the time. */
 const MOST_COMPARED = 20_000_000;
 
-/** `near`: a line (from 0) that the model named; it decides between equally good places. */
+/**
+ * Places `code` in `file`; `near` is a line (from 0) that the model named, which decides between
+ * equally good positions.
+ */
 export function placeCode(file: string, code: string, near: number | null = null): Placing {
   const { texts, ends } = linesOf(file);
   const eol = ends.find((end) => end !== "") ?? "\n";
@@ -53,7 +59,10 @@ export function placeCode(file: string, code: string, near: number | null = null
   }
 }
 
-/** A diff: each hunk replaces the lines that it shows. For an empty file its added lines are the text. */
+/**
+ * Applies a diff: each hunk replaces the lines that it shows. For an empty file, the added lines
+ * are the text.
+ */
 function placeDiff(file: string, diff: Diff): Placing {
   const { texts, ends } = linesOf(file);
   const eol = ends.find((end) => end !== "") ?? "\n";
@@ -73,7 +82,9 @@ function placed(file: string, text: string, isWhole: boolean): Placing {
   return text === file ? { kind: "there" } : { kind: "placed", text, isWhole };
 }
 
-/** The code without blank lines around it, and without a comment that only names the file. */
+/**
+ * Returns the code without blank lines around it, and without a comment that only names the file.
+ */
 function bodyOf(code: readonly string[], file: readonly string[]): readonly string[] {
   const trimmed = withoutBlankEdges(code);
   const first = trimmed[0]?.trim() ?? "";
@@ -82,7 +93,10 @@ function bodyOf(code: readonly string[], file: readonly string[]): readonly stri
   return isName && !isKept ? withoutBlankEdges(trimmed.slice(1)) : trimmed;
 }
 
-/** Is `code` the whole file? `byEdges`: also if it begins and ends like the file. */
+/**
+ * Returns whether `code` is the whole file; with `byEdges`, also if it begins and ends like the
+ * file.
+ */
 function isWholeFile(file: readonly string[], code: readonly string[], byEdges: boolean): boolean {
   if (code.some((_, at) => isElision(code, at) && !file.includes(code[at] ?? ""))) return false;
   if (file.length * code.length > MOST_COMPARED) return false;

@@ -1,8 +1,11 @@
-/** Reads a diff that a model wrote, and finds the place of each of its hunks. Pure. */
+/** Reads a diff that a model wrote, and finds the position of each hunk. Pure. */
 import { indentOf, isBlank, reindented } from "./code-lines.ts";
 import { type Edit, NoPlace } from "./placer.ts";
 
-/** Lines that must be in the file, and what replaces them. `line`: where the diff says they are, from 0. */
+/**
+ * Lines that must be in the file, and their replacement; `line` is their position according to the
+ * diff, from 0.
+ */
 interface Hunk {
   readonly old: readonly string[];
   readonly fresh: readonly string[];
@@ -10,7 +13,7 @@ interface Hunk {
 }
 
 export interface Diff {
-  /** The file that its header names; null without a header. */
+  /** The file that the diff's header names; null without a header. */
   readonly target: string | null;
   readonly hunks: readonly Hunk[];
 }
@@ -18,7 +21,10 @@ export interface Diff {
 const HEAD =
   /^(?:diff |index |old mode|new mode|new file|deleted file|similarity|rename |\\ No newline)/;
 
-/** The diff in `code`; null if it is no diff. One without a header must add and remove lines. */
+/**
+ * Parses the diff in `code`; null if it is no diff. A diff without a header must add and remove
+ * lines.
+ */
 export function readDiff(code: string): Diff | null {
   const lines = code.split(/\r?\n/);
   const named = lines.some(
@@ -63,7 +69,7 @@ function hunksOf(lines: readonly string[]): readonly Hunk[] {
   return hunks.map(trimmed).filter(({ old, fresh }) => old.length + fresh.length > 0);
 }
 
-/** Without the blank lines at its end that only end the block of code. */
+/** Removes the blank lines that only end the block of code. */
 function trimmed({ old, fresh, line }: Hunk): Hunk {
   let [n, m] = [old.length, fresh.length];
   while (n > 0 && m > 0 && isBlank(old[n - 1] ?? "") && isBlank(fresh[m - 1] ?? "")) {
@@ -73,7 +79,7 @@ function trimmed({ old, fresh, line }: Hunk): Hunk {
   return { old: old.slice(0, n), fresh: fresh.slice(0, m), line };
 }
 
-/** The edits of a diff; throws `NoPlace` if a hunk has no place, or more than one. */
+/** Returns the edits of a diff; throws `NoPlace` if a hunk has no position, or more than one. */
 export function diffEdits(file: readonly string[], { hunks }: Diff): readonly Edit[] {
   const edits: Edit[] = [];
   let from = 0;

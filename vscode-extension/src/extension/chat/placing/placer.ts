@@ -23,19 +23,25 @@ import {
 
 /** The share of lines between two recognised lines that must stay. */
 const KEPT = 0.4;
-/** The similarity above which one line is not added beside the other. */
+/**
+ * The similarity above which one line is a changed version of the other, and is not added beside
+ * it.
+ */
 const ALIKE = 0.6;
-/** The most places to compare; with more, no single place can be chosen. */
+/** The most positions to compare; with more, no single position can be chosen. */
 const MOST_PAIRS = 400;
 
-/** The lines from `from` up to, but not including, `to` are replaced. */
+/** Replaces the lines from `from` up to, but not including, `to`. */
 export interface Edit {
   readonly from: number;
   readonly to: number;
   readonly lines: readonly string[];
 }
 
-/** The place of the code is unclear; `several`: it would fit in more than one place. */
+/**
+ * Thrown if the position of the code is unclear; `several` means that the code would fit in more
+ * than one.
+ */
 export class NoPlace extends Error {
   readonly several: boolean;
   constructor(several: boolean) {
@@ -61,10 +67,10 @@ type Unit = Extract<Item, { kind: "unit" }>;
 interface Scope {
   readonly lo: number;
   readonly hi: number;
-  /** The code begins at the start of the range; ends at its end. */
+  /** Whether the code begins at the start of the range; then whether it ends at its end. */
   readonly fromStart: boolean;
   readonly toEnd: boolean;
-  /** The depth of the definitions in it; null for any. */
+  /** The depth of the definitions in the range; null for any. */
   readonly depth: number | null;
 }
 
@@ -90,7 +96,7 @@ export class Placer {
     const units = items.map((item) => (item.kind === "unit" ? this.#find(item, scope) : null));
     const edits: Edit[] = [];
     const later: { readonly item: Unit; readonly at: number }[] = [];
-    let after: number | null = null; // after the part that was placed last
+    let after: number | null = null; // The search continues after the part that was placed last.
     items.forEach((item, place) => {
       const at = units[place] ?? null;
       if (item.kind === "unit" && at === null) {
@@ -116,11 +122,12 @@ export class Placer {
         after = Math.max(after ?? 0, done.after);
       }
     });
-    // New definitions before the file's first one, or whose place is given only by omitted code.
+    // These are new definitions before the file's first one, or definitions whose position only
+    // omitted code shows.
     const first = items.findIndex((item, at) => item.kind === "run" || units[at] !== null);
     for (const { item, at } of later) {
       const isBeforeAll = first >= 0 && at < first;
-      if (first >= 0 && !isBeforeAll) continue; // placed after the previous one
+      if (first >= 0 && !isBeforeAll) continue; // The item is placed after the previous one.
       const next = units[first] ?? null;
       if (isBeforeAll && next !== null) {
         const gap = items[at + 1]?.gap ?? 1;
@@ -139,7 +146,9 @@ export class Placer {
     });
   }
 
-  /** Definitions, gaps and the lines between them, at the depth of the first line. */
+  /**
+   * Splits code into definitions, gaps and the lines between them, at the depth of the first line.
+   */
   #items(code: readonly string[]): readonly Item[] {
     const told = code.filter((line, at) => !isBlank(line) && !this.#isGap(code, at));
     const base = Math.min(...told.map(depthOf));
@@ -183,7 +192,9 @@ export class Placer {
     return isElision(code, at) && (!this.#known.has(bare) || /^(?:\.+|…)$/.test(bare));
   }
 
-  /** The place of the definition that the code changes; null if the file has none with its name. */
+  /**
+   * Finds the definition that the code changes; null if the file has no definition of that name.
+   */
   #find(unit: Unit, scope: Scope): number | null {
     let found: number[] = [];
     for (let at = scope.lo; at < scope.hi; at += 1) {
@@ -228,7 +239,7 @@ export class Placer {
     if (!hasGaps && !this.#lacksMembers(unit, old, lines)) {
       return [...lead, { from: at, to: end, lines }];
     }
-    // The code shows only a part of it: the rest stays.
+    // The code shows only a part of the definition, so the rest is kept.
     const header = headerEnd(lines, 0, lines.length);
     const closes = (all: readonly string[]): boolean => isCloser(all.at(-1) ?? "");
     const inner = lines.slice(header, closes(lines) ? -1 : undefined);
@@ -245,7 +256,7 @@ export class Placer {
     return [...lead, head, ...this.#block(inner, scope)];
   }
 
-  /** Does the file's definition contain others that the code does not show? */
+  /** Returns whether the file's definition contains others that the code does not show. */
   #lacksMembers(unit: Unit, old: readonly string[], lines: readonly string[]): boolean {
     if (!holdsMembers(unit.key)) return false;
     const members = (all: readonly string[]): readonly string[] => {
@@ -257,7 +268,7 @@ export class Placer {
     return members(old).some((key) => !shown.has(key));
   }
 
-  /** Lines that are not definitions. */
+  /** Places lines that are not definitions. */
   #run(run: readonly string[], scope: Scope): { edits: readonly Edit[]; after: number } {
     const { lo, hi } = scope;
     const same = this.#same(run, lo, hi);
@@ -269,7 +280,7 @@ export class Placer {
     return { edits: [edit], after: edit.to };
   }
 
-  /** The only place with the same lines, apart from indentation; null if there is none. */
+  /** Finds the only match of the same lines, apart from indentation; null if there is none. */
   #same(code: readonly string[], lo: number, hi: number): number | null {
     if (!code.some(isTelling) || code.some((_, at) => this.#isGap(code, at))) return null;
     const bare = code.map((line) => line.trim());
@@ -282,7 +293,7 @@ export class Placer {
     return fitting[0]?.at ?? null;
   }
 
-  /** The same lines, possibly with different relative indentation. */
+  /** Replaces the same lines, possibly with different relative indentation. */
   #replaced(code: readonly string[], at: number): readonly Edit[] {
     const telling = code.findIndex((line) => !isBlank(line));
     const to = indentOf(this.#file[at + telling] ?? "");
@@ -292,7 +303,10 @@ export class Placer {
     return isSame ? [] : [{ from: at, to: at + code.length, lines }];
   }
 
-  /** Imports go to the file's imports: they replace the one from the same module, or follow the last. */
+  /**
+   * Adds imports to the file's imports: an import replaces the one from the same module, or follows
+   * the last import.
+   */
   #imports(run: readonly string[], lo: number, hi: number) {
     const wanted = run.filter((line) => !isBlank(line));
     if (wanted.some((line) => importedFrom(line) === null)) return null;
@@ -320,7 +334,7 @@ export class Placer {
     return { edits, after: last + 1 };
   }
 
-  /** From the file's line that equals the first line to the one that equals the last. */
+  /** Replaces the lines from the one that equals the first line to the one that equals the last. */
   #between(run: readonly string[], { lo, hi }: Scope): Edit | null {
     const first = run.findIndex(isTelling);
     const last = run.findLastIndex(isTelling);
@@ -359,7 +373,10 @@ export class Placer {
     return { ...best, lines: reindented(run, indentOf(run[first] ?? ""), to, this.#file) };
   }
 
-  /** Are the lines before the first and after the last distinctive line equal too, such as closing brackets? */
+  /**
+   * Returns whether the lines before the first and after the last distinctive line are also equal,
+   * such as closing brackets.
+   */
   #hasEdges(
     run: readonly string[],
     from: number,
@@ -375,7 +392,7 @@ export class Placer {
     return true;
   }
 
-  /** At the beginning or end of a definition whose rest was left out. */
+  /** Places lines at the beginning or end of a definition whose rest was left out. */
   #atEdge(run: readonly string[], { lo, hi, fromStart, toEnd }: Scope): Edit | null {
     if (fromStart === toEnd) return null;
     const closing = toEnd ? this.#closingReturn(run, lo, hi) : null;
@@ -393,18 +410,21 @@ export class Placer {
       if (!isOnly) throw new NoPlace(true);
       const edit = fromStart ? { from: lo, to: edge + 1, lines } : { from: edge, to: hi, lines };
       const old = this.#file.slice(edit.from, edit.to);
-      // Both ends are known, so a changed line counts as kept if one like it is in the code.
+      // Both ends are known, so a changed line counts as kept if the code has a similar line.
       const kept = old.filter((line) => run.some((other) => likeness(line, other) >= ALIKE));
       return weightOf(kept) >= KEPT * weightOf(old) ? edit : null;
     }
-    // The file has none of these lines: they are added, unless they may replace an existing line.
+    // The file has none of these lines, so they are added unless they may replace an existing line.
     const isNew = telling.every((line) =>
       places.every((at) => likeness(line, this.#file[at] ?? "") < ALIKE),
     );
     return isNew && fromStart && telling.length > 0 ? { from: lo, to: lo, lines } : null;
   }
 
-  /** A `return` at the end of a body replaces the one that is there: after that one it would never run. */
+  /**
+   * Replaces the existing `return` at the end of a body, because code after a `return` would never
+   * run.
+   */
   #closingReturn(run: readonly string[], lo: number, hi: number): Edit | null {
     const body = this.#file.slice(lo, hi);
     const at = lo + body.findLastIndex((line) => !isBlank(line));
@@ -450,7 +470,7 @@ export class Placer {
     return at;
   }
 
-  /** The first line of the comments and decorators above a definition. */
+  /** Returns the first line of the comments and decorators above a definition. */
   #leadStart(head: number, lo: number): number {
     let at = head;
     const depth = depthOf(this.#file[head] ?? "");
@@ -463,7 +483,7 @@ export class Placer {
     return at;
   }
 
-  /** Of the matching places, those that the model named, if any. */
+  /** Returns those of the matching ranges that the model named, if any. */
   #nearest<Range extends { readonly from: number; readonly to: number }>(
     all: readonly Range[],
   ): readonly Range[] {

@@ -68,7 +68,7 @@ export function attachHandlers(room: Room): HandlersOf<Attaching> {
     },
     pickContext: async () => {
       const found = await ports.finding.find("", new AbortController().signal);
-      const rows = found.filter((one) => one.kind !== "narrow"); // the picker has a filter
+      const rows = found.filter((one) => one.kind !== "narrow"); // The picker has its own filter.
       const value = await ports.dialogs.pick("Add Context", rows);
       const row = rows.find((one) => one.value === value);
       if (row !== undefined) await mention(row.value, row.label);

@@ -1,8 +1,8 @@
-/** Background commands: their state, and stopping one. */
+/** Requests the state of background commands, and stops commands. */
 import type { Room } from "../room.ts";
 import type { HandlersOf } from "../wire/bridge.ts";
 
-/** The answer has the current output, which no event contains. */
+/** The handler; the answer has the current output, which no event contains. */
 export function commandHandlers({ store, backend }: Room): HandlersOf<"commands"> {
   return {
     commands: async ({ stop }) => {

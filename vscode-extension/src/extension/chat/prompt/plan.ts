@@ -2,7 +2,10 @@
 import type { Room } from "../room.ts";
 import type { HandlersOf } from "../wire/bridge.ts";
 
-/** The server opens the plan's document and keeps its state; events report the outcome. */
+/**
+ * The handlers; the server opens the plan's document and keeps its state, and events report the
+ * outcome.
+ */
 export function planHandlers({ store, backend, ports }: Room): HandlersOf<"plan"> {
   return {
     plan: async ({ action, text, words }) => {

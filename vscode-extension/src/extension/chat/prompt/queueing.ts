@@ -1,4 +1,4 @@
-/** Changes the queue of prompts that the user saw. */
+/** Changes the queue of waiting prompts, as the user saw the queue. */
 import type { QueueParams } from "../../../protocol.ts";
 import { ownWaiting } from "../../../shared/selectors.ts";
 import type { Room } from "../room.ts";
@@ -10,7 +10,7 @@ export function queueHandlers({ store, backend }: Room): HandlersOf<"queue"> {
     queue: async ({ action, id, to, text }) => {
       const { queue } = store.state;
       const own = ownWaiting(store.state).waiting;
-      // The panel shows the prompts of its session; the server counts all.
+      // The panel shows the prompts of its session; the server counts the prompts of all sessions.
       const row = to === null ? undefined : own[Math.min(to, own.length - 1)];
       const place = row === undefined ? to : queue.waiting.indexOf(row);
       const params: QueueParams = { action, seq: queue.seq, id, to: place, text };

@@ -14,9 +14,12 @@ const REMEMBERED = 20;
 
 /** Stores sent text for a reload. */
 export interface Kept {
-  /** The composer's text. */
+  /** Sets the composer's text. */
   setTyped(text: string): void;
-  /** A prompt is being sent; it is stored until its turn begins, or it is answered. */
+  /**
+   * Records a prompt that is being sent; it is stored until its turn begins, or until it is
+   * answered.
+   */
   went(id: number, words: string, attachments: readonly Attachment[]): void;
 }
 
@@ -27,9 +30,11 @@ export class Sending {
   /** The attachments of the newest prompts, by their text. */
   readonly #went = new Map<string, readonly Attachment[]>();
   #last = 0;
-  /** The prompt that begins a session, while it is being sent: later prompts go to the same session. */
+  /**
+   * The prompt that begins a session, while it is being sent; later prompts go to the same session.
+   */
   #beginning: number | null = null;
-  /** Returned text that is not in the composer yet: it is put there together, in order. */
+  /** Returned texts that are not in the composer yet; they are put there together, in order. */
   #back: { readonly id: number; readonly text: string; readonly own: readonly Attachment[] }[] = [];
   #before: Promise<unknown> = Promise.resolve();
 
@@ -60,7 +65,10 @@ export class Sending {
     };
   }
 
-  /** Prompts first wait for this: the resuming of a session. It must not reject. */
+  /**
+   * Makes prompts wait until `promise` has settled, such as the resuming of a session. The promise
+   * must not reject.
+   */
   after(promise: Promise<unknown>): void {
     this.#before = promise;
   }
@@ -70,7 +78,9 @@ export class Sending {
     this.#start(text, this.#room.store.state.attachments, mode);
   }
 
-  /** Send text that was not typed: without the draft's attachments, and only once at a time. */
+  /**
+   * Send text that the user did not type: without the draft's attachments, and only once at a time.
+   */
   alone(text: string, attachments: readonly Attachment[] = []): void {
     // The button was pressed twice.
     if (this.#room.store.state.outgoing.some((one) => one.words === text)) return;
@@ -136,7 +146,10 @@ export class Sending {
     }
   }
 
-  /** The session of a prompt; null: the session of the previous prompt, which has no id yet. */
+  /**
+   * Returns the session of a prompt; null means the session of the previous prompt, which has no id
+   * yet.
+   */
   #session(id: number): string | null {
     const { session } = this.#room.store.state;
     if (session !== null) return session;
@@ -158,7 +171,7 @@ export class Sending {
   #failed(id: number, error: unknown, text: string, own: readonly Attachment[]): void {
     const { store } = this.#room;
     const hasBegun = !store.state.outgoing.some((one) => one.id === id);
-    // For a turn that has begun, the event of its end has everything, including the text.
+    // If the turn has begun, the event of its end has everything, including the text.
     const draft = draftOf(error);
     if (!hasBegun) this.#giveBack(id, draft ?? text, own);
     else store.dispatch({ type: "answered", id, attachments: draft ? own : [] });
@@ -183,7 +196,7 @@ export class Sending {
       store.dispatch({ type: "draft", text: words.join("\n\n"), mode: "replace" });
   }
 
-  /** Text for the running turn; if that has ended, it becomes a new prompt. */
+  /** Sends text to the running turn; if that turn has ended, the text becomes a new prompt. */
   async #steer(text: string): Promise<void> {
     if (text.trim() === "") return;
     const { store, backend } = this.#room;

@@ -2,7 +2,7 @@
 import type { PromptParams, Attachment as WireAttachment } from "../../../protocol.ts";
 import type { Attachment } from "../../../shared/state.ts";
 
-/** The params of `indwell/prompt`; chips of kind `context` are sent automatically. */
+/** Returns the params of `indwell/prompt`; the server adds chips of kind `context` itself. */
 export function promptParams(
   text: string,
   session: string | null,
@@ -18,7 +18,7 @@ export function promptParams(
   };
 }
 
-/** The pictures among the chips, to be shown with the turn. */
+/** Returns the pictures among the chips, to be shown with the turn. */
 export function picturesOf(
   attachments: readonly Attachment[],
 ): readonly { readonly label: string; readonly url: string }[] {

@@ -1,4 +1,7 @@
-/** The work of all sessions in this window: which ones run or ask, and which have ended unseen. */
+/**
+ * Tracks the work of all sessions in this window: which sessions run or ask, and which have ended
+ * unseen.
+ */
 import type { EventParams } from "../../../protocol.ts";
 import type { SessionMark, SessionWork } from "../../../shared/state.ts";
 
@@ -6,9 +9,9 @@ interface Entry {
   readonly session: string;
   title: string;
   work: SessionWork;
-  /** The open questions of its turn. */
+  /** The open questions of the session's turn. */
   readonly asks: Set<string>;
-  /** The number of the event with which its running turn began. */
+  /** The number of the event with which the session's running turn began. */
   since: number | null;
 }
 
@@ -19,7 +22,10 @@ export class SessionBoard {
   /** Sessions that the user left: the panel does not follow their turns. */
   readonly #left = new Set<string>();
 
-  /** `isShown`: whether the user sees the session; `changed` gets all marks after a change. */
+  /**
+   * `isShown` returns whether the user sees the session; `changed` receives all marks after a
+   * change.
+   */
   constructor(
     isShown: (session: string) => boolean,
     changed: (marks: readonly SessionMark[]) => void,
@@ -28,7 +34,7 @@ export class SessionBoard {
     this.#changed = changed;
   }
 
-  /** Notes an event of any session. */
+  /** Records an event of any session. */
   heard({ session, seq, event }: EventParams): void {
     if (event.agent !== "" && !event.type.endsWith("Asked") && !event.type.endsWith("Answered"))
       return;
@@ -70,7 +76,7 @@ export class SessionBoard {
     this.#tell();
   }
 
-  /** The title of a session, as the server or a list has it. */
+  /** Records the title of a session, from the server or a list. */
   titled(session: string, title: string): void {
     const entry = this.#entries.get(session);
     if (entry === undefined || title === "" || entry.title === title) return;
@@ -78,7 +84,7 @@ export class SessionBoard {
     this.#tell();
   }
 
-  /** The user sees the session now. */
+  /** Records that the user sees the session now. */
   seen(session: string | null): void {
     if (session === null) return;
     this.#left.delete(session);
@@ -88,33 +94,36 @@ export class SessionBoard {
     this.#tell();
   }
 
-  /** The user turned from this session to another one. */
+  /** Records that the user switched from this session to another. */
   left(session: string | null): void {
     if (session !== null) this.#left.add(session);
   }
 
-  /** Did the user leave the session? Its turns are then not shown by themselves. */
+  /** Returns whether the user left the session, so that its turns are not shown automatically. */
   isLeft(session: string): boolean {
     return this.#left.has(session);
   }
 
-  /** The number of the event with which the session's running turn began; null if no turn runs. */
+  /**
+   * Returns the number of the event with which the session's running turn began; null if no turn
+   * runs.
+   */
   since(session: string): number | null {
     return this.#entries.get(session)?.since ?? null;
   }
 
-  /** The session's title; empty if it is not known. */
+  /** Returns the session's title; empty if the title is unknown. */
   title(session: string): string {
     return this.#entries.get(session)?.title ?? "";
   }
 
-  /** The session was deleted. */
+  /** Removes a deleted session. */
   forget(session: string): void {
     this.#left.delete(session);
     if (this.#entries.delete(session)) this.#tell();
   }
 
-  /** The server is gone, and no turn runs any more. */
+  /** Records that the server is gone, so that no turn runs any more. */
   gone(): void {
     for (const [session, entry] of this.#entries) {
       if (entry.since === null) continue;
@@ -129,7 +138,7 @@ export class SessionBoard {
   #asked(session: string, seq: number, question: string): void {
     let entry = this.#entries.get(session);
     if (entry === undefined) {
-      // The turn began before this window listened.
+      // The turn began before this window received events.
       entry = { session, title: "", work: "asking", asks: new Set(), since: seq };
       this.#entries.set(session, entry);
     }

@@ -1,4 +1,4 @@
-/** Goes back in the conversation: rewind, fork, edit an earlier prompt. */
+/** Goes back in the conversation: rewinds, forks, or edits an earlier prompt. */
 import type { ResumeResult } from "../../../protocol.ts";
 import { turnOf } from "../../../shared/selectors.ts";
 import type { Sending } from "../prompt/sending.ts";
@@ -50,7 +50,10 @@ export class Branches {
     };
   }
 
-  /** Rewinds to before `turn`, then sends this text; files stay, as in a continued conversation. */
+  /**
+   * Rewinds to before `turn`, then sends this text; files are unchanged, as in a continued
+   * conversation.
+   */
   async #resend(turn: number, text: string): Promise<void> {
     const first = turnOf(this.#room.store.state, turn);
     const mode = first?.mode;
@@ -61,7 +64,7 @@ export class Branches {
         result = await this.#rewind(turn - 1, false);
     } catch (error) {
       this.#giveBack(text);
-      throw error; // the bridge reports the error
+      throw error; // The bridge reports the error.
     }
     if (result === null) this.#giveBack(text);
     else this.#sending.again(text, isMode(mode) ? mode : undefined, first?.words ?? text);
@@ -71,7 +74,7 @@ export class Branches {
     this.#room.store.dispatch({ type: "draft", text, mode: "replace" });
   }
 
-  /** Runs one of them at a time; false if another is running, so that this one was skipped. */
+  /** Runs one function at a time; returns false if another runs, so that this one was skipped. */
   async #alone(run: () => Promise<void>): Promise<boolean> {
     if (this.#isUnderWay) return false;
     this.#isUnderWay = true;

@@ -1,4 +1,4 @@
-/** The mode and the model that the user chose in this window: a restarted server gets them again. */
+/** Remembers the mode and model that the user chose in this window, for a restarted server. */
 import * as v from "valibot";
 import type { StatusResult } from "../../../protocol.ts";
 import { sentenceOf } from "../backend.ts";
@@ -7,7 +7,7 @@ import type { Refresh } from "./refresh.ts";
 
 type Mode = StatusResult["mode"];
 
-/** The tightest first. */
+/** The modes, the strictest first. */
 const TIGHTEST_FIRST: readonly Mode[] = ["plan", "ask", "review", "auto"];
 
 const KEPT = v.object({
@@ -15,19 +15,22 @@ const KEPT = v.object({
   model: v.nullable(v.string()),
 });
 
-/** Is `mode` tighter than `other`? */
+/** Returns whether `mode` is stricter than `other`. */
 export function isTighter(mode: Mode, other: Mode): boolean {
   return TIGHTEST_FIRST.indexOf(mode) < TIGHTEST_FIRST.indexOf(other);
 }
 
-/** Null: not chosen, so the settings apply. */
+/** The user's choices; null means not chosen, so that the settings apply. */
 export class Chosen {
   readonly #room: Pick<Room, "store" | "backend" | "ports">;
   #mode: Mode | null;
   #model: string | null;
-  /** The settings' own mode when the server started; null: before this window was reloaded. */
+  /**
+   * The settings' own mode when the server started; null if that was before this window was
+   * reloaded.
+   */
   #base: Mode | null = null;
-  /** Until a server has received them, its status has the values of the settings. */
+  /** Until a server has received the choices, its status has the values of the settings. */
   #isStarting = true;
 
   constructor(room: Pick<Room, "store" | "backend" | "ports">) {
@@ -37,14 +40,17 @@ export class Chosen {
     this.#model = kept.success ? kept.output.model : null;
   }
 
-  /** The user chose it. */
+  /** Records the user's choice. */
   choose(what: { readonly mode: Mode } | { readonly model: string }): void {
     if ("mode" in what) this.#mode = what.mode;
     else this.#model = what.model;
     this.#keep();
   }
 
-  /** The server's status: a choice that it has dropped since (because of new settings) no longer counts. */
+  /**
+   * Reads the server's status: a choice that the server has dropped since (because of new settings)
+   * is deleted.
+   */
   heard({ mode, model }: StatusResult): void {
     if (this.#isStarting) return;
     const isOther = {
@@ -56,12 +62,15 @@ export class Chosen {
     if (isOther.mode || isOther.model) this.#keep();
   }
 
-  /** The server is gone. */
+  /** Records that the server is gone. */
   gone(): void {
     this.#isStarting = true;
   }
 
-  /** Sends the choices to the new server, whose status is known. Reports refusals, and never rejects. */
+  /**
+   * Sends the choices to the new server, whose status is known. Reports refusals, and never
+   * rejects.
+   */
   async restore(refresh: Refresh): Promise<void> {
     const { status } = this.#room.store.state;
     if (status === null) return;
@@ -83,7 +92,10 @@ export class Chosen {
     if (now !== null) this.heard(now);
   }
 
-  /** A looser mode only if the settings are the same as when it was chosen in this window. */
+  /**
+   * Returns the mode to restore: a looser mode only if the settings are the same as when the user
+   * chose it.
+   */
   #modeFor({ mode: own, modes }: StatusResult): Mode | null {
     const mode = this.#mode;
     if (mode === null || mode === own || !modes.includes(mode)) return null;

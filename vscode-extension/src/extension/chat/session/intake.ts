@@ -5,21 +5,27 @@ import type { Room } from "../room.ts";
 import { isPiece, joined } from "./joining.ts";
 import type { Pages } from "./pages.ts";
 
-/** The most events that wait while missed events are fetched; if more arrive, they are dropped and fetched at the end. */
+/**
+ * The most events that wait while missed events are fetched; further events are dropped and fetched
+ * at the end.
+ */
 const MOST_HELD = 20_000;
-/** Milliseconds for which pieces of text are collected: at 10,000 a second, reducing each alone is most of the work. */
+/**
+ * Milliseconds for which text deltas are collected: at 10,000 a second, reducing each alone is most
+ * of the work.
+ */
 const GATHER_MS = 15;
 
 export class Intake {
   readonly #room: Pick<Room, "store" | "backend" | "clock" | "board">;
   readonly #pages: Pages;
   readonly #failed: (error: unknown) => void;
-  /** The expected next number; null accepts any. */
+  /** The number of the next expected event; null accepts any. */
   #expected: number | null = null;
   #held: EventParams[] | null = null;
   #overflown = false;
   #era = 0;
-  /** Pieces that were received, but not reduced yet. */
+  /** Text deltas that were received, but not reduced yet. */
   #run: EventParams | null = null;
   #later: (() => void) | undefined;
 
@@ -33,7 +39,7 @@ export class Intake {
     this.#failed = failed;
   }
 
-  /** A new server has started, which counts from the beginning; waiting events are dropped. */
+  /** Starts from the beginning for a new server; waiting events are dropped. */
   reset(): void {
     this.flush();
     this.#era += 1;
@@ -42,7 +48,7 @@ export class Intake {
     this.#overflown = false;
   }
 
-  /** Reduce the pieces that wait. */
+  /** Reduces the waiting text deltas. */
   flush(): void {
     this.#later?.();
     this.#later = undefined;
@@ -51,7 +57,10 @@ export class Intake {
     if (run !== null) this.#dispatch(run);
   }
 
-  /** Shows this session and its newest turns in the panel; does nothing if it is already shown. */
+  /**
+   * Shows this session and its newest turns in the panel; does nothing if the session is already
+   * shown.
+   */
   async open(session: string | null, again = false): Promise<void> {
     const { store, board } = this.#room;
     const isOther = store.state.session !== session;
@@ -67,7 +76,10 @@ export class Intake {
     else await this.#catchUp(session, since);
   }
 
-  /** Shows a session whose turn runs since the event `since`, with everything that the turn has said. */
+  /**
+   * Shows a session whose turn has been running since the event `since`, with all of the turn's
+   * text.
+   */
   async #catchUp(session: string, since: number): Promise<void> {
     const { store, backend, clock } = this.#room;
     const era = this.#era;
@@ -108,8 +120,8 @@ export class Intake {
   take(params: EventParams): void {
     const { session } = this.#room.store.state;
     if (params.session !== session) {
-      // The panel follows the running turn, whatever began it (a code action, a chat document),
-      // but stays with the turn that it shows until that has ended.
+      // The panel follows the running turn, whatever began it (a code action, a chat document), but
+      // keeps showing a turn until it has ended.
       if (params.event.type !== "turnStarted") return;
       this.#begunElsewhere(params.session, params.event.words);
       if (this.#room.board.isLeft(params.session)) return;
@@ -123,7 +135,10 @@ export class Intake {
     else this.#reduce(params);
   }
 
-  /** A prompt of another session is no longer being sent. The user left a new session before it had an id. */
+  /**
+   * Records that a prompt of another session has begun; the user left a new session before it had
+   * an id.
+   */
   #begunElsewhere(session: string, words: string): void {
     const { store, board } = this.#room;
     const sent = store.state.outgoing.find(
@@ -134,7 +149,7 @@ export class Intake {
     store.dispatch({ type: "answered", id: sent.id, attachments: [] });
   }
 
-  /** Is the shown turn still running? Its end may wait for missed events. */
+  /** Returns whether the shown turn is still running; its end may wait for missed events. */
   #isShownRunning(): boolean {
     const hasEnded = this.#held?.some((one) => one.event.type === "turnFinished") ?? false;
     return !hasEnded && runningTurn(this.#room.store.state) !== undefined;
@@ -161,7 +176,7 @@ export class Intake {
     if (event.type === "turnFinished") this.#repair(session, event.turn);
   }
 
-  /** A turn with missed pieces is read from the log once the log is complete. */
+  /** Reads a turn with missed deltas from the log once the log is complete. */
   #repair(session: string, number: number): void {
     const turn = this.#room.store.state.turns.findLast((one) => one.number === number);
     if (turn?.whole === false) this.reload(session).catch(this.#failed);
@@ -177,7 +192,7 @@ export class Intake {
     this.#held = [params];
     const era = this.#era;
     this.#fetch(params.session, era).catch((error: unknown) => {
-      if (era !== this.#era) return; // what is held now waits for another answer
+      if (era !== this.#era) return; // The held events now wait for another answer.
       this.#held = null;
       this.#failed(error);
     });

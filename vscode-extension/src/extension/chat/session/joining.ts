@@ -1,4 +1,4 @@
-/** Joins consecutive pieces of text into one event, as the server stores them. Pure. */
+/** Joins consecutive text deltas into one event, as the server stores them. Pure. */
 import type { EventParams } from "../../../protocol.ts";
 
 /** Joins two events, with the number of the second; null if they do not belong together. */
@@ -20,7 +20,7 @@ export function joined(first: EventParams, second: EventParams): EventParams | n
   }
 }
 
-/** May more of the same kind follow at once? */
+/** Returns whether more events of the same kind may follow at once. */
 export function isPiece({ event }: EventParams): boolean {
   return event.type === "text" || event.type === "thinking" || event.type === "toolOutput";
 }

@@ -12,13 +12,16 @@ export class Pages {
     this.#room = room;
   }
 
-  /** The newest turns, or those before the turn `before`; `seq` returns the number of the last event that the answer includes. */
+  /**
+   * Fetches the newest turns, or those before the turn `before`; `seq` returns the number of the
+   * last event that the answer includes.
+   */
   async newest(session: string, seq: () => number, before: number | null = null): Promise<void> {
     const page = await this.#fetch(session, before, PAGE);
     this.#room.store.dispatch({ type: "page", page: lean(page), where: "replace", seq: seq() });
   }
 
-  /** Fetches the turns before the shown ones. */
+  /** Fetches the turns before those that are shown. */
   async older(): Promise<void> {
     const { store } = this.#room;
     const { session, older, turns, isRemembered } = store.state;
@@ -34,7 +37,7 @@ export class Pages {
     }
   }
 
-  /** Result and arguments of one call. */
+  /** Fetches the result and arguments of one call. */
   async detail(turn: number, id: string): Promise<void> {
     const { store } = this.#room;
     const { session } = store.state;

@@ -38,12 +38,12 @@ export class Refresh {
     };
   }
 
-  /** Request it soon; several calls become one. */
+  /** Requests a part soon; several calls become one request. */
   soon(...parts: readonly Part[]): void {
     for (const name of parts) this.#parts[name]();
   }
 
-  /** Request it at once. */
+  /** Requests a part at once. */
   async now(part: Part): Promise<void> {
     const { store, backend } = this.#room;
     if (store.state.connection.kind !== "ready") return;
@@ -68,7 +68,7 @@ export class Refresh {
         store.dispatch({ type: "context", context: await backend.request("indwell/context", {}) });
         return;
       case "models": {
-        if (store.state.status?.lacking) return; // no server to ask
+        if (store.state.status?.lacking) return; // No server can be asked.
         const { models } = await backend.request("indwell/models", {});
         store.dispatch({ type: "models", models });
         return;
@@ -78,7 +78,7 @@ export class Refresh {
     }
   }
 
-  /** The state that an event of any session makes outdated. */
+  /** Requests the state that an event of any session makes outdated. */
   heard({ event, session }: EventParams): void {
     switch (event.type) {
       case "hunksChanged":

@@ -1,4 +1,4 @@
-/** The list of past sessions, and the actions on them. */
+/** Lists past sessions, and carries out the actions on them. */
 import { runningTurn, sending } from "../../../shared/selectors.ts";
 import type { PanelState } from "../../../shared/state.ts";
 import { sentenceOf } from "../backend.ts";
@@ -24,7 +24,7 @@ export class Sessions {
   readonly #room: Room;
   readonly #intake: Intake;
   readonly #refresh: Refresh;
-  /** Counts the choices: of several, the newest applies. */
+  /** Counts the user's choices; of several, the newest applies. */
   #newest = 0;
   #before: Promise<unknown> = Promise.resolve();
 
@@ -47,7 +47,7 @@ export class Sessions {
     };
   }
 
-  /** Resume another session; a running turn goes on. */
+  /** Resume another session; a running turn continues. */
   async open(session: string): Promise<void> {
     const { store, backend } = this.#room;
     if (session === store.state.session && store.state.status?.session === session) {
@@ -57,7 +57,7 @@ export class Sessions {
     await this.#goOn(() => backend.execute("indwell.resume", { session, wait: true, keep: true }));
   }
 
-  /** Begin a new session from the end of `turn` (null: the last one) of `session`. */
+  /** Begin a new session from the end of `turn` (null means the last one) of `session`. */
   async fork(session: string | null, turn: number | null): Promise<void> {
     const { backend } = this.#room;
     await this.#goOn(() =>
@@ -65,7 +65,7 @@ export class Sessions {
     );
   }
 
-  /** Clear the panel; the next prompt begins a session. A running turn goes on. */
+  /** Clear the panel; the next prompt begins a session. A running turn continues. */
   async begin(): Promise<void> {
     const { store, backend, board } = this.#room;
     this.#newest += 1;
@@ -94,12 +94,13 @@ export class Sessions {
     const { store } = this.#room;
     this.#newest += 1;
     const mine = this.#newest;
-    // One after the other, so that server and panel end with the same session.
+    // The requests are sent one after the other, so that server and panel end with the same
+    // session.
     const before = this.#before;
     const answer = before.then(() => (mine === this.#newest ? ask() : null));
     this.#before = answer.catch(() => {});
     const result = await answer;
-    if (result === null || mine !== this.#newest) return; // the server has reported the reason
+    if (result === null || mine !== this.#newest) return; // The server has reported the reason.
     store.dispatch({ type: "list", query: "", result: null, where: "close" });
     if (result.session !== store.state.session) this.#room.board.left(store.state.session);
     await this.#intake.open(result.session, true);
@@ -108,7 +109,9 @@ export class Sessions {
     this.#refresh.soon("status", "queue", "changes", "context");
   }
 
-  /** True if no turn runs, or the user agrees to stop it: `stop` is the button's label. */
+  /**
+   * Returns true if no turn runs, or if the user agrees to stop it; `stop` is the button's label.
+   */
   async mayStop(words: string, stop: string): Promise<boolean> {
     const { store, ports } = this.#room;
     if (!isRunning(store.state)) return true;
@@ -167,7 +170,10 @@ export class Sessions {
   }
 }
 
-/** Would a change of the session stop a turn? A prompt that waits for its session does not count. */
+/**
+ * Returns whether a change of the session would stop a turn; a prompt that waits for its session
+ * does not count.
+ */
 function isRunning(state: PanelState): boolean {
   const { connection } = state;
   if (connection.kind !== "ready") return false;

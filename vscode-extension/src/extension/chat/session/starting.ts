@@ -1,4 +1,6 @@
-/** Runs when a server has started: fetches its status, and resumes the session from before a reload. */
+/**
+ * Runs when a server has started: fetches its status, and resumes the session from before a reload.
+ */
 import type { ResumeResult } from "../../../protocol.ts";
 import type { PanelState } from "../../../shared/state.ts";
 import { isOpenElsewhere, sentenceOf } from "../backend.ts";
@@ -9,7 +11,7 @@ import type { Refresh } from "./refresh.ts";
 
 /** A remote editor keeps the extension host of a reloaded window for five minutes at most. */
 const PATIENCE_MS = 330_000;
-/** Milliseconds between two attempts; longer once it takes more than seconds. */
+/** Milliseconds between two attempts; the pause is longer if an attempt takes more than seconds. */
 const SOON_MS = 1000;
 const LATER_MS = 5000;
 const SOON_TRIES = 20;
@@ -31,7 +33,8 @@ export async function startWith(
   intake.reset();
   chosen.gone();
   store.dispatch({ type: "connection", connection: { kind: "ready" } });
-  // The user may begin or open another session before the server has answered: that choice counts.
+  // The user may begin or open another session before the server has answered, and that choice
+  // takes precedence.
   let hasChosen = false;
   const off = store.listen((action) => {
     hasChosen ||= action.type === "opened";
@@ -67,10 +70,11 @@ async function goOnWith(
       return;
     }
   } catch {
-    await intake.open(null); // deleted since, or of another folder
+    await intake.open(null); // The session was deleted since, or belongs to another folder.
     return;
   }
-  if (store.state.status?.lacking !== "") return; // shown for reading; it continues once a model can be called
+  // The session is shown for reading; it continues when a model can be called.
+  if (store.state.status?.lacking !== "") return;
   try {
     const resumed = await patiently(room, session);
     if (resumed === null || store.state.session !== session) return;
@@ -82,7 +86,10 @@ async function goOnWith(
   }
 }
 
-/** Tries again while the previous window has the session open; null once it is no longer needed. */
+/**
+ * Tries again while the previous window has the session open; returns null once the session is no
+ * longer needed.
+ */
 async function patiently(
   { store, backend, clock }: Pick<Room, "store" | "backend" | "clock">,
   session: string,
@@ -93,7 +100,7 @@ async function patiently(
     store.dispatch({ type: "connection", connection: next });
     connection = next;
   };
-  // Compared by identity: a restarted server has its own attempts.
+  // The states are compared by identity, because a restarted server has its own attempts.
   const isMine = (): boolean => store.state.connection === connection;
   try {
     for (let tries = 1; ; tries += 1) {

@@ -15,7 +15,7 @@ export type HandlersOf<Type extends ToHost["type"]> = Pick<Handlers, Type>;
 export interface BridgeReport {
   /** Logs a dropped message without its contents. */
   dropped(why: string): void;
-  /** A handler failed; the user is told. */
+  /** Called when a handler failed; informs the user. */
   failed(error: unknown, message: ToHost): void;
 }
 

@@ -1,11 +1,14 @@
-/** The schema of the webview's messages, with limits for each field: other messages are dropped. */
+/**
+ * Defines the schema of the webview's messages, with limits for each field; other messages are
+ * dropped.
+ */
 import * as v from "valibot";
 import { LONGEST_COLOURED } from "../../../shared/coloured.ts";
 import { MOST_WORDS, type ToHost } from "../../../shared/messages.ts";
 
 /** The most characters of a pasted text. */
 const MOST_PASTED = 100_000;
-/** Base64 of 5 MB. */
+/** The most characters of a picture: the base64 of 5 MB. */
 const MOST_PICTURE = 7_000_000;
 
 const text = (most: number) => v.pipe(v.string(), v.maxLength(most));
@@ -132,7 +135,7 @@ const SCHEMA = v.variant("type", [
   tagged("closeBanner", {}),
 ]);
 
-/** The message, or one line about its fault, without its contents. */
+/** Returns the message, or one line about its fault, without the message's contents. */
 export function checked(raw: unknown): { readonly message: ToHost } | { readonly wrong: string } {
   const result = v.safeParse(SCHEMA, raw, { abortEarly: true });
   if (result.success) return { message: result.output satisfies ToHost };
@@ -141,7 +144,7 @@ export function checked(raw: unknown): { readonly message: ToHost } | { readonly
   return { wrong: `${where}: ${issue.type}` };
 }
 
-/** In both directions: a field that only one side has does not compile. */
+/** Checks the type in both directions: a field that only one side has does not compile. */
 type Checked = v.InferOutput<typeof SCHEMA>;
 type Same = [ToHost] extends [Checked] ? ([Checked] extends [ToHost] ? true : never) : never;
 true satisfies Same;

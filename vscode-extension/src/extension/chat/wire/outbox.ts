@@ -5,7 +5,9 @@ import type { Clock } from "../clock.ts";
 
 /** Milliseconds between two batches. */
 export const BATCH_MS = 33;
-/** The most actions that wait for a slow webview; with more, a snapshot is smaller. */
+/**
+ * The most actions that wait for a slow webview; with more, a snapshot is smaller than the actions.
+ */
 export const MOST_WAITING = 4000;
 /** Milliseconds after which an unconfirmed batch counts as lost. */
 const LOST_MS = 2000;
@@ -33,7 +35,7 @@ export class Outbox {
     this.#snapshot = snapshot;
   }
 
-  /** The webview requests a snapshot, which it gets at once. */
+  /** Called when the webview requests a snapshot; sends the snapshot at once. */
   ready(): void {
     this.#live = true;
     this.#stale = true;
@@ -43,7 +45,9 @@ export class Outbox {
     this.#flush();
   }
 
-  /** The webview is gone or hidden: it gets no messages until it asks again. */
+  /**
+   * Called when the webview is gone or hidden; it gets no messages until it requests a snapshot.
+   */
   hidden(): void {
     this.#live = false;
     this.#waiting = [];
@@ -51,7 +55,7 @@ export class Outbox {
     this.#timer = undefined;
   }
 
-  /** Queues a reduced action; `revision` is that of the state after it. */
+  /** Queues a reduced action; `revision` is that of the state after the action. */
   add(action: Action, revision: number): void {
     if (!this.#live) return;
     this.#revision = revision;
@@ -89,7 +93,10 @@ export class Outbox {
     }
   }
 
-  /** The next batch waits until this one was received, so that a slow webview is not overloaded. */
+  /**
+   * Sends a message; the next batch waits until this message was received, so that a slow webview
+   * is not overloaded.
+   */
   #carry(message: ToPanel): void {
     this.#busy = true;
     let done = false;

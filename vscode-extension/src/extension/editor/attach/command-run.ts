@@ -1,7 +1,7 @@
 /** A command that ran in the terminal, as text for the model. Pure: escape sequences of the terminal are removed. */
 import { boundedText } from "./mention.ts";
 
-/** The last command of a terminal; `exitCode` is null if the shell did not tell it. */
+/** The last command of a terminal; `exitCode` is null if the shell did not report it. */
 export interface CommandRun {
   readonly command: string;
   readonly exitCode: number | null;
@@ -18,13 +18,19 @@ const CONTROLS = /(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[ -/]*[0-~]/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: as above; tabs and line breaks stay
 const OTHERS = /[\x00-\x07\x0b\x0c\x0e-\x1f\x7f-\x9f]/g;
 
-/** The output as a reader sees it: without colours, and of a line that was written over only the last text. */
+/**
+ * Returns the output as a reader sees it: without colours, and only the last text of an overwritten
+ * line.
+ */
 export function plainOutput(raw: string): string {
   const text = raw.replaceAll(STRINGS, "").replaceAll(CONTROLS, "");
   return text.replaceAll(/\r+\n/g, "\n").split("\n").map(lastWritten).join("\n").trim();
 }
 
-/** A progress bar returns to the start of its line, or deletes what it wrote. */
+/**
+ * Returns the last version of a line, because a progress bar returns to the start of its line or
+ * deletes text.
+ */
 function lastWritten(line: string): string {
   const shown = line.split("\r").findLast((piece) => piece !== "") ?? "";
   let kept = "";
@@ -32,14 +38,14 @@ function lastWritten(line: string): string {
   return kept.replaceAll(OTHERS, "").trimEnd();
 }
 
-/** A name for the chip: the command, and how it ended. */
+/** Returns a name for the chip: the command, and how it ended. */
 export function runLabel({ command, exitCode }: CommandRun): string {
   const line = command.trim().replaceAll(/\s+/g, " ");
   const name = line.length > MOST_LABEL ? `${line.slice(0, MOST_LABEL)}…` : line;
   return exitCode === null ? `Terminal: ${name}` : `Terminal: ${name} (exit code ${exitCode})`;
 }
 
-/** The command, its output and its exit code; of a long output the end. */
+/** Returns the command, its output and its exit code; only the end of a long output. */
 export function runText({ command, exitCode, output }: CommandRun): string {
   const ended = exitCode === null ? "" : `\n[exit code ${exitCode}]`;
   return boundedText(

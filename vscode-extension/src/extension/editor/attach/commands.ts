@@ -29,7 +29,7 @@ async function addSelection(chat: ChatLink): Promise<void> {
   } else if (chosen !== null) {
     await chat.perform({ type: "attachMention", value: chosen.value, label: chosen.label });
   } else if (document !== undefined && document.uri.scheme !== "file") {
-    // The document is not on disk: its current text is attached.
+    // The document is not on disk, so its current text is attached.
     const text = boundedText(document.getText());
     await chat.perform({ type: "attachText", label: nameOf(document.uri.path), text });
   } else if (document !== undefined) {
@@ -38,7 +38,7 @@ async function addSelection(chat: ChatLink): Promise<void> {
   await chat.show(true);
 }
 
-/** Arguments from the explorer: the clicked file, then all selected files. */
+/** Attaches files; the explorer passes the clicked file, then all selected files. */
 async function addFiles(chat: ChatLink, args: readonly unknown[]): Promise<void> {
   const [clicked, marked] = args;
   const chosen = Array.isArray(marked) && marked.length > 0 ? marked : [clicked];

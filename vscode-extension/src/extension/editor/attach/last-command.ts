@@ -1,11 +1,11 @@
-/** Remembers the last command of each terminal, by VS Code's shell integration. It stays in memory. */
+/** Remembers the last command of each terminal in memory, by VS Code's shell integration. */
 import * as vscode from "vscode";
 import { type CommandRun, plainOutput } from "./command-run.ts";
 
-/** The most characters of an output that are kept, its end; escape sequences count too. */
+/** The most characters that are kept of an output's end; escape sequences count too. */
 const MOST_KEPT = 400_000;
 
-/** The context key: the last command of the active terminal failed. */
+/** The context key for a failed last command of the active terminal. */
 const FAILED = "indwell.commandFailed";
 
 export class LastCommands implements vscode.Disposable {
@@ -24,7 +24,10 @@ export class LastCommands implements vscode.Disposable {
     );
   }
 
-  /** The last command of the active terminal; else the newest of all terminals; null if none is known. */
+  /**
+   * The last command of the active terminal; else the newest of all terminals; null if no command
+   * is known.
+   */
   get last(): CommandRun | null {
     const active = vscode.window.activeTerminal;
     return (active && this.#runs.get(active)) ?? this.#newest;
@@ -33,7 +36,7 @@ export class LastCommands implements vscode.Disposable {
   async #ended(event: vscode.TerminalShellExecutionEndEvent): Promise<void> {
     const { execution, terminal, exitCode } = event;
     const command = execution.commandLine.value;
-    if (command.trim() === "") return; // Enter alone
+    if (command.trim() === "") return; // The user pressed only Enter.
     const raw = await (this.#outputs.get(execution) ?? "");
     const run = { command, exitCode: exitCode ?? null, output: plainOutput(raw) };
     this.#runs.set(terminal, run);
@@ -51,7 +54,7 @@ export class LastCommands implements vscode.Disposable {
   }
 }
 
-/** The end of a stream; the pieces before it are dropped as soon as they are too many. */
+/** Returns the end of a stream; earlier parts are dropped as soon as there are too many. */
 async function tailOf(stream: AsyncIterable<string>): Promise<string> {
   const pieces: string[] = [];
   let length = 0;

@@ -1,4 +1,6 @@
-/** Names files and lines for the server, and for people. Pure: `/` between the parts of a path. */
+/**
+ * Names files and lines for the server, and for people. Pure; paths have `/` between their parts.
+ */
 
 /** What to attach: `value` for the server, `label` for the chip. */
 export interface Mention {
@@ -6,14 +8,17 @@ export interface Mention {
   readonly label: string;
 }
 
-/** A path relative to the first folder, or the absolute path if it is elsewhere. */
+/** Returns a path relative to the first folder, or the absolute path of a file elsewhere. */
 export function mentionPath(path: string, firstFolder: string | null): string {
   if (firstFolder === null) return path;
   const root = firstFolder.endsWith("/") ? firstFolder : `${firstFolder}/`;
   return path.startsWith(root) ? path.slice(root.length) : path;
 }
 
-/** Lines `first` to `last` of a file, counted from 0; a selection that ends at a line's start ends before it. */
+/**
+ * Returns a mention of the lines `first` to `last`, counted from 0; a selection that ends at a
+ * line's start ends before that line.
+ */
 export function linesMention(
   path: string,
   first: number,
@@ -28,7 +33,7 @@ export function linesMention(
   return { value, label: `${path}:${from}-${to}` };
 }
 
-/** The last part of a path. */
+/** Returns the last part of a path. */
 export function nameOf(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1) || path;
 }

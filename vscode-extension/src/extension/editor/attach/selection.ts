@@ -1,4 +1,6 @@
-/** What is selected in the editor, to be attached: lines of a file, or a text that is on no disk. */
+/**
+ * Reads the selection in the editor, to attach it: lines of a file, or a text that is not on disk.
+ */
 import * as vscode from "vscode";
 import { boundedText, linesMention, type Mention, mentionPath, nameOf } from "./mention.ts";
 
@@ -7,7 +9,7 @@ export type Selected =
   | ({ readonly kind: "mention" } & Mention)
   | { readonly kind: "text"; readonly label: string; readonly text: string };
 
-/** The selection of the active editor; null if nothing is selected. */
+/** Returns the selection of the active editor; null if nothing is selected. */
 export function selected(): Selected | null {
   const editor = vscode.window.activeTextEditor;
   if (editor === undefined || editor.selection.isEmpty) return null;
@@ -21,7 +23,7 @@ export function selected(): Selected | null {
   return { kind: "mention", ...linesMention(path, start.line, end.line, end.character) };
 }
 
-/** The path from the first folder, as the server names it. */
+/** Returns the path from the first folder, as the server names it. */
 export function relativePath(uri: vscode.Uri): string {
   const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
   return mentionPath(uri.path, folder?.scheme === "file" ? folder.path : null);

@@ -1,12 +1,15 @@
-/** Reads the selection in the terminal. VS Code gives it only through the clipboard, which is restored. */
+/**
+ * Reads the selection in the terminal, which VS Code gives only through the clipboard; the
+ * clipboard is restored.
+ */
 import * as vscode from "vscode";
 import { askModal } from "../../say.ts";
 
-/** The text, or null if nothing is selected or the user declines. */
+/** Returns the text, or null if nothing is selected or the user declines. */
 export async function terminalSelection(): Promise<string | null> {
   if (vscode.window.activeTerminal === undefined) return null;
   const before = await vscode.env.clipboard.readText();
-  // A clipboard without text may contain a picture, which cannot be restored: so the user decides.
+  // A clipboard without text may contain a picture, which cannot be restored, so the user decides.
   if (before === "" && !(await mayReplace())) return null;
   const mark = `indwell ${Date.now()} ${Math.random()}`;
   if (before !== "") await vscode.env.clipboard.writeText(mark);

@@ -18,7 +18,9 @@ export function backgroundCommands(chat: ChatLink): Readonly<Record<string, Hand
   return { "indwell.commands": () => show(chat) };
 }
 
-/** Stays open until the user closes it, and follows commands that start, end or are stopped. */
+/**
+ * Shows the list until the user closes it, and updates it when commands start, end or are stopped.
+ */
 async function show(chat: ChatLink): Promise<void> {
   await chat.perform({ type: "commands", stop: null });
   if (chat.state.commands.length === 0) throw new Error("No command runs in the background.");

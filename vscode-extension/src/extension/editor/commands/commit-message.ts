@@ -1,4 +1,4 @@
-/** The Source Control button that writes a commit message; the user commits. */
+/** Implements the Source Control button that writes a commit message; the user commits. */
 import * as vscode from "vscode";
 import type { CommitMessageResult } from "../../../protocol.ts";
 import { showProgress } from "../../say.ts";

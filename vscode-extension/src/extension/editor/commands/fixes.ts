@@ -1,4 +1,7 @@
-/** "Fix with Indwell" on a failing test and on a failed command: a prompt with what failed attached. */
+/**
+ * Implements "Fix with Indwell" for a failing test or a failed command: a prompt with the failure
+ * attached.
+ */
 import type * as vscode from "vscode";
 import type { Attachment } from "../../../shared/state.ts";
 import { type CommandRun, runLabel, runText } from "../attach/command-run.ts";
@@ -9,13 +12,13 @@ import type { ChatLink } from "../chat-link.ts";
 import type { Handler } from "./run.ts";
 import { type FailedTest, testText } from "./test-text.ts";
 
-// No text of a test or a command is in the user's words: it is attached, as data.
+// The text of a test or a command is never part of the user's prompt; it is attached, as data.
 const FIX_COMMAND =
   "Fix what makes the attached command of the terminal fail. Find the cause, and check the result.";
 const FIX_TEST =
   "Fix the attached failing test. Find the cause, in the code or in the test; then run the test.";
 
-/** The handlers. */
+/** The handlers of both commands. */
 export function fixCommands(
   chat: ChatLink,
   terminals: LastCommands,
@@ -44,7 +47,10 @@ async function fixCommand(chat: ChatLink, run: CommandRun | null): Promise<void>
   await chat.show(true);
 }
 
-/** The argument is a test of the test explorer, or a message of its result with its test. */
+/**
+ * Fixes a test; the argument is a test of the test explorer, or a message of its result with its
+ * test.
+ */
 async function fixTest(chat: ChatLink, [given]: readonly unknown[]): Promise<void> {
   const { test, message } = failedTest(given);
   const label = `Test: ${test.label}`;

@@ -1,4 +1,4 @@
-/** The commands that show changes, and the other virtual documents of the server. */
+/** Implements the commands that show changes, and other virtual documents of the server. */
 import * as vscode from "vscode";
 import { say } from "../../say.ts";
 import type { Server } from "../../server/server.ts";
@@ -8,7 +8,7 @@ import { openDiff, openReview } from "../review/review.ts";
 import { argumentOf, type Handler, numberIn, stringIn } from "./run.ts";
 import { fileOf } from "./verdicts.ts";
 
-/** Handlers of review, diff, and `indwell.open` (lenses and code actions name it). */
+/** The handlers of review, diff, and `indwell.open`, which lenses and code actions use. */
 export function reviewCommands(
   server: Server,
   pending: PendingChanges,
@@ -52,7 +52,7 @@ export function reviewCommands(
       return span.uri ? fileDiff({ ...span, uri: span.uri }) : review(span, []);
     },
     "indwell.explainRequest": async (...args) => {
-      // `show: false`: for programs that only need the result.
+      // With `show: false`, programs get only the result.
       if (argumentOf(args)?.["show"] !== false) {
         await server.execute("indwell.open", { what: "request" });
       }

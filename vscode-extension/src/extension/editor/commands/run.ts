@@ -2,7 +2,7 @@
 import * as vscode from "vscode";
 import { say } from "../../say.ts";
 
-/** The function of a command; its arguments come from a menu, a lens or a code action, and are unchecked. */
+/** The function of a command; its arguments come unchecked from a menu, a lens or a code action. */
 export type Handler = (...args: readonly unknown[]) => unknown;
 
 /** Registers `handlers` by their ids. */
@@ -27,14 +27,14 @@ export function registerCommands(
   return vscode.Disposable.from(...registered);
 }
 
-/** The first argument, if it is a plain object: menus pass URIs and events instead. */
+/** Returns the first argument, if it is a plain object; menus pass URIs and events instead. */
 export function argumentOf(args: readonly unknown[]): Readonly<Record<string, unknown>> | null {
   const [first] = args;
   if (typeof first !== "object" || first === null || first instanceof vscode.Uri) return null;
   return Object.fromEntries(Object.entries(first));
 }
 
-/** A field that is a non-empty string. */
+/** Returns a field that is a non-empty string. */
 export function stringIn(
   argument: Readonly<Record<string, unknown>> | null,
   name: string,
@@ -43,7 +43,7 @@ export function stringIn(
   return typeof value === "string" && value !== "" ? value : null;
 }
 
-/** A field that is a whole number. */
+/** Returns a field that is a whole number. */
 export function numberIn(
   argument: Readonly<Record<string, unknown>> | null,
   name: string,

@@ -1,4 +1,4 @@
-/** Sessions, turns, models and modes as lines of a list. Pure. */
+/** Formats sessions, turns, models and modes as lines of a list. Pure. */
 import type { ModelRow, SessionRow } from "../../../protocol.ts";
 import { AUTO, effortWords } from "../../../shared/effort-words.ts";
 import { modeWords } from "../../../shared/mode-words.ts";
@@ -24,7 +24,10 @@ export function sessionRow(row: SessionRow): PickRow<string> {
   };
 }
 
-/** The places to which a session can be rewound: after each turn but the last, newest first, and its beginning. */
+/**
+ * Returns the turns to which a session can be rewound: after each turn but the last, newest first,
+ * and the beginning.
+ */
 export function rewindRows(
   turns: readonly Turn[],
   session: string | null,

@@ -80,13 +80,16 @@ export function sessionCommands(server: Server, chat: ChatLink): Readonly<Record
   };
 }
 
-/** If the editor restricts the window, only the editor's page can lift that; then Indwell asks its own question. */
+/**
+ * Asks for trust; if the editor restricts the window, only the editor's own page can lift the
+ * restriction, before Indwell asks its question.
+ */
 async function trust(server: Server): Promise<void> {
   if (vscode.workspace.isTrusted) await server.execute("indwell.trust", { wait: true });
   else await vscode.commands.executeCommand("workbench.trust.manage");
 }
 
-/** The active chat document, if any. */
+/** Returns the active chat document, if any. */
 function chatHere(): { readonly uri?: string } {
   const uri = vscode.window.activeTextEditor?.document.uri;
   return uri?.path.endsWith(".chat.md") ? { uri: uri.toString() } : {};
@@ -116,7 +119,7 @@ function chooseTurn(chat: ChatLink): Promise<number | null> {
   return pick("go back to", rows, "There is no turn to go back to.");
 }
 
-/** Null: the list was closed. */
+/** Asks whether to restore files; null if the list was closed. */
 function chooseFiles(): Promise<boolean | null> {
   const row = (label: string, description: string, value: boolean): PickRow<boolean> => ({
     label,
@@ -152,7 +155,7 @@ async function chooseModel(server: Server): Promise<string | null> {
   return pick("choose the model", models.map(modelRow), "The provider offers no model.");
 }
 
-/** A list that the server searches while the user types. */
+/** Shows a list that the server searches while the user types. */
 async function chooseSession(server: Server): Promise<string | null> {
   const box = vscode.window.createQuickPick<PickRow<string> & vscode.QuickPickItem>();
   box.title = "Indwell: resume a session";

@@ -1,4 +1,7 @@
-/** Fix, explain, document, test, refactor, ask: from the palette, menus, keys, code actions and lenses. */
+/**
+ * Implements fix, explain, document, test, refactor and ask: from the palette, menus, keys, code
+ * actions and lenses.
+ */
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 import { type StartedResult, TASK_COMMANDS } from "../../../protocol.ts";
@@ -14,9 +17,9 @@ interface Task {
   readonly command: string;
   /** The prompt of the input box; null if the task needs no text. */
   readonly question: string | null;
-  /** The answer is text to read, so the panel is shown. */
+  /** Whether the answer is text to read, so that the panel is shown. */
   readonly answers: boolean;
-  /** Applies to the whole document. */
+  /** Whether the task applies to the whole document. */
   readonly whole: boolean;
 }
 
@@ -53,7 +56,7 @@ async function runTask(
   chat: ChatLink,
 ): Promise<StartedResult | null> {
   const given = argumentOf(args);
-  // A code action or a key binding passes a place; the palette means the active editor.
+  // A code action or a key binding passes a position; the palette means the active editor.
   const place = given !== null && "uri" in given ? given : here(await server.ready(), task);
   if (place === null) {
     throw new Error("Open a file first: there is nothing to work on.");
@@ -72,7 +75,7 @@ function placeholder(asked: Readonly<Record<string, unknown>>): string {
   return typeof uri === "string" ? vscode.workspace.asRelativePath(vscode.Uri.parse(uri)) : "";
 }
 
-/** The selection of the active editor (or its cursor), with the problems there. */
+/** Returns the selection of the active editor (or its cursor), with the problems there. */
 function here(client: LanguageClient, task: Task): Readonly<Record<string, unknown>> | null {
   const editor = vscode.window.activeTextEditor;
   if (editor === undefined || !isWork(editor.document.uri.scheme)) return null;

@@ -1,8 +1,11 @@
-/** A failing test as text for the model. Pure. */
+/** Describes a failing test as text for the model. Pure. */
 
-/** What the test explorer tells; without a message (`""`) only the test is known, not how it failed. */
+/**
+ * The data from the test explorer; without a message (`""`), only the test is known, not how it
+ * failed.
+ */
 export interface FailedTest {
-  /** From the outermost suite to the test. */
+  /** The names from the outermost suite to the test. */
   readonly names: readonly string[];
   readonly place: string;
   readonly message: string;
@@ -12,7 +15,7 @@ export interface FailedTest {
   readonly stack: readonly string[];
 }
 
-/** One line a fact; longer texts below their name. */
+/** Returns the text: one line for each fact, and longer texts below their name. */
 export function testText(test: FailedTest): string {
   const lines = [`test: ${test.names.join(" > ")}`];
   if (test.place !== "") lines.push(`in: ${test.place}`);

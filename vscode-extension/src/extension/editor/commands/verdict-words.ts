@@ -1,14 +1,17 @@
 /** The verdicts offered in a list, and their labels. Pure. */
 import type { ChangeRow, VerdictArguments, VerdictResult } from "../../../protocol.ts";
 
-/** One line of the list. */
+/** One line of the list of verdicts. */
 export interface VerdictOffer {
   readonly label: string;
   readonly description: string;
   readonly argument: VerdictArguments;
 }
 
-/** The offers, the narrowest first; no two of them cover the same changes. `here`: ids at the cursor. */
+/**
+ * Returns the offers, the narrowest first; no two offers cover the same changes. `here` has the ids
+ * at the cursor.
+ */
 export function verdictOffers(
   verdict: "Accept" | "Reject",
   rows: readonly ChangeRow[],
@@ -34,7 +37,7 @@ export function verdictOffers(
     if (hunks.length === 0 || seen.has(key)) return [];
     seen.add(key);
     const label = `${verdict} ${what}`;
-    // By ids: the verdict does not cover changes that arrive while the list is open.
+    // The verdict names ids, so that it does not cover changes that arrive while the list is open.
     return [{ label, description: inFiles(rows, hunks), argument: { hunks: [...hunks] } }];
   });
 }
@@ -48,7 +51,10 @@ function inFiles(rows: readonly ChangeRow[], hunks: readonly string[]): string {
     : `${changes} in ${files.length} files`;
 }
 
-/** Must the user read the outcome of a verdict (because a part was not done), or is the status bar enough? */
+/**
+ * Returns whether the user must read the outcome of a verdict (because a part failed), or the
+ * status bar is enough.
+ */
 export function outcomeTone(result: VerdictResult): "warning" | "passing" {
   return result.kept.length > 0 || (result.hunks.length === 0 && result.gone.length > 0)
     ? "warning"

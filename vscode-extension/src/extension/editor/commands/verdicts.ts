@@ -1,4 +1,7 @@
-/** Accepts and rejects changes: at the cursor, in a file, all, or those that a lens or hover names. */
+/**
+ * Accepts and rejects changes: at the cursor, in a file, all changes, or those that a lens or hover
+ * names.
+ */
 import * as vscode from "vscode";
 import type { UndoVerdictResult, VerdictArguments, VerdictResult } from "../../../protocol.ts";
 import { say, sayInPassing } from "../../say.ts";
@@ -45,7 +48,7 @@ export function verdictCommands(
   return { ...of("accept"), ...of("reject"), "indwell.undoVerdict": () => undo(server) };
 }
 
-/** Takes back the last verdict: its changes are pending again. */
+/** Undoes the last verdict, so that its changes are pending again. */
 async function undo(server: Server): Promise<UndoVerdictResult | null> {
   const result = await server.execute<UndoVerdictResult | null>("indwell.undoVerdict", {
     wait: true,
@@ -102,7 +105,9 @@ function idsAtCursor(pending: PendingChanges): readonly string[] {
   return touching(pending.stops, uri, start.line, end.line).map((one) => one.id);
 }
 
-/** The file of a menu or title bar, else of the active editor; in a diff, the right side. */
+/**
+ * Returns the file of a menu or title bar, else of the active editor; in a diff, the right side.
+ */
 export function fileOf(args: readonly unknown[]): string | null {
   const [first] = args;
   if (first instanceof vscode.Uri) return asFile(first).toString();

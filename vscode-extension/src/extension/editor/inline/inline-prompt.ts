@@ -1,8 +1,8 @@
 /**
- * The field at the selection (Ctrl+I): the user says what to change there, and the edits come as pending changes.
- *
- * VS Code gives extensions no inline input and no view zone. A comment thread has a field at a line; a comment
- * that is being edited takes the focus by itself, which a new thread's reply box does not.
+ * Shows a text field at the selection (Ctrl+I): the user describes a change there, and the edits
+ * arrive as pending changes. VS Code gives extensions no inline input. A comment thread has a field
+ * at a line; a comment that is being edited takes the focus by itself, which a new thread's reply
+ * box does not.
  */
 import * as vscode from "vscode";
 import type { EventParams, StartedResult } from "../../../protocol.ts";
@@ -24,7 +24,7 @@ interface Turn {
   readonly number: number;
 }
 
-/** One field: its thread, and the turn that carries it out. */
+/** One field: its thread, and the turn that carries out the request. */
 interface Field {
   readonly thread: vscode.CommentThread;
   readonly document: vscode.TextDocument;
@@ -48,7 +48,7 @@ export class InlinePrompt implements vscode.Disposable {
     this.#events = chat.onEvent((told) => this.#heard(told));
   }
 
-  /** The handlers; `run` carries the command out when its words are given already. */
+  /** The handlers; `run` carries out the command if its text is already given. */
   handlers(run: Handler): Readonly<Record<string, Handler>> {
     return {
       [COMMAND]: (...args) => (hasWords(args) ? run(...args) : this.#open()),
@@ -93,7 +93,7 @@ export class InlinePrompt implements vscode.Disposable {
     const field = this.#fieldOf(comment);
     const words = textOf(comment).trim();
     if (field === null || field.standing !== "asking" || words === "") return;
-    // The comment stays: VS Code draws no later label of a thread without comments.
+    // The comment stays, because VS Code draws no later label of a thread without comments.
     this.#show(field, "working", "Starting");
     try {
       const { document, selection, version } = field;
@@ -107,7 +107,8 @@ export class InlinePrompt implements vscode.Disposable {
         started === null || started.session === null || started.turn === null
           ? null
           : { session: started.session, number: started.turn };
-      // Without a turn the chat has more: a prompt that waits in its queue, or what is missing first.
+      // Without a turn, the chat shows more: a prompt that waits in its queue, or the missing
+      // model.
       if (turn === null) this.#endInChat(field);
       else this.#begun(field, turn);
     } catch (error) {
@@ -117,7 +118,9 @@ export class InlinePrompt implements vscode.Disposable {
     }
   }
 
-  /** Events of the turn may come before the answer that names it. */
+  /**
+   * Records the field's turn, because events of the turn may come before the answer that names it.
+   */
   #begun(field: Field, turn: Turn): void {
     field.turn = turn;
     const early = this.#early.filter((told) => isOf(told, turn));
@@ -149,7 +152,7 @@ export class InlinePrompt implements vscode.Disposable {
         return;
       case "failed":
         this.#show(field, "failed", visible(outcome.words));
-        void this.#chat.show(false); // its Retry sends the words again
+        void this.#chat.show(false); // The chat's Retry sends the text again.
         return;
       default:
         outcome satisfies never;
@@ -184,7 +187,7 @@ export class InlinePrompt implements vscode.Disposable {
     field.thread.dispose();
   }
 
-  /** The field of a thread or comment; a key passes neither, and means the newest one. */
+  /** Returns the field of a thread or comment; a key passes neither, and means the newest field. */
   #fieldOf(where: unknown): Field | null {
     const fields = [...this.#fields];
     const found = fields.find(
@@ -194,7 +197,7 @@ export class InlinePrompt implements vscode.Disposable {
   }
 }
 
-/** The field. VS Code opens its view of comments only for a comment that has a text. */
+/** Creates the field. VS Code opens its view of comments only for a comment that has a text. */
 function fieldWith(words: string): vscode.Comment {
   return {
     author: { name: "Indwell" },
@@ -225,7 +228,10 @@ function hasWords([first]: readonly unknown[]): boolean {
   return typeof first === "object" && first !== null && "text" in first;
 }
 
-/** The last line of a selection; one that ends at a line's start ends before it. */
+/**
+ * Returns the last line of a selection; a selection that ends at a line's start ends before that
+ * line.
+ */
 function lastLine({ start, end }: vscode.Selection): number {
   return end.line > start.line && end.character === 0 ? end.line - 1 : end.line;
 }

@@ -1,14 +1,17 @@
-/** The words of the field at the selection: where it is, the present step, how its turn ended. Pure. */
+/**
+ * The texts of the field at the selection: its lines, the current step, and how its turn ended.
+ * Pure.
+ */
 import type { Event, TurnFinished } from "../../../protocol.ts";
 import { toolLook } from "../../../shared/tool-words.ts";
 import { visible } from "../../../shared/visible.ts";
 
-/** `line 3` or `lines 3–9`; the arguments count from 0. */
+/** Returns `line 3` or `lines 3–9`; the arguments count from 0. */
 export function linesWords(first: number, last: number): string {
   return first === last ? `line ${first + 1}` : `lines ${first + 1}–${last + 1}`;
 }
 
-/** The step that an event begins; null if it is no step to show. */
+/** Returns the step that an event begins; null if the event is no step to show. */
 export function stepWords(event: Event): string | null {
   if (!("agent" in event) || event.agent !== "") return null;
   switch (event.type) {
@@ -23,11 +26,11 @@ export function stepWords(event: Event): string | null {
   }
 }
 
-/** How the turn ended, for the field. */
+/** The outcome of the turn, for the field. */
 export type TurnOutcome =
-  /** There are changes, or the user stopped it. */
+  /** The turn made changes, or the user stopped the turn. */
   | { readonly kind: "done" }
-  /** Only words: they are in the chat. */
+  /** The turn only answered; the answer is in the chat. */
   | { readonly kind: "answered" }
   | { readonly kind: "failed"; readonly words: string };
 

@@ -1,4 +1,4 @@
-/** The bar at a pending change, as links above it. Pure. */
+/** Formats the bar at a pending change, as links above the change. Pure. */
 import type { PendingLines } from "./pending-lines.ts";
 
 /** A link: its title may begin with a codicon. */
@@ -9,13 +9,15 @@ export interface BarLink {
   readonly argument: object;
 }
 
-/** What a bar says besides its own change. */
+/** The facts of a bar beyond its own change. */
 export interface BarPlace {
   readonly uri: string;
-  /** Of all changes of the file, from 1, and how many those are. */
+  /**
+   * The number of the change among all changes of the file, from 1, and how many changes there are.
+   */
   readonly number: number;
   readonly total: number;
-  /** Changes in the workspace. */
+  /** The number of changes in the workspace. */
   readonly all: number;
   readonly isMac: boolean;
 }
@@ -29,18 +31,18 @@ const KEYS: Readonly<Record<string, string>> = {
   "indwell.undoVerdict": "Shift+Y",
 };
 
-/** `Ctrl+K Y`, on a Mac `⌘K Y`. */
+/** Returns the keys of a command, such as `Ctrl+K Y`, or `⌘K Y` on a Mac. */
 export function keysOf(command: string, isMac: boolean): string {
   const key = KEYS[command] ?? "";
   return isMac ? `⌘K ${key.replace("Shift+", "⇧")}` : `Ctrl+K ${key}`;
 }
 
-/** An ordinary blank behind an icon is not drawn. */
+/** Joins an icon and a text; an ordinary blank after an icon is not drawn. */
 function iconed(icon: string, words: string): string {
   return `$(${icon})\u00a0${words}`;
 }
 
-/** The links above one change. */
+/** Returns the links above one change. */
 export function changeBar(one: PendingLines, place: BarPlace): readonly BarLink[] {
   const { uri, isMac } = place;
   const hunks = [one.id];
@@ -81,7 +83,7 @@ export function changeBar(one: PendingLines, place: BarPlace): readonly BarLink[
   ];
 }
 
-/** `+1 −2 · 2 of 3 · turn 4`. */
+/** Returns a text such as `+1 −2 · 2 of 3 · turn 4`. */
 function figureWords(one: PendingLines, { number, total }: BarPlace): string {
   const kind = one.kind === "create" ? "new file" : one.kind === "opaque" ? "not text" : "";
   return [
@@ -95,7 +97,7 @@ function figureWords(one: PendingLines, { number, total }: BarPlace): string {
     .join(" · ");
 }
 
-/** The links at the top of a file with several changes, or with a verdict to undo. */
+/** Returns the links at the top of a file with several changes, or with a verdict to undo. */
 export function fileBar(
   hunks: readonly string[],
   uri: string,

@@ -1,4 +1,4 @@
-/** Pending changes of a notebook, placed in its cells. Pure. */
+/** Places the pending changes of a notebook in its cells. Pure. */
 import type { PendingLines } from "./pending-lines.ts";
 
 /** A part of a change in one cell. */
@@ -8,8 +8,9 @@ export interface InCell {
 }
 
 /**
- * Places a change whose lines are those of the notebook as one text: a heading line, then the lines of the cell, for
- * each cell. `lines` are the numbers of lines of the cells. The removed text goes to the first part.
+ * Places a change whose lines are those of the notebook as one text: for each cell, a heading line
+ * and the cell's lines. `lines` are the numbers of lines of the cells. The removed text goes to the
+ * first part.
  */
 export function inCells(one: PendingLines, lines: readonly number[]): readonly InCell[] {
   const parts: InCell[] = [];

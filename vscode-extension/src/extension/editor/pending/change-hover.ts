@@ -1,14 +1,17 @@
-/** The hover of a pending change, with links for the verdicts. */
+/** Shows the hover of a pending change, with links for the verdicts. */
 import * as vscode from "vscode";
 import type { PendingLines } from "./pending-lines.ts";
 
-/** Characters of the old lines that a hover shows. */
+/** The most characters of the old lines in a hover. */
 const MOST_OLD = 4_000;
 
 /** The commands that a hover may run, and no others. */
 const ALLOWED = ["indwell.accept", "indwell.reject", "indwell.openDiff"] as const;
 
-/** Two parts: the verdicts (trusted, only Indwell's own text), and the old lines as plain code. */
+/**
+ * Returns two parts: the verdicts (trusted, only Indwell's own text), and the old lines as plain
+ * code.
+ */
 export function changeHover(
   one: PendingLines,
   document: vscode.TextDocument,

@@ -5,13 +5,21 @@ import { type Details, details, marks, type Run } from "./marks.ts";
 import type { PendingChanges } from "./pending-changes.ts";
 import { ghostWords, lostWords } from "./removed-text.ts";
 
-/** Milliseconds that drawing waits while the user types; until then VS Code moves the drawn marks. */
+/**
+ * Milliseconds that drawing waits while the user types; until then, VS Code moves the drawn marks.
+ */
 const REST_MS = 60;
 
-/** Lines above and below the visible ones whose words are marked, so that scrolling shows no bare lines. */
+/**
+ * Lines above and below the visible lines whose words are marked, so that scrolling shows no
+ * unmarked lines.
+ */
 const AROUND = 60;
 
-/** Draws until it is disposed; the work is proportional to what the visible editors show. */
+/**
+ * Draws until the returned object is disposed; the work is proportional to what the visible editors
+ * show.
+ */
 export function drawPending(pending: PendingChanges): vscode.Disposable {
   const types = decorationTypes();
   const waiting = new Set<string>();
@@ -41,7 +49,7 @@ export function drawPending(pending: PendingChanges): vscode.Disposable {
     pending.onChange(later),
     vscode.window.onDidChangeVisibleTextEditors(visible),
     vscode.window.onDidChangeTextEditorVisibleRanges(({ textEditor }) => ifPending(textEditor)),
-    // Within a line nothing moves, but its words differ.
+    // Within a line nothing moves, but the line's words differ.
     vscode.workspace.onDidChangeTextDocument(({ document }) => {
       const uri = document.uri.toString();
       if (pending.of(uri).length > 0) later([uri]);
@@ -94,7 +102,7 @@ const NOTHING: Details = { words: [], lost: [], ghosts: [] };
 function draw(editor: vscode.TextEditor, pending: PendingChanges, types: Types): void {
   const { document } = editor;
   const { bars, added, gaps } = marks(pending.of(document.uri.toString()), document.lineCount);
-  // A diff shows added and removed lines by itself: there the bar and its hover are enough.
+  // A diff shows added and removed lines by itself, so the bar and its hover are enough there.
   const isDiff = isInDiff(editor);
   const shown = isDiff ? NOTHING : detailsIn(editor, [...bars, ...gaps]);
   const wholes = (runs: readonly Run[]) =>

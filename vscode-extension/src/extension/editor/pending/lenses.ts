@@ -1,4 +1,4 @@
-/** The bars at the pending changes, as code lenses: they follow the text as the marks do. */
+/** Shows the bars at pending changes as code lenses, which follow the text as the marks do. */
 import * as vscode from "vscode";
 import { type BarLink, changeBar, fileBar } from "./bar.ts";
 import { MOST } from "./marks.ts";
@@ -6,7 +6,9 @@ import type { PendingChanges } from "./pending-changes.ts";
 
 const SELECTOR = [{ scheme: "file" }, { scheme: "vscode-notebook-cell" }];
 
-/** Shows a bar at each change, and one at the top of a file, until it is disposed. */
+/**
+ * Shows a bar at each change, and one at the top of a file, until the returned object is disposed.
+ */
 export function showBars(pending: PendingChanges): vscode.Disposable {
   const news = new vscode.EventEmitter<void>();
   return vscode.Disposable.from(

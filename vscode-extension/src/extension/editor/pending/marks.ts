@@ -16,14 +16,14 @@ export interface Part {
   readonly to: number;
 }
 
-/** Removed words, and where they were in a line. */
+/** Removed words, and their former position in a line. */
 export interface LostText {
   readonly line: number;
   readonly at: number;
   readonly text: string;
 }
 
-/** A removed line, shown at the end of a line; `more` are removed lines that have no place. */
+/** A removed line, shown at the end of another line; `more` counts removed lines without a row. */
 export interface Ghost {
   readonly line: number;
   readonly text: string;
@@ -47,14 +47,17 @@ export interface Details {
   readonly ghosts: readonly Ghost[];
 }
 
-/** More changes than this are not drawn one by one: they would be indistinguishable. */
+/** The most changes that are drawn one by one; more would be indistinguishable. */
 export const MOST = 1_000;
 
-/** Removed words above these bounds make a line unreadable: it then shows the whole old line at its end. */
+/**
+ * If a line lost more characters than this, it shows the whole old line at its end, because marks
+ * would be unreadable.
+ */
 const MOST_LOST = 60;
 const MOST_CUTS = 3;
 
-/** The marks of a document of `lines` lines. */
+/** Returns the marks of a document of `lines` lines. */
 export function marks(pending: readonly PendingLines[], lines: number): Marks {
   const bars: Run[] = [];
   const added: Run[] = [];
@@ -71,7 +74,7 @@ export function marks(pending: readonly PendingLines[], lines: number): Marks {
   return { bars, added, gaps };
 }
 
-/** The marks of the words and removed lines of one change, whose lines are now `fresh`. */
+/** Returns the marks of the words and removed lines of one change, whose lines are now `fresh`. */
 export function details({ first, change }: Run, fresh: readonly string[]): Details {
   if (change.kind !== "change" || change.old === "") return { words: [], lost: [], ghosts: [] };
   const old = change.old.split(/\r\n|\r|\n/);
@@ -96,7 +99,10 @@ export function details({ first, change }: Run, fresh: readonly string[]): Detai
   return { words, lost, ghosts: ghosts(old, first, Math.max(own.length, 1), inPlace, above) };
 }
 
-/** A row for each removed line that is not marked in place; a pair's own row, or else the next free one. */
+/**
+ * Returns a row for each removed line that is not marked in place: the pair's own row, or the next
+ * free one.
+ */
 function ghosts(
   old: readonly string[],
   first: number,
@@ -110,7 +116,7 @@ function ghosts(
   for (const [index, text] of old.entries()) {
     const own = pairs.get(index);
     const isInPlace = inPlace.has(index);
-    // Behind a line that is marked in place the next removed line reads best one row lower.
+    // After a line that is marked in place, the next removed line reads best one row lower.
     if (own !== undefined) row = Math.max(row, isInPlace ? Math.min(own + 1, rows - 1) : own);
     if (!isInPlace && text.trim() !== "") {
       if (row < rows) texts.set(row, text);
@@ -124,7 +130,7 @@ function ghosts(
   return more === 0 ? [] : [{ line: first + rows - 1, text: "", more }];
 }
 
-/** `1 removed line`, `3 removed lines`. */
+/** Returns `1 removed line` or `3 removed lines`. */
 export function removedWords(lines: number): string {
   return lines === 1 ? "1 removed line" : `${lines} removed lines`;
 }

@@ -1,15 +1,15 @@
 /** Finds the next pending change, through all files. Pure. */
 
-/** The line at which a change can be reached. */
+/** A line at which the user can reach a change. */
 export interface Stop {
   readonly id: string;
   readonly uri: string;
   readonly line: number;
-  /** The number of its lines there; 0 if it only removed lines. */
+  /** The number of the change's lines; 0 if the change only removed lines. */
   readonly count: number;
 }
 
-/** In the order of the list of changes: by file, then by ascending line. */
+/** Sorts stops in the order of the list of changes: by file, then by ascending line. */
 export function ordered(stops: readonly Stop[]): readonly Stop[] {
   const files = new Map<string, number>();
   for (const one of stops) if (!files.has(one.uri)) files.set(one.uri, files.size);
@@ -17,7 +17,9 @@ export function ordered(stops: readonly Stop[]): readonly Stop[] {
   return [...stops].sort((a, b) => place(a) - place(b) || a.line - b.line);
 }
 
-/** The next (or previous) change from a line; continues in the next file, and wraps around. */
+/**
+ * Returns the next (or previous) change from a line; continues in the next file, and wraps around.
+ */
 export function neighbour(
   stops: readonly Stop[],
   uri: string | null,
@@ -35,7 +37,7 @@ export function neighbour(
   return all.at((index + (way === "next" ? 1 : -1) + all.length) % all.length) ?? null;
 }
 
-/** The changes that a line, or the lines of a selection, touch. */
+/** Returns the changes that a line, or the lines of a selection, touch. */
 export function touching(
   stops: readonly Stop[],
   uri: string,

@@ -1,4 +1,7 @@
-/** The pending changes of the workspace by document; they move with the text until the server is asked again. */
+/**
+ * Tracks the pending changes of the workspace by document; they move with the text until the server
+ * is asked again.
+ */
 import * as vscode from "vscode";
 import type { ChangeRow } from "../../../protocol.ts";
 import { openDocument } from "../../client/watch-problems.ts";
@@ -12,7 +15,7 @@ export class PendingChanges implements vscode.Disposable {
   private readonly byUri = new Map<string, readonly PendingLines[]>();
   private readonly news = new vscode.EventEmitter<ReadonlySet<string>>();
   private readonly listening: vscode.Disposable;
-  /** The cells of open notebooks: the URI of the notebook by that of the cell. */
+  /** The cells of open notebooks: the notebook's URI by the cell's URI. */
   private readonly cells = new Map<string, string>();
   private taken: readonly ChangeRow[] = [];
   private said = "";
@@ -44,18 +47,18 @@ export class PendingChanges implements vscode.Disposable {
     return this.chat.state.pending.total;
   }
 
-  /** The verdict that can be undone, in words; empty: none. */
+  /** A phrase about the verdict that can be undone; empty without one. */
   get undo(): string {
     return this.chat.state.pending.undo;
   }
 
-  /** The file of a document: of a cell, that of its notebook. */
+  /** Returns the file of a document; for a cell, the file of its notebook. */
   fileOf(uri: vscode.Uri): vscode.Uri {
     const notebook = this.cells.get(uri.toString());
     return notebook === undefined ? uri : vscode.Uri.parse(notebook);
   }
 
-  /** The pending changes of one document. */
+  /** Returns the pending changes of one document. */
   of(uri: string): readonly PendingLines[] {
     return this.byUri.get(uri) ?? [];
   }
@@ -66,7 +69,7 @@ export class PendingChanges implements vscode.Disposable {
     return files.map((uri) => vscode.Uri.parse(uri).fsPath);
   }
 
-  /** Places of the changes, file by file; a deleted file has none. */
+  /** The positions of the changes, file by file; a deleted file has no position. */
   get stops(): readonly Stop[] {
     const notebooks = new Set(this.cells.values());
     const shown = [...this.byUri].filter(([uri]) => !notebooks.has(uri));
@@ -147,7 +150,10 @@ function grouped(rows: readonly ChangeRow[]): ReadonlyMap<string, readonly Chang
   return found;
 }
 
-/** The rows may belong to a slightly older text, so they are compared with the open document. */
+/**
+ * Places the rows, which may belong to a slightly older text, by comparing them with the open
+ * document.
+ */
 function placed(uri: string, rows: readonly ChangeRow[]): readonly PendingLines[] {
   const document = openDocument(vscode.Uri.parse(uri));
   return rows.map((row) => {

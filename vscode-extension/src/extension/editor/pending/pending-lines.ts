@@ -5,9 +5,12 @@ import type { ChangeRow } from "../../../protocol.ts";
 export interface PendingLines {
   readonly id: string;
   readonly kind: ChangeRow["kind"];
-  /** The first of its new lines; if it has none, the line that leads to it. */
+  /**
+   * The first of the change's new lines; without new lines, the line from which the change can be
+   * reached.
+   */
   readonly first: number;
-  /** The number of its new lines. */
+  /** The number of the change's new lines. */
   readonly count: number;
   readonly old: string;
   readonly removed: number;
@@ -37,19 +40,19 @@ export function pendingLines(row: ChangeRow): PendingLines {
   };
 }
 
-/** The lines of a text; the last one may have no line end. */
+/** Returns the number of lines of a text; the last line may have no line end. */
 export function countLines(text: string): number {
   if (text === "") return 0;
   const breaks = text.match(/\r\n|\r|\n/g)?.length ?? 0;
   return /[\r\n]$/.test(text) ? breaks : breaks + 1;
 }
 
-/** The number of line breaks in a text. */
+/** Returns the number of line breaks in a text. */
 export function countBreaks(text: string): number {
   return text.match(/\r\n|\r|\n/g)?.length ?? 0;
 }
 
-/** The changes after one replacement; changes whose lines were deleted are left out. */
+/** Returns the changes after one replacement; changes whose lines were deleted are left out. */
 export function moved(
   pending: readonly PendingLines[],
   change: LineChange,
@@ -82,12 +85,12 @@ function isSwallowed(one: PendingLines, change: LineChange): boolean {
   return change.first < one.first && change.last >= one.first + one.count - 1;
 }
 
-/** How many lines away the text of a change is searched. */
+/** The distance in lines within which the text of a change is searched. */
 const FAR = 40;
 
 /**
- * Corrects a change whose text is not at its row: the row may belong to a slightly older text.
- * `lineAt` gives a line without its end, or undefined outside the text.
+ * Corrects a change whose text is not at its row, because the row may belong to a slightly older
+ * text. `lineAt` returns a line without its end, or undefined outside the text.
  */
 export function settled(
   one: PendingLines,

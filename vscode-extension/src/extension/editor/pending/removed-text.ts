@@ -1,11 +1,14 @@
-/** Removed text as the editor can draw it in a line: one line, no tabs, nothing hidden. Pure. */
+/**
+ * Formats removed text so that the editor can draw it in a line: one line, no tabs, nothing hidden.
+ * Pure.
+ */
 import { visible } from "../../../shared/visible.ts";
 import { type Ghost, removedWords } from "./marks.ts";
 
-/** Characters of a removed line that are drawn; the hover and the diff have all. */
+/** The most characters of a removed line that are drawn; the hover and the diff have all. */
 const MOST = 160;
 
-/** The columns of a wide character are the editor's matter: only tabs need their place. */
+/** Replaces tabs by blanks; the editor itself draws wide characters. */
 function untabbed(text: string, tabSize: number): string {
   let column = 0;
   let out = "";
@@ -17,18 +20,18 @@ function untabbed(text: string, tabSize: number): string {
   return out;
 }
 
-/** CSS joins ordinary blanks. */
+/** Replaces blanks, because CSS joins ordinary blanks. */
 function drawn(text: string, tabSize: number): string {
   const cut = text.length > MOST ? `${[...text.slice(0, MOST)].slice(0, -1).join("")}…` : text;
   return visible(untabbed(cut, tabSize)).replaceAll(" ", "\u00a0");
 }
 
-/** Words that were in a line. */
+/** Formats words that were removed from a line. */
 export function lostWords(text: string, tabSize: number): string {
   return drawn(text, tabSize);
 }
 
-/** A removed line, after a minus, and how many more there are. */
+/** Formats a removed line after a minus, with the number of further removed lines. */
 export function ghostWords({ text, more }: Ghost, tabSize: number): string {
   const line = text === "" ? "" : `−\u00a0${drawn(text, tabSize)}`;
   if (more === 0) return line;

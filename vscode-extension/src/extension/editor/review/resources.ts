@@ -8,7 +8,7 @@ export interface Span {
   readonly turn?: number | null;
 }
 
-/** One file of a review; a side is null for a new or deleted file. */
+/** One file of a review; one side is null for a new or deleted file. */
 export interface Compared {
   readonly uri: string;
   readonly path: string;
@@ -16,7 +16,7 @@ export interface Compared {
   readonly hasAfter: boolean;
 }
 
-/** The files of some changes, in their order. */
+/** Returns the files of some changes, in order. */
 export function compared(rows: readonly ChangeRow[]): readonly Compared[] {
   const found = new Map<string, Compared>();
   for (const row of rows) {
@@ -31,13 +31,13 @@ export function compared(rows: readonly ChangeRow[]): readonly Compared[] {
   return [...found.values()];
 }
 
-/** The query of a base's URI: the turn before which the text is taken, or empty. */
+/** Returns the query of a base's URI: the turn before which the text is taken, or empty. */
 export function baseQuery(span: Span): string {
   if (!span.session) return "";
   return `session=${span.session}${span.turn ? `&turn=${span.turn}` : ""}`;
 }
 
-/** The title of a review of several files; the editor adds their number. */
+/** Returns the title of a review of several files; the editor adds the number of files. */
 export function reviewTitle(span: Span): string {
   return span.turn ? `Indwell: Changes of turn ${span.turn}` : "Indwell: Pending changes";
 }

@@ -8,7 +8,7 @@ import { baseQuery, type Compared, compared, reviewTitle, type Span } from "./re
 /** The URI scheme of texts without pending changes; the server provides them. */
 export const BASE_SCHEME = "indwell-base";
 
-/** The text of a file without pending changes (or before a turn). */
+/** Returns the URI of a file's text without pending changes (or before a turn). */
 export function baseOf(uri: vscode.Uri, span: Span = {}): vscode.Uri {
   return vscode.Uri.from({ scheme: BASE_SCHEME, path: uri.path, query: baseQuery(span) });
 }
@@ -30,9 +30,9 @@ export async function openDiff(uri: vscode.Uri, span: Span = {}, line?: number):
 }
 
 /**
- * Opens all changes of `span` in one editor; a single file as an ordinary diff. False if it has no changes.
- *
- * `paths` are URIs of files that a settled turn changed: they may have no pending changes.
+ * Opens all changes of `span` in one editor; a single file is opened as an ordinary diff. Returns
+ * false if there are no changes. `paths` are URIs of files that a finished turn changed, which may
+ * have no pending changes.
  */
 export async function openReview(
   server: Server,

@@ -1,4 +1,4 @@
-/** The context keys by which menus and keys appear: set only when they change. */
+/** Sets the context keys by which menus and keys appear, only when their values change. */
 import * as vscode from "vscode";
 import type { PanelState } from "../../../shared/state.ts";
 import type { Server } from "../../server/server.ts";
@@ -10,7 +10,7 @@ import { doingNow } from "./status-words.ts";
 
 const REST_MS = 50;
 
-/** Keeps the `indwell.*` keys up to date until it is disposed. */
+/** Keeps the `indwell.*` keys up to date until the returned object is disposed. */
 export function keepContextKeys(
   server: Server,
   chat: ChatLink,
@@ -34,14 +34,15 @@ export function keepContextKeys(
     keep("hasPlan", (chat.state.plan?.state ?? "none") !== "none");
     keep("planPaths", planPaths(chat.state.plan));
     keep("mayTrust", server.state.kind === "running" && chat.state.status?.trusted === false);
-    // Steps of the walkthrough: what was done, by whichever way.
+    // The steps of the walkthrough record what was done, however it was done.
     keep("connected", chat.state.status?.lacking === "");
     keep("trusted", chat.state.status?.trusted === true);
     keep("hasAsked", chat.state.turns.length > 0);
     keep("pending", pending.total);
     keep("hasPending", pending.total > 0);
     keep("canUndoVerdict", pending.undo !== "");
-    // By path: in a remote window the workbench calls a file by another scheme than this host.
+    // Paths are used, because in a remote window the workbench uses another URI scheme than this
+    // host.
     keep("pendingPaths", pending.paths);
     keep("changeAtCursor", isAtChange(pending));
     keep("diffShown", isDiffShown());
@@ -63,7 +64,7 @@ export function keepContextKeys(
   );
 }
 
-/** For the document of a plan that waits for the user. */
+/** Returns the path of a plan's document if the plan waits for the user. */
 function planPaths(plan: PanelState["plan"]): readonly string[] {
   return plan?.state === "proposed" && plan.path !== "" ? [plan.path] : [];
 }
@@ -80,7 +81,10 @@ function isDiffShown(): boolean {
   return input instanceof vscode.TabInputTextDiff && input.original.scheme === BASE_SCHEME;
 }
 
-/** VS Code does not identify its multi-file editor to extensions: its title does. */
+/**
+ * Returns whether a review is shown; extensions can recognise VS Code's multi-file editor only by
+ * its title.
+ */
 function isReviewShown(): boolean {
   const tab = vscode.window.tabGroups.activeTabGroup.activeTab;
   return tab?.label.startsWith("Indwell: ") === true && !isDiffShown();

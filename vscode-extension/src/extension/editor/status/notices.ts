@@ -1,4 +1,7 @@
-/** Chooses notifications for a user who does not see the panel: few, and each once. Pure. */
+/**
+ * Chooses notifications for a user who does not see the panel: few notifications, and each only
+ * once. Pure.
+ */
 import { ownQuestions } from "../../../shared/selectors.ts";
 import type { PanelState, TurnEnding } from "../../../shared/state.ts";
 
@@ -8,11 +11,14 @@ export interface PanelNotice {
   readonly about: "question" | "turn";
   readonly level: "info" | "warning";
   readonly words: string;
-  /** For a permission question that can be answered with No at once; no other answer is offered without details. */
+  /**
+   * The question's nonce if the user can answer No at once; no other answer is offered without
+   * details.
+   */
   readonly nonce: string | null;
 }
 
-/** Notifications since `before`: a turn that needs the user, or a question. */
+/** Returns the notifications since `before`: for a turn that needs the user, or for a question. */
 export function noticesOf(before: PanelState, now: PanelState): readonly PanelNotice[] {
   const known = new Set(before.questions.map((one) => one.nonce));
   // A question of another session has its own notice.
@@ -38,7 +44,7 @@ function turnNotice(before: PanelState, now: PanelState): PanelNotice | null {
   const turn = now.turns.at(-1);
   if (turn === undefined || !needsSomebody(turn.ending)) return null;
   const old = before.turns.at(-1);
-  // Past turns give no notification: only a turn that ran a moment ago does.
+  // Past turns give no notification; only a turn that ran a moment ago gives one.
   const ran =
     old?.session === turn.session && old.number === turn.number && old.ending === "running";
   if (!ran) return null;

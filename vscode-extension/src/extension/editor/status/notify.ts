@@ -6,10 +6,13 @@ import { noticesOf, type PanelNotice } from "./notices.ts";
 
 const SHOW = "Show";
 const NO = "No";
-/** A question shows the panel by itself; a notification follows only if that fails (ms). */
+/**
+ * Milliseconds to wait: a question shows the panel by itself, and a notification follows only if
+ * that fails.
+ */
 const PATIENCE_MS = 1_000;
 
-/** Shows notifications until it is disposed. */
+/** Shows notifications until the returned object is disposed. */
 export function notifyHidden(chat: ChatLink): vscode.Disposable {
   let before = chat.state;
   const timers = new Set<NodeJS.Timeout>();
@@ -33,7 +36,7 @@ export function notifyHidden(chat: ChatLink): vscode.Disposable {
   );
 }
 
-/** The question may have been answered since. */
+/** Returns whether the question is still open, because it may have been answered. */
 function stands(chat: ChatLink, notice: PanelNotice): boolean {
   return notice.nonce === null || chat.state.questions.some((one) => one.nonce === notice.nonce);
 }

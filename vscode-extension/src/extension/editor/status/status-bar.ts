@@ -1,11 +1,14 @@
-/** The entry in the status bar: at most two updates a second, and none that changes nothing. */
+/**
+ * Shows the entry in the status bar, with at most two updates a second, and only if something
+ * changed.
+ */
 import * as vscode from "vscode";
 import type { Server } from "../../server/server.ts";
 import type { ChatLink } from "../chat-link.ts";
 import { type StatusWords, statusWords } from "./status-words.ts";
 
 const PAUSE_MS = 500;
-/** To the right of the entries of languages, to the left of notifications. */
+/** The position: to the right of the entries of languages, to the left of notifications. */
 const PRIORITY = 100;
 
 /** The command of a click. */
@@ -15,7 +18,7 @@ const COMMANDS: Readonly<Record<StatusWords["tone"], string>> = {
   down: "indwell.restartServer",
 };
 
-/** Shows the entry until it is disposed; a click shows the panel. */
+/** Shows the entry until the returned object is disposed; a click shows the panel. */
 export function showStatus(server: Server, chat: ChatLink): vscode.Disposable {
   const item = vscode.window.createStatusBarItem(
     "indwell.status",

@@ -12,18 +12,18 @@ export interface StatusWords {
   readonly text: string;
   readonly spoken: string;
   readonly tooltip: readonly string[];
-  /** Shown on the theme's warning or error background if the user has to act. */
+  /** The tone; the entry gets the theme's warning or error background if the user has to act. */
   readonly tone: "plain" | "asks" | "down";
 }
 
 /** The most characters of the current activity; a status bar has little room. */
 const MOST_DOING = 28;
 
-/** The state, the most urgent first: server, question, work, pending changes, none. */
+/** Returns the state, the most urgent first: server, question, work, pending changes, nothing. */
 export function statusWords(server: ServerState, panel: PanelState): StatusWords {
   const words = mostPressing(server, panel);
   const running = runningCommands(panel.commands).length;
-  // The tooltip, which screen readers read too, says it in words.
+  // The tooltip, which screen readers read too, has the same information as text.
   return running === 0 ? words : { ...words, text: `${words.text} $(server-process) ${running}` };
 }
 
@@ -61,7 +61,7 @@ function mostPressing(server: ServerState, panel: PanelState): StatusWords {
   );
 }
 
-/** The activity of the running turn; null if none runs. */
+/** Returns the activity of the running turn; null if no turn runs. */
 export function doingNow(panel: PanelState): string | null {
   const turn = runningTurn(panel);
   if (turn === undefined) return isBusy(panel) ? "Working" : null;
@@ -80,7 +80,7 @@ function toolWords(tool: ToolPart): string {
   return short === "" ? verb : `${verb} ${short.replaceAll("$(", "$ (")}`;
 }
 
-/** `3 changes pending in 2 files`; empty if there are none. */
+/** Returns `3 changes pending in 2 files`; empty if there are none. */
 export function pendingWords(changes: number, files: number): string {
   if (changes === 0) return "";
   const what = `${countFigure(changes, "change")} pending`;
