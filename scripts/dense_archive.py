@@ -16,11 +16,11 @@ from zipfile import ZipFile, ZipInfo
 import zopfli.zlib
 
 DEFLATED, UTF8_NAME = 8, 0x800
-ROUNDS = 5  # rounds of Zopfli's search; fifteen save another 2 kB of 1.5 MB
+ROUNDS = 5  # Fifteen rounds of Zopfli's search would save another 2 kB of 1.5 MB.
 
 
 def condense(archive: Path) -> None:
-    """Rewrite ``archive`` in place; names, order, dates, modes and contents stay."""
+    """Rewrite ``archive`` in place; names, order, dates, modes and contents are unchanged."""
     with ZipFile(archive) as packed:
         entries = [(entry, packed.read(entry)) for entry in packed.infolist()]
     body, directory = b"", b""

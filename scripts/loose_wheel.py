@@ -17,7 +17,7 @@ def loosen(wheel: Path) -> None:
         entries = [(entry, packed.read(entry)) for entry in packed.infolist()]
     with ZipFile(wheel, "w", ZIP_STORED) as loose:
         for entry, content in sorted(entries, key=lambda pair: pair[0].filename):
-            plain = ZipInfo(entry.filename, (2020, 2, 2, 0, 0, 0))  # the date that hatchling writes
+            plain = ZipInfo(entry.filename, (2020, 2, 2, 0, 0, 0))  # Hatchling writes this date.
             plain.external_attr = entry.external_attr
             loose.writestr(plain, content)
 

@@ -37,7 +37,7 @@ PACKAGE = ROOT / "server" / "indwell"
 FILE = "shop.py"
 BUGGY = "def total(prices):\n    return sum(prices) - 1\n"
 EDIT = {"old": "sum(prices) - 1", "new": "sum(prices)"}
-END_S = 120.0  # seconds until the script gives up; a traced turn takes about two seconds
+END_S = 120.0  # The script gives up after so many seconds; a traced turn takes about two.
 MAX_LINES = 500
 MAX_ENTRIES = 15
 
@@ -125,7 +125,7 @@ FEATURE_NAMES = ("plan", "memory", "todo")
 
 
 def _names(one: Module, word: str) -> bool:
-    """Does an identifier of this module contain the word as a part?"""
+    """Return whether an identifier of this module contains the word as a part."""
     return any(word in identifier.lower().split("_") for identifier in _identifiers(one.tree))
 
 
@@ -185,18 +185,18 @@ def twice_named(found: Iterable[Module]) -> list[str]:
 
 
 DISPATCH = "/dispatch.py"
-# tasks and threads of a call inherit this variable
+# Tasks and threads of a call inherit this variable.
 _CALL: ContextVar[int] = ContextVar("_CALL", default=0)
 
 
 class Trace:
-    """Records each call of our functions, and the calling file, in all threads."""
+    """Records each call of Indwell's functions, and the calling file, in all threads."""
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
-        # a reference to a frame prevents the reuse of its id
+        # A reference to a frame prevents the reuse of its id.
         self._frames: dict[int, FrameType] = {}
-        self._imports: set[int] = set()  # ids of frames that only import a module
+        self._imports: set[int] = set()  # The ids of frames that only import a module.
         self._calls = 0
 
     def __call__(self, frame: FrameType, event: str, argument: object) -> None:
@@ -263,7 +263,7 @@ class _Answers(BaseHTTPRequestHandler):
     server: Model
 
     def do_GET(self) -> None:
-        """Answer 404, since there is no list of models."""
+        """Answer 404, because there is no list of models."""
         self.send_error(404)
 
     def do_POST(self) -> None:
@@ -317,7 +317,7 @@ def trace_fix_this() -> tuple[list[Step], list[tuple[float, float]]]:
         command = (sys.executable, str(Path(__file__).resolve()), "--traced", str(steps_file))
         variables = {"OPENAI_BASE_URL": model.url, "INDWELL_MODEL": "m"}
         with pipes.serving(command, **variables) as pipe:
-            # ends a read that receives nothing
+            # The timer ends a read that receives nothing.
             deadline = threading.Timer(END_S, pipe.process.kill)
             deadline.daemon = True
             deadline.start()
@@ -427,7 +427,7 @@ def listed(steps: Sequence[Step], times: Sequence[tuple[float, float]]) -> Itera
 
 
 def moves(steps: Iterable[Step]) -> list[Step]:
-    """Return the calls from one of our files to another."""
+    """Return the calls from one of Indwell's files to another."""
     return [one for one in steps if one.caller and one.caller != one.callee]
 
 

@@ -1,4 +1,4 @@
-"""Keep the VS Code extension's list of protected places equal to that of ``indwell.policy``."""
+"""Keep the VS Code extension's list of protected paths equal to that of ``indwell.policy``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from indwell.policy import guarded_paths, protected_names
 ROOT = Path(__file__).resolve().parent.parent
 EDITOR = ROOT / "vscode-extension" / "src" / "extension" / "chat" / "editor"
 MIRROR = EDITOR / "protected-places.ts"
-WIDTH = 100  # columns at which Biome breaks lines
+WIDTH = 100  # Biome breaks lines at this column.
 HEAD = """\
 /**
  * Which names the server protects: all in lower case, but for `BARE`.
@@ -33,16 +33,16 @@ def text() -> str:
     return "\n".join(
         [
             HEAD,
-            _list("FOLDERS", "Folders, with all that is in them.", folders),
-            _list("FILES", "Files by their whole name.", plain),
-            _list("LIKE", "Names of files; a star is for any characters.", set(files) - set(plain)),
-            _list("RUNS", "Names right below each other; a star as above.", runs),
+            _list("FOLDERS", "Folders that are protected with all their contents.", folders),
+            _list("FILES", "Files that are protected by their whole name.", plain),
+            _list("LIKE", "Patterns of file names, in which a star stands for any text.", set(files) - set(plain)),
+            _list("RUNS", "Sequences of nested names, in which a star stands for any text.", runs),
             _list(
                 "HARMLESS",
-                "What may begin with a dot at the root of a repository, unasked.",
+                "Dot names at the root of a repository that need no question.",
                 _names(protected_names.HARMLESS),
             ),
-            "/** The file that makes a folder a repository; exactly so. */",
+            "/** The file that makes a folder a Git repository, by its exact name. */",
             f"export const BARE = {json.dumps(guarded_paths.BARE)};\n",
         ]
     )

@@ -96,7 +96,7 @@ class Schema:
     def _reference(self, class_: type) -> dict[str, Any]:
         name = class_.__name__
         if name not in self.definitions:
-            self.definitions[name] = {}  # a class may contain itself
+            self.definitions[name] = {}  # A class may contain itself.
             self.definitions[name] = self._object(class_)
         return {"$ref": f"#/$defs/{name}"}
 

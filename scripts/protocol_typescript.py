@@ -40,7 +40,7 @@ FINDS_ATTRIBUTE = re.compile(r"^ {4}(\w+): ")
 
 
 class Mirror:
-    """Makes the text of protocol.ts from one schema."""
+    """Creates the text of protocol.ts from one schema."""
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
         self.schema = schema

@@ -3,10 +3,10 @@
 
     python scripts/windows_probe.py
 
-Needs Windows and an installed Indwell, no administrator rights. The script takes some seconds. It
-makes temporary folders, which the script removes, and an AppContainer profile without rights, which
-stays. Please send us the output: it names the version of Windows and the paths of shells, nothing
-else.
+The script needs Windows and an installed Indwell, but no administrator permissions. The script
+takes some seconds. It creates temporary folders and removes them. It also creates an AppContainer
+profile without permissions, which is kept. Please send us the output: it names the version of
+Windows and the paths of shells, nothing else.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 
 
 def shells() -> Iterator[tuple[str, ...]]:
-    """The words before the text of a command, for each shell that is here."""
+    """Return the arguments before the text of a command, for each installed shell."""
     root = Path(os.environ.get("SYSTEMROOT", r"C:\Windows"), "System32")
     yield str(root / "cmd.exe"), "/d", "/c"
     powershell = root / "WindowsPowerShell" / "v1.0" / "powershell.exe"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 
-# flags without effect, since a frozen Python is always isolated
+# The flags have no effect, because a frozen Python is always isolated.
 _FLAGS = frozenset(["-B", "-E", "-I", "-S", "-s", "-u"])
 
 
@@ -30,7 +30,7 @@ def _main() -> int:
     if words[:1] == ["--multiprocessing-fork"]:
         from multiprocessing.spawn import freeze_support  # noqa: PLC0415 - no other start needs it
 
-        freeze_support()  # ends the process of a worker
+        freeze_support()  # The call ends the process of a worker.
     while words and words[0] in _FLAGS:
         del words[0]
     if words[:1] == ["-c"]:

@@ -1,4 +1,4 @@
-"""A client of the protocol that behaves as an editor does: it shows, answers, and has buffers."""
+"""An ACP client that behaves as an editor does: shows updates, answers questions, has buffers."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class EditorClient:
         self.agent = conn
 
     async def session_update(self, session_id: str, update: Any, **_meta: Any) -> None:
-        """Keep an update."""
+        """Store an update."""
         async with self.changed:
             self.updates.append((session_id, update))
             self.changed.notify_all()
@@ -77,7 +77,7 @@ class EditorClient:
     async def read_text_file(
         self, session_id: str, path: str, **_meta: Any
     ) -> schema.ReadTextFileResponse:
-        """Return the buffer, or the file with the line ends that editors have inside."""
+        """Return the buffer, or the file with the line ends that editors use internally."""
         del session_id
         text = self.buffers.get(Path(path))
         if text is None:

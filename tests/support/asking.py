@@ -45,7 +45,7 @@ async def ask(
 
 
 def of_the_answer(listener: Callable[[StreamEvent], None]) -> Callable[[StreamEvent], None]:
-    """Return a listener for all events but the one that the request was sent."""
+    """Return a listener for all events except the event that the request was sent."""
     return lambda event: None if isinstance(event, Sending) else listener(event)
 
 

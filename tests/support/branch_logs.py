@@ -1,4 +1,4 @@
-"""Makes turns as records for the tests of branches and forks."""
+"""Creates the records of turns for the tests of branches and forks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes valid and invalid certificates of a made-up authority with the program ``openssl``."""
+"""Creates valid and invalid certificates of an invented authority with the program ``openssl``."""
 
 from __future__ import annotations
 

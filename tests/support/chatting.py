@@ -49,13 +49,13 @@ def draft(buffer: Buffer) -> str:
 
 
 def is_over(buffer: Buffer, turn: int) -> bool:
-    """Does the turn have a receipt, with an empty place for the user below it?"""
+    """Return whether the turn has a receipt, with an empty section for the user below."""
     _, heading, rest = buffer.text.partition(f"## Indwell · turn {turn}\n")
     return bool(heading) and " tokens in (" in rest and "\n## You\n" in rest
 
 
 def held(answer: Answer, gate: asyncio.Event | None) -> Answer:
-    """Return an answer that begins, and continues when the gate opens; without a gate, never."""
+    """Return an answer that begins, and continues when the gate opens; without a gate, it hangs."""
     first, *rest = answer.parts
     parts = (first, gate, *rest) if gate is not None else (first, HANG)
     return Answer(parts, answer.status, answer.headers)

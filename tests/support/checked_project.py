@@ -1,4 +1,4 @@
-"""Makes a project with a check, and a session with a scripted model that records all events."""
+"""Creates a project with a check, and a session with a scripted model that records all events."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def check_whole(conversation: Conversation, oracle: Sequence[Message]) -> None:
 
 
 def check_words(conversation: Conversation, said: Sequence[str], spills: Mapping[str, str]) -> None:
-    """Check that the user's words are in the conversation, or in a spill that it names."""
+    """Check that the conversation, or a spill file it names, has the user's text."""
     texts = [
         block.text
         for message in conversation.messages
@@ -214,7 +214,7 @@ def fixed_tokens(conversation: Conversation) -> int:
 
 
 def _is_between(name: str, text: str) -> bool:
-    """Is ``name`` between the first and the last transcript file that ``text`` names?"""
+    """Return whether ``name`` is between the first and the last transcript file in ``text``."""
     own = _TRANSCRIPT.match(name)
     runs = _RUN.finditer(text)
     return own is not None and any(int(run[1]) <= int(own[1]) <= int(run[2]) for run in runs)

@@ -60,7 +60,7 @@ KINDS: tuple[Kind, ...] = (
     "reminder", "environment", "ide_selection", "ide_opened_file", "diagnostics", "changed_file",
     "prompt_hook", "skill", "instructions",
 )  # fmt: skip
-# share of decisions that are computed twice, since a decision takes as long as all other work
+# This fraction of decisions is computed twice, because a decision takes as long as all other work.
 DECIDED_TWICE = 0.05
 AT = "2026-11-21T09:00:00.000+00:00"
 ERROR_PAGE = "<!DOCTYPE html><html><head><title>502 Bad Gateway</title></head><body></body></html>"
@@ -76,13 +76,13 @@ class ContextMachine:
         huge: Probability that a result has 10 MB.
 
     Attributes:
-        oracle: All that was ever said.
+        oracle: All messages of the session.
         records: The session's log.
-        said: The user's words, as they must stay.
+        said: The user's messages, which must not change.
         task: The newest prompt.
-        spills: What was written to the spill folder.
+        spills: The files in the spill folder.
         tally: The number of each operation.
-        has_words: Has every ladder so far promised to keep the user's words?
+        has_words: Whether every preset so far promised to keep the user's messages
     """
 
     def __init__(self, dice: Random, preset: str, window: int, *, huge: float = 0.0) -> None:
@@ -163,7 +163,7 @@ class ContextMachine:
         self.tally["cancelled"] += n_done < len(uses)
 
     def queue(self) -> None:
-        """Queue an event about which the next call tells the model."""
+        """Queue an event that the next request reports to the model."""
         kind = self.dice.choice(KINDS)
         block = inject(kind, texts.text(self.dice, 3_000), turn=self.turn + 1)
         self.conversation = talk.queue(self.conversation, (block,))
@@ -216,7 +216,7 @@ class ContextMachine:
         self.tally["switches"] += 1
 
     def spilled_words(self, words: str) -> str:
-        """Write words that are too long for one message to a file, as sessions do (H12)."""
+        """Write a text that is too long for one message to a file, as sessions do (H12)."""
         if not is_oversize(words, self.conversation.config.window):
             return words
         name = f"/state/spills/prompt-{len(self.spills)}.txt"

@@ -1,4 +1,4 @@
-"""Makes odd texts, ids and calls for random conversations, all from one ``Random``."""
+"""Creates odd texts, ids and calls for random conversations, all from one ``Random``."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ LINES = (
 )
 IDS = ("call_0", "call_1", "", "x" * 200, "ид-1", "a b", "toolu_01ABC")
 TOOLS = ("read_file", "edit_file", "write_file", "bash", "grep", "no_such_tool", "Open", "")
-AGAIN = 0.2  # share of results that are lines of a file that the agent reads repeatedly
+AGAIN = 0.2  # This fraction of results are lines of a file that the agent reads repeatedly.
 HUGE = 10 << 20
 """Characters of the largest results (harness, section 9)."""
 

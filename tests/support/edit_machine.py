@@ -44,7 +44,7 @@ class EditMachine(EditModel):
             spill=self._no_spill,
             on_output=lambda _text: None,
         )
-        self.is_sure = True  # does the agent believe that its last edit is as proposed?
+        self.is_sure = True  # The agent believes that its last edit was applied as proposed.
 
     async def step(self) -> None:
         """Run one random event, and check everything."""
@@ -114,7 +114,7 @@ class EditMachine(EditModel):
         if behaviour.versions == "any" or self.editor.desk._untold or self.held:
             return
         if not behaviour.takes and behaviour.refusal == "true":
-            return  # an accepted edit without a change blocks the next edit
+            return  # An accepted edit without a change blocks the next edit.
         found = self._some_edits()
         known = self.seen.text(self.path)
         if found is None or known != self.text:
@@ -150,7 +150,7 @@ class EditMachine(EditModel):
         before, edits = self._real(), _edits(found)
         wanted = apply(known, edits, "x")
         raced: list[str] = []
-        # If the editor ignores versions, an edit that crosses a keystroke may change any place.
+        # If the editor ignores versions, an edit that crosses a keystroke may change any part.
         if race and self.editor.desk.behaviour.versions != "any":
             self._set_race(raced)
         if whole:
@@ -165,9 +165,9 @@ class EditMachine(EditModel):
             assert after.count(token) == 1, f"the keystroke {token!r} is lost"
             plain = plain.replace(token, "")
         self._judge(before, plain, known, edits, whole=whole)
-        # the user made the same change
+        # The user made the same change.
         is_so = before == wanted or made_on(before, edits) == {before}
-        is_so |= not is_told  # the server could not know about the change
+        is_so |= not is_told  # The server could not know about the change.
         self._compare(problem, changed=plain != before, is_so=is_so, raced=raced)
         if problem is not None and known == before and is_told and not raced and not self.held:
             assert not self._must_work(), f"refused for no reason: {problem}"
@@ -196,7 +196,7 @@ class EditMachine(EditModel):
             self.tally["told as not done and to be read, and it was"] += 1
 
     async def _write_over(self, known: str | None) -> None:
-        """Write a whole file whose text the agent does not know, or knows no unique part of."""
+        """Write a whole file whose text the agent does not know, or of which no part is unique."""
         self.editor.desk.tell()
         before = self._real()
         problem = await self._call("write_file", path=self.path.name, content="over all\n")
@@ -270,7 +270,7 @@ class EditMachine(EditModel):
         return outcome.text if outcome.is_error else None
 
     def _some_edits(self) -> list[dict[str, str]] | None:
-        """One or two edits of text that the agent knows; None if it knows no unique text."""
+        """Return one or two edits of text that the agent knows; None if it knows no unique text."""
         known = self.seen.text(self.path)
         if not known:
             return None
@@ -282,7 +282,7 @@ class EditMachine(EditModel):
         edits = [{"old": line, "new": self._texts.replacement(line)} for line in chosen]
         try:
             apply(known, _edits(edits), "x")
-        except ToolError:  # one edit's text is part of the other edit's result
+        except ToolError:  # One edit's text is part of the other edit's result.
             return edits[:1]
         return edits
 

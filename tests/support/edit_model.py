@@ -31,8 +31,8 @@ class EditModel:
         disk: The text that must be on disk.
         synced: The text that the editor believes to be on disk.
         text: The text that must be in the buffer; None while the file is closed.
-        is_user_s: Does the buffer have unsaved text of the user?
-        held: Edits that wait: what lets them go on, their version, what they make.
+        is_user_s: Whether the buffer has unsaved text of the user
+        held: Edits that wait: the event that releases them, their version, and their result.
         tally: The number of times that each action happened.
         told: The actions so far, for the report of a failure.
     """
@@ -59,7 +59,7 @@ class EditModel:
         return self.editor.desk.buffers[self.path.as_uri()]
 
     def _agree(self) -> None:
-        """If buffer and disk have the same text, nothing of the user is unsaved."""
+        """Count nothing of the user as unsaved if buffer and disk have the same text."""
         if self.text is not None and with_ending(self.text, "\n") == with_ending(self.disk, "\n"):
             self.synced, self.is_user_s = self.disk, False
 
@@ -83,7 +83,7 @@ class EditModel:
         self.editor.open(self.path)
         self.text = self.synced = with_ending(self.disk, ending)
         if ending and self.text != self.disk:
-            self.synced = self.text  # the editor's own decision
+            self.synced = self.text  # The editor decided itself.
         self.undo, self.redo, self.is_user_s = [], [], False
 
     async def _types(self) -> None:
@@ -96,7 +96,7 @@ class EditModel:
         number = self.random.randrange(len(lines))
         start = sum(map(len, lines[:number]))
         end = start + len(lines[number])
-        # the deletion joins no "\r" with a "\n"
+        # The deletion joins no "\r" with a "\n".
         if start < end and text[start - 1 : start] != "\r":
             self.editor.type_text(self.buffer, start, end, "")
             self._took(text[:start] + text[end:])
@@ -177,7 +177,7 @@ class EditModel:
         if self.text is None:
             self.disk = text
             return
-        # undo treats an agent's edit and a keystroke as two steps
+        # Undo treats an agent's edit and a keystroke as two steps.
         self.undo = list(self.buffer.undo)
         self.redo = []
         self.text = text

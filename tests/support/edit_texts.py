@@ -1,4 +1,4 @@
-"""Makes random texts of a user, an agent and a file for ``edit_machine``."""
+"""Creates random texts of a user, an agent and a file for ``edit_machine``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def formatted(text: str) -> str:
 
 
 class Texts:
-    """Makes texts; every text that a test must find again is unique."""
+    """Creates texts; every text that a test must find again is unique."""
 
     def __init__(self, random: Random) -> None:
         self._random = random
@@ -54,7 +54,7 @@ class Texts:
         return text.rstrip("\r\n") if self._random.random() < 0.2 else text
 
     def place(self, text: str) -> int:
-        """Return a position for a cursor: not inside a line end, nor where two would join."""
+        """Return a cursor position that neither splits a line end nor joins two of them."""
         at = self._random.choice((0, len(text), self._random.randint(0, len(text))))
         return at - 1 if text[max(at - 1, 0) : at] == "\r" else at
 
@@ -88,6 +88,6 @@ def _one_made_on(text: str, edit: Replacement) -> set[str]:
     for at in [at for at in range(len(text)) if text.startswith(edit.old, at)]:
         head, tail = text[:at], text[at + len(edit.old) :]
         made |= {head + edit.new + tail, head + with_ending(edit.new, "\r\n") + tail}
-        if not edit.new:  # an edit that deletes a whole line also deletes the line end
+        if not edit.new:  # An edit that deletes a whole line also deletes the line end.
             made |= {head + tail.removeprefix("\n"), head + tail.removeprefix("\r\n")}
     return made

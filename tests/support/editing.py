@@ -77,7 +77,7 @@ class Home:
         return {
             **inherited,
             "HOME": str(self.folder),
-            "USERPROFILE": str(self.folder),  # Windows reads this and the following variables
+            "USERPROFILE": str(self.folder),  # Windows reads this and the following variables.
             "WIN_PD_OVERRIDE_LOCAL_APPDATA": str(self.config),
             "XDG_CONFIG_HOME": str(self.config),
             "INDWELL_STATE": str(self.state),
@@ -127,7 +127,7 @@ class Editor(FakeEditor):
 
     Attributes:
         numbered: Session, sequence number and type of each event.
-        hold: The editor waits for this event before it applies an edit; None: no wait.
+        hold: The editor waits for this event before it applies an edit; None means no wait.
         n_held: The number of edits that have waited.
     """
 
@@ -207,7 +207,7 @@ async def editing(
 ) -> AsyncIterator[Editor]:
     """Yield an editor with a running server; end the server after the test.
 
-    The server is a fork of the nest (``hatching.py``) if the environment allows a fork.
+    If the environment allows it, the server is forked from a preloaded process (``hatching.py``).
     """
     editor = Editor(home.workspace, **named)
     variables = home.environment(base_url) if environment is None else environment
@@ -270,7 +270,7 @@ def running(marker: str) -> list[str]:
         try:
             words = (folder / "cmdline").read_bytes() if folder.name.isdecimal() else b""
         except OSError:
-            continue  # the process ended during the check
+            continue  # The process ended during the check.
         if marker.encode() in words:
             found.append(words.replace(b"\0", b" ").decode())
     return found
@@ -280,7 +280,7 @@ class Playlist:
     """A script that each test replaces, for an endpoint that several tests share.
 
     Attributes:
-        asked: Set when the endpoint has received the first request since ``play``.
+        asked: An event that is set when the endpoint has received the first request since ``play``.
     """
 
     def __init__(self) -> None:

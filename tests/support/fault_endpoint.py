@@ -3,8 +3,8 @@
     async with FaultEndpoint([broken(HEAD, event, RST)]) as endpoint:
         provider = EndpointClient(base_url=endpoint.base_url)
 
-``LoopbackEndpoint`` plays valid HTTP answers; this one plays invalid ones. The endpoint keeps a
-connection for the next request if an answer ends properly. ``n_connections`` counts the
+``LoopbackEndpoint`` plays valid HTTP answers; ``FaultEndpoint`` plays invalid ones. The endpoint
+keeps a connection for the next request if an answer ends properly. ``n_connections`` counts the
 connections.
 """
 
@@ -21,9 +21,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, Self, TypeAlias, assert_never
 
-RST: Literal["rst"] = "rst"  # reset the connection
-FIN: Literal["fin"] = "fin"  # close the connection in the middle of the answer
-HANG: Literal["hang"] = "hang"  # send nothing more until the client closes the connection
+RST: Literal["rst"] = "rst"  # The endpoint resets the connection.
+FIN: Literal["fin"] = "fin"  # The endpoint closes the connection in the middle of the answer.
+# The endpoint sends nothing more until the client closes the connection.
+HANG: Literal["hang"] = "hang"
 
 Step: TypeAlias = bytes | float | Literal["rst", "fin", "hang"]
 """Bytes as they are, seconds to pause, or how it breaks."""
@@ -132,7 +133,7 @@ class FaultEndpoint:
                     head = await reader.readuntil(b"\r\n\r\n")
                     if head.startswith(
                         b"GET "
-                    ):  # not from the script, since these requests ask for a model's properties
+                    ):  # a request for a model's properties uses up no scripted reply
                         await self._play(answer(404, "{}"), reader, writer)
                         continue
                     self.heads.append(head)

@@ -57,7 +57,7 @@ class _Node:
     mode: int
     data: bytearray = field(default_factory=bytearray)
     target: bytes = b""
-    # folded name: stored name, number of the file
+    # The key is the folded name; the value is the stored name and the number of the file.
     names: dict[str, tuple[str, int]] = field(default_factory=dict)
     n_links: int = 1
 
@@ -122,7 +122,7 @@ def _entry(node: _Node) -> bytes:
 
 
 _OPENED = struct.pack("<Q2I", 0, 0, 0)
-_SILENT = {2, 42}  # FORGET, BATCH_FORGET
+_SILENT = {2, 42}  # The messages are FORGET and BATCH_FORGET.
 
 
 def _answer(disk: _Disk, code: int, at: int, body: bytes) -> bytes:  # noqa: C901, PLR0912
@@ -214,7 +214,7 @@ def _serve(folder: str) -> None:
         except OSError as error:
             if error.errno == errno.EINTR:
                 continue
-            return  # ENODEV: unmounted
+            return  # ENODEV means that the file system was unmounted.
         _, code, unique, at = struct.unpack_from("<2I2Q", request)
         body = request[40:]
         if code in _SILENT:

@@ -1,4 +1,4 @@
-"""Gives git objects other content under their names, as a hostile command could."""
+"""Gives git objects other content under their own names, as a hostile command could."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _loose(work: Path) -> None:
 
 
 def _renamed(work: Path) -> None:
-    """Replace the folder of objects by a folder that was made without git."""
+    """Replace the folder of objects by a folder that was created without git."""
     name = _name(work)
     real, made = _object(work, name).parent, work / "made"
     made.mkdir()
@@ -79,7 +79,7 @@ def _resealed(data: bytearray) -> bytes:
 
 
 def _packs_index(work: Path) -> None:
-    """Make the index of all packs map one name to another object's content."""
+    """Change the index of all packs so that one name leads to another object's content."""
     old = _name(work)
     evil = _git(work, "hash-object", "-w", "--stdin", data=EVIL).strip()
     folder = work / ".git" / "objects" / "pack"
@@ -96,7 +96,7 @@ def _packs_index(work: Path) -> None:
 
 
 def _graph(work: Path) -> None:
-    """Make the commit-graph file give the newest commit another tree."""
+    """Change the commit-graph file so that the newest commit has another tree."""
     evil = _git(work, "hash-object", "-w", "--stdin", data=EVIL).strip()
     inner = _git(work, "mktree", data=f"100644 blob {evil}\told.yml\n".encode()).strip()
     tree = _git(work, "mktree", data=f"040000 tree {inner}\t.github\n".encode()).strip()

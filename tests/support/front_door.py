@@ -1,4 +1,4 @@
-"""A user interface without a person: records messages, and gives scripted answers."""
+"""A client without a person, which records messages and gives scripted answers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class NotingDoor:
     Attributes:
         told: All messages that were shown.
         asked: All questions.
-        events: Of all sessions, in their order, as (session, seq, event).
+        events: The events of all sessions, in order, as (session, seq, event).
     """
 
     has_section = False

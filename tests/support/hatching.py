@@ -1,4 +1,4 @@
-"""Runs ``indwell`` as a process that a nest forks (``nest.py``), which saves its start time."""
+"""Runs ``indwell`` as a process forked from a preloaded one (``nest.py``), which saves time."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 NEST = Path(__file__).with_name("nest.py")
-# variables that Python reads only at the start of a process
+# Python reads these variables only at the start of a process.
 FIXED = ("PYTHON", "LC_", "LANG", "TZ", "LD_", "SSL_")
-LATER = {"PYTHON_KEYRING_BACKEND"}  # variables that the package ``keyring`` reads later
+LATER = {"PYTHON_KEYRING_BACKEND"}  # The package ``keyring`` reads these variables later.
 TESTS = str(NEST.parents[1])
 STREAM_B = 1 << 16
 _nests: list[tuple[subprocess.Popen[bytes], socket.socket]] = []
@@ -113,7 +113,7 @@ class Pipes:
 
 
 def can_hatch(environment: Mapping[str, str]) -> bool:
-    """Is this Linux, with no variable changed that Python reads only at its start?"""
+    """Return whether this is Linux and no variable differs that Python reads only at its start."""
     return sys.platform == "linux" and _fixed(environment) == _fixed(_own())
 
 
@@ -184,7 +184,7 @@ def begin(
 
 
 def close_nests() -> list[int]:
-    """End the nests of this process; return exit codes, 1 for a nest that had to kill a process."""
+    """End the preloaded processes; return exit codes, 1 if one had to kill a process."""
     codes = []
     while _nests:
         nest, control = _nests.pop()
@@ -194,7 +194,7 @@ def close_nests() -> list[int]:
 
 
 def _nest() -> socket.socket:
-    """Return the socket of the nest; the first call starts the nest (1 to 2 s)."""
+    """Return the socket of the preloaded process; the first call starts it (1 to 2 s)."""
     if not _nests:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         nest = subprocess.Popen(
@@ -202,7 +202,8 @@ def _nest() -> socket.socket:
             pass_fds=[theirs.fileno()],
             env=_own(),
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,  # not a terminal, to which Python would write line by line
+            # A terminal is unsuitable, because Python would write to it line by line.
+            stdout=subprocess.DEVNULL,
         )
         theirs.close()
         assert ours.recv(16) == b"ready", "the nest could not load"
@@ -211,12 +212,12 @@ def _nest() -> socket.socket:
 
 
 def _own() -> dict[str, str]:
-    """Return the nest's environment: only the variables that ``Home.environment`` also copies."""
+    """Return the nest's environment, with the variables that ``Home.environment`` copies."""
     return {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
 
 
 def _fixed(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the fixed variables; PYTHONPATH omits the tests' folder, which the nest adds."""
+    """Return the fixed variables; PYTHONPATH omits the tests' folder, which ``nest.py`` adds."""
     fixed = {
         name: value
         for name, value in environment.items()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass
 class OneLine:
-    """A line; ``is_new``: the agent added it; ``is_gone``: the agent removed it."""
+    """A line; ``is_new`` means that the agent added it, ``is_gone`` that the agent removed it."""
 
     text: str
     is_new: bool = False

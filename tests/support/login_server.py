@@ -25,8 +25,8 @@ class LoginServer:
     Attributes:
         heard: Method and path of each request.
         life_s: The lifetime of a token in seconds that the server reports.
-        gives: Does the user agree in the browser?
-        refreshes: Can the client refresh a token?
+        gives: Whether the user agrees in the browser
+        refreshes: Whether the client can refresh a token
         leads_to: The login page; the server's own page if empty.
         gives_at: The path of the token endpoint.
         metadata_at: The address of the metadata in refusals; the true address if empty.

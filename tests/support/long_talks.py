@@ -1,4 +1,4 @@
-"""Makes conversations with calls and results, and the changes by a layer, in a short notation."""
+"""Creates conversations with calls and results, and the changes by a layer, in a short notation."""
 
 from __future__ import annotations
 

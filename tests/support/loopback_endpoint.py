@@ -17,8 +17,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self, TypeAlias, assert_never
 
-HANG: Literal["hang"] = "hang"  # send nothing more until the client closes the connection
-CUT: Literal["cut"] = "cut"  # reset the connection
+# The endpoint sends nothing more until the client closes the connection.
+HANG: Literal["hang"] = "hang"
+CUT: Literal["cut"] = "cut"  # The endpoint resets the connection.
 
 Part: TypeAlias = bytes | float | asyncio.Event | Literal["hang", "cut"]
 """Bytes to send, seconds to pause, an event to wait for, or how it breaks."""
@@ -55,9 +56,10 @@ Script: TypeAlias = Sequence[Answer] | Callable[[Seen], Answer]
 class LoopbackEndpoint:
     """The server.
 
-    ``seen`` holds its requests; ``arrived`` is set by the first one, ``gone`` when a client left
-    before its answer was whole. A script is for chats only, unless ``gets`` or its own attribute
-    ``gets`` says otherwise: what is asked with GET, such as the facts of a model, gets a 404.
+    ``seen`` has the requests. The first request sets ``arrived``; ``gone`` is set when a client
+    left before the end of an answer. A script is for chats only, unless ``gets`` or the script's
+    own attribute ``gets`` says otherwise: a GET request, such as for the facts of a model, gets a
+    404.
     """
 
     def __init__(self, script: Script, *, gets: bool = False) -> None:
@@ -85,8 +87,8 @@ class LoopbackEndpoint:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         for writer in self._writers:
             if not writer.is_closing() or writer.transport.get_write_buffer_size():
-                writer.transport.abort()  # nobody reads the rest of the answer
-        await asyncio.sleep(0)  # a transport closes in the loop's next iteration
+                writer.transport.abort()  # Nobody reads the rest of the answer.
+        await asyncio.sleep(0)  # A transport closes in the loop's next iteration.
         await self._server.wait_closed()
 
     def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -123,7 +125,7 @@ class LoopbackEndpoint:
         lines = [f"HTTP/1.1 {answer.status} X", *(f"{name}: {head[name]}" for name in head)]
         writer.write("\r\n".join([*lines, "", ""]).encode("latin-1"))
         sending = asyncio.ensure_future(_send(answer.parts, writer))
-        # the read ends when the client leaves, since the client sends nothing more
+        # The read ends when the client leaves, because the client sends nothing more.
         leaving = asyncio.ensure_future(reader.read())
         try:
             await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)

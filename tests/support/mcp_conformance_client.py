@@ -1,4 +1,4 @@
-"""The client that the official conformance suite tests: our connection without an agent.
+"""The client that the official conformance suite tests: Indwell's connection without an agent.
 
 Usage: ``python mcp_conformance_client.py URL``. The client calls each tool.
 """
@@ -39,7 +39,7 @@ class Accepts:
 
 
 ARGUMENTS = {"add_numbers": {"a": 5, "b": 3}}
-MOST_LOGINS = 3  # the limit stops a server that requires a login after each login
+MOST_LOGINS = 3  # The limit stops a server that requires a login after each login.
 
 
 def no_ring() -> Ring:

@@ -22,12 +22,12 @@ import pytest
 TESTS = Path(__file__).parents[1]
 WHOLE = ("sandbox", "system")
 HELPERS = ("support",)
-IMITATED = TESTS / "support" / "fake_editor"  # names editors without starting them
+IMITATED = TESTS / "support" / "fake_editor"  # The folder names editors without starting them.
 MEETS = re.compile(
     r'["\']bash["\']|\bbash\(|sandbox|strength|bwrap|bubblewrap|chromium|emacs|n?vim|strace|tmux'
 )
-READS_STDERR = re.compile("stderr")  # a helper that names stderr only makes a pipe
-ALL = "*"  # stands for the whole module instead of a definition's name
+READS_STDERR = re.compile("stderr")  # A helper that names stderr only creates a pipe.
+ALL = "*"  # The sign means the whole module instead of a definition's name.
 Definition: TypeAlias = tuple[Path, str]
 
 
@@ -68,7 +68,7 @@ def _is_of(path: Path, folders: tuple[str, ...]) -> bool:
 
 
 def _fixtures(item: pytest.Function) -> Iterator[Definition]:
-    """Yield the fixtures of a test that our files define."""
+    """Yield the fixtures of a test that the tests' own files define."""
     for fixtures in item._fixtureinfo.name2fixturedefs.values():
         for fixture in fixtures:
             if (place := _place(fixture.func)) is not None:
@@ -77,15 +77,15 @@ def _fixtures(item: pytest.Function) -> Iterator[Definition]:
 
 @cache
 def _place(fixture: Callable[..., object]) -> Definition | None:
-    """Return the definition of a fixture in our files."""
-    function = inspect.unwrap(fixture)  # pytest-asyncio wraps asynchronous fixtures
+    """Return the definition of a fixture in the tests' own files."""
+    function = inspect.unwrap(fixture)  # The package pytest-asyncio wraps asynchronous fixtures.
     path = Path(inspect.getsourcefile(function) or "")
     return (path, function.__name__) if path.is_relative_to(TESTS) else None
 
 
 @cache
 def _names_a_program(path: Path, name: str, test: Path) -> bool:
-    """Does a definition name a program that may be missing? True if there is no such definition."""
+    """Return whether a definition names a program that may be missing; True if there is none."""
     if path.is_relative_to(IMITATED):
         return False
     text = _definitions(path).get(name)

@@ -152,7 +152,7 @@ class MemoryWorkspace:
         )
 
     async def line_end(self, path: Path, text: str) -> LineEnd:
-        """Return LF: this folder has no convention."""
+        """Return LF, because the folder has no convention."""
         del path, text
         return "\n"
 
@@ -183,15 +183,15 @@ class MemoryWorkspace:
         return {path: text for path, text in self.buffers.items() if text != self.files.get(path)}
 
     async def settle(self) -> Settlement:
-        """Save nothing: unsaved files are stale on disk."""
+        """Save nothing, so unsaved files are outdated on disk."""
         return Settlement(stale=tuple(self.unsaved()))
 
     async def late_edits(self) -> tuple[Path, ...]:
-        """Return nothing: an edit succeeds or fails at once."""
+        """Return nothing, because an edit succeeds or fails at once."""
         return ()
 
     async def changed_under_buffers(self) -> tuple[Path, ...]:
-        """Return nothing: only the test changes buffers."""
+        """Return nothing, because only the test changes buffers."""
         return ()
 
     async def _large(self, path: Path) -> Large:

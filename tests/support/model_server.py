@@ -1,4 +1,4 @@
-"""Makes an endpoint that also lists its models, like the local servers and the providers."""
+"""Creates an endpoint that also lists its models, as local servers and providers do."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def answering(
     more: Mapping[str, object] | None = None,
     chat: Callable[[Seen], Answer] = lambda _seen: say(calls=[CALL]),
 ) -> Callable[[Seen], Answer]:
-    """A script.
+    """Return a script for an endpoint with a list of models.
 
     Args:
         models: The JSON of ``/v1/models``, or the answer itself.
-        key: Which key it takes; None takes all.
+        key: The key that the endpoint accepts; None accepts all.
         more: JSON by path, for the pages of one kind of server.
-        chat: What a chat completion gets.
+        chat: The answer to a chat completion.
     """
 
     def script(seen: Seen) -> Answer:

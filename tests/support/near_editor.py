@@ -1,7 +1,7 @@
 """Connects the fake editor's buffers and the server's handling of edits in one process.
 
-``NearEditor.workspace`` is the real ``EditorWorkspace`` over the real ``Client``; calls replace the
-messages.
+``NearEditor.workspace`` is the real ``EditorWorkspace`` over the real ``Client``; direct calls
+replace the messages.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class NearEditor:
     Args:
         root: The workspace folder.
         profile: The kind of editor.
-        extensions: Our protocol extensions that the editor supports.
-        apply_timeout_s: How long the server waits for the answer to an edit.
+        extensions: Indwell's protocol extensions that the editor supports.
+        apply_timeout_s: The time that the server waits for the answer to an edit.
 
     Attributes:
         desk: The editor's buffers.
@@ -120,7 +120,7 @@ class NearEditor:
     ) -> None:
         del self._at_work[request]
         if not work.cancelled():
-            work.exception()  # mark the exception as retrieved, even without a waiting caller
+            work.exception()  # The exception is marked as retrieved, even without a waiting caller.
         asyncio.get_running_loop().call_soon(self.desk.tell)
 
     def _hear(self, method: str, params: Any) -> None:
@@ -160,7 +160,7 @@ class _Line:
             assert identifier is not None
             return self._editor.apply(params, identifier)
         future = asyncio.get_running_loop().create_future()
-        if method == "client/registerCapability":  # the editor accepts; the tests send the changes
+        if method == "client/registerCapability":  # The editor accepts; the tests send the changes.
             future.set_result(None)
         elif method == "indwell/save":
             for uri in params.uris:

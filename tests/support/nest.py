@@ -33,9 +33,9 @@ from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
-END_S = 60.0  # the same limit in seconds as in tests/conftest.py
+END_S = 60.0  # The limit is the same, in seconds, as in tests/conftest.py.
 KILLED = 1
-CALLED = (  # methods with types of lsprotocol that most servers call
+CALLED = (  # Most servers call these methods, whose types come from lsprotocol.
     "workspace/applyEdit",
     "window/showMessage",
     "window/logMessage",
@@ -77,7 +77,7 @@ class Nest:
                     return
 
     def _begin(self, wanted: dict[str, object], fds: list[int]) -> bool:
-        """Fork; is this the child?"""
+        """Fork the process; return True in the child."""
         pid = os.fork()
         if pid:
             for fd in fds[:3]:
@@ -146,7 +146,7 @@ def load() -> None:
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
     for name in ("watchdog.observers", "rapidfuzz.distance", "_strptime"):
-        importlib.import_module(name)  # a turn imports these modules at their first use
+        importlib.import_module(name)  # A turn imports these modules at their first use.
     from indwell.policy.commands.dangerous import why_dangerous  # noqa: PLC0415
     from indwell.policy.commands.judge import judge  # noqa: PLC0415
     from indwell.policy.commands.path_rules import Situation  # noqa: PLC0415
@@ -163,7 +163,8 @@ def load() -> None:
     judge("ls any.txt", Situation())
     client.warm_up()
     facts.warm_up()
-    certificates(trust_env=False)  # saves 20 ms in each server that calls a model
+    # Loading certificates early saves 20 ms in each server that calls a model.
+    certificates(trust_env=False)
     _compile_patterns()
     _load_protocol()
     assert len(list(Path("/proc/self/task").iterdir())) == 1, "a fork copies one thread alone"
@@ -182,9 +183,9 @@ def _compile_patterns() -> None:
 
 
 def _load_protocol() -> None:
-    """Import lsprotocol and make its converters.
+    """Import lsprotocol and create its converters.
 
-    In each server, this work took a third of the processor time of all tests.
+    Without ``nest.py``, this work took a third of the processor time of all tests.
     """
     from lsprotocol import types  # noqa: PLC0415 - as above
 
@@ -196,7 +197,8 @@ def _load_protocol() -> None:
     of_protocol = (type_ for name in CALLED for type_ in types.METHOD_TO_TYPES[name][:3] if type_)
     ours = (type_ for one in protocol.METHODS.values() for type_ in (one.params, one.result))
     wanted = (*of_protocol, *ours, *protocol.COMMANDS.values(), types.ExecuteCommandParams)
-    for type_ in 2 * wanted:  # twice, because cattrs drops all hooks at a new kind of mapping
+    # The loop runs twice, because cattrs drops all hooks at a new kind of mapping.
+    for type_ in 2 * wanted:
         if isinstance(type_, type):
             converter.get_structure_hook(type_)
             converter.get_unstructure_hook(type_)
@@ -209,7 +211,7 @@ def _leave_at_once(main: Callable[[], int]) -> None:
     """
     try:
         code = main()
-    except SystemExit as leaving:  # argparse raises SystemExit
+    except SystemExit as leaving:  # The module argparse raises SystemExit.
         if not isinstance(leaving.code, int):
             raise
         code = leaving.code
@@ -221,7 +223,8 @@ def _leave_at_once(main: Callable[[], int]) -> None:
 
 
 if __name__ == "__main__":
-    sys.path[0] = str(Path.cwd())  # not this file's folder, which contains a module `requests`
+    # The folder of this file is unsuitable, because it contains a module `requests`.
+    sys.path[0] = str(Path.cwd())
     given = socket.socket(fileno=int(sys.argv[1]))
     load()
     given.send(b"ready")

@@ -85,7 +85,7 @@ def odd_files(number: int, seed: int = 7) -> Iterator[OddFile]:
         if chance.random() < 0.5:
             tail = tail.rstrip("\r\n")
         if at % 50 == 3:
-            yield OddFile(f"f{at}.txt", encoding, mark, "", "")  # this file contains only the word
+            yield OddFile(f"f{at}.txt", encoding, mark, "", "")  # The file contains only the word.
             continue
         yield OddFile(f"f{at}.txt", encoding, mark, text[:cut], tail)
 

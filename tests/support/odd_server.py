@@ -1,8 +1,8 @@
 """Runs a server with built-in faults, for tests of clients.
 
-The composition raises like a bug of ours, and the server has three methods that fail. After
-``SIGUSR1`` the server writes to stdout in every way that a library might. After ``SIGUSR2`` it
-floods the log.
+The composition raises an error like a bug of Indwell, and the server has three methods that fail.
+After ``SIGUSR1`` the server writes to stdout in every way that a library might. After ``SIGUSR2``
+it floods the log.
 """
 
 from __future__ import annotations

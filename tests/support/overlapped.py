@@ -40,7 +40,7 @@ class OverlappedLog:
 
 
 class Overlapped(SubprocessStreamProtocol):
-    """Our ends of a server's stdin and stdout; implements ``Ends`` of ``raw_wire``."""
+    """The test's ends of a server's stdin and stdout; implements ``Ends`` of ``raw_wire``."""
 
     def __init__(self) -> None:
         super().__init__(LIMIT_B, asyncio.get_running_loop())
@@ -86,7 +86,7 @@ class Overlapped(SubprocessStreamProtocol):
         self._pipe(STDOUT).close()
 
     def pipe_data_received(self, fd: int, data: Any) -> None:
-        data = bytes(data)  # the Proactor reuses this buffer
+        data = bytes(data)  # The Proactor reuses this buffer.
         if fd == STDERR:
             self.log.add(data)
         elif self._received is None:
@@ -112,7 +112,7 @@ class Overlapped(SubprocessStreamProtocol):
 async def start_overlapped(
     command: Sequence[str], environment: Mapping[str, str], folder: Path
 ) -> tuple[Overlapped, Process]:
-    """Start a process in ``folder``; return the process and our ends of its streams."""
+    """Start a process in ``folder``; return the process and the test's ends of its streams."""
     loop = asyncio.get_running_loop()
     transport, protocol = await loop.subprocess_exec(
         Overlapped,

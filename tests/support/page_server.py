@@ -13,7 +13,7 @@ ENDLESS = b"<endless>"
 
 
 class PageServer:
-    """A running server; ``asked`` has the heads of its requests."""
+    """A running server; ``asked`` has the headers of its requests."""
 
     def __init__(self, port: int, asked: list[str]) -> None:
         self.port = port

@@ -42,7 +42,7 @@ class PaperDesk:
         self.editor = NearEditor(folder.resolve(), profile, apply_timeout_s=timeout_s)
         self.editor.open(self.path)
         self.said: list[str] = []
-        self.gave = True  # the turn's prompt came from this document
+        self.gave = True  # The turn's prompt came from this document.
         self.put_on_disk: list[str] = []
         self.paper = Paper(self.editor.documents, self.editor.client, lambda: timeout_s)
 

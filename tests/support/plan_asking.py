@@ -1,4 +1,4 @@
-"""Sends a client's requests about plans, and makes a reply that proposes a plan."""
+"""Sends a client's requests about plans, and creates a reply that proposes a plan."""
 
 from __future__ import annotations
 

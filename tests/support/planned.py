@@ -1,4 +1,4 @@
-"""Makes a session in mode `plan` whose user can approve the model's plan."""
+"""Creates a session in mode `plan` whose user can approve the model's plan."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def cpu_s(pid: int) -> float:
 
 
 def forget_peak(pid: int) -> None:
-    """Reset ``peak_b`` to the present memory."""
+    """Reset ``peak_b`` to the current memory."""
     (Path("/proc") / str(pid) / "clear_refs").write_bytes(b"5")
 
 
@@ -57,7 +57,7 @@ def descendants(pid: int) -> list[int]:
             try:
                 children = [int(word) for word in task.read_text(encoding="utf-8").split()]
             except OSError:
-                continue  # the process ended during the search
+                continue  # The process ended during the search.
             found += children
             queue += children
     return found

@@ -47,7 +47,7 @@ class PureLedger:
         return other
 
     def agent(self, turn: int, after: str | None, session: str = "s", *, ok: bool = False) -> None:
-        """Change the file's text to ``after``, as the agent; ``ok``: accept at once."""
+        """Change the file's text to ``after``, as the agent; ``ok`` means to accept at once."""
         change = CommandChange(PATH, self.text, after)
         plan = self._planner.made(Actor(session, turn), "t", [change], is_accepted=ok)
         self._append(plan)

@@ -17,7 +17,7 @@ from support.process_facts import Facts, descendants, facts
 from support.raw_wire import PATIENCE_S, Descriptors, Ends, Message, Wire
 
 SCRIPTED = (*SERVE, "--scripted")
-HATCHED = ("serve", "--stdio")  # a forked server (``hatching.py``) where a fork is possible
+HATCHED = ("serve", "--stdio")  # The server is forked (``hatching.py``) if a fork is possible.
 HATCHED_SCRIPTED = (*HATCHED, "--scripted")
 RICH = ("events", "permission")
 DEMO_WORDS = "Fix what you see."
@@ -89,7 +89,7 @@ class RawClient(Wire):
 
     @property
     def is_running(self) -> bool:
-        """Is the server still running?"""
+        """Return whether the server is still running."""
         return self.process.returncode is None
 
     async def initialize(
@@ -157,7 +157,7 @@ class RawClient(Wire):
 
     async def _wait_for_the_end(self) -> None:
         await self.process.wait()
-        self._log.read()  # the pipe now has the server's last output
+        self._log.read()  # The pipe now has the server's last output.
         self.tell()
 
 

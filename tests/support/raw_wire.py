@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, Final, Literal, Protocol
 
-LEAVES_S = 20.0  # seconds; the promise is 2 s on a quiet machine, and no other time-out is so short
-PATIENCE_S = 60.0  # seconds until a wait counts as hanging; only a failing test waits so long
+LEAVES_S = 20.0  # Indwell promises 2 s on a quiet machine, and no other time-out is so short.
+# After so many seconds, a wait counts as hanging; only a failing test waits so long.
+PATIENCE_S = 60.0
 SILENCE: Final = "silence"
 
 _HEADER = re.compile(rb"Content-Length: ([0-9]+)(?:\r\nContent-Type: [^\r\n]+)?")
@@ -48,18 +49,18 @@ def split(buffer: bytearray) -> list[bytes]:
 
 
 class Ends(Protocol):
-    """Our ends of a connection, which carry any bytes."""
+    """The test's ends of a connection, which carry any bytes."""
 
     @property
     def is_open(self) -> bool:
-        """Can the connection still send?"""
+        """Return whether the connection can still send."""
 
     @property
     def is_sent(self) -> bool:
-        """Has this process sent all written bytes?"""
+        """Return whether this process has sent all written bytes."""
 
     def listen(self, received: Callable[[bytes], bool], sent: Callable[[], None]) -> None:
-        """Start to read; ``received`` gets no bytes at the end, and returns whether to go on."""
+        """Start to read; ``received`` gets no bytes at the end, and returns whether to continue."""
 
     def write(self, data: bytes) -> None:
         """Send bytes as soon as the server reads them."""
@@ -81,7 +82,7 @@ class Ends(Protocol):
 
 
 class Descriptors:
-    """Our ends as non-blocking file descriptors; implements ``Ends``.
+    """The test's ends as non-blocking file descriptors; implements ``Ends``.
 
     Args:
         read_fd: The descriptor from which the client reads.
@@ -154,7 +155,7 @@ class Descriptors:
         except BlockingIOError:
             return
         except OSError:
-            self._unsent.clear()  # the server has ended; `ended` tells the test
+            self._unsent.clear()  # The server has ended; `ended` informs the test.
         self._loop.remove_writer(self._write_fd)
         self._sent()
 
@@ -169,7 +170,7 @@ class Wire:
         messages: All received messages in order.
         replies: The answers to requests of the server, by method; other requests get ``null``.
         n_bytes: The number of received bytes.
-        at_end: The server has closed its end.
+        at_end: Whether the server has closed its end.
     """
 
     def __init__(self, ends: Ends) -> None:

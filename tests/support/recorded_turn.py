@@ -1,4 +1,4 @@
-"""Makes a turn as if read from a log."""
+"""Creates a turn as if it were read from a log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes recordings for replays in the formats of other agents."""
+"""Creates recordings for replays in the formats of other agents."""
 
 from __future__ import annotations
 

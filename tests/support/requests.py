@@ -1,4 +1,4 @@
-"""Makes blocks, messages and requests for tests."""
+"""Creates blocks, messages and requests for tests."""
 
 from __future__ import annotations
 

@@ -26,13 +26,13 @@ class Screen:
         self._shown = asyncio.Event()
 
     def publish(self, published: Published) -> None:
-        """Replace the client's function of this name."""
+        """Replace the client's function that publishes diagnostics."""
         self.published.append(published)
         self.hints[published.uri] = published
         self._shown.set()
 
     def refresh_lenses(self) -> None:
-        """Replace the client's function of this name."""
+        """Replace the client's function that refreshes lenses."""
         self.n_refreshes += 1
         self._shown.set()
 

@@ -46,7 +46,7 @@ class ReviewMachine(EditMachine):
             self.ledger,
             Actor(SESSION, self.turn),
             "use",
-            # true: the ledger accepts the edit at once, as in mode auto
+            # If true, the ledger accepts the edit at once, as in mode auto.
             lambda: self.turn % 4 == 0,
         )
         self.context = ToolContext(
@@ -136,7 +136,7 @@ class ReviewMachine(EditMachine):
         if not raced:
             wanted = self._as_written({planned or "", before}, whole=False)
             assert after in wanted, f"not what was planned: {after!r} instead of {planned!r}"
-        if not force and not any("\n" in token for token in raced):  # the text that the user typed
+        if not force and not any("\n" in token for token in raced):  # The user typed this text.
             ending = self.buffer.ending if self.text is not None else ""
             typed = self._texts.typed_in(before, ending)
             # Restored lines may separate two typed lines.

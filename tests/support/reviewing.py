@@ -12,7 +12,7 @@ from support.fake_editor.buffer import Buffer, lines_range
 from support.loopback_endpoint import Answer, say
 
 BEFORE = "".join(f"line {number}\n" for number in range(1, 31))
-CHANGED = (4, 15, 26)  # lines, from 1; the turn replaces each by two lines
+CHANGED = (4, 15, 26)  # The turn replaces each of these lines, from 1, by two lines.
 
 
 def changed(*lines: int, text: str = BEFORE) -> str:

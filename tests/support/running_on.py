@@ -1,4 +1,4 @@
-"""Makes a session with background commands, which a pipe blocks until the test opens it."""
+"""Creates a session with background commands, which a pipe blocks until the test opens it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from indwell.messages import Reply, Text, ToolResult
 from support.checked_project import Project, a_project
 from support.session import asks, call
 
-SOON_S = 60.0  # seconds; only a failing test waits so long
-WAITS = "echo ready; cat gate; echo over"  # waits until the test opens the pipe `gate`
+SOON_S = 60.0  # Only a failing test waits so many seconds.
+WAITS = "echo ready; cat gate; echo over"  # The command waits until the test opens the pipe `gate`.
 
 
 def starts(command: str, id_: str = "s1", **more: Any) -> Reply:

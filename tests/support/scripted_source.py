@@ -1,4 +1,4 @@
-"""Makes a source of problems with scripted answers."""
+"""Creates a source of problems with scripted answers."""
 
 from __future__ import annotations
 

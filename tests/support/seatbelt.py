@@ -1,8 +1,8 @@
 """Reads a profile of macOS's Seatbelt and evaluates it, as strictly as ``sandbox-exec`` does.
 
-The profile language is a small Scheme. The reader knows the few forms that our profiles use, and
-fails on everything else: on a Mac, an unknown operation or filter makes the whole profile invalid.
-The last rule that matches decides.
+The profile language is a small Scheme. The reader knows the few forms that Indwell's profiles use,
+and fails on everything else: on a Mac, an unknown operation or filter makes the whole profile
+invalid. The last rule that matches decides.
 """
 
 from __future__ import annotations
@@ -129,12 +129,12 @@ def _rule(form: list[Node]) -> Rule:
         if not set(_meant(one)):
             raise ValueError(f"unknown operation {one!r}")
     for condition in filters:
-        is_match(condition, "", frozenset())  # raises an error for an unknown filter
+        is_match(condition, "", frozenset())  # The call raises an error for an unknown filter.
     return Rule("allow" if effect == "allow" else "deny", operations, filters)
 
 
 def _meant(operation: str) -> Iterator[str]:
-    """Yield the operations that a name in a rule stands for."""
+    """Yield the operations that a name in a rule means."""
     if operation == "default":
         yield from OPERATIONS
     elif operation.endswith("*"):
@@ -146,12 +146,12 @@ def _meant(operation: str) -> Iterator[str]:
 
 
 def is_match(condition: tuple[Node, ...], subject: str, extensions: frozenset[str]) -> bool:
-    """Tell whether a filter matches a path, a service, an address or a process.
+    """Return whether a filter matches a path, a service, an address or a process.
 
     Args:
         condition: The filter.
-        subject: What the operation is about.
-        extensions: What the system has granted to the process for this subject.
+        subject: The subject of the operation.
+        extensions: The extensions that the system has granted to the process for this subject.
 
     Raises:
         ValueError: The filter is unknown.
@@ -180,7 +180,7 @@ def is_match(condition: tuple[Node, ...], subject: str, extensions: frozenset[st
 def allows(
     profile: str, operation: str, subject: str = "", extensions: frozenset[str] = frozenset()
 ) -> bool:
-    """Tell whether a profile allows an operation on a subject: the last matching rule decides."""
+    """Return whether a profile allows an operation on a subject; the last matching rule decides."""
     if operation not in OPERATIONS:
         raise ValueError(f"unknown operation {operation!r}")
     answer = False

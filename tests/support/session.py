@@ -1,4 +1,4 @@
-"""Makes a session with a scripted model, a real log, real tools and a fake environment."""
+"""Creates a session with a scripted model, a real log, real tools and a fake environment."""
 
 from __future__ import annotations
 
@@ -54,7 +54,8 @@ ENVIRONMENT = (
     "<system-reminder>\nToday is 2026-11-21. The workspace is '/workspace'. "
     "The git branch is 'main'. The model is small.\n</system-reminder>"
 )
-PATIENCE_S = 60.0  # seconds until a wait counts as hanging; only a failing test waits so long
+# After so many seconds, a wait counts as hanging; only a failing test waits so long.
+PATIENCE_S = 60.0
 
 
 class Clock:

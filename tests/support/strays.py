@@ -17,6 +17,6 @@ def strays(folder: Path) -> dict[int, str]:
                 words = (process / "cmdline").read_bytes().replace(b"\0", b" ")
                 found[int(process.name)] = words.decode(errors="replace").strip()
         except OSError:
-            continue  # the process has ended, or belongs to another user
-    # a zombie process has no command line
+            continue  # The process has ended, or belongs to another user.
+    # A zombie process has no command line.
     return {pid: words for pid, words in found.items() if words}

@@ -1,4 +1,4 @@
-"""Validates the order of messages in chat completions requests, like the strictest endpoint.
+"""Validates the order of messages in chat completions requests, as the strictest endpoint does.
 
     async with LoopbackEndpoint(strictly([say("hello")])) as endpoint: …
 

@@ -1,4 +1,4 @@
-"""Validates the order of items in requests to all three APIs, like the strictest endpoint.
+"""Validates the order of items in requests to all three APIs, as the strictest endpoint does.
 
 ``complaints(wire, body)`` returns what an endpoint would refuse. ``strict_chat`` has the rules for
 chat completions. The rules come from the APIs' documentation.

@@ -91,7 +91,7 @@ class StubEditor:
         return True
 
     async def applies(self, edit: types.WorkspaceEdit) -> Result:
-        """Apply the edit and confirm it, like most editors."""
+        """Apply the edit and confirm it, as most editors do."""
         if self.take(edit):
             return Result(applied=True)
         return Result(applied=False, failure_reason="the document has changed")
@@ -137,7 +137,7 @@ class StubEditor:
         return await self.applies(edit)
 
     async def drops_it_for_typing(self, edit: types.WorkspaceEdit) -> Result:
-        """Let the user type first, drop the edit, and confirm it all the same (like Neovim)."""
+        """Let the user type first, drop the edit, and still confirm it (like Neovim)."""
         self.type_text(0, 0, "# mine\n")
         assert not self.take(edit)
         return Result(applied=True)

@@ -1,4 +1,4 @@
-"""Makes a session whose model has the tool ``agent``, and scripts the sub-agents' replies."""
+"""Creates a session whose model has the tool ``agent``, and scripts the sub-agents' replies."""
 
 from __future__ import annotations
 

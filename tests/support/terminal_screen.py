@@ -18,11 +18,11 @@ from typing import Self
 from support.hatching import Begun, begin, can_hatch
 
 TIMEOUT_S = 60.0
-INTERRUPT = "\x03"  # Ctrl-C, as the keyboard sends it
+INTERRUPT = "\x03"  # The keyboard sends Ctrl-C as this character.
 
 
 class Terminal:
-    """A process with a terminal of its own.
+    """A process with its own terminal.
 
     Args:
         arguments: Arguments of the command line.
@@ -41,7 +41,7 @@ class Terminal:
         columns: int = 100,
     ) -> None:
         self.shown = ""
-        self._seen = 0  # characters of ``shown`` that ``until`` has already searched
+        self._seen = 0  # The characters of ``shown`` that ``until`` has already searched.
         self._master, self._slave = os.openpty()
         self._process = self._begin(
             arguments, folder, {**environment, "TERM": kind, "COLUMNS": str(columns)}
@@ -64,7 +64,7 @@ class Terminal:
 
     @property
     def echoes(self) -> bool:
-        """Does the terminal show what the user types?"""
+        """Return whether the terminal shows what the user types."""
         return bool(termios.tcgetattr(self._slave)[3] & termios.ECHO)
 
     def until(self, words: str) -> str:
@@ -87,7 +87,8 @@ class Terminal:
         self.until(prompt)
         deadline = time.monotonic() + TIMEOUT_S
         while self.echoes == hidden and time.monotonic() < deadline:
-            time.sleep(0.01)  # the process turns echo off just before or after it writes the prompt
+            # The process turns echo off just before or after it writes the prompt.
+            time.sleep(0.01)
         # Python misses a signal that arrives between its last check and the read.
         while not self._waits() and time.monotonic() < deadline:
             time.sleep(0.01)
@@ -131,7 +132,7 @@ class Terminal:
         )
 
     def _waits(self) -> bool:
-        """Does the process sleep, as a process that reads its terminal does? Only Linux tells."""
+        """Return whether the process sleeps as a terminal reader does; only Linux reports it."""
         stat = Path(f"/proc/{self._process.pid}/stat")
         return not stat.exists() or stat.read_text("utf-8").rpartition(")")[2].split()[0] != "R"
 

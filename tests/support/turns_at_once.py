@@ -81,8 +81,7 @@ class Desk:
         """Start a turn whose command runs until the file `go` exists, and one that waits for it.
 
         Returns:
-            The turn of the current session, the turn beside it, and the session of the turn beside
-            it.
+            The turn of the current session, the other turn, and the session of the other turn.
         """
         self.editor.answers.choose = lambda _message, _titles: "Once"
         other = await self.older("other")

@@ -1,6 +1,6 @@
-"""Makes bounds without a file watch, which check a command's new files only at its end.
+"""Creates bounds without a file watch, so that a command's new files are checked only at its end.
 
-Tests of that check need several planted files, and a watch stops the command at the first.
+Tests of the check need several planted files, and a watch stops the command at the first file.
 """
 
 from __future__ import annotations

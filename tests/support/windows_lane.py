@@ -18,12 +18,12 @@ import pytest
 
 TESTS = Path(__file__).parents[1]
 FAILURES = TESTS / "windows_failures.txt"
-SOFT = 0.6  # share of the time limit after which an async test is cancelled, with a traceback
+SOFT = 0.6  # After this fraction of the time limit, an async test is cancelled, with a traceback.
 _timers: dict[str, threading.Timer] = {}
 
 
 def pytest_collection_finish() -> None:
-    """Import now what takes seconds under Wine, so that no test's time pays for it."""
+    """Import modules that take seconds under Wine, so that no test's time includes the import."""
     importlib.import_module("indwell.providers.client")
 
 
@@ -45,9 +45,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_timeout_set_timer(item: pytest.Item, settings: Any) -> bool:
-    """End the process when a test takes too long: pytest-xdist reports that and goes on.
+    """End the process when a test takes too long; pytest-xdist reports that and continues.
 
-    ``os._exit``, which pytest-timeout calls, may wait for ever for a thread.
+    ``os._exit``, which pytest-timeout calls, may wait forever for a thread.
     """
     timer = threading.Timer(settings.timeout, _end, (item,))
     timer.daemon = True
@@ -84,10 +84,10 @@ class Vanished(pytest.Item):
         return one
 
     def runtest(self) -> None:
-        """Do nothing: ``setup`` has failed."""
+        """Do nothing, because ``setup`` has failed."""
 
     def setup(self) -> None:
-        """Fail."""
+        """Fail the test."""
         pytest.fail(f"there is no test {self.test}; take the line out", pytrace=False)
 
 

@@ -1,4 +1,4 @@
-"""Makes the same reply as a stream of each API: chat completions, responses, messages."""
+"""Creates the same reply as a stream of each API: chat completions, responses, messages."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 from indwell.providers.wires.dialect import WireName
 
-INPUT, CACHED, WRITTEN, OUTPUT = 100, 60, 20, 9  # tokens that each reply reports
+INPUT, CACHED, WRITTEN, OUTPUT = 100, 60, 20, 9  # Each reply reports these numbers of tokens.
 
 
 class Said(NamedTuple):
-    """A text, in the pieces that the stream sends."""
+    """A text, in the parts that the stream sends."""
 
     pieces: tuple[str, ...]
 
@@ -25,7 +25,7 @@ class Thought(NamedTuple):
 
 
 class Called(NamedTuple):
-    """A call, whose arguments the stream sends in pieces."""
+    """A call, whose arguments the stream sends in parts."""
 
     id: str
     name: str
@@ -180,7 +180,7 @@ WIRES: tuple[WireName, ...] = ("chat", "responses", "messages")
 
 
 def words_event(wire: WireName, text: str, *, reasoning: bool = False) -> bytes:
-    """Return an event with a piece of text or reasoning."""
+    """Return an event with a part of text or reasoning."""
     match wire:
         case "chat":
             delta = {"reasoning_content" if reasoning else "content": text}
@@ -195,7 +195,7 @@ def words_event(wire: WireName, text: str, *, reasoning: bool = False) -> bytes:
 
 
 def call_events(wire: WireName, index: int, id_: Any, name: Any, *pieces: Any) -> list[bytes]:
-    """Return the events of one call: the beginning, and each piece of the arguments."""
+    """Return the events of one call: the beginning, and each part of the arguments."""
     match wire:
         case "chat":
             function = {"name": name, "arguments": ""}

@@ -21,7 +21,7 @@ class Answers:
         choose: A message and the titles of its buttons → the title chosen, or None.
         permission: A rich permission question → the answer, or the names of hunks that are allowed.
         ask: A question → the text typed, or None.
-        question: A question of the model → the answer; None: ``ask`` answers.
+        question: A question of the model → the answer; with None, ``ask`` answers.
         refuse_edits: Answer every edit with this failure reason, if the reason is not empty.
     """
 

@@ -176,10 +176,10 @@ def _take(desk: Desk, step: _Step) -> None:
         case types.DeleteFile(uri=uri):
             desk.delete(_path(uri))
         case _:
-            raise AssertionError(step)  # the caller has checked the step
+            raise AssertionError(step)  # The caller has checked the step.
 
 
 def _path(uri: str) -> Path:
     path = to_fs_path(uri)
     assert path is not None, uri
-    return Path(path).resolve()  # pygls writes a drive's letter in lower case
+    return Path(path).resolve()  # pygls writes a drive's letter in lower case.

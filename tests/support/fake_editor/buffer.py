@@ -1,4 +1,4 @@
-"""Holds the fake editor's buffers: text, version, undo steps, and edits. Pure."""
+"""Implements the fake editor's buffers: text, version, undo steps, and edits. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BREAK = re.compile(r"\r\n|\n|\r")
 
 
 class Span(NamedTuple):
-    """New text that replaces the code points from ``start`` to ``end``."""
+    """An edit: new text that replaces the code points from ``start`` to ``end``."""
 
     start: int
     end: int
@@ -37,7 +37,7 @@ class Buffer:
         version: The number of changes, including changes that the editor has not sent yet.
         undo: The texts before each step.
         redo: The texts that were undone, the last one at the end.
-        ending: The one line ending of the buffer; empty: each line keeps its own line ending.
+        ending: The one line ending of the buffer; if empty, each line keeps its own line ending.
     """
 
     uri: str
@@ -51,7 +51,7 @@ class Buffer:
 
     @property
     def dirty(self) -> bool:
-        """Does the buffer have unsaved text?"""
+        """Return whether the buffer has unsaved text."""
         return self.text != self.saved
 
     def take(self, text: str) -> None:
@@ -62,11 +62,11 @@ class Buffer:
         self.version += 1
 
     def back(self) -> bool:
-        """Undo one step; False if there is none."""
+        """Undo one step; return False if there is none."""
         return self._move(self.undo, self.redo)
 
     def forth(self) -> bool:
-        """Redo one step; False if there is none."""
+        """Redo one step; return False if there is none."""
         return self._move(self.redo, self.undo)
 
     def _move(self, source: list[str], target: list[str]) -> bool:
@@ -127,7 +127,7 @@ def spans_of(text: str, change: types.TextDocumentEdit, encoding: str) -> list[S
         for one in change.edits
         if isinstance(one, types.TextEdit | types.AnnotatedTextEdit)
     ]
-    # a stable sort keeps the order of insertions at one place
+    # A stable sort keeps the order of insertions at one position.
     spans.sort(key=lambda span: span[:2])
     for before, after in pairwise(spans):
         if before.end > after.start:

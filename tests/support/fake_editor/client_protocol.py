@@ -1,4 +1,4 @@
-"""The fake editor's side of the protocol: pygls' client, extended by our methods."""
+"""The fake editor's side of the protocol: pygls' client, extended by Indwell's methods."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ClientProtocol(LanguageServerProtocol):
     The server does not use this class; a separate implementation checks the server's messages.
 
     Attributes:
-        heeds_cancel: Does the client obey ``$/cancelRequest``?
+        heeds_cancel: Whether the client obeys ``$/cancelRequest``
     """
 
     heeds_cancel = True
@@ -32,7 +32,7 @@ class ClientProtocol(LanguageServerProtocol):
         self._is_silent = True
         pending: list[object] = list(self._request_futures.values())
         for work in pending:
-            if isinstance(work, asyncio.Task):  # our own futures are not tasks
+            if isinstance(work, asyncio.Task):  # Indwell's own futures are not tasks.
                 work.cancel()
 
     def _send_handler_result(self, future: Any, *, msg_id: int | str) -> None:
@@ -47,7 +47,7 @@ class ClientProtocol(LanguageServerProtocol):
 
     @lru_cache  # noqa: B019 - one protocol a client, and pygls does the same
     def get_message_type(self, method: str) -> type[Any] | None:
-        """Return the class of a whole message, standard or our own."""
+        """Return the class of a whole message, standard or Indwell's."""
         ours = protocol.METHODS.get(method)
         if ours is None:
             return super().get_message_type(method)
@@ -55,7 +55,7 @@ class ClientProtocol(LanguageServerProtocol):
 
     @lru_cache  # noqa: B019 - as above
     def get_result_type(self, method: str) -> type[Any] | None:
-        """Return the class of a response, standard or our own."""
+        """Return the class of a response, standard or Indwell's."""
         ours = protocol.METHODS.get(method)
         if ours is None:
             return super().get_result_type(method)
@@ -67,7 +67,7 @@ _Id: Any = int | str
 
 @lru_cache
 def _message_class(method: str, params: type, *, with_id: bool) -> type[Any]:
-    # Only params have a default, since the converter leaves out default values.
+    # Only params have a default, because the converter leaves out default values.
     fields: dict[str, Any] = {
         "method": attrs.field(type=str),
         "jsonrpc": attrs.field(type=str),
@@ -93,7 +93,7 @@ def _class_name(method: str) -> str:
     return name[0].upper() + name[1:]
 
 
-@cache  # making a converter takes 40 ms
+@cache  # Creating a converter takes 40 ms.
 def client_converter() -> Any:
     """Return pygls' converter, corrected: it must not read a code action as a command."""
     converter = default_converter()  # type: ignore[no-untyped-call]

@@ -74,7 +74,7 @@ class Desk:
         """Replace ascending spans, as one step of undo."""
         spans = [span._replace(text=with_ending(span.text, buffer.ending)) for span in spans]
         places = Places(buffer.text, self.encoding)
-        # From the end, so that no change moves the positions of another.
+        # The last span comes first, so that no change moves the positions of another.
         changes: _Changes = [_partial(places, span) for span in reversed(spans)]
         buffer.take(spliced(buffer.text, spans))
         self._changed(buffer, changes)

@@ -24,7 +24,7 @@ from support.fake_editor.hearing import Hearing
 from support.fake_editor.patience import patient
 from support.fake_editor.profiles import PLAIN, Profile
 
-START_TIMEOUT_S = 30.0  # seconds; importing from a slow disk takes long
+START_TIMEOUT_S = 30.0  # The limit is in seconds; importing from a slow disk takes long.
 
 
 class FakeEditor(Hearing):
@@ -35,7 +35,7 @@ class FakeEditor(Hearing):
         profile: The kind of editor.
         extensions: Names for ``capabilities.experimental.indwell``.
         options: ``initializationOptions``.
-        encoding: The position encoding that the editor offers; None: the profile's encodings.
+        encoding: The position encoding that the editor offers; with None, the profile's encodings.
         on_event: Called for each ``indwell/event``.
     """
 
@@ -161,7 +161,7 @@ class FakeEditor(Hearing):
         return list(await self.client.text_document_code_lens_async(params) or [])
 
     async def execute(self, command: str, *arguments: object, at_once: bool = False) -> Any:
-        """Run a command of the server and wait for its result; ``at_once``: without ``wait``."""
+        """Run a server command and wait for its result; ``at_once`` skips the wait before it."""
         self.desk.tell()
         given = list(arguments) if at_once else patient(command, arguments)
         params = types.ExecuteCommandParams(command=command, arguments=given or None)
@@ -196,7 +196,7 @@ class FakeEditor(Hearing):
     def _listen(self) -> None:
         """Register the handlers for the server's requests."""
         for method, answer in self.handlers().items():
-            self.client.feature(method)(partial(answer))  # pygls sets attributes on the handler
+            self.client.feature(method)(partial(answer))  # pygls sets attributes on the handler.
 
     @property
     def _protocol(self) -> ClientProtocol:

@@ -121,7 +121,7 @@ class Hearing:
             await self._tell()
 
     async def _on_configuration(self, params: types.ConfigurationParams) -> Sequence[None]:
-        return [None for _ in params.items]  # the user has no settings
+        return [None for _ in params.items]  # The user has no settings.
 
     async def _on_choice(
         self, params: types.ShowMessageRequestParams

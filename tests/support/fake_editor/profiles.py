@@ -1,4 +1,4 @@
-"""Describes one kind of editor: capabilities, position encodings, handling of edits. Data."""
+"""Describes one kind of editor: capabilities, position encodings, handling of edits. Data only."""
 
 from __future__ import annotations
 
@@ -18,28 +18,29 @@ Answer: TypeAlias = Literal["result", "null", "error", "never"]
 
 
 class Behaviour(msgspec.Struct, frozen=True):
-    """How an editor handles ``workspace/applyEdit``, and how it reports changes.
+    """The way in which an editor handles ``workspace/applyEdit`` and reports changes.
 
     Attributes:
-        takes: Does the editor apply edits? Otherwise the editor answers with ``refusal``.
+        takes: Whether the editor applies edits; otherwise it answers with ``refusal``.
         versions: The document versions that an edit may have.
         refusal: The answer to an edit that the editor did not apply.
         reason: ``failureReason``, or the message of the error.
         answer: The answer to an edit that the editor applied.
-        heeds_cancel: The editor drops a waiting edit when the server cancels the request.
-        confirms: The editor asks the user before each edit.
-        transactional: The editor checks all documents of an edit before it changes the first
-            document.
-        creates: The editor obeys ``create`` operations.
-        clobbers: A ``create`` without options empties an existing file (Neovim).
-        whole: The editor sends the whole text with each change.
-        late: The editor collects changes. The editor sends them before any other message, after it
-            has answered an edit, and when ``Desk.tell`` is called. Neovim collects for 150 ms.
-        one_ending: All lines of a buffer have the same line ending (VS Code).
-        formats_on_save: The editor runs the formatter before it writes a file.
-        formats_after_edit: The editor runs the formatter right after an edit of the server.
-        reloads: Buffers without changes follow changes on disk.
-        chooses: The editor shows questions with buttons.
+        heeds_cancel: Whether the editor drops a waiting edit when the server cancels the request.
+        confirms: Whether the editor asks the user before each edit.
+        transactional: Whether the editor checks all documents of an edit before it changes the
+            first document.
+        creates: Whether the editor obeys ``create`` operations.
+        clobbers: Whether a ``create`` without options empties an existing file (Neovim).
+        whole: Whether the editor sends the whole text with each change.
+        late: Whether the editor collects changes. The editor sends them before any other message,
+            after it has answered an edit, and when ``Desk.tell`` is called. Neovim collects for 150
+            ms.
+        one_ending: Whether all lines of a buffer have the same line ending (VS Code).
+        formats_on_save: Whether the editor runs the formatter before it writes a file.
+        formats_after_edit: Whether the editor runs the formatter right after an edit of the server.
+        reloads: Whether buffers without changes follow changes on disk.
+        chooses: Whether the editor shows questions with buttons.
     """
 
     takes: bool = True
@@ -84,7 +85,7 @@ class Profile(msgspec.Struct, frozen=True):
 
     @property
     def asks_for_lenses(self) -> bool:
-        """Does the editor show code lenses?"""
+        """Return whether the editor shows code lenses."""
         return "codeLens" in (self.capabilities.get("textDocument") or {})
 
     def offering(self, *encodings: str) -> Profile:
