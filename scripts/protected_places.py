@@ -35,7 +35,11 @@ def text() -> str:
             HEAD,
             _list("FOLDERS", "Folders that are protected with all their contents.", folders),
             _list("FILES", "Files that are protected by their whole name.", plain),
-            _list("LIKE", "Patterns of file names, in which a star stands for any text.", set(files) - set(plain)),
+            _list(
+                "LIKE",
+                "Patterns of file names, in which a star stands for any text.",
+                set(files) - set(plain),
+            ),
             _list("RUNS", "Sequences of nested names, in which a star stands for any text.", runs),
             _list(
                 "HARMLESS",

@@ -3,7 +3,7 @@
  * Written by scripts/protected_places.py from server/indwell/policy (`scripts/fix`).
  */
 
-/** Folders, with all that is in them. */
+/** Folders that are protected with all their contents. */
 export const FOLDERS: readonly string[] = [
   ".agent",
   ".agents",
@@ -186,7 +186,7 @@ export const FOLDERS: readonly string[] = [
   "zuul.d",
 ];
 
-/** Files by their whole name. */
+/** Files that are protected by their whole name. */
 export const FILES: readonly string[] = [
   ".ackrc",
   ".agent.md",
@@ -655,7 +655,7 @@ export const FILES: readonly string[] = [
   "zuul.yaml",
 ];
 
-/** Names of files; a star is for any characters. */
+/** Patterns of file names, in which a star stands for any text. */
 export const LIKE: readonly string[] = [
   "*.chat.md",
   "*.chatmode.md",
@@ -722,7 +722,7 @@ export const LIKE: readonly string[] = [
   "stylelint.config.*",
 ];
 
-/** Names right below each other; a star as above. */
+/** Sequences of nested names, in which a star stands for any text. */
 export const RUNS: readonly string[] = [
   ".changeset/config.json",
   ".clj-kondo/config.edn",
@@ -777,7 +777,7 @@ export const RUNS: readonly string[] = [
   "venv/scripts",
 ];
 
-/** What may begin with a dot at the root of a repository, unasked. */
+/** Dot names at the root of a repository that need no question. */
 export const HARMLESS: readonly string[] = [
   ".#*",
   ".*.kate-swp",
@@ -1175,5 +1175,5 @@ export const HARMLESS: readonly string[] = [
   ".~lock.*",
 ];
 
-/** The file that makes a folder a repository; exactly so. */
+/** The file that makes a folder a Git repository, by its exact name. */
 export const BARE = "HEAD";
