@@ -7,6 +7,7 @@ import asyncio
 import pytest
 from lsprotocol import types
 
+from indwell.agent.core.events import TextAdded, TodoChanged
 from indwell.lsp.editor.client import MESSAGE_LIMIT, WAKE, WAKE_S, Client
 from indwell.lsp.messages.features import ClientFeatures
 from indwell.lsp.messages.methods import SaveParams, SaveResult
@@ -21,7 +22,7 @@ class Line:
     def __init__(self) -> None:
         self.sent: list[object] = []
 
-    def notify(self, _method: str, params: object) -> None:
+    def notify(self, _method: str, params: object, **_options: bool) -> None:
         self.sent.append(params)
 
     async def send_request_async(
@@ -50,6 +51,38 @@ class Asked:
 
     def notify(self, method: str, params: object) -> None:
         self.sent.append((method, params, None))
+
+
+class OpenChat:
+    """A chat document that shows the running turn of the session ``s1``."""
+
+    def is_open(self, session: str) -> bool:
+        return session == "s1"
+
+    async def lead_to(self, _question: object) -> None:
+        """Do nothing."""
+
+
+@pytest.mark.parametrize(
+    ("extension", "heard"),
+    [
+        ("stream", ["s1 todo", "s2 text"]),
+        ("events", ["s1 text", "s1 todo", "s2 text"]),
+        ("ask", []),
+    ],
+)
+def test_an_editor_that_streams_answers_gets_no_text_that_its_chat_shows(
+    extension: str, heard: list[str]
+) -> None:
+    line = Line()
+    client = Client(line)
+    client.features = ClientFeatures(experimental=frozenset({extension}))
+    client.chat = OpenChat()
+    text, todo = TextAdded(turn=1, text="It sums."), TodoChanged(turn=1, items=())
+    for number, (session, event) in enumerate((("s1", text), ("s1", todo), ("s2", text)), 1):
+        client.event(session, number, event)
+    names = {text: "text", todo: "todo"}
+    assert [f"{one.session} {names[one.event]}" for one in line.sent] == heard
 
 
 async def test_an_edit_is_sent_at_once_and_withdrawn_by_the_id_of_its_request() -> None:

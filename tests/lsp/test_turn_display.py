@@ -56,6 +56,17 @@ class Screen:
         return self._wanted
 
 
+class WithSpill:
+    """A session that keeps a text in one file."""
+
+    def __init__(self, folder: Path) -> None:
+        self.parts = self.spill = self
+        self._folder = folder
+
+    async def keep(self, name: str, _text: str) -> Path:
+        return self._folder / name
+
+
 class Line:
     """The queue of ``Turns``, without its other parts."""
 
@@ -142,6 +153,16 @@ async def test_an_editor_that_shows_events_itself_gets_no_message_or_offer() -> 
     screen = Screen("Try again", "events")
     assert await afterwards(screen, Line(TWO), OFFLINE) == []
     assert (screen.shown, screen.offered) == ([], [])
+
+
+@pytest.mark.parametrize(("extension", "shown"), [("stream", 0), ("save", 1)])
+async def test_only_an_editor_that_streams_answers_gets_no_document_of_an_answer(
+    extension: str, shown: int, tmp_path: Path
+) -> None:
+    screen = Screen(None, extension)
+    answered = msgspec.structs.replace(FAILED, ending="done", message="", answer="It sums.")
+    await TurnDisplay(screen, Settings).answer(WithSpill(tmp_path), answered)
+    assert len(screen.shown) == shown
 
 
 async def test_prompts_that_were_never_sent_are_reported_with_their_folder(tmp_path) -> None:

@@ -23,7 +23,9 @@ local function make_buffer()
   vim.bo[buffer].filetype = 'markdown'
   vim.bo[buffer].modifiable = false
   pcall(vim.treesitter.start, buffer, 'markdown')
-  vim.keymap.set('n', 'q', '<Cmd>close<CR>', { buffer = buffer, desc = 'Indwell: close the answers' })
+  vim.keymap.set('n', 'q', function()
+    if not pcall(vim.cmd.close) then vim.cmd('silent! bprevious') end -- the last window stays
+  end, { buffer = buffer, desc = 'Indwell: close the answers' })
 end
 
 local function open_window()
@@ -98,7 +100,7 @@ local function flush(it)
     write(from, lines)
     it.place, answers.newest = from + #lines, it
     it.heading = is_empty and 1 or from + 4
-    reveal()
+    if vim.api.nvim_get_current_win() ~= window() then reveal() end
   end
   write(it.place, vim.split((it.text:gsub('%s+$', '')), '\n'))
 end

@@ -14,6 +14,7 @@ vim.lsp.config('indwell', { handlers = { ['workspace/applyEdit'] = function(err,
       vim.bo[buffer].undolevels = vim.bo[buffer].undolevels -- ends the step before
     end
   end
+  it.label = nil -- the steps of the turn name the edit already
   return vim.lsp.handlers[context.method](err, it, context)
 end } })
 -- Each step of a turn below the text, cut to the width that needs no <Enter>.

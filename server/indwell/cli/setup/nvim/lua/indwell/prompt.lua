@@ -4,6 +4,26 @@ local client = require('indwell.client')
 local prompt = {}
 local number = 0
 
+-- Shows a question that the title has no room for, above the user's words.
+local function show_above(buffer, question, width)
+  local lines = {}
+  for _, part in ipairs(vim.split(question, '\n')) do
+    repeat
+      local text = vim.fn.strcharpart(part, 0, width)
+      while vim.fn.strdisplaywidth(text) > width do
+        text = vim.fn.strcharpart(text, 0, vim.fn.strchars(text) - 1)
+      end
+      table.insert(lines, { { text, 'Comment' } })
+      part = part:sub(#text + 1)
+    until part == ''
+  end
+  vim.api.nvim_buf_set_extmark(buffer, vim.api.nvim_create_namespace('indwell.prompt'), 0, 0, {
+    virt_lines = lines,
+    virt_lines_above = true,
+  })
+  vim.fn.winrestview({ topfill = #lines })
+end
+
 -- Opens the window; `on_words` gets the text, and `on_closed` is called if the user closes the window without it.
 function prompt.open(title, on_words, on_closed)
   number = number + 1
@@ -13,24 +33,23 @@ function prompt.open(title, on_words, on_closed)
   vim.bo[buffer].buftype, vim.bo[buffer].bufhidden, vim.bo[buffer].swapfile = 'acwrite', 'wipe', false
   vim.bo[buffer].filetype = 'markdown'
   local width, height = math.max(20, math.min(100, vim.o.columns - 4)), math.max(3, math.floor(vim.o.lines / 4))
-  local room = math.max(5, width - 30)
-  local short = vim.fn.strcharpart(title, 0, room) .. (vim.fn.strchars(title) > room and '…' or '')
-  local window = vim.api.nvim_open_win(
-    buffer,
-    true,
-    {
-      relative = 'editor',
-      width = width,
-      height = height,
-      row = math.max(0, vim.o.lines - vim.o.cmdheight - height - 3),
-      col = 1,
-      style = 'minimal',
-      border = 'rounded',
-      title = (' %s '):format(short),
-      footer = ' :w or <C-s> sends · :q! drops ',
-    }
-  )
+  local room = math.max(5, width - 4)
+  local line = title:gsub('%s+', ' ')
+  local is_cut = vim.fn.strdisplaywidth(line) > room
+  local short = is_cut and vim.fn.strcharpart(line, 0, room - 1) .. '…' or line
+  local window = vim.api.nvim_open_win(buffer, true, {
+    relative = 'editor',
+    width = width,
+    height = height,
+    row = math.max(0, vim.o.lines - vim.o.cmdheight - height - 3),
+    col = 1,
+    style = 'minimal',
+    border = 'rounded',
+    title = (' %s '):format(short),
+    footer = ' :w or <C-s> sends · :q! drops ',
+  })
   vim.wo[window].wrap, vim.wo[window].linebreak = true, true
+  if is_cut or line ~= title then show_above(buffer, title, width) end
   local function send()
     local words = vim.trim(table.concat(vim.api.nvim_buf_get_lines(buffer, 0, -1, false), '\n'))
     if words == '' then return client.warn('write some words first; `:q` closes the window.') end
@@ -57,28 +76,25 @@ end
 -- Answers the server's requests for the user's words.
 function prompt.setup()
   local questions = require('indwell.questions')
-  vim.lsp.config(
-    'indwell',
-    {
-      handlers = {
-        ['indwell/ask'] = function(_, item)
-          local this = coroutine.running()
-          local function answer(text)
-            vim.schedule(function() coroutine.resume(this, { text = text or vim.NIL }) end)
-          end
-          local function open()
-            prompt.open(item.prompt, answer, function() answer(nil) end)
-          end
-          if item.by == 'model' then
-            questions.when_quiet(open)
-          else
-            open()
-          end
-          return coroutine.yield()
-        end,
-      },
-    }
-  )
+  vim.lsp.config('indwell', {
+    handlers = {
+      ['indwell/ask'] = function(_, item)
+        local this = coroutine.running()
+        local function answer(text)
+          vim.schedule(function() coroutine.resume(this, { text = text or vim.NIL }) end)
+        end
+        local function open()
+          prompt.open(item.prompt, answer, function() answer(nil) end)
+        end
+        if item.by == 'model' then
+          questions.when_quiet(open)
+        else
+          open()
+        end
+        return coroutine.yield()
+      end,
+    },
+  })
 end
 
 return prompt

@@ -120,7 +120,7 @@ local function show(entry)
   local names = words.words_of(entry.item.actions)
   local lines = lines_of(entry.item, names)
   local width = math.max(20, math.min(100, vim.o.columns - 4))
-  local room = vim.o.lines - vim.o.cmdheight - 4
+  local room = math.max(1, vim.o.lines - vim.o.cmdheight - 4)
   local height = height_of(lines, width)
   if height > room then lines[#lines] = 'The question is longer: <Esc> and <C-u> show the lines above.' end
   local buffer = vim.api.nvim_create_buf(false, true)
@@ -133,26 +133,23 @@ local function show(entry)
     end)
   )
   open = { item = entry.item, on_answer = entry.on_answer, words = names, buffer = buffer, n_lines = #lines }
-  open.from, open.was_insert = vim.api.nvim_get_current_win(), vim.api.nvim_get_mode().mode:match('^[iR]') ~= nil
+  open.from, open.was_insert = vim.api.nvim_get_current_win(), vim.api.nvim_get_mode().mode:match('^[iRt]') ~= nil
   vim.api.nvim_buf_set_lines(buffer, 0, 0, false, lines)
-  open.window = vim.api.nvim_open_win(
-    buffer,
-    true,
-    {
-      relative = 'editor',
-      width = width,
-      height = math.min(height, room),
-      row = math.max(0, room - height + 1),
-      col = 1,
-      style = 'minimal',
-      border = 'rounded',
-      title = ' Indwell asks ',
-      zindex = 200,
-    }
-  )
-  vim.wo[open.window].wrap, vim.wo[open.window].linebreak = true, true
+  open.window = vim.api.nvim_open_win(buffer, true, {
+    relative = 'editor',
+    width = width,
+    height = math.min(height, room),
+    row = math.max(0, room - height + 1),
+    col = 1,
+    style = 'minimal',
+    border = 'rounded',
+    title = ' Indwell asks ',
+    zindex = 200,
+  })
+  vim.wo[open.window].wrap, vim.wo[open.window].linebreak, vim.wo[open.window].smoothscroll = true, true, true
   vim.wo[open.window].winhighlight = 'NormalFloat:Normal,FloatTitle:WarningMsg'
   set_keys(buffer)
+  vim.cmd('normal! Gzb')
   vim.cmd.startinsert({ bang = true })
   vim.cmd.redraw()
   vim.api.nvim_exec_autocmds(
@@ -166,7 +163,7 @@ end
 function questions.next()
   if open or not queue[1] then return end
   local mode = vim.api.nvim_get_mode().mode
-  if not quiet(QUIET_S) or mode:match('^[cr!vVsS\22\19]') or mode:match('^no') then
+  if not quiet(QUIET_S) or mode:match('^[cr!vVsS\22\19]') or mode:match('^no') or vim.fn.getcmdwintype() ~= '' then
     return vim.defer_fn(client.guarded(questions.next), 100)
   end
   show(table.remove(queue, 1))
@@ -175,7 +172,7 @@ end
 -- Puts a question: `actions` have titles, and `on_answer` gets one of them, or vim.NIL.
 function questions.ask(item, on_answer)
   table.insert(queue, { item = item, on_answer = on_answer })
-  questions.next()
+  client.guarded(questions.next)()
 end
 
 -- Waits until the user types nothing, then calls `act` without the keys that were typed ahead.

@@ -56,15 +56,12 @@ function status.setup()
     if kind == 'turnStarted' or kind == 'turnFinished' then status.refresh(it) end
     changed()
   end)
-  vim.api.nvim_create_autocmd(
-    { 'LspAttach', 'LspDetach' },
-    {
-      callback = client.guarded(function(event)
-        local it = vim.lsp.get_client_by_id(event.data.client_id)
-        if it and it.name == 'indwell' and event.event == 'LspAttach' and not known[it.id] then status.refresh(it) end
-      end),
-    }
-  )
+  vim.api.nvim_create_autocmd('LspAttach', {
+    callback = client.guarded(function(event)
+      local it = vim.lsp.get_client_by_id(event.data.client_id)
+      if it and it.name == 'indwell' and not known[it.id] then status.refresh(it) end
+    end),
+  })
 end
 
 -- The component of a statusline for the current buffer; empty without a client.
