@@ -113,7 +113,7 @@ def test_a_link_to_a_file_kept_elsewhere_stays_a_link(home: Path) -> None:
     (home / ".emacs").symlink_to(kept)
     assert main(["setup", "emacs", "--write"]) == 0
     assert (home / ".emacs").is_symlink()
-    assert "eglot" in kept.read_text(encoding="utf-8")
+    assert "indwell-menu" in kept.read_text(encoding="utf-8")
 
 
 def test_setup_of_helix_keeps_comments_and_other_language_servers() -> None:

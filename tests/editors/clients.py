@@ -82,11 +82,11 @@ def _neovim07(_run: str, _root: Path, folder: Path, variables: Mapping[str, str]
     return run([neovim07.neovim07(), *options, *script], folder, folder / "report.json", variables)
 
 
-def _emacs(setup: str, feature: str) -> Start:
+def _emacs(setup: str, feature: str, user: str = "") -> Start:
     def start(_run: str, _root: Path, folder: Path, variables: Mapping[str, str]) -> dict[str, Any]:
         program = emacs.emacs(feature)
         init = _init(folder, "init.el", setup)
-        scripts = [HERE / f"{feature}_user.el", HERE / "emacs_shared.el"]
+        scripts = [HERE / f"{user or feature}_user.el", HERE / "emacs_shared.el"]
         loads = [word for path in (init, *scripts) for word in ("-l", str(path))]
         return run(
             [program, "--batch", "-q", *emacs.UNCOMPILED, "-f", "package-initialize", *loads],
@@ -154,7 +154,8 @@ CLIENTS = {
     "nvim": Client("Neovim 0.11", _neovim("nvim")),
     "nvim-plain": Client("Neovim 0.11", _neovim("nvim-plain")),
     "nvim07": Client("Neovim 0.7", _neovim07),
-    "eglot": Client("Emacs, eglot", _emacs("emacs", "eglot")),
+    "indwell.el": Client("Emacs, indwell.el", _emacs("emacs", "eglot", "indwell")),
+    "eglot": Client("Emacs, eglot", _emacs("emacs-eglot", "eglot")),
     "lsp-mode": Client("Emacs, lsp-mode", _emacs("emacs-lsp-mode", "lsp-mode")),
     "ale": Client("Vim, ALE", _vim),
 }

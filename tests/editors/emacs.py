@@ -13,7 +13,7 @@ from editors.place import PAGES, Played, missing, put, run, serve, sessions
 from indwell.cli.demo.project import Project
 
 SCRIPT = Path(__file__).resolve().parent / "emacs_scenarios.el"
-PAGE = PAGES / "emacs.md"
+PAGE = PAGES / "emacs-eglot.md"
 # In a new home, Emacs would compile every package that it loads, for as long as it runs.
 UNCOMPILED = ("--eval", "(setq native-comp-deferred-compilation nil)")  # of Emacs 28
 DOCUMENTED_COMMAND = '("indwell" "serve" "--stdio")'

@@ -70,7 +70,7 @@ def test_a_server_of_eglot_answers_about_files_of_its_own_mode(tmp_path: Path) -
     folder.mkdir()
     root = put_files({**FILES, "notes.conf": "a = 1\n"}, folder)
     init = folder / "init.el"
-    init.write_text(CONFIGURATIONS["emacs"].text(serve_model()), "utf-8")
+    init.write_text(CONFIGURATIONS["emacs-eglot"].text(serve_model()), "utf-8")
     place = {
         "path": str(root / "shop/till.py"),
         "notes": str(root / "notes.conf"),

@@ -29,7 +29,7 @@ PROFILES = {
 _WINDOW = {"workDoneProgress": True, "showDocument": {"support": True}}
 _EDITS = {"applyEdit": True, "workspaceEdit": {"documentChanges": True}}
 _TEXT = {"completion": {}, "publishDiagnostics": {}}
-LOOKED_UP: Mapping[str, Profile] = {  # profiles from the editors' source code
+LOOKED_UP: Mapping[str, Profile] = {  # profiles from the source code of editors or packages
     "Helix": {"window": _WINDOW, "workspace": _EDITS, "textDocument": _TEXT},
     "Sublime": {
         "window": _WINDOW,
@@ -37,6 +37,11 @@ LOOKED_UP: Mapping[str, Profile] = {  # profiles from the editors' source code
         "textDocument": {**_TEXT, "codeLens": {}},
     },
     "Zed": {"window": _WINDOW, "workspace": _EDITS, "textDocument": _TEXT},
+    "Emacs, indwell.el": {
+        "window": _WINDOW,
+        "workspace": _EDITS,
+        "textDocument": {"publishDiagnostics": {}},
+    },
 }
 DECLARED: Mapping[str, Callable[[Profile], bool]] = {
     "progress": lambda it: it.get("window", {}).get("workDoneProgress") is True,

@@ -56,7 +56,8 @@ EDITORS = {
     "nvim-plain": Editor("nvim-plain", "Go", "Type a word (", "no\r"),
     "nvim, bare": Editor("nvim-plain", "Go", "Type number and <Enter>", "1\r", bare=True),
     "nvim07": Editor("nvim-older", "Go", "Type a word (", "no\r"),
-    "eglot": Editor("emacs", "", "Type a word (", "no\r"),
+    "indwell.el": Editor("emacs", "", "Type a word (", "no\r"),
+    "eglot": Editor("emacs-eglot", "", "Type a word (", "no\r"),
     "lsp-mode": Editor("emacs-lsp-mode", "", "Type a word (", "no\r"),
     "vim": Editor("vim", "Go", "Type a word (", "no\r"),
 }
@@ -95,7 +96,7 @@ def argv(editor: Editor, folder: Path) -> Sequence[str]:
         before.write_text("set nocompatible encoding=utf-8\npackadd! ale\n")
         files = ("-u", str(before), "--cmd", "set noswapfile viminfo=", "-S", str(init))
         return (vim(), "-N", *files, "-S", str(HERE / "typing_user.vim"))
-    feature = "eglot" if editor.setup == "emacs" else "lsp-mode"
+    feature = "lsp-mode" if editor.setup == "emacs-lsp-mode" else "eglot"
     init = folder / "init.el"
     init.write_text(text, "utf-8")
     options = ("-nw", "-q", *emacs.UNCOMPILED, "-f", "package-initialize", "-l", str(init))

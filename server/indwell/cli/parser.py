@@ -312,7 +312,9 @@ def _setup(setup: argparse.ArgumentParser) -> None:
     setup.add_argument("editor", choices=EDITORS, help="which one")
     what = setup.add_mutually_exclusive_group()
     flags(what, write="write it to the editor's configuration", remove="remove what --write added")
-    flags(setup, lsp_mode="emacs: lsp-mode instead of eglot", json="print JSON")
+    client = setup.add_mutually_exclusive_group()
+    flags(client, eglot="emacs: eglot instead of indwell.el", lsp_mode="emacs: lsp-mode instead")
+    flags(setup, json="print JSON")
 
 
 def _run(run: argparse.ArgumentParser) -> None:

@@ -20,6 +20,7 @@ from rich.syntax import Syntax
 
 from indwell.cli.setup.configurations import (
     CONFIGURATIONS,
+    PACKAGE,
     PLAIN,
     VSCODE,
     EditorConfiguration,
@@ -61,6 +62,7 @@ class SetupOptions(msgspec.Struct, frozen=True):
     write: bool = False
     remove: bool = False
     json: bool = False
+    eglot: bool = False
     lsp_mode: bool = False
 
 
@@ -78,10 +80,13 @@ def setup(wish: SetupOptions) -> int:
     if wish.editor == "vscode":
         print(json_line({"editor": "vscode", "note": VSCODE}) if wish.json else VSCODE)
         return int(wish.write or wish.remove)
-    name = "emacs-lsp-mode" if wish.editor == "emacs" and wish.lsp_mode else wish.editor
+    name = wish.editor
+    if name == "emacs" and (wish.eglot or wish.lsp_mode):
+        name = "emacs-lsp-mode" if wish.lsp_mode else "emacs-eglot"
     configuration = CONFIGURATIONS[name]
     try:
         command = server_command()
+        printable((str(PACKAGE),))
         place = target(name, _home(), os.environ, sys.platform, Path.exists)
     except UserError as error:
         sys.stderr.write(f"{error}\n")

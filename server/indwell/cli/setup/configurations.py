@@ -18,12 +18,16 @@ PLAIN = ("indwell", "serve", "--stdio")
 PLUGIN = Path(__file__).parent / "nvim"
 """Neovim's plugin: a folder for its ``runtimepath``."""
 
+PACKAGE = Path(__file__).parent / "emacs"
+"""Emacs' package: a folder for its ``load-path``."""
+
 _TEMPLATES = Path(__file__).parent / "templates"
 _PAGE_PLUGIN = "/path/of/the/plugin"  # the plugin's folder in the documentation pages
+_PAGE_PACKAGE = "/path/of/the/package"  # the package's folder in the documentation pages
 _LIMIT_B = 1 << 20
 _MODULES = "../nvim/lua/indwell"  # modules of the plugin; a configuration without it has some too
 _SHARED = "@WORDS@\n"  # the place of the functions of ``words.lua``
-_GAP = lazy_pattern("@(?:COMMAND|PROGRAM|ARGUMENTS|PLUGIN)@")
+_GAP = lazy_pattern("@(?:COMMAND|PROGRAM|ARGUMENTS|PLUGIN|PACKAGE)@")
 
 
 def lua(word: str) -> str:
@@ -108,13 +112,19 @@ class EditorConfiguration(msgspec.Struct, frozen=True):
     templates: tuple[str, ...]
     next_steps: tuple[str, ...]
 
-    def shown(self, command: Sequence[str] = PLAIN, plugin: str = _PAGE_PLUGIN) -> tuple[str, ...]:
-        """Return the templates' texts with a command, its arguments and the plugin's folder."""
+    def shown(
+        self,
+        command: Sequence[str] = PLAIN,
+        plugin: str = _PAGE_PLUGIN,
+        package: str = _PAGE_PACKAGE,
+    ) -> tuple[str, ...]:
+        """Return the templates' texts with a command, its arguments and the folders of ours."""
         filled = {
             "@COMMAND@": self.language.words(command),
             "@PROGRAM@": self.language.word(command[0]),
             "@ARGUMENTS@": self.language.words(command[1:]),
             "@PLUGIN@": self.language.word(plugin),
+            "@PACKAGE@": self.language.word(package),
         }
         # Replace all placeholders in one pass, because an inserted value may look like one.
         return tuple(
@@ -123,7 +133,7 @@ class EditorConfiguration(msgspec.Struct, frozen=True):
 
     def text(self, command: Sequence[str] = PLAIN) -> str:
         """Return all templates in order."""
-        return "\n".join(self.shown(command, str(PLUGIN)))
+        return "\n".join(self.shown(command, str(PLUGIN), PACKAGE.as_posix()))
 
 
 def _template(name: str) -> str:
@@ -164,8 +174,18 @@ CONFIGURATIONS: Mapping[str, EditorConfiguration] = {
         (_START_NEOVIM,),
     ),
     "emacs": EditorConfiguration(
-        "Emacs with eglot",
+        "Emacs",
         "emacs.md",
+        _ELISP,
+        ("emacs/package.el",),
+        (
+            "Restart Emacs, open a file of a project, and press C-c i: a menu shows all actions.",
+            "`indwell setup emacs --eglot` and `--lsp-mode` set up these clients instead.",
+        ),
+    ),
+    "emacs-eglot": EditorConfiguration(
+        "Emacs with eglot",
+        "emacs-eglot.md",
         _ELISP,
         (
             *("emacs/eglot.el", "emacs/ask.el", "emacs/eglot_ask.el", "emacs/eglot_code.el"),
@@ -276,7 +296,7 @@ def target(
         case "vim":
             folder = home / ("vimfiles" if is_windows else ".vim")
             return SetupTarget(folder / "plugin" / "indwell.vim", "own file")
-        case "emacs" | "emacs-lsp-mode":
+        case "emacs" | "emacs-eglot" | "emacs-lsp-mode":
             return SetupTarget(_emacs(roaming if is_windows else home, config, exists), "marked")
         case "helix":
             return SetupTarget(

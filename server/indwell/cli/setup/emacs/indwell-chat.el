@@ -438,6 +438,7 @@ lets them wait until the turn has ended.
                (plist-get result :turns))
        (indwell-chat--follow)))))
 
+;;;###autoload (autoload 'indwell-chat "indwell" nil t)
 (defun indwell-chat ()
   "Show the chat of the project, and go to the place where you write."
   (interactive)

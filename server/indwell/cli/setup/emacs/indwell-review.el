@@ -147,6 +147,7 @@
   (unless (or noninteractive executing-kbd-macro)
     (set-transient-map indwell-review-map)))
 
+;;;###autoload (autoload 'indwell-next-change "indwell" nil t)
 (defun indwell-next-change ()
   "Go to the next change of Indwell that waits for review."
   (interactive)

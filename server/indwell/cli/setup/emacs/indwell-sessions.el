@@ -93,6 +93,7 @@ Return the value."
         ((indwell--questions connection) "asks or runs")
         (t "runs")))
 
+;;;###autoload (autoload 'indwell-sessions "indwell" nil t)
 (defun indwell-sessions ()
   "Choose a session of this project, newest first, and continue it."
   (interactive)

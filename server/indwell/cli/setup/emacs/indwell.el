@@ -7,7 +7,6 @@
 ;; Version: 0.1.0
 ;; Package-Requires: ((emacs "28.1"))
 ;; Keywords: tools, languages, convenience
-;; URL: https://example.invalid/indwell
 
 ;; Permission is hereby granted, free of charge, to any person obtaining a copy
 ;; of this software and associated documentation files (the "Software"), to deal
@@ -178,10 +177,12 @@ WHAT names the task for a buffer that visits no file."
 (defun indwell--ask-about-files (words)
   "Send WORDS with the marked files of Dired, or with the file at point."
   (let* ((connection (indwell--connection)) (root (indwell--root-of connection))
+         ;; No file is on the line of a heading, and Dired refuses "." and "..".
+         (marked (or (ignore-errors (dired-get-marked-files)) (list default-directory)))
          (files (mapcar (lambda (it)
                           (let ((name (file-relative-name it root)))
                             (if (file-directory-p it) (file-name-as-directory name) name)))
-                        (dired-get-marked-files))))
+                        marked)))
     (when indwell-show-chat (indwell-chat--display connection))
     (indwell--prompt connection words (vconcat files))))
 
