@@ -30,11 +30,10 @@ from editors.scenarios import (
     tool,
 )
 from editors.terminal import Terminal
-from indwell.cli.setup.configurations import CONFIGURATIONS, EDITOR_PACKAGES
+from indwell.cli.setup.configurations import CONFIGURATIONS, PACKAGE
 from support.loopback_endpoint import Answer, LoopbackEndpoint, endpoint_in_thread, say
 
 HERE = Path(__file__).resolve().parent
-PACKAGE = EDITOR_PACKAGES / "emacs"
 TINY = HERE.parent / "support" / "tiny_language_server.py"
 LINT = "/usr/share/emacs/site-lisp/elpa/package-lint-*/package-lint.el"
 NOT_LINT = ("Homepage or URL", "uninstallable in all released Emacs")  # see the test
@@ -157,6 +156,7 @@ def test_the_server_of_eglot_is_asked_and_otherwise_left_alone(tmp_path: Path) -
 ESCAPE, RETURN = "\x1b", "\r"
 MENU = "\x03i"  # C-c i
 SEND = "\x03\x03"  # C-c C-c
+FIELD = "\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} "  # before the words to send
 
 
 class Keys:
@@ -285,7 +285,7 @@ def test_edit_review_mode_rewind_and_sessions_by_their_keys(tmp_path: Path) -> N
         keys.until("the files", lambda it: "Restore the files" in it["message"] + it["minibuffer"])
         keys.press("y")
         keys.until("the text before", lambda it: it["text"] == TEXT)
-        keys.until("the words are back", lambda it: "correct all" in it["chat"].split("›")[-1])
+        keys.until("the words are back", lambda it: "correct all" in it["chat"].split(FIELD)[-1])
         session = keys.seen()["session"]
         keys.press(f"{MENU}w")
         keys.until("no session", lambda it: it.get("session") in (None, {}))
@@ -311,6 +311,6 @@ def test_words_during_a_turn_stop_and_a_question_by_their_keys(tmp_path: Path) -
         keys.until("the words are taken", lambda it: "at its next step" in it["message"])
         keys.press("\x03\x0b")  # C-c C-k
         seen = keys.turn(1, "stopped")
-        assert "hurry up" in seen["chat"].split("›")[-1], "unsent words come back"
+        assert "hurry up" in seen["chat"].split(FIELD)[-1], "unsent words come back"
 
     with_keys(tmp_path, (tool("bash", command="rm -r lib"), STUCK), play)
