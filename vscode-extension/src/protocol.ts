@@ -3,13 +3,13 @@
  * Written by scripts/protocol_typescript.py from docs/protocol.schema.json (`scripts/fix`).
  */
 
-/** Code of an answer that the user applies to an open document: it becomes a pending change. */
+/** Code from an answer that the user applies to an open document as a pending change. */
 export interface ApplyParams {
   /** The document. */
   readonly uri: string;
-  /** Its version when `text` was made of it. */
+  /** The version of the document from which `text` was made. */
   readonly version: number;
-  /** Its whole text with the code. */
+  /** The whole text of the document with the code. */
   readonly text: string;
   /** The session of the answer. */
   readonly session: string;
@@ -17,28 +17,31 @@ export interface ApplyParams {
   readonly turn: number;
 }
 
-/** The number of changes that await review now, of all files. */
+/** The number of changes in all files that await review now. */
 export interface ApplyResult {
   readonly pending: number;
 }
 
-/** A question to the user, answered by a line of text or by one of some options. */
+/** A question to the user, which is answered with a line of text or with an option. */
 export interface AskParams {
   /** The question; if the model asks, only its visible text, at most 1,000 characters. */
   readonly prompt: string;
   /** An example of an answer. */
   readonly placeholder: string;
-  /** The asker. A question of the model is never a permission question, and must not look like one. */
+  /**
+   * The asker. A question of the model is never a permission question, and must not look like a permission
+   * question.
+   */
   readonly by: "indwell" | "model";
-  /** Answers to choose from, a line each; the user may answer in words instead. */
+  /** Answers to choose from, one line each; the user may type another answer. */
   readonly options: readonly string[];
-  /** The session whose turn asks; empty if none does. */
+  /** The session whose turn asks; empty if no turn asks. */
   readonly session: string;
-  /** The id of the model's call that asks, as in `toolStarted`; empty if none does. */
+  /** The id of the tool call that asks, as in `toolStarted`; empty if no call asks. */
   readonly id: string;
 }
 
-/** The typed text, or the 0-based index of the chosen option; without an answer, nulls. */
+/** The typed text, or the 0-based index of the chosen option; nulls if there is no answer. */
 export interface AskResult {
   readonly text?: string | null;
   readonly chosen?: number | null;
@@ -57,7 +60,7 @@ export interface Attached {
   readonly agent: string;
 }
 
-/** A piece of context that goes with the next prompt, and can be detached by its `id`. */
+/** A part of the next prompt's context that can be detached by its `id`. */
 export interface AttachedRow {
   readonly id: string;
   readonly kind: "selection" | "opened";
@@ -65,22 +68,23 @@ export interface AttachedRow {
   readonly tokens: number;
 }
 
-/** Something attached to a prompt; `kind` decides which fields count. */
+/** An attachment of a prompt; `kind` decides which fields are used. */
 export interface Attachment {
   /**
-   * `image`: `mime` and `data`. `text`, pasted or from a terminal: `text`. `problems`: those that the editor
-   * reports for `uri`, or for all documents. `changes`: what git would commit, as `@changes` in the words.
+   * `image` uses `mime` and `data`. `text` (pasted or from a terminal) uses `text`. `problems` attaches the
+   * problems that the editor reports for `uri`, or for all documents. `changes` attaches what git would commit,
+   * like `@changes` in the prompt.
    */
   readonly kind: "image" | "text" | "problems" | "changes";
-  /** Its name for people, shown beside it everywhere. */
+  /** The displayed name of the attachment. */
   readonly label?: string;
-  /** `image/png`, `image/jpeg`, `image/gif` or `image/webp`. */
+  /** The media type: `image/png`, `image/jpeg`, `image/gif` or `image/webp`. */
   readonly mime?: string;
-  /** Base64. */
+  /** The picture in Base64. */
   readonly data?: string;
-  /** The text, unchanged. */
+  /** The unchanged text. */
   readonly text?: string;
-  /** The URI of a document. */
+  /** The URI of the document whose problems are attached. */
   readonly uri?: string | null;
 }
 
@@ -105,10 +109,11 @@ export interface BackgroundCommand {
 }
 
 /**
- * One block of the next request; `anchor` if a cache mark follows it.
+ * One block of the next request; `anchor` is true if a cache mark follows the block.
  *
- * `message` is the index of its message (-1: tools and system); the block represents the messages `first` to
- * `last` of the transcript; `altered` if compaction changed it; `why` gives the reason.
+ * `message` is the index of the block's message (-1 for tools and system prompt). The block represents the
+ * messages `first` to `last` of the transcript. `altered` is true if compaction changed the block, and `why`
+ * gives the reason.
  */
 export interface BlockRow {
   readonly message: number;
@@ -129,21 +134,21 @@ export interface BlockRow {
   readonly preview: string;
 }
 
-/** The argument of `indwell.cancel`; it may be left out. */
+/** The argument of `indwell.cancel`, which may be left out. */
 export interface CancelArguments {
-  /** The session whose turn is stopped; by default the current one. */
+  /** The session whose turn is stopped; by default the current session. */
   readonly session?: string | null;
 }
 
-/** One pending change; `turn` and `session` name the newest turn that made a part of it. */
+/** One pending change; `turn` and `session` name the newest turn that contributed. */
 export interface ChangeRow {
-  /** The id of its contents: the same as long as it shows the same, wherever it moves. */
+  /** The id, which stays the same while the change has the same contents, wherever it moves. */
   readonly id: string;
   /** The document's URI in the editor. */
   readonly uri: string;
-  /** Its path for people. */
+  /** The displayed path of the file. */
   readonly path: string;
-  /** The range of its new lines; without any, the start of the line to reach it by. */
+  /** The range of the new lines; if there are none, the start of the nearest line. */
   readonly range: Range;
   /** The removed lines with their line breaks. */
   readonly old: string;
@@ -153,18 +158,18 @@ export interface ChangeRow {
   readonly turn: number;
   /** The session's id. */
   readonly session: string;
-  /** Whether the user has changed its lines since; a reject then asks first. */
+  /** Whether the user has changed the lines since; a reject then asks first. */
   readonly touched: boolean;
   /** `create` and `delete` concern whole files; `opaque` is not text or too large. */
   readonly kind: "change" | "create" | "delete" | "opaque";
-  /** For people; describes an opaque change. */
+  /** The description of an opaque change, for people. */
   readonly note: string;
 }
 
 /**
- * Selects pending changes of a file, a turn, a session; each field narrows it, none means all.
+ * Selects pending changes by file, turn and session; without a field, selects all changes.
  *
- * A `turn` without a `session` is one of the current session.
+ * A `turn` without a `session` means a turn of the current session.
  */
 export interface ChangesParams {
   readonly uri?: string | null;
@@ -173,10 +178,10 @@ export interface ChangesParams {
 }
 
 /**
- * Pending changes by file and line; `files`, `added` and `removed` are their counts.
+ * The pending changes by file and line; `files`, `added` and `removed` are counts.
  *
- * `pending` is their number in the whole workspace. `undo` names the verdict that `indwell.undoVerdict` takes
- * back next, such as `accepted 1 change in a.py`; empty: none.
+ * `pending` is the number of changes in the whole workspace. `undo` names the verdict that `indwell.undoVerdict`
+ * undoes next, such as `accepted 1 change in a.py`; empty if there is no verdict.
  */
 export interface ChangesResult {
   readonly changes: readonly ChangeRow[];
@@ -189,17 +194,17 @@ export interface ChangesResult {
 
 /** The argument of `indwell.chat`; all fields are optional. */
 export interface ChatArguments {
-  /** The document to open; created if missing. */
+  /** The document to open, which is created if it is missing. */
   readonly uri?: string | null;
-  /** The session of the document; the current one if both are left out. */
+  /** The session of the document; the current session if `uri` is also left out. */
   readonly session?: string | null;
   /** Whether to begin a new chat. */
   readonly new?: boolean;
-  /** Whether to answer only when it is open. */
+  /** Whether to answer only when the chat is open. */
   readonly wait?: boolean;
 }
 
-/** The document: its URI, and whether the editor has opened it. */
+/** The chat document: its URI, and whether the editor has opened the document. */
 export interface ChatResult {
   readonly uri: string;
   readonly path: string;
@@ -229,9 +234,9 @@ export interface CommandsChanged {
 }
 
 /**
- * Asks for a session's background commands; `stop` is the id of one to stop first.
+ * Asks for a session's background commands, and first stops the command with id `stop`.
  *
- * `session` is by default the current one.
+ * `session` is by default the current session.
  */
 export interface CommandsParams {
   readonly session?: string | null;
@@ -239,9 +244,9 @@ export interface CommandsParams {
 }
 
 /**
- * All background commands of a session, oldest first; null without a session.
+ * All background commands of a session, oldest first; null if there is no session.
  *
- * Each entry is as in `CommandsChanged`, with its present output.
+ * Each entry is like those of `CommandsChanged`, with the present output.
  */
 export interface CommandsResult {
   readonly session: string | null;
@@ -250,19 +255,19 @@ export interface CommandsResult {
 
 /** The argument of `indwell.commitMessage`; all fields are optional. */
 export interface CommitMessageArguments {
-  /** A folder of the repository; by default the first one of the workspace. */
+  /** A folder of the repository; by default the first folder of the workspace. */
   readonly uri?: string | null;
-  /** The client shows the message itself, and gets problems as errors. */
+  /** Whether the client shows the message itself, and gets problems as errors. */
   readonly quiet?: boolean;
-  /** Answer when the message is there. */
+  /** Whether to answer only when the message is written. */
   readonly wait?: boolean;
 }
 
 /** A message for a git commit. */
 export interface CommitMessageResult {
-  /** The text. */
+  /** The text of the message. */
   readonly message: string;
-  /** It is about the staged changes; else about those of the tree. */
+  /** Whether the message describes the staged changes, not those of the working tree. */
   readonly staged: boolean;
 }
 
@@ -287,23 +292,23 @@ export interface CompleteParams {
   readonly request: ModelRequest;
 }
 
-/** The end of a reply, after its last piece. */
+/** The end of a model's reply, after the last part. */
 export interface CompleteResult {
-  /** The editor's name of the error; empty if missing. */
+  /** The editor's name for the error; empty if there is no error. */
   readonly code?: string;
-  /** Its message; both are empty if the reply is complete. */
+  /** The error's message; empty if the reply is complete. */
   readonly message?: string;
 }
 
-/** No fields: the answer describes the current session's next request. */
+/** The parameters are empty: the answer describes the current session's next request. */
 export type ContextParams = Readonly<Record<string, never>>;
 
 /**
  * The contents of the next request.
  *
- * `window` and `budget` are in tokens (null before the first turn), `used` is estimated, `share` is its part of
- * the budget from 0 on; tokens by source and by tier; `preset` with its rungs; `health` of the session so far,
- * null before the first turn.
+ * `window` and `budget` are in tokens, null before the first turn. `used` is an estimate, and `share` is its
+ * share of the budget, from 0 on. The tokens are also given by source and by tier. `preset` is the compaction
+ * preset with its layers. `health` describes the session so far, null before the first turn.
  */
 export interface ContextResult {
   readonly session: string | null;
@@ -321,7 +326,7 @@ export interface ContextResult {
   readonly health: HealthRow | null;
 }
 
-/** The session to delete for good. */
+/** Names the session to delete permanently. */
 export interface DeleteParams {
   readonly session: string;
 }
@@ -331,7 +336,7 @@ export interface DeleteResult {
   readonly deleted: boolean;
 }
 
-/** A piece of attached context, for the next prompt only. */
+/** Names the part of the next prompt's context to leave out, for that prompt only. */
 export interface DetachParams {
   readonly id: string;
 }
@@ -364,16 +369,19 @@ export interface DiagnosticRelatedInformation {
 export interface DiagnosticsParams {
   /** Documents, open or not. */
   readonly uris: readonly string[];
-  /** Seconds that the checkers may still need; answer as soon as all have finished. With 0, answer at once. */
+  /**
+   * The number of seconds to wait for the checkers. The client should answer as soon as all have finished, and
+   * at once if the number is 0.
+   */
   readonly wait: number;
 }
 
-/** One entry for each document with known problems; others are left out. */
+/** The problems by document; documents without known problems are left out. */
 export interface DiagnosticsResult {
   readonly documents: readonly DocumentDiagnostics[];
 }
 
-/** All problems of one document, of all servers; see `DocumentDiagnostics`. */
+/** All problems of one document, from all servers; see `DocumentDiagnostics`. */
 export interface DidChangeDiagnosticsParams {
   readonly uri: string;
   readonly diagnostics: readonly Diagnostic[];
@@ -381,34 +389,34 @@ export interface DidChangeDiagnosticsParams {
   readonly sources?: readonly SourceDiagnostics[];
 }
 
-/** No fields: the editor offers other models now, and is asked again when they are needed. */
+/** The list of the editor's models has changed; the server asks for the list when needed. */
 export type DidChangeEditorModelsParams = Readonly<Record<string, never>>;
 
-/** The user selected something; the text comes from the synchronised buffer, never from here. */
+/** The user selected text; the server reads the text from the synchronised document. */
 export interface DidChangeSelectionParams {
   readonly uri: string;
   readonly version: number;
   readonly ranges: readonly Range[];
 }
 
-/** The document that the user looks at now, or none. */
+/** The document that has the focus now, or null. */
 export interface DidFocusParams {
   readonly uri?: string | null;
 }
 
-/** All problems of one document, from all servers but ours. */
+/** All problems of one document, from all servers except Indwell. */
 export interface DocumentDiagnostics {
   /** The URI of the request. */
   readonly uri: string;
-  /** Those of no checker in `sources`. */
+  /** The problems that belong to no checker in `sources`. */
   readonly diagnostics: readonly Diagnostic[];
   /**
-   * The version of the text that every checker looked at, if known; without it, or with an older one, they
+   * The version of the text that every checker examined, if known. Without the present version, the problems
    * verify nothing.
    */
   readonly version?: number | null;
   /**
-   * Each checker of the document, with its report. Only a client that separates them can tell which of several
+   * Each checker of the document, with its report. Only a client that separates checkers can say which of them
    * has checked a text.
    */
   readonly sources?: readonly SourceDiagnostics[];
@@ -428,21 +436,21 @@ export interface EditApplied {
   readonly agent: string;
 }
 
-/** A language model of the editor's own. */
+/** A language model that the editor provides. */
 export interface EditorModelRow {
   /** The vendor of the model. */
   readonly vendor: string;
-  /** The vendor's id of the model; Indwell's name for it is `VENDOR/ID@vscode`. */
+  /** The vendor's id of the model, which Indwell calls `VENDOR/ID@vscode`. */
   readonly id: string;
-  /** Tokens that a prompt may have; null if unknown. */
+  /** The limit of tokens for a prompt; null if unknown. */
   readonly window?: number | null;
-  /** Whether it takes pictures; null if unknown. */
+  /** Whether the model accepts pictures; null if unknown. */
   readonly pictures?: boolean | null;
-  /** Whether it takes tools; null if unknown. */
+  /** Whether the model accepts tools; null if unknown. */
   readonly tools?: boolean | null;
 }
 
-/** No fields. */
+/** The parameters are empty. */
 export type EditorModelsParams = Readonly<Record<string, never>>;
 
 /** All language models that the editor offers now. */
@@ -452,9 +460,9 @@ export interface EditorModelsResult {
 
 /** The argument of `indwell.effort`. */
 export interface EffortArguments {
-  /** How much the model thinks, from the next turn on; empty: the model decides. */
+  /** The reasoning effort from the next turn on; empty to let the model decide. */
   readonly effort: "" | "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
-  /** An open session; if left out, the current one and all later ones. */
+  /** An open session; if left out, the current session and all later sessions. */
   readonly session?: string | null;
 }
 
@@ -493,13 +501,17 @@ export interface EventParams {
   readonly event: Event;
 }
 
-/** The events of a session after a sequence number. */
+/** Asks for the events of a session after a sequence number. */
 export interface EventsParams {
   readonly session: string;
   readonly after?: number;
 }
 
-/** Events after a number; continue after `next`; `complete` is false if some are gone. */
+/**
+ * The events after a number; `complete` is false if some are missing.
+ *
+ * The client continues after the number `next`.
+ */
 export interface EventsResult {
   readonly session: string;
   readonly events: readonly NumberedEvent[];
@@ -514,41 +526,41 @@ export interface FileChanged {
   readonly removed: number;
 }
 
-/** Lines added and removed in one file. */
+/** The number of lines added and removed in one file. */
 export interface FileResult {
   readonly path: string;
   readonly added: number;
   readonly removed: number;
 }
 
-/** No model can be called, for this `reason`: the client leads the user to one. */
+/** No model can be called for this `reason`; the client helps the user connect a model. */
 export interface FirstRunParams {
   readonly reason: string;
 }
 
-/** True: a model can be called now. False: the user declined. */
+/** True if a model can be called now; false if the user declined. */
 export interface FirstRunResult {
   readonly ok: boolean;
 }
 
 /** The argument of `indwell.fork`; all fields are optional. */
 export interface ForkArguments {
-  /** The session to copy; by default the current one. */
+  /** The session to copy; by default the current session. */
   readonly session?: string | null;
   /**
-   * The fork continues from the end of this turn; by default the last one that has ended; 0 is before the first
-   * one.
+   * The fork continues from the end of this turn. The default is the last turn that has ended, and 0 means
+   * before the first turn.
    */
   readonly turn?: number | null;
-  /** One of the user's models, in place of that turn's own. */
+  /** One of the user's models, to replace the turn's model. */
   readonly model?: string | null;
-  /** Whether to answer only when it is done. */
+  /** Whether to answer only when the fork exists. */
   readonly wait?: boolean;
-  /** Whether a running turn goes on beside the fork; otherwise it is stopped. */
+  /** Whether a running turn continues beside the fork; otherwise the turn is stopped. */
   readonly keep?: boolean;
 }
 
-/** A rung of compaction: it may run at `at` tokens, after `left` more tokens. */
+/** A compaction layer, which may run at `at` tokens, after `left` more tokens. */
 export interface HeadroomRow {
   readonly layer: string;
   readonly at: number;
@@ -557,10 +569,10 @@ export interface HeadroomRow {
 }
 
 /**
- * Figures of calls, cache and compactions, named as in `request.cache_health`.
+ * Statistics of calls, cache and compactions, named as in `request.cache_health`.
  *
- * `turn` is about the newest turn, `session` about all; `misses` counts consecutive calls without a cached token
- * although a prefix should have hit.
+ * `turn` describes the newest turn, and `session` all turns. `misses` counts consecutive calls that read no
+ * cached token although a prefix should have been cached.
  */
 export interface HealthRow {
   readonly turn: Readonly<Record<string, unknown>>;
@@ -568,7 +580,7 @@ export interface HealthRow {
   readonly misses: number;
 }
 
-/** One hunk of an edit in question: its name, its place, its lines, escaped. */
+/** One hunk of an edit in a question: the escaped name, position and lines. */
 export interface HunkShown {
   readonly id: string;
   readonly header: string;
@@ -594,7 +606,7 @@ export interface KeptRow {
   readonly why: string;
 }
 
-/** A provider on the network by name; `page` is where a key is made. */
+/** A provider on the network, by name; `page` is the page where the user creates a key. */
 export interface KnownRow {
   readonly name: string;
   readonly title: string;
@@ -619,9 +631,10 @@ export interface Location {
 }
 
 /**
- * A key for an endpoint; `url` if the provider has no address, `model` if it has several.
+ * A key for an endpoint; `url` and `model` are needed if the provider implies neither.
  *
- * `keep` says who stores the key: the system's keyring, or the client, which then gets the origin of the key.
+ * `keep` says where the key is stored: in the system's keyring, or by the client, which then gets the key's
+ * origin.
  */
 export interface LoginParams {
   readonly provider: string;
@@ -634,7 +647,7 @@ export interface LoginParams {
 /**
  * The result of a login, never with the key.
  *
- * `models`: the models to choose from, if none was chosen.
+ * `models` lists the models to choose from, if no model was chosen.
  *
  * `origin` is the origin whose key the client has to store; empty if it need not.
  */
@@ -648,7 +661,7 @@ export interface LoginResult {
   readonly origin: string;
 }
 
-/** The argument of `indwell.mcp`: the fields of `indwell/mcp`, and `wait` as elsewhere. */
+/** The argument of `indwell.mcp`: the fields of `indwell/mcp`, and `wait`. */
 export interface McpArguments {
   readonly action?: "list" | "add" | "remove" | "approve" | "restart" | "login";
   readonly name?: string;
@@ -661,37 +674,37 @@ export interface McpArguments {
   readonly wait?: boolean;
 }
 
-/** A prompt or a resource of a server: what the user writes, `/` or `@` included. */
+/** A prompt or resource of a server: the text that the user writes, with `/` or `@`. */
 export interface McpOffer {
   readonly text: string;
   readonly description: string;
 }
 
-/** What to do with the MCP servers before they are listed. */
+/** The action to carry out before the MCP servers are listed. */
 export interface McpParams {
   /**
-   * `add` puts a server into the user's settings; `approve` asks the user about one of the project; `restart`
-   * ends a server, which starts again when it is needed; `login` leads the user to a login in the browser, and
-   * waits for its end.
+   * `add` adds a server to the user's settings; `approve` asks the user about a project's server; `restart`
+   * stops a server, which starts again when it is needed; `login` opens a login in the browser, and waits for
+   * its end.
    */
   readonly action?: "list" | "add" | "remove" | "approve" | "restart" | "login";
-  /** The server. */
+  /** The server's name. */
   readonly name?: string;
-  /** For `add`: the program and its arguments. */
+  /** The program and its arguments, for `add`. */
   readonly command?: readonly string[];
-  /** For `add`: the address, if the server is not a program. */
+  /** The address, for `add`, if the server is not a program. */
   readonly url?: string;
-  /** For `add`: names of variables of the user's that the program gets. */
+  /** The names of the user's variables that the program gets, for `add`. */
   readonly variables?: readonly string[];
-  /** For `add`: hosts that the program may reach from its sandbox. */
+  /** The hosts that the program may reach from its sandbox, for `add`. */
   readonly hosts?: readonly string[];
-  /** For `add`: a header for the address; its value comes from `header_variable`. */
+  /** A header for the address, for `add`; `header_variable` gives its value. */
   readonly header?: string;
-  /** The name of a variable of the user's. */
+  /** The name of the user's variable that has the header's value. */
   readonly header_variable?: string;
 }
 
-/** The MCP servers of the workspace, and a sentence for each definition that is wrong. */
+/** The MCP servers of the workspace, and a sentence for each wrong definition. */
 export interface McpResult {
   readonly servers: readonly McpRow[];
   readonly problems: readonly string[];
@@ -699,55 +712,56 @@ export interface McpResult {
 
 /** One MCP server. */
 export interface McpRow {
-  /** Its name. */
+  /** The server's name. */
   readonly name: string;
   /**
-   * `usable`, `open` (the user has not decided), `declined`, `restricted` (its folder is not trusted), or `off`.
+   * `usable`, `open` (the user has not decided), `declined`, `restricted` (the server's folder is not trusted),
+   * or `off`.
    */
   readonly standing: "usable" | "open" | "declined" | "restricted" | "off";
-  /** The state of its connection; `idle` if no session needs it yet. */
+  /** The state of the connection; `idle` if no session needs the server yet. */
   readonly state: string;
-  /** Why it does not run; empty if nothing is wrong. */
+  /** The reason why the server does not run; empty if there is no problem. */
   readonly problem: string;
-  /** Where it is defined, for people. */
+  /** The displayed path of the server's definition. */
   readonly source: string;
-  /** Whether it is in the user's own settings, and can be removed here. */
+  /** Whether the server is in the user's own settings, and can be removed there. */
   readonly own: boolean;
-  /** Its command line or address, as it is written. */
+  /** The server's command line or address, as written. */
   readonly runs: string;
-  /** How many tools it offers; null if that is not known yet. */
+  /** The number of tools; null if not known yet. */
   readonly tools: number | null;
-  /** Its prompts, such as `/server:prompt`; empty before it runs. */
+  /** The server's prompts, such as `/server:prompt`; empty before the server runs. */
   readonly prompts: readonly McpOffer[];
-  /** Its resources, such as `@server:uri`. */
+  /** The server's resources, such as `@server:uri`. */
   readonly resources: readonly McpOffer[];
-  /** Whether it is at an address, and may want a login. */
+  /** Whether the server is at an address, and may require a login. */
   readonly remote: boolean;
-  /** Its tools, at most 200; empty before it runs. */
+  /** The server's tools, at most 200; empty before the server runs. */
   readonly offers: readonly McpTool[];
 }
 
 /** A tool of a server. */
 export interface McpTool {
-  /** Its name, as the server spells it. */
+  /** The tool's name, as the server spells it. */
   readonly name: string;
   /** The first words of the server's description. */
   readonly description: string;
-  /** The server's claims about the tool, such as `read-only`; they decide nothing. */
+  /** The server's claims about the tool, such as `read-only`, which have no effect. */
   readonly claims: readonly string[];
-  /** What the user's rules say of the tool; `ask` also if no rule names it. */
+  /** The permission by the user's rules; `ask` also if no rule names the tool. */
   readonly permission: "ask" | "allow" | "deny";
-  /** The rule that decides; empty if none does. */
+  /** The rule that decides; empty if no rule names the tool. */
   readonly rule: string;
 }
 
 /** The argument of `indwell.memory`; all fields are optional. */
 export interface MemoryArguments {
-  /** Facts about this workspace, or about the user everywhere. */
+  /** Whether the facts are about this workspace, or about the user in all workspaces. */
   readonly scope?: "workspace" | "user";
 }
 
-/** The file with the facts: its URI, and whether the editor has opened it. */
+/** The file with the facts: its URI, and whether the editor has opened the file. */
 export interface MemoryResult {
   readonly uri: string;
   readonly path: string;
@@ -756,17 +770,17 @@ export interface MemoryResult {
 
 /** The argument of `indwell.mode`. */
 export interface ModeArguments {
-  /** The mode from the next call on. */
+  /** The mode from the next tool call on. */
   readonly mode: "ask" | "review" | "auto" | "plan";
-  /** An open session; if left out, the current one and all later ones. */
+  /** An open session; if left out, the current session and all later sessions. */
   readonly session?: string | null;
 }
 
 /**
- * A message to a model. A message of the user with results has no other parts.
+ * A message to a model; a user message with tool results has no other parts.
  *
- * Each part has a `kind`: `text` has `text`; `picture` has `mime` and `data` (base64); `call` has `id`, `name`
- * and `arguments` (a JSON object as text); `result` has the `id` of its call and `text`.
+ * Each part of the message has a `kind`: `text` has `text`; `picture` has `mime` and `data` (base64); `call` has
+ * `id`, `name` and `arguments` (a JSON object as text); `result` has the `id` of its call and `text`.
  */
 export interface ModelMessage {
   readonly role: "user" | "assistant";
@@ -774,10 +788,10 @@ export interface ModelMessage {
 }
 
 /**
- * Pieces of a reply, in order.
+ * Parts of a model's reply, in order.
  *
- * Each has a `kind`: `text` and `thinking` have `text`; `call` is a whole call, with `id`, `name` and
- * `arguments` (JSON as text). Others are ignored.
+ * Each part has a `kind`: `text` and `thinking` have `text`; `call` is a complete tool call with `id`, `name`
+ * and `arguments` (JSON as text). Other kinds are ignored.
  */
 export interface ModelPiecesParams {
   readonly id: string;
@@ -786,17 +800,17 @@ export interface ModelPiecesParams {
 
 /** A request to a model of the editor; the first message holds the system prompt. */
 export interface ModelRequest {
-  /** `VENDOR/ID`. */
+  /** The model, as `VENDOR/ID`. */
   readonly model: string;
-  /** In order. */
+  /** The messages, in order. */
   readonly messages: readonly ModelMessage[];
-  /** May be empty. */
+  /** The tools; may be empty. */
   readonly tools: readonly ModelTool[];
   /** The text that the editor shows when it asks the user for consent. */
   readonly justification: string;
 }
 
-/** A model on offer; prices in US dollars per million tokens, null if unknown. */
+/** A model of the endpoint; prices in US dollars per million tokens, null if unknown. */
 export interface ModelRow {
   readonly name: string;
   readonly window: number | null;
@@ -813,10 +827,10 @@ export interface ModelTool {
   readonly schema: string;
 }
 
-/** No fields. */
+/** The parameters are empty. */
 export type ModelsParams = Readonly<Record<string, never>>;
 
-/** The endpoint's models. */
+/** The models that the endpoint offers. */
 export interface ModelsResult {
   readonly models: readonly ModelRow[];
 }
@@ -829,11 +843,11 @@ export interface NavigateParams {
   readonly uri: string | null;
   /** The line of the symbol, from 0. */
   readonly line: number;
-  /** Its column in UTF-16 units. */
+  /** The column of the symbol in UTF-16 units. */
   readonly character: number;
-  /** Its column in bytes of UTF-8. */
+  /** The column of the symbol in bytes of UTF-8. */
   readonly byte: number;
-  /** For `workspace/symbol`. */
+  /** The searched name, for `workspace/symbol`. */
   readonly query: string;
   /** The new name, for `textDocument/rename`. */
   readonly name: string;
@@ -841,26 +855,26 @@ export interface NavigateParams {
 
 /** The reply of one language server. */
 export interface NavigateReply {
-  /** The result in the protocol's form for this request; null without a result. */
+  /** The result in LSP's form for this request; null if there is no result. */
   readonly result?: unknown;
   /** The name of the language server. */
   readonly name?: string;
   /** The unit of the columns in the result: `utf-8`, `utf-16` or `utf-32`. */
   readonly encoding?: "utf-8" | "utf-16" | "utf-32";
-  /** Why it refuses, such as that this name cannot be changed. */
+  /** The reason why the server refuses, such as a name that cannot be changed. */
   readonly error?: string;
 }
 
-/** The replies; empty if no language server knows such a document. */
+/** The replies of the language servers; empty if no server supports the document. */
 export interface NavigateResult {
   readonly replies?: readonly NavigateReply[];
 }
 
-/** The argument of `indwell.newSession`; it may be left out. */
+/** The argument of `indwell.newSession`, which may be left out. */
 export interface NewSessionArguments {
-  /** The id of a session whose task is continued: requests, files, what is to be done. */
+  /** The id of a session whose task the new session continues. */
   readonly inherit?: string;
-  /** Whether a running turn goes on beside the new session; otherwise it is stopped. */
+  /** Whether a running turn continues beside the new session; otherwise the turn is stopped. */
   readonly keep?: boolean;
 }
 
@@ -873,7 +887,7 @@ export interface Notice {
   readonly agent: string;
 }
 
-/** An event; joined pieces of text or output have the number of the last piece. */
+/** An event with its number; a joined event has the number of its last part. */
 export interface NumberedEvent {
   readonly seq: number;
   readonly event: Event;
@@ -882,19 +896,19 @@ export interface NumberedEvent {
 /** The argument of `indwell.open`. */
 export interface OpenArguments {
   /**
-   * The kind of document. `diff`: pending changes; `base`: a file without them, or before a turn; `request`:
-   * what the model would get next; `transcript`: a session.
+   * The kind of document. `diff` shows pending changes, `base` a file without its pending changes or before a
+   * turn, `request` the next request, and `transcript` a session.
    */
   readonly what: "diff" | "base" | "request" | "transcript";
-  /** The file of a diff or base; a diff without it covers all files. */
+  /** The file of a diff or base; a diff without `uri` covers all files. */
   readonly uri?: string | null;
-  /** A turn of `session`: a `diff` shows its changes, a `base` the file before it. */
+  /** A turn of `session`: a `diff` shows the turn's changes, a `base` the file before it. */
   readonly turn?: number | null;
   /** The session of the changes or of the transcript (by default the current one). */
   readonly session?: string | null;
 }
 
-/** The URI (a file's, if the client asks for no texts), and whether it is shown. */
+/** The URI of the opened document, and whether the editor shows the document. */
 export interface OpenResult {
   readonly uri: string;
   readonly shown: boolean;
@@ -928,42 +942,42 @@ export interface PermissionAsked {
   readonly agent: string;
 }
 
-/** Asks for a permission; `detail` is exactly what would run, or the diff of the edit. */
+/** Asks for a permission; `detail` is the exact command, or the diff of the edit. */
 export interface PermissionParams {
   /** The id of the question. */
   readonly id: string;
-  /** One line. */
+  /** The question on one line. */
   readonly title: string;
   /** The complete text, with characters that could hide or reorder text as code points. */
   readonly detail: string;
-  /** Why the user is asked. */
+  /** The reason why the user is asked. */
   readonly reason: string;
-  /** What `session` and `always` store; empty if they are not offered. */
+  /** The rule that `session` and `always` store; empty if they are not offered. */
   readonly rule: string;
   /** The folder in which a command would run. */
   readonly cwd: string;
-  /** How commands are confined here, in words. */
+  /** A description of the sandbox for commands. */
   readonly sandbox: string;
-  /** The further access that a yes allows for this one call, in words. */
+  /** A description of the further access that a yes allows for this one call. */
   readonly more: string;
-  /** The model's reason in its own words; show it as such. */
+  /** The model's reason, which clients must show as the model's text. */
   readonly why: string;
-  /** Whether the model itself asks for `more`; show that prominently. */
+  /** Whether the model itself asks for `more`, which clients should show prominently. */
   readonly wanted: boolean;
   /** The parts of a command that cause the question. */
   readonly risky: readonly string[];
-  /** The hunks of an edit with several, each of which can be answered. */
+  /** The hunks of an edit with several hunks; the user can answer for each hunk. */
   readonly hunks: readonly HunkShown[];
   /** The kind of permission. */
   readonly kind: "command" | "edit" | "read" | "other";
-  /** The id of the session whose turn asks; empty if none does. */
+  /** The id of the session whose turn asks; empty if no turn asks. */
   readonly session: string;
 }
 
 /**
- * The user's answer; anything but these words counts as `no`.
+ * The user's answer to a permission question; any other value counts as `no`.
  *
- * With a yes, `hunks` names those of the question that are allowed once, and no others; if left out, all are.
+ * With a yes, `hunks` names the hunks that are allowed once; if left out, all hunks are allowed.
  */
 export interface PermissionResult {
   readonly answer: "no" | "once" | "session" | "always";
@@ -972,13 +986,13 @@ export interface PermissionResult {
 
 /** The argument of `indwell.plan`; all fields are optional. */
 export interface PlanArguments {
-  /** `open` shows the plan's document; the others as in `PlanParams`. */
+  /** `open` shows the plan's document; `PlanParams` explains the other actions. */
   readonly action?: "open" | "approve" | "reject";
-  /** By default the current one. */
+  /** The session's id; by default the current session's. */
   readonly session?: string | null;
-  /** With `reject`: what is wrong, which becomes the next prompt. */
+  /** The criticism for `reject`, which becomes the next prompt. */
   readonly words?: string | null;
-  /** Whether to answer only when it is done. */
+  /** Whether to answer only when the action is carried out. */
   readonly wait?: boolean;
 }
 
@@ -998,28 +1012,28 @@ export interface PlanChanged {
 /** Reads a session's plan, changes its text, or decides about it. */
 export interface PlanParams {
   /**
-   * `approve` begins the turn that carries it out, in the former mode; `reject` stays in mode plan; `edit` makes
-   * `text` the plan.
+   * `approve` begins a turn that carries out the plan, in the former mode; `reject` stays in mode plan; `edit`
+   * replaces the plan with `text`.
    */
   readonly action?: "show" | "approve" | "reject" | "edit";
-  /** The session's id; by default the current one. */
+  /** The session's id; by default the current session's. */
   readonly session?: string | null;
   /**
-   * With `edit` the new text. With `approve` the text that was shown, which becomes the plan; by default the
-   * text of the plan's document.
+   * The new text for `edit`. For `approve`, the shown text, which becomes the plan; by default the text of the
+   * plan's document.
    */
   readonly text?: string | null;
-  /** With `reject`: what is wrong, which becomes the next prompt. */
+  /** The criticism for `reject`, which becomes the next prompt. */
   readonly words?: string | null;
 }
 
 /** The present state of the plan. */
 export interface PlanResult {
-  /** `none` if the model has proposed none. */
+  /** The state of the plan; `none` if the model has proposed no plan. */
   readonly state: "none" | "proposed" | "approved" | "rejected" | "done";
-  /** Markdown; empty if missing. */
+  /** The plan in Markdown; empty if there is no plan. */
   readonly text: string;
-  /** The document in which the user may edit it; empty if missing. */
+  /** The document in which the user may edit the plan; empty if there is no document. */
   readonly path: string;
 }
 
@@ -1030,11 +1044,11 @@ export interface Position {
 }
 
 /**
- * The user's words; `session` is an id, `new`, or left out for the current session.
+ * A prompt; `session` is an id, `new`, or left out for the current session.
  *
- * `mode` applies to this turn only; the current mode if left out. `mentions` name files to attach: `path`,
- * `path#L3` or `path#L1-20`, relative to the first folder; `path/` is the listing of a folder. With `beside`,
- * the current session stays the current one.
+ * `mode` applies to this turn only, and is the current mode if left out. `mentions` names files to attach:
+ * `path`, `path#L3` or `path#L1-20`, relative to the first folder; `path/` is the listing of a folder. With
+ * `beside`, the current session does not change.
  */
 export interface PromptParams {
   readonly text: string;
@@ -1053,13 +1067,13 @@ export interface PromptRead {
   readonly agent: string;
 }
 
-/** No fields. */
+/** The parameters are empty. */
 export type ProvidersParams = Readonly<Record<string, never>>;
 
 /**
- * The servers and providers; `lacking` as in `StatusResult`.
+ * The model servers and providers; `lacking` is explained in `StatusResult`.
  *
- * `editor`: the names of the editor's own models.
+ * `editor` lists the names of the editor's own models.
  */
 export interface ProvidersResult {
   readonly lacking: string;
@@ -1106,9 +1120,9 @@ export interface QueueChanged {
 }
 
 /**
- * Reads or changes the queue; `seq` is the state that the client saw: no change is lost.
+ * Reads or changes the queue; `seq` is the number of the state that the client saw.
  *
- * `id` names the prompt to `remove`, `move` (to the 0-based place `to`) or `edit` (to `text`).
+ * `id` names the prompt to `remove`, `move` (to the 0-based position `to`) or `edit` (to `text`).
  */
 export interface QueueParams {
   readonly action?: "list" | "remove" | "move" | "edit" | "hold" | "resume";
@@ -1118,7 +1132,7 @@ export interface QueueParams {
   readonly text?: string | null;
 }
 
-/** The queue; `held` says why nothing begins, and is empty otherwise. */
+/** The queue; `held` is the reason why no prompt begins, and is otherwise empty. */
 export interface QueueResult {
   readonly seq: number;
   readonly held: string;
@@ -1132,7 +1146,7 @@ export interface Queued {
   readonly text: string;
 }
 
-/** A waiting prompt; `attached` names its attachments. */
+/** A queued prompt; `attached` names the attachments. */
 export interface QueuedResult {
   readonly id: string;
   readonly title: string;
@@ -1161,22 +1175,22 @@ export interface RenameResult {
 
 /** The argument of `indwell.resume`; all fields are optional. */
 export interface ResumeArguments {
-  /** The session's id; the user is asked if it is left out. */
+  /** The session's id; if left out, the user is asked. */
   readonly session?: string | null;
-  /** One of the user's models, in place of the session's own. */
+  /** One of the user's models, to replace the session's model. */
   readonly model?: string | null;
-  /** Whether to answer only when it is done. */
+  /** Whether to answer only when the session is open. */
   readonly wait?: boolean;
-  /** Whether a failure is an error answer, as for requests, and shows no message. */
+  /** Whether a failure is only an error answer, and shows no message. */
   readonly quiet?: boolean;
-  /** Whether a running turn goes on beside the session; otherwise it is stopped. */
+  /** Whether a running turn continues beside the session; otherwise the turn is stopped. */
   readonly keep?: boolean;
 }
 
 /**
- * A resumed session; `draft` returns words that never reached the model.
+ * A resumed session; `draft` is the user's text that never reached the model.
  *
- * `notices` report unknowns, such as the result of a command that ran when everything ended.
+ * `notices` report unknown facts, such as the result of a command that a crash interrupted.
  */
 export interface ResumeResult {
   readonly session: string;
@@ -1188,19 +1202,22 @@ export interface ResumeResult {
 
 /** The argument of `indwell.rewind`. */
 export interface RewindArguments {
-  /** The conversation continues from the end of this turn; 0 is before the first one. */
+  /** The conversation continues from the end of this turn; 0 means before the first turn. */
   readonly turn: number;
-  /** By default the current one. */
+  /** The session to rewind; by default the current session. */
   readonly session?: string | null;
-  /** As in `ForkArguments`. */
+  /** One of the user's models, to replace the turn's model. */
   readonly model?: string | null;
-  /** Whether to restore the files, too; if left out, plain editors ask, others do not. */
+  /**
+   * Whether to restore the files, too. If left out, plain editors ask the user, and other editors restore no
+   * files.
+   */
   readonly files?: boolean | null;
-  /** Whether to answer only when it is done. */
+  /** Whether to answer only when the session is rewound. */
   readonly wait?: boolean;
 }
 
-/** A turn that runs in another session than the current one. */
+/** A turn that runs in a session other than the current session. */
 export interface RunningTurn {
   readonly session: string;
   readonly turn: number;
@@ -1218,18 +1235,18 @@ export interface SaveResult {
 
 /** The argument of `indwell.send`; all fields are optional. */
 export interface SendArguments {
-  /** The chat document; by default the one that was opened last. */
+  /** The chat document; by default the last opened chat. */
   readonly uri?: string | null;
   /**
-   * `steer` gives the words to the running turn, `next` lets them wait behind it; `auto` steers if a turn of
-   * this chat runs.
+   * `steer` sends the draft to the running turn, and `next` queues the draft. `auto` steers if a turn of this
+   * chat is running.
    */
   readonly how?: "auto" | "steer" | "next";
-  /** Whether to answer only when the words are on their way. */
+  /** Whether to answer only when the draft was sent. */
   readonly wait?: boolean;
 }
 
-/** A page of a session: the last `limit` turns before the turn `before`. */
+/** Asks for a page of a session: the last `limit` turns before the turn `before`. */
 export interface SessionParams {
   readonly session?: string | null;
   readonly before?: number | null;
@@ -1237,10 +1254,10 @@ export interface SessionParams {
 }
 
 /**
- * A page of a session's turns, oldest first; `more` if earlier turns exist.
+ * A page of a session's turns, oldest first; `more` is true if there are earlier turns.
  *
- * `todo` is the newest to-do list; empty if the model keeps none. `plan` is the newest plan; null if the model
- * has proposed none.
+ * `todo` is the newest to-do list; empty if the model has no list. `plan` is the newest plan; null if the model
+ * has proposed no plan.
  */
 export interface SessionResult {
   readonly session: string;
@@ -1256,9 +1273,9 @@ export interface SessionResult {
 }
 
 /**
- * One session of the list; `open` for the current one, `notices` if it is damaged.
+ * A session in the list; `open` marks the current one, `notices` describe damage.
  *
- * `title` is the user's title, else the beginning of the first words.
+ * `title` is the user's title, or else the beginning of the first prompt.
  */
 export interface SessionRow {
   readonly id: string;
@@ -1273,9 +1290,9 @@ export interface SessionRow {
 }
 
 /**
- * A page of the list: `limit` sessions older than `before`.
+ * Asks for a page of the session list: `limit` sessions older than `before`.
  *
- * With `query` only sessions with it in their title or in the user's words.
+ * With `query`, the list has only sessions with that text in the title or in a prompt.
  */
 export interface SessionsParams {
   readonly limit?: number;
@@ -1283,18 +1300,18 @@ export interface SessionsParams {
   readonly query?: string;
 }
 
-/** Sessions of the workspace, newest first; `more` if there are older ones. */
+/** The sessions of the workspace, newest first; `more` is true if there are older sessions. */
 export interface SessionsResult {
   readonly sessions: readonly SessionRow[];
   readonly more: boolean;
 }
 
-/** The endpoint's name of the model. */
+/** Names the model by the endpoint's name. */
 export interface SetModelParams {
   readonly model: string;
 }
 
-/** The model from the next turn on. */
+/** The model that is used from the next turn on. */
 export interface SetModelResult {
   readonly model: string;
 }
@@ -1306,28 +1323,28 @@ export interface SkillRow {
   readonly source: string;
 }
 
-/** No fields. */
+/** The parameters are empty. */
 export type SkillsParams = Readonly<Record<string, never>>;
 
-/** All available skills, by name; those of a workspace only if it is trusted as it is. */
+/** All available skills, by name; a workspace's skills only if the workspace is trusted. */
 export interface SkillsResult {
   readonly skills: readonly SkillRow[];
 }
 
 /** The newest report of one checker on a document, such as a language server or a linter. */
 export interface SourceDiagnostics {
-  /** Its name for people. */
+  /** The displayed name of the checker. */
   readonly name: string;
-  /** Null is an empty list. */
+  /** The reported problems; null means an empty list. */
   readonly diagnostics?: readonly Diagnostic[];
   /**
-   * The version of the text that it checked; left out if unknown, or if it has not reported on this document
+   * The version of the checked text; left out if unknown, or if the checker has not reported on this document
    * yet.
    */
   readonly version?: number | null;
 }
 
-/** The immediate answer of a command: session and turn that began, or the queued prompt's id. */
+/** The immediate answer of a command: the session and turn that began, or the queued id. */
 export interface StartedResult {
   readonly session: string | null;
   readonly turn: number | null;
@@ -1335,7 +1352,7 @@ export interface StartedResult {
 }
 
 /**
- * Asks about a session; by default the current one.
+ * Asks for the status of a session; by default of the current session.
  *
  * A session that is not open has the mode and the model of the next new session, and no title.
  */
@@ -1345,46 +1362,49 @@ export interface StatusParams {
 
 /** The contents of a status bar and an empty panel. */
 export interface StatusResult {
-  /** The session; null if there is no current one yet. */
+  /** The session's id; null if there is no current session yet. */
   readonly session: string | null;
-  /** Its title; empty if missing. */
+  /** The title of the session; empty if missing. */
   readonly title: string;
   /** The mode from the next turn on. */
   readonly mode: "ask" | "review" | "auto" | "plan";
   /** The modes that may be chosen here. */
   readonly modes: readonly ("ask" | "review" | "auto" | "plan")[];
-  /** The chosen model; empty if none is. */
+  /** The chosen model; empty if no model is chosen. */
   readonly model: string;
-  /** Why no model can be called; empty if a model can be called. */
+  /** The reason why no model can be called; empty if a model can be called. */
   readonly lacking: string;
-  /** Whether all folders are trusted as they are now. */
+  /** Whether all folders are trusted with their present contents. */
   readonly trusted: boolean;
-  /** The number of the running turn; 0 while its session is being opened. Null after the turn's last event. */
+  /**
+   * The number of the running turn; 0 while the session is being opened, and null after the turn's last event.
+   */
   readonly running: number | null;
   /** The server's version. */
   readonly version: string;
-  /** Whether the model takes pictures; null if unknown. */
+  /** Whether the model accepts pictures; null if unknown. */
   readonly pictures: boolean | null;
-  /** The session's US dollars; null without a session or if a price is unknown. */
+  /** The session's cost in US dollars; null without a session or if a price is unknown. */
   readonly cost: number | null;
-  /** The turns that run in other sessions than the current one, oldest first. */
+  /** The turns that run in other sessions, oldest first. */
   readonly beside: readonly RunningTurn[];
-  /** The model's reasoning effort; empty: the model decides. */
+  /** The model's reasoning effort; empty if the model decides. */
   readonly effort: "" | "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
-  /** The efforts to choose from; empty if the model is not known to think. */
+  /** The efforts to choose from; empty if the model is not known to support reasoning. */
   readonly efforts: readonly ("" | "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max")[];
 }
 
-/** Words for the running turn; `session` is an id, or left out for any session. */
+/** A message for the running turn; `session` is an id, or left out for any session. */
 export interface SteerParams {
   readonly text: string;
   readonly session?: string | null;
 }
 
 /**
- * The turn that takes the words, at its next model call.
+ * The turn that receives the message with its next model call.
  *
- * `is_choice`: they only chose an option of a question, or are the line that it asked for.
+ * `is_choice` is true if the message only chose an option of a question, or is the line that the question asked
+ * for.
  */
 export interface SteerResult {
   readonly session: string;
@@ -1415,17 +1435,17 @@ export interface StepRow {
   readonly mend: string;
 }
 
-/** The argument of `indwell.fix` and its siblings; plain JSON, all fields are optional. */
+/** The argument of `indwell.fix` and of similar commands; all fields are optional. */
 export interface TaskArguments {
-  /** The document; the focused one if left out. */
+  /** The document; the focused document if left out. */
   readonly uri?: string | null;
-  /** Its version when the action was offered. */
+  /** The document's version when the action was offered. */
   readonly version?: number | null;
-  /** The place; the selection if left out. */
+  /** The range of the task; the selection if left out. */
   readonly range?: Range | null;
-  /** The problems there. */
+  /** The problems in the range. */
   readonly diagnostics?: readonly Diagnostic[];
-  /** The user's words, for `refactor`, `edit` and `ask`. */
+  /** The user's text, for `refactor`, `edit` and `ask`. */
   readonly text?: string;
   /** Whether to answer only when the turn has ended, with its result. */
   readonly wait?: boolean;
@@ -1514,7 +1534,7 @@ export interface TodoItem {
   readonly after: readonly number[];
 }
 
-/** One item of the model's to-do list; `after`: numbers of the items before it. */
+/** A step of the model's to-do list; `after` has the numbers of steps to do before it. */
 export interface TodoRow {
   readonly text: string;
   readonly state: "open" | "doing" | "done";
@@ -1616,10 +1636,10 @@ export interface TurnFinished {
 }
 
 /**
- * The end of a turn; `draft` returns words that never reached the model.
+ * The end of a turn; `draft` is the user's text that never reached the model.
  *
  * A prompt that was removed from the queue ends as `cancelled`, with turn 0 and no session. `verified` says how
- * the changes are verified; it is empty if missing.
+ * the changes are verified; empty if the turn changed no file.
  */
 export interface TurnResult {
   readonly session: string | null;
@@ -1636,17 +1656,17 @@ export interface TurnResult {
 
 /** One turn, as its events. */
 export interface TurnRow {
-  /** Its number. */
+  /** The number of the turn. */
   readonly turn: number;
-  /** When it began. */
+  /** The time when the turn began. */
   readonly at: string;
-  /** Whether a rewind removed it from the conversation. */
+  /** Whether a rewind removed the turn from the conversation. */
   readonly left: boolean;
-  /** Characters left out of long texts. */
+  /** The number of characters left out of long texts. */
   readonly cut: number;
   /**
-   * `turnStarted` is the first. `turnFinished` is the last; it is missing while the turn runs, or if the process
-   * was killed. The events of one call are together.
+   * The events from `turnStarted` to `turnFinished`. The last event is missing while the turn runs, or if the
+   * process was killed. The events of one call are together.
    */
   readonly events: readonly Event[];
 }
@@ -1667,24 +1687,24 @@ export interface TurnStarted {
   readonly agent: string;
 }
 
-/** The argument of `indwell.undoVerdict`; `wait`: answer only when it is done. */
+/** The argument of `indwell.undoVerdict`; with `wait`, the answer comes at the end. */
 export interface UndoVerdictArguments {
   readonly wait?: boolean;
 }
 
-/** The result of taking back the newest verdict. */
+/** The result of undoing the newest verdict. */
 export interface UndoVerdictResult {
-  /** The verdict that was taken back; null: none was left. */
+  /** The verdict that was undone; null if there was no verdict to undo. */
   readonly verdict: "accept" | "reject" | null;
   /** Ids of the changes that await a verdict again. */
   readonly hunks: readonly string[];
-  /** Files whose verdict could not be taken back, with the reasons. */
+  /** Files whose verdict could not be undone, with the reasons. */
   readonly kept: readonly KeptRow[];
-  /** The number of earlier verdicts that can be taken back. */
+  /** The number of earlier verdicts that can be undone. */
   readonly left: number;
   /** The result in one sentence. */
   readonly message: string;
-  /** Whether it is still at work; a message reports the end. */
+  /** Whether the verdict is still being undone; a message then reports the end. */
   readonly running: boolean;
 }
 
@@ -1718,7 +1738,7 @@ export interface UsageReported {
   readonly agent: string;
 }
 
-/** Tokens of a turn or session; `cost` in US dollars, null if the price is unknown. */
+/** The tokens of a turn or session; `cost` in US dollars, null if the price is unknown. */
 export interface UsageResult {
   readonly input: number;
   readonly cached: number;
@@ -1736,13 +1756,13 @@ export interface VerdictArguments {
   readonly hunks?: readonly string[];
   /** Changes of this document. */
   readonly uri?: string | null;
-  /** Changes of this turn; of the current session if `session` is left out. */
+  /** Changes of this turn, in the current session if `session` is left out. */
   readonly turn?: number | null;
   /** Changes of this session. */
   readonly session?: string | null;
-  /** Whether to take all changes. */
+  /** Whether to select all changes. */
   readonly all?: boolean;
-  /** Whether to answer only when it is done. */
+  /** Whether to answer only when the verdict is carried out. */
   readonly wait?: boolean;
 }
 
@@ -1750,15 +1770,15 @@ export interface VerdictArguments {
 export interface VerdictResult {
   /** The verdict. */
   readonly verdict: "accept" | "reject";
-  /** Ids of the changes that it settled. */
+  /** Ids of the changes that the verdict settled. */
   readonly hunks: readonly string[];
-  /** Unchanged changes, with the reasons. */
+  /** Changes that stay pending, with the reasons. */
   readonly kept: readonly KeptRow[];
-  /** Named ids that are no longer pending; nothing was done for them. */
+  /** Ids from the arguments that are no longer pending. */
   readonly gone: readonly string[];
   /** The result in one sentence. */
   readonly message: string;
-  /** Whether it is still at work, or the user is asked; a message reports the end. */
+  /** Whether the verdict is still being carried out; a message then reports the end. */
   readonly running: boolean;
 }
 

@@ -1,1 +1,1 @@
-"""The protocol layer, which translates messages; only this package uses pygls and lsprotocol."""
+"""Translates protocol messages; only this package uses pygls and lsprotocol."""

@@ -1,4 +1,4 @@
-"""The editor as a front door of the service: shows events, and asks the user there."""
+"""Connects the service to an editor: shows events, and asks the user in the editor."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ REMEMBER = "Remember it"  # replaces "once" when the user answers which rule to 
 SESSION = "This session"
 ALWAYS = "Always: "
 BY_HUNK = "Hunk by hunk…"
-TITLE_CHARACTERS = 60  # characters of the title of the session that asks
-BUTTON_LIMIT = 100  # characters of a button; editors still show a whole button of this length
+TITLE_CHARACTERS = 60  # the limit of characters for the title of the session that asks
+BUTTON_LIMIT = 100  # the limit of characters for a button, which editors still show as a whole
 
 _ANSWERS: dict[str, Answer] = {"no": "no", "once": "once", "session": "session", "always": "always"}
 
 
 class EditorApprover:
-    """Implements ``Approver`` over the wire; no answer in time means no.
+    """Asks for permissions in the editor; implements ``Approver``. A time-out means no.
 
     Args:
         client: The editor.
@@ -65,9 +65,10 @@ class EditorApprover:
         self._whose = whose
 
     async def ask(self, question: Question) -> Reply:
-        """Ask; the reply says if nobody answered in time.
+        """Ask the user; the reply says whether the user answered in time.
 
-        Editors show one message at a time, so a question waits until earlier ones are answered.
+        Editors show one message at a time, so a question waits until earlier questions are
+        answered.
         """
         whose = short_line(self._whose().title, TITLE_CHARACTERS)
         if whose:
@@ -85,7 +86,7 @@ class EditorApprover:
         return "unanswered" if answer == "no" and late else answer
 
     async def _ask(self, question: Question) -> Reply:
-        """Ask by ``indwell/permission`` if the client has it, else by ``showMessageRequest``."""
+        """Ask with ``indwell/permission`` if the client supports it; else with a message."""
         if self._client.features.has("permission"):
             said = await self._client.permission(
                 _params(question, self._whose().id), self._timeout_s
@@ -120,7 +121,7 @@ class EditorApprover:
         return by_title.get(chosen, "no")
 
     async def _ask_by_hunk(self, question: Question) -> Reply:
-        """Ask about each hunk; without an answer, the hunk and all later hunks are refused."""
+        """Ask about each hunk; without an answer, refuse the hunk and all later hunks."""
         allowed: list[str] = []
         for number, hunk in enumerate(question.hunks, 1):
             place = f"Hunk {number} of {len(question.hunks)}, {hunk.header}"
@@ -134,7 +135,7 @@ class EditorApprover:
 
 
 def marked(text: str) -> str:
-    """Put a mark before each line, so that the text cannot imitate Indwell's own words."""
+    """Put a mark before each line, so that the text cannot imitate a message by Indwell."""
     return "\n".join(f"│ {line}" for line in text.split("\n"))
 
 
@@ -155,7 +156,7 @@ HEAD = "Indwell: the model asks (an answer permits nothing)"
 
 
 class EditorPerson(EditorApprover):
-    """Implements ``Approver`` and ``Asker`` over the wire.
+    """Asks for permissions and answers in the editor; implements ``Approver`` and ``Asker``.
 
     Args:
         client: The editor.
@@ -174,25 +175,26 @@ class EditorPerson(EditorApprover):
         self._editor = client
 
     async def ready(self, question: UserQuestion) -> None:
-        """Wait until the question may be shown; a question in a chat is shown at once."""
+        """Wait until the question may be shown; in a chat, return at once."""
         chat = self._editor.chat
         if chat is None or not chat.is_open(question.session):
             await self._editor.ready()
 
     async def answer(self, question: UserQuestion) -> UserAnswer:
-        """Ask in the chat, in the client's own box, or by a message; the caller limits the time."""
+        """Ask in the chat, in the client's own box, or with a message, until the caller cancels."""
         features, chat = self._editor.features, self._editor.chat
         if features.has("ask") and features.has("permission"):
             return await self._in_box(question)
         if chat is not None and chat.is_open(question.session):
-            # wait: words that the user sends in the chat steer the turn, which ends this wait
+            # Wait until the call is cancelled, because a message in the chat steers the turn and so
+            # ends the wait.
             await asyncio.Event().wait()
         if question.options or not features.has("ask"):
             return await self._in_message(question)
         return await self._in_box(question)
 
     async def _in_box(self, question: UserQuestion) -> UserAnswer:
-        """Ask in an input box or card of the client, which may also show the options."""
+        """Ask in an input box or a card of the client, which may also show the options."""
         params = AskParams(
             prompt=question.text,
             by="model",
@@ -236,7 +238,7 @@ SECTION = "indwell"
 
 
 class EditorDoor:
-    """Implements ``FrontDoor``: standard LSP, and requests of our own where the client has them.
+    """Shows sessions in an editor with LSP and Indwell's requests; implements ``FrontDoor``.
 
     Args:
         client: The editor.
@@ -244,7 +246,7 @@ class EditorDoor:
 
     Attributes:
         model_connection: The connection to the client's own models.
-        listeners: Each receives events of its kinds.
+        listeners: The functions that receive events of given kinds.
     """
 
     trust_hint = "In the editor: the command `indwell.trust`."
@@ -253,41 +255,41 @@ class EditorDoor:
         self._client = client
         self._documents = documents
         self.model_connection = EditorModelConnection(client)
-        # progress displays of the running turns, by session
+        # The progress displays of the running turns, by session.
         self._progress: dict[str, TurnProgress] = {}
         self.listeners: list[EventListener] = []
 
     @property
     def has_section(self) -> bool:
-        """Return whether the editor can be asked for its settings."""
+        """True if the editor can be asked for its settings."""
         return self._client.features.configuration
 
     @property
     def leads_to_model(self) -> bool:
-        """Return whether the client has a dialog to connect a model."""
+        """True if the client has a dialog to connect a model."""
         return self._client.features.has("firstRun")
 
     @property
     def can_type(self) -> bool:
-        """Return whether the client has a box for a line of text."""
+        """True if the client has a box for a line of text."""
         return self._client.features.has("ask")
 
     @property
     def asks_about_files(self) -> bool:
-        """Return whether the client shows events, and asks questions through them."""
+        """True if the client shows events, and asks questions through them."""
         return self._client.features.has("events")
 
     @property
     def models(self) -> EditorModelConnection | None:
-        """The connection to the client's language models, if it offers any."""
+        """The connection to the client's language models; None if the client offers no models."""
         return self.model_connection if self._client.features.has("models") else None
 
     def tell(self, words: str) -> None:
-        """Show a message."""
+        """Show a message to the user."""
         self._client.show(types.MessageType.Info, f"Indwell: {words}")
 
     def warn(self, words: str) -> None:
-        """Show a message as a warning."""
+        """Show a message to the user as a warning."""
         self._client.show(types.MessageType.Warning, f"Indwell: {words}")
 
     async def begin_turn(self, session: str, token: str, title: str) -> None:
@@ -296,7 +298,7 @@ class EditorDoor:
         await progress.begin(title)
 
     def event(self, session: str, seq: int, event: Event) -> None:
-        """Send the event; show its step, its warning or the end of the turn."""
+        """Send the event, and show its step, its warning or the end of the turn."""
         try:
             self._client.event(session, seq, event)
         finally:
@@ -315,12 +317,12 @@ class EditorDoor:
             self._client.log(f"Indwell: {event.message}")
 
     def hold(self, is_held: bool) -> None:  # noqa: FBT001 - a listener's only argument
-        """Show in the progress whether a question waits until the user stops typing."""
+        """Show whether a question waits until the user stops typing."""
         for progress in self._progress.values():
             progress.hold(is_held=is_held)
 
     async def choose(self, question: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
-        """Ask with a message that has buttons."""
+        """Ask the user with a message that has buttons."""
         return await self._client.choose(question, titles, timeout_s)
 
     async def allow(self, question: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
@@ -328,7 +330,7 @@ class EditorDoor:
         return await self._client.allow(question, titles, timeout_s)
 
     async def lead_to_model(self, reason: str, timeout_s: float) -> bool:
-        """Let the client's own dialog lead the user to a model."""
+        """Ask the client to connect a model with the user, in a dialog."""
         return await self._client.first_run(reason, timeout_s)
 
     async def type_line(self, prompt: str, placeholder: str, timeout_s: float) -> str | None:
@@ -336,17 +338,17 @@ class EditorDoor:
         return await self._client.ask(AskParams(prompt=prompt, placeholder=placeholder), timeout_s)
 
     async def show_page(self, page: Path) -> bool:
-        """Open a document."""
+        """Open a document in the editor."""
         return await self._client.show_document(page.as_uri())
 
     def model_hint(self, others: Sequence[str]) -> str:
-        """Say that the user can name another model of the settings."""
+        """Return a sentence that says how the user can name another model of the settings."""
         del others
         return "name a model of your settings to go on with it"
 
     @asynccontextmanager
     async def changing(self, paths: Iterable[Path]) -> AsyncIterator[None]:
-        """Let the editor save files that were saved before and that only we have changed since."""
+        """Ask the editor to save files that were saved before and that only Indwell has changed."""
         clean = clean_ones(self._documents.at, paths)
         yield
         await save_ours(self._client, clean)

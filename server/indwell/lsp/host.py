@@ -1,4 +1,4 @@
-"""The state of one editor's server: documents, attention, views, and the service.
+"""Holds the state of one editor's server: documents, selection, views, and the service.
 
 Each public method carries out one request or command.
 """
@@ -35,7 +35,7 @@ from indwell.wiring.service import Composition
 
 
 class Host:
-    """The server of one editor.
+    """The state and the actions of one editor's server.
 
     Args:
         client: The editor.
@@ -89,13 +89,13 @@ class Host:
 
     @property
     def workspace(self) -> EditorWorkspace:
-        """The user's files, as the editor shows them."""
+        """The user's files with the editor's unsaved text."""
         workspace = self.service.workspace
         assert isinstance(workspace, EditorWorkspace)
         return workspace
 
     def start(self, roots: tuple[Path, ...], options: Mapping[str, Any]) -> None:
-        """Begin to work in the folders and with the options of ``initialize``."""
+        """Set the workspace's folders and the options of ``initialize``, and start."""
         if self.client.features.is_restricted:
             self.service.trust.hold_back()
         self.service.start(roots, options)
@@ -108,27 +108,27 @@ class Host:
         )
 
     def greet(self) -> None:
-        """Show problems of the settings, now that the editor can show messages."""
+        """Show problems of the settings as soon as the editor can show messages."""
         self.service.greet()
         problem = self.service.configuration.problem
         if problem:
             self.client.fail(problem)
 
     async def reconfigure(self, section: object) -> None:
-        """Read the editor's changed configuration; ``section`` is the pushed part."""
+        """Read the editor's changed settings; ``section`` is the part that the editor sent."""
         configuration = self.service.configuration
         is_asked = self.client.features.configuration
         self.service.warn(await (configuration.ask() if is_asked else configuration.take(section)))
 
     def display(self, document: Document) -> str:
-        """Return a document's name for people: relative to the first root that contains it."""
+        """Return a document's displayed name, relative to the first root that contains it."""
         return shown_name(document, self.service.roots)
 
     async def prompt(self, params: protocol.PromptParams) -> Ticket:
-        """Send the user's own words.
+        """Send the user's prompt.
 
         Raises:
-            UserError: The words cannot be sent.
+            UserError: The prompt cannot be sent.
         """
         await self.service.check_prompt(params.text, params.session)
         prompt = await self.prompting.with_attached(params, self.service.workspace)
@@ -143,10 +143,10 @@ class Host:
     async def steer(
         self, params: protocol.SteerParams, *, numbered: bool = False
     ) -> protocol.SteerResult:
-        """Steer the running turn; ``numbered``: the words were typed below numbered options.
+        """Steer the running turn; ``numbered``: the user saw numbered options.
 
         Raises:
-            UserError: No turn runs in that session, or too much waits for it already.
+            UserError: No turn runs in the session, or too many messages are already waiting.
         """
         steered, is_choice = await self.service.steer(
             params.text, params.session, numbered=numbered
@@ -159,20 +159,20 @@ class Host:
     def begin(
         self, prompt: Prompt, session: str, mode: Mode | None = None, *, is_shown: bool = False
     ) -> Ticket:
-        """Begin a turn from a button, before waiting prompts; ``is_shown``: a chat shows it."""
+        """Begin a turn from a button, before queued prompts; ``is_shown``: a chat shows it."""
         on_end = self.turn_display.nothing if is_shown else self.turn_display.summary
         ticket = self.service.begin(prompt, session, on_end, mode)
         self.chores.begin(self.tell_error(ticket))
         return ticket
 
     async def tell_error(self, ticket: Ticket) -> None:
-        """Show why a prompt could not begin, if no request waits for its answer."""
+        """Show why a prompt could not begin, if no request waits for the answer."""
         await ticket.ended.wait()
         if ticket.error is not None:
             self.client.fail(ticket.error)
 
     def _give_problems(self, session: Session) -> None:
-        """Let a session's checks, mentions and questions about code use what the editor knows."""
+        """Give the editor's problems and code answers to a session's features."""
         features = session.parts.features
         features.door(SessionChecks).source = self.problems
         features.door(Navigator).editor = self.code

@@ -1,4 +1,4 @@
-"""Connects requests, notifications and commands to the host, without decisions of its own."""
+"""Connects requests, notifications and commands to the host, without own decisions."""
 
 from __future__ import annotations
 
@@ -42,19 +42,20 @@ from indwell.sandbox.login_path import look as look_for_path
 from indwell.service.mentions import is_chat
 from indwell.wiring.service import Composition
 
-AFTER_S = 0.05  # seconds from the first sign of use to the preparation of a prompt
+AFTER_S = 0.05  # the time, in seconds, from the first sign of use to the preparation of a prompt
 _MAX = 2**31 - 1  # the largest number of LSP's uinteger
 
 
 def make_server(composition: Composition, opened: ClientIdentity) -> tuple[Server, Host]:
-    """The whole server for an editor that has sent ``initialize``, ready for its messages."""
+    """Return the server for an editor that has sent ``initialize``, ready for messages."""
     server = Server()
     host = Host(Client(server), composition)
     host.client.features = features_of(opened.capabilities, opened.client)
     host.documents.encoding = opened.encoding
     roots = _roots(opened)
     workspace = roots or (Path.cwd(),)
-    own_path.keep_out(workspace)  # before a library looks for a program
+    # this call must precede the first library call that looks for a program
+    own_path.keep_out(workspace)
     look_for_path(workspace)
     host.start(roots, opened.options)
     review = register_review(server, host)
@@ -71,7 +72,7 @@ def make_server(composition: Composition, opened: ClientIdentity) -> tuple[Serve
 
 
 def _first_sign(server: Server, host: Host) -> Callable[[], None]:
-    """Return a function that prepares the first prompt in threads, once; the first use calls it."""
+    """Return a function that prepares the first prompt in threads when first called."""
     begun: list[asyncio.TimerHandle | asyncio.Future[None]] = []
 
     def begin() -> None:
@@ -82,7 +83,7 @@ def _first_sign(server: Server, host: Host) -> Callable[[], None]:
         begun.append(loop.run_in_executor(None, server.warm_up))
 
     def warm_up() -> None:
-        if not begun:  # answer the request first
+        if not begun:  # answer the request before the preparation
             begun.append(asyncio.get_running_loop().call_later(AFTER_S, begin))
 
     return warm_up
@@ -107,9 +108,9 @@ def _lifecycle(server: Server, host: Host, review: EditorReview) -> None:
 
     @server.feature("workspace/didChangeWorkspaceFolders")
     async def did_change_folders(params: types.DidChangeWorkspaceFoldersParams) -> None:
-        """Keep the agent's folders as they were at the start.
+        """Ignore added and removed folders: the agent keeps the folders of the start.
 
-        No program runs from a folder added later.
+        No program may run from a folder that was added later.
         """
         added = filter(None, (path_of(one.uri) for one in params.event.added))
         await asyncio.to_thread(own_path.keep_out, tuple(added))
@@ -301,7 +302,7 @@ def _range(range_: sync.Range) -> sync.Range:
 
 
 def _position(position: sync.Position) -> sync.Position:
-    """Clamp a position to the protocol's largest number."""
+    """Limit a position to the protocol's largest number."""
     return sync.Position(
         line=min(max(position.line, 0), _MAX), character=min(max(position.character, 0), _MAX)
     )

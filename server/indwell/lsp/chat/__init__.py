@@ -1,1 +1,1 @@
-"""The chat as an ordinary Markdown document ``*.chat.md``: pure parts, wiring in ``register``."""
+"""Shows the chat as an ordinary Markdown document ``*.chat.md``, in any editor."""

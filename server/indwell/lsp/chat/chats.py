@@ -1,4 +1,4 @@
-"""The open chat documents of an editor: their sessions, and the turns in their text."""
+"""Tracks an editor's open chat documents: the sessions, and the turns in the text."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from indwell.workspace.paths import parse
 
 
 class SentWords(msgspec.Struct, eq=False):
-    """Words of a chat document that are being sent to the model.
+    """Text of a chat document that is being sent to the model.
 
     Attributes:
-        is_placed: Whether the words have left the draft, because a turn has them or because they
-            are queued.
+        is_placed: Whether the text has left the draft, because a turn has received the text or
+            because the text is queued.
     """
 
     ticket: Ticket
@@ -48,14 +48,14 @@ class SentWords(msgspec.Struct, eq=False):
 
 
 class Steering(msgspec.Struct, eq=False):
-    """The user's words that steered a running turn, exactly as the document has them."""
+    """A message that steered a running turn, exactly as written in the document."""
 
     ticket: Ticket
     raws: list[str]
 
 
-EDIT_S = 2.0  # seconds for the editor to apply an edit
-FIRST_LINE = 400  # characters of the first line, which names the session
+EDIT_S = 2.0  # the time limit, in seconds, for the editor to apply an edit
+FIRST_LINE = 400  # the limit of characters for the first line, which names the session
 
 
 class Chats:
@@ -66,12 +66,12 @@ class Chats:
 
     Attributes:
         paper: Edits the documents.
-        names: The names of files that words can mention.
-        drafts: Knows whether the user typed the drafts.
-        asking: Asks about drafts that the user did not type.
-        sent: The words that are being sent.
-        standing: Sent words that their draft may still contain.
-        steered: The words that steered the running turn, by document.
+        names: The names of files that a prompt can mention.
+        drafts: Determines whether the user typed the drafts.
+        asking: Asks the user about drafts that the user did not type.
+        sent: The texts that are being sent.
+        standing: Sent texts that the draft may still contain.
+        steered: The messages that steered the running turn, by document.
         locks: A lock for each document, which allows one send at a time.
     """
 
@@ -90,13 +90,13 @@ class Chats:
         self.drafts = Drafts(host)
         self.asking = Asking(host, self.drafts)
         self._streams: dict[tuple[str, int], Stream] = {}
-        # by document: the number of a running turn whose section the user removed
+        # The number of a running turn whose section the user removed, by document.
         self._cut: dict[str, int] = {}
         host.documents.on_change(self._look)
         host.door.listeners.append((events.TurnStarted, self._begin))
 
     def document(self, uri: str | None) -> Document:
-        """Return the named chat; without a name the chat that was opened last.
+        """Return the named chat; without a name, the chat that was opened last.
 
         Raises:
             UserError: The document is not open, or is not a chat.
@@ -119,11 +119,11 @@ class Chats:
         return document
 
     def session_of(self, document: Document) -> str:
-        """Return the session id in a document; it may be any text."""
+        """Return the session id in a document, which may be any text."""
         return layout.session_of(document.body.line(0)[:FIRST_LINE])
 
     def of_session(self, session: str) -> Document | None:
-        """Return the open chat of a session; if several are open, the newest."""
+        """Return the open chat of a session; if several are open, the newest chat."""
         return next((one for one in self._open() if self.session_of(one) == session), None)
 
     def is_streaming(self, session: str) -> bool:
@@ -139,7 +139,8 @@ class Chats:
         turns, session = self._host.turns, self.session_of(document)
         own = {id(one.ticket) for one in self.sent if one.uri == document.uri}
         for running in filter(None, (turns.running, *turns.beside)):
-            if running.finished is not None:  # the turn has ended; only its stream is still open
+            # The turn has ended, although its stream is still open.
+            if running.finished is not None:
                 continue
             if running.session is not None and running.session.id == session:
                 return running
@@ -148,7 +149,7 @@ class Chats:
         return None
 
     def taken(self, document: Document) -> tuple[str, ...]:
-        """Return the words at the beginning of a draft that were sent already, in order."""
+        """Return the texts at the beginning of a draft that were sent already, in order."""
         waiting = [one for one in self.standing if one.uri == document.uri]
         taken = [one.raw for one in waiting if one.is_placed is None or not one.is_placed()]
         steered = self.steered.get(document.uri)
@@ -157,7 +158,7 @@ class Chats:
         return tuple(taken)
 
     async def catch_up(self, document: Document) -> None:
-        """Add the session's turns that are missing in the document."""
+        """Add the session's turns that the document lacks."""
         session = self.session_of(document)
         if not is_id(session):
             return
@@ -176,13 +177,13 @@ class Chats:
                 ),
             )
         except (UserError, EditRefused):
-            return  # unknown session or read-only document: change nothing
+            return  # The session is unknown or the document is read-only, so nothing is changed.
 
     async def turns_of(self, session: str) -> tuple[RecordedTurn, ...]:
         """Return the recorded turns of a session, without a turn that ran when the reading began.
 
-        A running turn may end before the caller writes the document, which would then show it as
-        cut off.
+        A running turn may end before the caller writes the document, which would then show an
+        unfinished turn.
 
         Raises:
             UserError: There is no such session in this workspace.
@@ -208,7 +209,7 @@ class Chats:
         return parse(uri, self._host.root) if uri.startswith("file:") else None
 
     def _look(self, path: Path) -> None:
-        """Note a buffer that was opened, changed, saved or closed."""
+        """Handle a buffer that was opened, changed, saved or closed."""
         if not path.name.lower().endswith(SUFFIX):
             return
         document = self._host.documents.at(path)
@@ -227,7 +228,7 @@ class Chats:
         self._host.chores.begin(self.catch_up(document))
 
     def running_in(self, session: str) -> int:
-        """Return the number of the running turn of a session; 0 if none runs."""
+        """Return the number of a session's running turn; 0 if no turn is running."""
         running = self._host.turns.running_in(session)
         return 0 if running is None or running.finished is not None else running.number
 
@@ -277,7 +278,7 @@ class Chats:
             await self.catch_up(document)
 
     def _given(self, uri: str, ticket: Ticket, words: str) -> str:
-        """Return the steering words that the model received, exactly as the document has them."""
+        """Return the steering messages that the model received, as written in the document."""
         steered = self.steered.get(uri)
         if steered is None or steered.ticket is not ticket:
             return ""

@@ -1,4 +1,4 @@
-"""Completes file names, lines of files and commands in a chat document."""
+"""Completes file names, line ranges and commands in a chat document."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from indwell.messages import EFFORTS, Effort
 from indwell.service.mentions import files_below, quoted_path
 from indwell.settings.model import Mode
 
-SHOWN = 100  # names in one answer; the editor asks again after the next key press
+SHOWN = 100  # the limit of names in one answer; the editor asks again after the next key press
 
 
 class NameIndex:
@@ -40,7 +40,7 @@ class NameIndex:
         return at < len(self.names) and self.names[at] == name
 
     def matching(self, begun: str) -> list[str]:
-        """The best matches, with the names first whose last part begins with the typed text."""
+        """Return the best matches; names whose last part begins with the typed text come first."""
         wanted = begun.lower()
         if "\n" in wanted:
             return []
@@ -82,7 +82,7 @@ def _found(lines: _Lines, sought: str) -> Iterator[int]:
         at = lines.text.find(sought, lines.starts[number + 1])
 
 
-MOST_SHOWN = 50  # line ranges in one answer
+MOST_SHOWN = 50  # the limit of line ranges in one answer
 _LINES_LOOKED_AT = 20_000
 
 COMMANDS: tuple[tuple[str, str], ...] = (
@@ -124,7 +124,7 @@ class CompletionChoice(NamedTuple):
 
 
 class NamedLines(NamedTuple):
-    """A named range of lines, such as a function; 1-based and inclusive."""
+    """A named range of lines, such as a function; the line numbers are 1-based and inclusive."""
 
     name: str
     first: int
@@ -147,8 +147,8 @@ def completed(
 
     Args:
         line: The document's line up to the cursor.
-        is_draft_start: Whether the line begins the draft.
-        names: The workspace's files.
+        is_draft_start: Whether the line is the first line of the draft.
+        names: Returns the names of the workspace's files.
         lines_of: Returns the named lines of a file.
         skills: The skills and prompts that the user can call like commands.
         resources: The resources of MCP servers, as ``server:uri``, with their descriptions.
@@ -187,17 +187,17 @@ def completed(
 
 
 def ranged_path(line: str) -> str:
-    """Return the file whose lines are to be completed; empty if none."""
+    """Return the file whose lines are to be completed; empty if there is no file."""
     found = _RANGE.search(line)
     return (found["q"] or found["p"]) if found is not None else ""
 
 
 def named_lines(text: str) -> tuple[NamedLines, ...]:
-    """Find definitions in a source text by their lines; call this in a thread for long texts."""
+    """Find definitions in a source text by parsing lines; use a thread for long texts."""
     lines = text.split("\n")[:_LINES_LOOKED_AT]
     filled = list(accumulate((n if one.strip() else 0 for n, one in enumerate(lines, 1)), max))
     found: list[NamedLines] = []
-    open_: list[tuple[int, int]] = []  # open entries of ``found``, each with its indent
+    open_: list[tuple[int, int]] = []  # the open entries of ``found``, each with its indent
     for number, line in enumerate(lines, start=1):
         match = _SYMBOL.match(line[:200])
         if match is None:
@@ -217,7 +217,7 @@ def _end(
     last: int,
     filled: Sequence[int],
 ) -> None:
-    """End the open ranges whose indent is at least this one, at the last non-blank line."""
+    """End the open ranges with at least this indent, at the last non-blank line."""
     while open_ and open_[-1][1] >= indent:
         place, _ = open_.pop()
         one = found[place]
@@ -230,11 +230,12 @@ EFFORT_WORDS: Mapping[str, Effort] = {"auto": "", **{one: one for one in EFFORTS
 """The words behind ``/effort``."""
 
 _COMMAND_LINE = lazy_pattern(r"/([a-z]+)(?:[ \t]+([a-z]+))?")
-_PROMPTS = frozenset({"compact"})  # sent as prompts, because the session handles them
+# These commands are sent as prompts, because the session handles them.
+_PROMPTS = frozenset({"compact"})
 
 
 class ChatCommand(NamedTuple):
-    """A chat command; ``/mode`` sets ``mode``, ``/effort`` with a value sets ``effort``."""
+    """A chat command: ``/mode`` sets ``mode``, and ``/effort`` with a value sets ``effort``."""
 
     name: Name
     mode: Mode | None = None
@@ -242,10 +243,10 @@ class ChatCommand(NamedTuple):
 
 
 def command_of(words: str, skills: Collection[str] = ()) -> ChatCommand | None:
-    """Parse a command; None if the words are a prompt or call one of ``skills``.
+    """Parse a command; None if the text is a prompt or calls one of ``skills``.
 
     Raises:
-        UserError: The words look like a command, but are not one.
+        UserError: The text looks like a command but is unknown.
     """
     match = _COMMAND_LINE.fullmatch(words)
     if match is None or match[1] in _PROMPTS:
@@ -263,25 +264,25 @@ def command_of(words: str, skills: Collection[str] = ()) -> ChatCommand | None:
     if name in {"new", "stop"} and value is None:
         return ChatCommand(name)  # type: ignore[arg-type] # see the test above
     if value is not None:
-        return None  # the words are a sentence that begins with a slash
+        return None  # The text is a sentence that begins with a slash.
     if name in skills:
         return None
     known = ", ".join(f"`{one}`" for one, _ in COMMANDS)
     raise UserError(f"unknown command `/{name[:40]}`; the commands are {known}")
 
 
-KEPT_S = 20.0  # seconds for which a list of names is used
-MOST = 50_000  # most names in a list
+KEPT_S = 20.0  # the time, in seconds, for which a list of names is used
+MOST = 50_000  # the limit of names in a list
 
 Begin = Callable[[Coroutine[Any, Any, None]], None]
 
 
 class FileNames:
-    """File names relative to the first folder, without ignored files.
+    """Lists file names relative to the first folder, without ignored files.
 
     Args:
         begin: Starts the listing in the background.
-        monotonic: Returns seconds of a monotonic clock.
+        monotonic: Returns the time of a monotonic clock in seconds.
     """
 
     def __init__(self, begin: Begin, monotonic: Callable[[], float]) -> None:
@@ -292,14 +293,14 @@ class FileNames:
         self.listed = asyncio.Event()
 
     def known(self, roots: tuple[Path, ...]) -> NameIndex:
-        """Return the names known so far; never waits. An old list is renewed in the background."""
+        """Return the names known now, without waiting; renew an old list in the background."""
         if roots and not self._is_listing and self._monotonic() - self._at > KEPT_S:
             self._is_listing = True
             self._begin(self._list(roots))
         return self._names
 
     def has(self, name: str) -> bool:
-        """Return whether the name is known so far."""
+        """Return whether the list that is known now contains the name."""
         return self._names.has(name)
 
     async def _list(self, roots: tuple[Path, ...]) -> None:
@@ -307,7 +308,7 @@ class FileNames:
             found = await files_below("./", roots[0], roots, enough=MOST)
             self._names = await asyncio.to_thread(lambda: NameIndex(sorted(found[:MOST])))
         except ToolError:
-            self._names = NameIndex()  # completion of names needs ripgrep
+            self._names = NameIndex()  # Without ripgrep, no names are listed.
         finally:
             self._is_listing = False
             self._at = self._monotonic()

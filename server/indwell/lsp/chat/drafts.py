@@ -22,10 +22,10 @@ from indwell.lsp.workspace.documents import Document, unbroken
 from indwell.workspace.base import digest
 
 _TOKEN = lazy_pattern(r"\s+|\w+|[^\w\s]")
-_LEAST = 4  # a shorter piece of non-blank characters may be in both texts by coincidence
-_PASTED = 12  # non-blank characters in one change; nobody types so fast
-_MOST_PAIRS = 200_000  # pairs of pieces to compare, which takes 10 ms
-_MOST_PASTED = 400  # pasted lines to remember
+_LEAST = 4  # A shorter sequence of non-blank characters may be in both texts by coincidence.
+_PASTED = 12  # Nobody types so many non-blank characters in one change.
+_MOST_PAIRS = 200_000  # the limit of pairs of text parts to compare, which takes 10 ms
+_MOST_PASTED = 400  # the limit of pasted lines to remember
 _STEP = 4_096
 
 TYPED, FOREIGN = 1, 0
@@ -36,10 +36,10 @@ class Provenance:
 
     Args:
         text: The text of the document when it was opened.
-        known: Digest of a draft that the user typed earlier; empty if unknown.
+        known: The digest of a draft that the user typed earlier; empty if unknown.
 
     Attributes:
-        pasted: Lines that came at once: pasted, or reloaded from disk.
+        pasted: Lines that were inserted at once, by pasting or by reloading the file.
     """
 
     def __init__(self, text: str, known: str = "") -> None:
@@ -52,7 +52,7 @@ class Provenance:
 
     @property
     def is_foreign(self) -> bool:
-        """Return whether the draft contains anything that the user may not have typed."""
+        """True if the draft contains text that the user may not have typed."""
         draft = self._text[self._start :]
         n_left = 0
         for at, line in _lines(draft):
@@ -60,7 +60,7 @@ class Provenance:
             n_left += n_foreign
             if n_left >= _LEAST or 0 < n_all == n_foreign:
                 return True
-        return False  # a common full stop is no proof that the text moved
+        return False  # A common full stop does not prove that the text moved.
 
     def _foreign_in(self, at: int, line: str) -> int:
         marks = self._marks[at : at + len(line)]
@@ -72,11 +72,11 @@ class Provenance:
         return "" if self.is_foreign else draft_digest(self._text)
 
     def changed(self, text: str, by_agent: Collection[str] = ()) -> None:
-        """Note a change of the document.
+        """Record a change of the document.
 
         Args:
             text: The new text of the document.
-            by_agent: Lines that the agent has written into the document, without blanks.
+            by_agent: The lines that the agent has written into the document, without blanks.
         """
         start = _start(text)
         old, new = self._text[self._start :], text[start:]
@@ -98,7 +98,7 @@ class Provenance:
         self._text, self._start, self._marks = text, start, marks
 
     def vouch(self, words: str) -> None:
-        """Note that the user sent these words or agreed to send them."""
+        """Record that the user sent this text or agreed to send the text."""
         self._vouched.update(line.strip() for line in words.split("\n"))
         draft = self._text[self._start :]
         at = draft.find(words)
@@ -106,7 +106,7 @@ class Provenance:
             self._marks[at : at + len(words)] = bytearray([TYPED]) * len(words)
 
     def loaded(self, disk: str) -> None:
-        """Note that another program wrote the file, so lines loaded from it are not the user's."""
+        """Record that another program wrote the file, so that new lines are not the user's."""
         draft = self._text[self._start :]
         for line in {line.strip() for line in disk[_start(disk) :].split("\n")}:
             at = draft.find(line) if line in self.pasted and line not in self._vouched else -1
@@ -115,7 +115,7 @@ class Provenance:
                 at = draft.find(line, at + len(line))
 
     def _is_moved(self, piece: str, head_before: str, head: str) -> bool:
-        """Whether a new piece of the draft was above the draft earlier; remembers pasted lines."""
+        """Return whether added text was above the draft earlier; remember pasted lines."""
         lines = [line.strip() for line in piece.split("\n") if line.strip()]
         if len(lines) > 1 or len("".join(piece.split())) >= _PASTED:
             self.pasted.update(dict.fromkeys(lines))
@@ -128,19 +128,19 @@ class Provenance:
 
 
 def draft_digest(text: str) -> str:
-    """Return the digest of the words to send; empty for an empty draft."""
+    """Return the digest of the text to send; empty for an empty draft."""
     draft = text[_start(text) :].replace("\r\n", "\n").strip()
     return digest(draft) if draft else ""
 
 
 def _start(text: str) -> int:
-    """Return the start of the draft's section; the end of the text without one."""
+    """Return the start of the draft's section; the end of the text if there is no draft."""
     draft = layout.draft_of(text)
     return draft.heading.end if draft is not None else len(text)
 
 
 def _kept(old: str, new: str, marks: bytearray) -> Iterator[tuple[int, int, int]]:
-    """Pieces of ``old`` that are in ``new``: both places and the length, in order."""
+    """Yield the parts of ``old`` that are in ``new``: both positions and the length, in order."""
     before = _common(old, new)
     room = min(len(old), len(new)) - before
     after = _common(old[len(old) - room :][::-1], new[len(new) - room :][::-1])
@@ -156,11 +156,11 @@ def _between(
 ) -> Iterator[tuple[int, int, int]]:
     was, now = old[slice(*a)], new[slice(*b)]
     if not any(not mark for mark in marks[slice(*a)]):
-        return  # the user typed the whole old text, so the new text is the user's, too
+        return  # The user typed the whole old text, so the new text is the user's, too.
     ours, theirs = _TOKEN.findall(was), _TOKEN.findall(now)
     if len(ours) * len(theirs) > _MOST_PAIRS:
         ours, theirs = was.splitlines(keepends=True), now.splitlines(keepends=True)
-    # comparing would take too long, so nothing counts as typed
+    # A comparison would take too long, so nothing counts as typed.
     if len(ours) * len(theirs) > _MOST_PAIRS:
         n = min(len(was), len(now))
         yield a[0], b[0], n
@@ -173,7 +173,7 @@ def _between(
 
 
 def _common(one: str, other: str) -> int:
-    """Return the length of the common beginning."""
+    """Return the length of the common beginning of two texts."""
     limit, at = min(len(one), len(other)), 0
     while at < limit and one[at : at + _STEP] == other[at : at + _STEP]:
         at += _STEP
@@ -227,7 +227,7 @@ def _place(state: Path, chat: Path) -> Path:
     return state / _FOLDER / f"{digest(str(chat))}.txt"
 
 
-SAVING_S = 0.3  # seconds between an editor's write and its didSave
+SAVING_S = 0.3  # the longest time, in seconds, between an editor's write and its didSave
 
 
 class _KnownDraft(msgspec.Struct, eq=False):
@@ -235,11 +235,11 @@ class _KnownDraft(msgspec.Struct, eq=False):
     provenance: Provenance
     text: str
     n_saves: int
-    saved: str  # digest of the text that the editor last read or wrote
+    saved: str  # the digest of the text that the editor last read or wrote
 
 
 class Drafts:
-    """Knows which words of drafts the user has typed.
+    """Determines which parts of the drafts the user has typed.
 
     Args:
         host: The editor's server.
@@ -250,7 +250,7 @@ class Drafts:
         self._known: dict[Path, _KnownDraft] = {}
 
     def look(self, path: Path) -> Document | None:
-        """Note a chat that was opened, changed, saved or closed; return an opened chat."""
+        """Handle a chat that was opened, changed, saved or closed; return an opened chat."""
         document, known = self._host.documents.at(path), self._known.get(path)
         if document is None:
             self._known.pop(path, None)
@@ -273,7 +273,7 @@ class Drafts:
         return None
 
     async def is_foreign(self, document: Document) -> bool:
-        """Return whether words would be sent that the user may not have typed."""
+        """Return whether the text to send has parts that the user may not have typed."""
         known = self._of(document)
         if known is None or document.path is None:
             return True
@@ -281,7 +281,7 @@ class Drafts:
         return known.provenance.is_foreign
 
     def vouch(self, document: Document, words: str) -> None:
-        """Note that the user sent these words or agreed to send them."""
+        """Record that the user sent this text or agreed to send the text."""
         known = self._of(document)
         if known is not None:
             known.provenance.vouch(words)
@@ -301,7 +301,7 @@ class Drafts:
             known.provenance.loaded(disk)
 
     async def _is_saved(self, known: _KnownDraft, held: str) -> bool:
-        """Return whether the disk has the editor's last text; editors write before didSave."""
+        """Return whether the disk has the editor's last text; editors write it before didSave."""
         try:
             async with asyncio.timeout(SAVING_S):
                 while known.saved != held:
@@ -313,7 +313,7 @@ class Drafts:
     def _keep(self, path: Path, provenance: Provenance) -> None:
         known, state = provenance.digest, self._state()
         if known and state is not None:
-            # write without a thread, because the server cancels its chores at its end
+            # Write without a thread, because the server cancels background tasks at its end.
             remember(state, path, known)
 
     def _state(self) -> Path | None:
@@ -324,25 +324,26 @@ class Drafts:
 
 
 def _digest(text: str) -> str:
-    """Return the digest of a text without regard to line breaks and its end."""
+    """Return the digest of a text, ignoring line breaks and blanks at the end."""
     return digest(unbroken(text).removeprefix("\ufeff").rstrip())
 
 
 SEND = "Send them"
-MOST_ASKED = 4_000  # most characters of a question in a message
-QUESTION_S = 60.0  # seconds for the user to answer; some editors never answer
+MOST_ASKED = 4_000  # the limit of characters for a question in a message
+# the time limit, in seconds, for the user's answer, because some editors never answer
+QUESTION_S = 60.0
 
 
 class BeingSent(UserError):
-    """The words are already being sent, or the user is being asked about them."""
+    """The text is already being sent, or the user is being asked about the text."""
 
 
 class Asking:
-    """Asks about drafts, one question for each document.
+    """Asks the user about drafts, with one question at a time for each document.
 
     Args:
         host: The editor's server.
-        drafts: Knows which words the user has typed.
+        drafts: Determines which text the user has typed.
     """
 
     def __init__(self, host: Host, drafts: Drafts) -> None:
@@ -354,13 +355,13 @@ class Asking:
         """Check that no question about this chat is open.
 
         Raises:
-            BeingSent: A question is open.
+            BeingSent: A question about this chat is open.
         """
         if document.uri in self._open:
             raise BeingSent("a question about this chat waits for your answer; nothing was sent")
 
     async def check(self, document: Document, words: str) -> None:
-        """Check that the user typed the words or agrees to send them.
+        """Check that the user typed the text or agrees to send the text.
 
         Raises:
             UserError: The user does not agree.
@@ -385,7 +386,7 @@ class Asking:
         )
 
     async def choose(self, document: Document, question: str, title: str) -> tuple[bool, bool]:
-        """Ask; return whether the user chose the title, and whether the answer came in time."""
+        """Ask the user; return whether the user chose the title, and whether in time."""
         self.check_free(document)
         within_s = min(self._host.settings.answer_timeout_s, QUESTION_S)
         clock = asyncio.get_running_loop().time

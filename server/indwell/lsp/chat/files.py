@@ -1,4 +1,4 @@
-"""Finds and creates chat documents on disk, and adds missing turns."""
+"""Finds and creates chat documents on disk, and adds missing turns to them."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ NOT_ENDED = (
     "> Not ended: the server that ran this turn was stopped, or it still runs in another editor. "
     "What it did is in the session."
 )
-_KNOWN_BY = 60  # non-blank characters that identify the end of an answer
+_KNOWN_BY = 60  # the end of an answer is identified by so many non-blank characters
 
 
 def new_text(session: str = "", turns: Sequence[RecordedTurn] = ()) -> str:
-    """The text of a new chat: the turns of its session, and a heading for the user's words."""
+    """Return the text of a new chat: its session's turns, and a heading for the user."""
     first = f"{layout.session_line(session)}\n\n" if session else ""
     before = f"{restored(turns, session)}\n\n" if turns else ""
     return f"{first}{before}{layout.YOU}\n\n"
 
 
 def caught_up(text: str, turns: Sequence[RecordedTurn], session: str, running: int = 0) -> str:
-    """Add the turns that a document lacks; nothing is removed from it.
+    """Add the turns that a document lacks, without removing text.
 
     Args:
         text: The document.
-        turns: All turns of its session.
-        session: The id of the session.
+        turns: All turns of the document's session.
+        session: The id of the document's session.
         running: The number of the running turn, which ``turns`` lacks; 0 if no turn runs.
     """
     found = [one for one in layout.headings(text) if one.kind == "turn"]
@@ -77,16 +77,16 @@ def _with_end(text: str, turn: RecordedTurn) -> str:
 
 
 def _with_note(text: str, turn: int) -> str:
-    """Add a note to a turn that never ended, unless the turn has the note."""
+    """Add a note to a turn that never ended, if the note is missing."""
     section = layout.section_of(text, turn)
     if section is None or NOT_ENDED in text[section.heading.start : section.end]:
         return text
     return edited(text, (TextSplice(section.end, section.end, f"\n\n{NOT_ENDED}"),))
 
 
-MOST_LOOKED_AT = 500  # chats that are searched for a session, the newest first
-LIMIT_B = 16 << 20  # size limit of a chat
-_LINE_B = 400  # bytes of a chat's beginning, which names the session
+MOST_LOOKED_AT = 500  # the limit of chats that are searched for a session, newest first
+LIMIT_B = 16 << 20  # the limit of bytes for a chat
+_LINE_B = 400  # the session is named within so many bytes of a chat's beginning
 _DAY = lazy_pattern(r"\d{4}-\d{2}-\d{2}")
 
 
@@ -142,7 +142,7 @@ def made_chat(path: Path, roots: Sequence[Path], text: str) -> None:
 def changed_on_disk(
     path: Path, roots: Sequence[Path], plan: Callable[[str], str], *, expected: str | None = None
 ) -> bool:
-    """Change the file of a closed chat; return False if its text differs or the disk fails.
+    """Change the file of a closed chat; return False if it has another text or cannot be written.
 
     Args:
         path: The file.

@@ -1,4 +1,4 @@
-"""The parts of a chat document (session, turns, draft), and plans that move the draft. Pure."""
+"""Finds the parts of a chat document (session, turns, draft), and plans its edits. Pure."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _TURN = "## Indwell · turn "
 _MOST_DIGITS = 9
 
 SESSION = lazy_pattern(r"<!-- indwell: session ([0-9a-z][0-9a-z-]{0,63}) -->[ \t]*")
-_SQUEEZED = 48  # non-blank characters that identify the end of a text
-_WINDOW = 600  # characters at the end of a text that are searched for non-blank characters
+_SQUEEZED = 48  # the end of a text is identified by so many non-blank characters
+_WINDOW = 600  # so many characters at the end of a text are searched for non-blank characters
 
 Kind: TypeAlias = Literal["you", "waiting", "turn"]
 
 
 class Heading(NamedTuple):
-    """A heading of the chat, from ``start`` up to ``end``, which is after its line break."""
+    """A heading of the chat, from ``start`` up to ``end``, after the heading's line break."""
 
     kind: Kind
     turn: int
@@ -37,12 +37,12 @@ class TextSplice(NamedTuple):
 
 
 class ChatDraft(NamedTuple):
-    """The words that the user is writing.
+    """The text that the user is writing.
 
     Attributes:
-        heading: The heading above the words.
-        start: Where the words begin, without blanks.
-        stop: Where the words end.
+        heading: The heading above the text.
+        start: The offset at which the text begins, without blanks.
+        stop: The offset at which the text ends.
     """
 
     heading: Heading
@@ -51,7 +51,7 @@ class ChatDraft(NamedTuple):
 
 
 class Section(NamedTuple):
-    """The text below a turn's heading; new text is inserted at ``end``."""
+    """The text below a turn's heading; more text of the turn is inserted at ``end``."""
 
     heading: Heading
     end: int
@@ -67,18 +67,18 @@ def turn_line(turn: int) -> str:
 
 
 def session_line(session: str) -> str:
-    """Return the first line of a document that belongs to a session."""
+    """Return a document's first line, which names the session."""
     return f"<!-- indwell: session {session} -->"
 
 
 def session_of(text: str) -> str:
-    """Return the session that the first line names; empty if none."""
+    """Return the session that the first line names; empty if there is no session."""
     found = SESSION.fullmatch(text[: _line_end(text, 0)].rstrip("\r").removeprefix("\ufeff"))
     return found[1] if found else ""
 
 
 def headings(text: str) -> Iterator[Heading]:
-    """Return all headings of the chat, in order."""
+    """Yield all headings of the chat, in order."""
     at = 0 if text.startswith("## ") else text.find("\n## ") + 1
     while at or text.startswith("## "):
         found = _heading(text, at)
@@ -90,7 +90,7 @@ def headings(text: str) -> Iterator[Heading]:
 
 
 def backwards(text: str) -> Iterator[Heading]:
-    """Yield all headings of the chat, the last one first."""
+    """Yield all headings of the chat, beginning with the last."""
     stop = len(text)
     while (at := text.rfind("\n## ", 0, stop)) >= 0:
         found = _heading(text, at + 1)
@@ -102,7 +102,7 @@ def backwards(text: str) -> Iterator[Heading]:
 
 
 def draft_of(text: str) -> ChatDraft | None:
-    """Return the words to send; None if the last heading is not the user's."""
+    """Return the draft to send; None if the last heading is not the user's."""
     last = next(backwards(text), None)
     if last is None or last.kind != "you":
         return None
@@ -120,7 +120,7 @@ def section_of(text: str, turn: int, near: int | None = None) -> Section | None:
     Args:
         text: The text of the document.
         turn: The number of the turn.
-        near: The last known offset of its heading, which is tried first.
+        near: The last known offset of the turn's heading, which is tried first.
     """
     found = None
     if near is not None and (near == 0 or text[near - 1 : near] == "\n"):
@@ -138,7 +138,7 @@ def section_of(text: str, turn: int, near: int | None = None) -> Section | None:
 
 
 def ends_alike(text: str, end: int, written: str) -> bool:
-    """Does ``text`` up to ``end`` end like the ``written`` text, ignoring white space?
+    """Return whether ``text`` up to ``end`` ends like ``written``, ignoring white space.
 
     White space does not count, because editors wrap lines, indent, and strip blanks.
     """
@@ -149,7 +149,7 @@ def ends_alike(text: str, end: int, written: str) -> bool:
 
 
 def spliced(text: str, splices: Sequence[TextSplice]) -> str:
-    """Replace places that do not overlap, in ascending order."""
+    """Apply splices that do not overlap, in ascending order."""
     pieces, at = [], 0
     for start, stop, new in sorted(splices, key=lambda one: one[:2]):
         pieces += [text[at:start], new]
@@ -158,13 +158,13 @@ def spliced(text: str, splices: Sequence[TextSplice]) -> str:
 
 
 def line_break(text: str) -> str:
-    """Return the line break of a document, by its first line."""
+    """Return the line break that a document's first line uses."""
     end = text.find("\n")
     return "\r\n" if end > 0 and text[end - 1] == "\r" else "\n"
 
 
 def edited(text: str, splices: Sequence[TextSplice]) -> str:
-    """Return the text with new pieces, in the line breaks of the text."""
+    """Return the text with the splices applied, in the text's own line breaks."""
     end = line_break(text)
     if end == "\n":
         return spliced(text, splices)
@@ -172,12 +172,12 @@ def edited(text: str, splices: Sequence[TextSplice]) -> str:
 
 
 def in_breaks(text: str, end: str) -> str:
-    """Return a text in which every line break is ``end``."""
+    """Return the text with ``end`` as every line break."""
     return text.replace("\r\n", "\n").replace("\n", end)
 
 
 def bound(text: str, session: str) -> tuple[TextSplice, ...]:
-    """Return the splices that let the first line name a session."""
+    """Return the splices that make the first line name a session."""
     line = session_line(session)
     end = _line_end(text, 0)
     first = text[:end].rstrip("\r")
@@ -195,7 +195,7 @@ def noted(text: str, note: str) -> tuple[TextSplice, ...]:
 
 
 def content_end(text: str, heading: Heading) -> int:
-    """Return where the text below a heading ends, without blanks."""
+    """Return the offset at which the text below a heading ends, without blanks."""
     after = next_heading(text, heading.end)
     end = len(text) if after is None else after.start
     while end > heading.end and text[end - 1].isspace():
@@ -204,7 +204,7 @@ def content_end(text: str, heading: Heading) -> int:
 
 
 def next_heading(text: str, start: int) -> Heading | None:
-    """Return the first heading of the chat from an offset on."""
+    """Return the first heading of the chat after an offset."""
     at = start if text.startswith("## ", start) else text.find("\n## ", max(0, start - 1)) + 1
     while at > 0 or text.startswith("## ", at):
         found = _heading(text, at)
@@ -236,16 +236,16 @@ def _line_end(text: str, start: int) -> int:
 
 
 def begun(text: str, words: str, section: str, shown: str) -> tuple[TextSplice, ...]:
-    """Insert a turn's section below the words that it answers.
+    """Insert a turn's section below the prompt that the turn answers.
 
-    The words are searched below their own heading, then at the beginning of the draft. If the
-    document lacks the words, they are inserted above the draft.
+    The prompt is searched below its own heading, then at the beginning of the draft. If the
+    document lacks the prompt, it is inserted above the draft.
 
     Args:
         text: The text of the document.
-        words: The words as they were in the document when they were sent.
+        words: The prompt as it was in the document when it was sent.
         section: The heading and the present text of the turn.
-        shown: The words as inserted, without any line that looks like a heading of the chat.
+        shown: The prompt as inserted, without any line that looks like a heading of the chat.
     """
     waiting = _waiting(text, words)
     if waiting is not None:
@@ -263,7 +263,7 @@ def begun(text: str, words: str, section: str, shown: str) -> tuple[TextSplice, 
 
 
 def queued(text: str, words: str) -> tuple[TextSplice, ...]:
-    """Move the words below a new heading, with room for the next words."""
+    """Move a queued prompt below a new heading, and leave an empty draft after it."""
     draft = draft_of(text)
     if draft is None or not text.startswith(words, draft.start):
         return ()
@@ -275,16 +275,17 @@ def queued(text: str, words: str) -> tuple[TextSplice, ...]:
 
 
 def waits(text: str, words: str) -> bool:
-    """Return whether the words are below their own heading."""
+    """Return whether the prompt is below its own heading."""
     return _waiting(text, words) is not None
 
 
 def withdrawn(text: str, words: str) -> tuple[TextSplice, ...]:
-    """Move waiting words back into the draft."""
+    """Move a queued prompt back into the draft."""
     waiting = _waiting(text, words)
     if waiting is None:
         return given_back(text, words)
-    words = text[waiting.end : content_end(text, waiting)].lstrip()  # take the whole present draft
+    # take the whole text below the heading
+    words = text[waiting.end : content_end(text, waiting)].lstrip()
     after = next_heading(text, waiting.end)
     stop = len(text) if after is None else after.start
     rest = spliced(text, (gone := TextSplice(waiting.start, stop, ""),))
@@ -294,7 +295,7 @@ def withdrawn(text: str, words: str) -> tuple[TextSplice, ...]:
 
 
 def given_back(text: str, words: str) -> tuple[TextSplice, ...]:
-    """Insert words at the beginning of the draft, unless the draft begins with them."""
+    """Insert text at the beginning of the draft, unless the draft begins with the text."""
     draft = draft_of(text)
     if draft is None:
         return _put_back(text, words)
@@ -312,7 +313,7 @@ def _put_back(text: str, words: str) -> tuple[TextSplice, ...]:
 
 
 def cleared(text: str, words: str) -> tuple[TextSplice, ...]:
-    """Remove words from the beginning of the draft; keep a draft that begins differently."""
+    """Remove text from the beginning of the draft; keep a draft that begins differently."""
     draft = draft_of(text)
     if draft is None or not text.startswith(words, draft.start):
         return ()
@@ -323,7 +324,7 @@ def cleared(text: str, words: str) -> tuple[TextSplice, ...]:
 
 
 def _waiting(text: str, words: str) -> Heading | None:
-    """Return the heading below which the words wait, alone or among other words of the user."""
+    """Return the heading of a queued prompt, which may be followed by other prompts."""
     if not words:
         return None
     found = None
@@ -339,7 +340,7 @@ def _waiting(text: str, words: str) -> Heading | None:
 
 
 def _answered(text: str, waiting: Heading, words: str, section: str) -> tuple[TextSplice, ...]:
-    """Insert the turn below its waiting words; move the user's other words to the draft."""
+    """Insert the turn below its queued prompt; move the user's other text to the draft."""
     start, stop = waiting.end, content_end(text, waiting)
     at = text.index(words, start)
     around = (text[start:at].strip(), text[at + len(words) : stop].strip())

@@ -1,4 +1,4 @@
-"""Makes text of any origin safe to show in a Markdown document, also while it streams. Pure."""
+"""Makes any text safe to show in a Markdown document, even while it is streamed. Pure."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import re
 from indwell.context.untrusted_text import short_line
 from indwell.lazy_pattern import lazy_pattern
 
-_MOST_SPAN = 400  # most characters of an unfinished code span
-_MOST_TARGET = 200  # most characters of an unfinished link target
+_MOST_SPAN = 400  # the limit of characters for an unfinished code span
+_MOST_TARGET = 200  # the limit of characters for an unfinished link target
 
 _SIGN = lazy_pattern(r"[\\<!\]`$]")
 _TAG = lazy_pattern(r"<(?=[A-Za-z/!?])")
@@ -18,21 +18,21 @@ _SAFE = lazy_pattern(
     re.IGNORECASE,
 )
 _UNKNOWN = lazy_pattern(rf"(?:\(|:[ \t]{{0,80}})?(?:{_NAME}|https?:/?|/)", re.IGNORECASE)
-_UNSURE_IN_SPAN = frozenset("|$")  # a table's cell or a formula may end at these signs
+_UNSURE_IN_SPAN = frozenset("|$")  # a table's cell or a formula may end at these characters
 
 
 class Inline:
-    """Processes the text between two blank lines, line by line."""
+    """Makes the text between two blank lines safe, line by line."""
 
     def __init__(self) -> None:
-        self._is_sure = True  # no construct from an earlier line is open
+        self._is_sure = True  # True if no construct from an earlier line is open.
 
     def line(self, text: str) -> str:
         """Process a whole line, or the rest of a line."""
         return self._scan(f"{text}\n", is_whole=True)[0][:-1]
 
     def feed(self, text: str) -> tuple[str, str]:
-        """Process a piece of a line; return the text to show, and the text to process later."""
+        """Process a part of a line; return the text to show, and the text to process later."""
         return self._scan(text, is_whole=False)
 
     def _scan(self, text: str, *, is_whole: bool) -> tuple[str, str]:
@@ -50,7 +50,7 @@ class Inline:
         return "".join(given), ""
 
     def _sign(self, text: str, at: int, *, is_whole: bool) -> tuple[str, int] | None:
-        """Return the safe form of a sign and its source's length; None if it is incomplete."""
+        """Return a character's safe form and its source's length; None if it is incomplete."""
         if text[at] == "`":
             return self._ticks(text, at, is_whole=is_whole)
         if text[at] == "$":
@@ -61,7 +61,7 @@ class Inline:
             return None
         match text[at]:
             case "\\":
-                if after == "`":  # a backtick here may end a code span, but starts none
+                if after == "`":  # a backtick here may end a code span, but cannot start one
                     self._is_sure = False
                 return ("\\", 1) if after == "\n" else (text[at : at + 2], 2)
             case "<":
@@ -93,7 +93,7 @@ class Inline:
 
 
 def _target(text: str, at: int, *, is_whole: bool) -> tuple[str, int] | None:
-    """Process a closing bracket; disable an unsafe link target that follows."""
+    """Process a closing bracket; escape an unsafe link target after the bracket."""
     if text[at + 1] not in "(:":
         return "]", 1
     if not is_whole and _UNKNOWN.fullmatch(text, at + 1):
@@ -103,8 +103,8 @@ def _target(text: str, at: int, *, is_whole: bool) -> tuple[str, int] | None:
     return f"]\\{text[at + 1]}", 2
 
 
-_MOST = 1_000  # most characters to hold at the start of a line until the kind of the line is known
-_OURS_HELD = 60  # the same limit for a line in a fence that may be a heading of the chat
+_MOST = 1_000  # the limit of characters held back at a line's start until the kind of line is known
+_OURS_HELD = 60  # the same limit for a line in a code fence that may be a heading of the chat
 
 _OURS = lazy_pattern(r"^(?=##[ \t]+(?:You|Indwell)\b)", re.MULTILINE)
 _HEADING = lazy_pattern(r"^([ \t]*)(#{1,2})(?=[ \t]|$)")
@@ -130,7 +130,7 @@ def plain(text: str) -> str:
 
 
 def inert(text: str) -> str:
-    """Return text for a fence, in which no line is a heading of the chat."""
+    """Return text for a code fence, in which no line is a heading of the chat."""
     return _OURS.sub(" ", plain(text))
 
 
@@ -142,20 +142,21 @@ def quoted(text: str) -> str:
 
 
 class Neutral:
-    """Takes one reply in pieces, and returns text that is safe in the document."""
+    """Receives one reply in parts, and returns text that is safe in the document."""
 
     def __init__(self) -> None:
-        self._rest = ""  # held text: a line of unknown kind, or an unfinished sign
-        self._is_inside = False  # whether the beginning of this line was already returned
-        self._fence = ""  # the fence that is open
-        self._indent = 0  # columns of indent to remove from lines in the fence
+        # the text held back: a line of unknown kind, or an unfinished character sequence
+        self._rest = ""
+        self._is_inside = False  # whether the beginning of the current line was already returned
+        self._fence = ""  # the marker of the open code fence; empty if no fence is open
+        self._indent = 0  # so many columns of indent are removed from the lines in the fence
         self._is_paragraph = False  # whether the previous line is part of a paragraph
         self._words = Inline()
 
     def feed(self, text: str) -> str:
-        """Add a piece; return the text that is harmless so far."""
+        """Add a part of the reply; return the text that is safe to show now."""
         text = self._rest + text
-        held = "\r" if text.endswith("\r") else ""  # a line feed may follow
+        held = "\r" if text.endswith("\r") else ""  # a line feed may follow the carriage return
         *lines, last = plain(text[: len(text) - len(held)]).split("\n")
         given = [self._line(line) + "\n" for line in lines]
         given.append(self._beginning(last) if not held else "")
@@ -163,7 +164,7 @@ class Neutral:
         return "".join(given)
 
     def finish(self) -> str:
-        """Finish the reply: return the held text, and close an open fence."""
+        """Finish the reply: return the text held back, and close an open fence."""
         lines = plain(self._rest).split("\n") if self._rest else []
         rest = "\n".join(map(self._line, lines))
         self._rest, self._is_inside, self._is_paragraph = "", False, False
@@ -194,7 +195,7 @@ class Neutral:
         return given
 
     def _is_unknown(self, line: str) -> bool:
-        """Return whether the line may still become something else than plain text."""
+        """Return whether the line may still become something other than plain text."""
         if len(line) > _MOST:
             return False
         if not self._fence:
@@ -240,9 +241,9 @@ class Neutral:
         return self._words.line(_HEADING.sub(r"\1###", line))
 
     def _opened(self, fence: re.Match[str], *, was_paragraph: bool) -> str:
-        """Open a fence at column 0; never open a fence in a quote, because its end is unclear."""
+        """Open a fence at column 0, but never in a quote, where its end would be unclear."""
         prefix, run = fence["prefix"], fence["run"]
-        # with a ``|``, some editors would read the line as the head of a table
+        # With a ``|``, some editors would read the line as the head of a table.
         info = fence["info"].replace("|", "/")
         if ">" in prefix:
             return self._words.line(f"{prefix}\\{run}{info}")
@@ -250,13 +251,13 @@ class Neutral:
         self._words = Inline()
         self._indent = len(prefix.expandtabs(4))
         marks = prefix.rstrip()
-        # without a gap, the mark would turn the line above into a heading
+        # Without an empty line, the fence would turn the line above into a heading.
         gap = "\n" if was_paragraph else ""
         return f"{gap}{marks}\n{run}{info}" if marks else f"{run}{info}"
 
 
 def _forced(line: str) -> str:
-    """Treat a line as text if its beginning stays unclear for too long."""
+    """Treat a line as plain text, because its beginning is unclear for too long."""
     return f"\\{line[: _MOST + 1].lstrip()}{line[_MOST + 1 :]}"
 
 
@@ -270,14 +271,14 @@ def _dedented(line: str, columns: int) -> str:
 
 
 SUMMARY_CHARACTERS = 160
-# characters of a diff or an output in the document; the log has all of them
+# The limit of characters for a diff or an output in the document; the log has the whole text.
 MOST_CHARACTERS = 6_000
 _HEAD = 4_000
 _TICKS = lazy_pattern(r"`{3,}")
 
 
 def details(summary: str, *parts: str) -> str:
-    """Return a collapsible section with a visible line; only the line if there are no parts."""
+    """Return a collapsible section with a visible summary; without parts, only the summary."""
     line = escaped(short_line(summary, SUMMARY_CHARACTERS))
     if not any(parts):
         return f"<details><summary>{line}</summary></details>"
@@ -286,7 +287,7 @@ def details(summary: str, *parts: str) -> str:
 
 
 def fence(text: str, language: str = "") -> str:
-    """Return a text in a fence longer than any in the text; a long text as head and tail."""
+    """Return a text in a code fence that the text cannot close; shorten a long text."""
     body = inert(bounded(text)).strip("\n")
     longest = max((len(run[0]) for run in _TICKS.finditer(body)), default=2)
     mark = "`" * (longest + 1)
@@ -294,7 +295,7 @@ def fence(text: str, language: str = "") -> str:
 
 
 def bounded(text: str) -> str:
-    """Return at most about ``MOST_CHARACTERS``, with a note on the omitted text."""
+    """Return about ``MOST_CHARACTERS`` of a text at most, with a note on the omitted text."""
     if len(text) <= MOST_CHARACTERS:
         return text
     tail = MOST_CHARACTERS - _HEAD

@@ -36,12 +36,12 @@ from indwell.service.turns.queue import Ticket
 async def opened(
     host: Host, chats: Chats, arguments: ChatArguments, *, note: str = ""
 ) -> ChatResult:
-    """Open a chat; it never takes the focus.
+    """Open a chat without taking the focus.
 
     Args:
         host: The server's state for this editor.
         chats: The editor's chats.
-        arguments: Which chat to open.
+        arguments: The arguments that name the chat.
         note: A paragraph to insert above the draft.
 
     Raises:
@@ -90,7 +90,7 @@ async def _put(host: Host, chats: Chats, path: Path, note: str) -> None:
     if document is None:
         await asyncio.to_thread(changed_on_disk, path, [path.parent], plan)
         return
-    # a refused edit is harmless: the caller has already shown the note
+    # A refused edit is harmless, because the caller has already shown the note.
     with contextlib.suppress(EditRefused):
         await chats.paper.change(document, plan)
 
@@ -119,14 +119,14 @@ def _today() -> str:
 
 
 async def mark_rewound(chats: Chats, session: str, turn: int) -> None:
-    """Note in the open chat of a session that it was rewound to the end of a turn."""
+    """Add a note to a session's open chat that the session was rewound to the end of a turn."""
     document = chats.of_session(session)
     if document is None:
         return
     try:
         await chats.paper.change(document, partial(_marked, turn=turn))
     except EditRefused:
-        return  # a missing note is harmless: the session was rewound
+        return  # A missing note is harmless, because the session was rewound.
 
 
 async def show_fork(host: Host, chats: Chats, origin: str, session: str, turn: int | None) -> None:
@@ -147,7 +147,7 @@ async def show_fork(host: Host, chats: Chats, origin: str, session: str, turn: i
 
 
 def ending_of(turn: int | None) -> str:
-    """Return where a conversation continues from."""
+    """Return a description of where a conversation continues."""
     if turn is None:
         return "the end of the last turn"
     return f"the end of turn {turn}" if turn else "the beginning"
@@ -167,7 +167,7 @@ def _marked(text: str, turn: int) -> str:
 
 
 class QuestionPlace:
-    """Implements ``ChatPlace``; words sent in the chat steer the running turn.
+    """Shows questions in the chat document; implements ``ChatPlace``.
 
     Args:
         host: The server's state for this editor.
@@ -180,13 +180,13 @@ class QuestionPlace:
     def is_open(self, session: str) -> bool:
         """Return whether the running turn is written into an open chat.
 
-        The server does not know whether a window shows that chat.
+        The server does not know whether a window shows the chat.
         """
         running = self._host.turns.running_in(session)
         return running is not None and running.in_chat and self._chats.is_streaming(session)
 
     async def lead_to(self, question: UserQuestion) -> None:
-        """Open the chat with the question above the place for the answer.
+        """Open the chat with the question above the draft for the answer.
 
         Raises:
             UserError: The chat cannot be created.
@@ -196,12 +196,12 @@ class QuestionPlace:
         chat = ChatArguments(session=question.session or None)
         try:
             await opened(self._host, self._chats, chat, note=asked)
-        finally:  # clear the draft even if the answer comes before the editor shows the chat
+        finally:  # clear the draft even if the answer arrives before the editor shows the chat
             if not is_written:
                 self._host.chores.begin(self._caught_up(question.session))
 
     async def _caught_up(self, session: str) -> None:
-        """Write a turn that began before the chat was open into the chat at the turn's end."""
+        """Wait for the end of a turn that began before the chat was open, and write the turn."""
         running = self._host.turns.running_in(session)
         if running is not None:
             await running.ended.wait()
@@ -213,14 +213,14 @@ class QuestionPlace:
         await self._chats.catch_up(document)
 
     async def _clear(self, document: Document, ended: Ticket) -> None:
-        """Remove the words that the turn received from the draft, unless the turn returned them."""
+        """Remove the text that the turn received from the draft, unless the turn returned it."""
         steered = self._chats.steered.get(document.uri)
         back = ended.finished.draft if ended.finished is not None else ""
         if steered is None or steered.ticket is not ended:
             return
         for raw in steered.raws:
             if raw.replace("\r\n", "\n") not in back:
-                # if the editor refuses, the words stay in the draft
+                # If the editor refuses the edit, the text stays in the draft.
                 with contextlib.suppress(EditRefused):
                     await self._chats.paper.change(document, partial(_without, words=raw))
 

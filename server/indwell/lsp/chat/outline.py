@@ -1,4 +1,4 @@
-"""The outline of a chat document: symbols, folds, links, code actions, code lenses. Pure."""
+"""Computes a chat document's symbols, folds, links, code actions and code lenses. Pure."""
 
 from __future__ import annotations
 
@@ -20,21 +20,22 @@ Place = Callable[[int], dict[str, int]]
 
 NAME_CHARACTERS = 80
 MOST_LINKS = 2_000
-_NAMESPACE, _FUNCTION, _STRING = 3, 12, 15  # values of LSP's SymbolKind
+_NAMESPACE, _FUNCTION, _STRING = 3, 12, 15  # the values of LSP's SymbolKind
 _OPEN, _CLOSE = "<details><summary>", "</details>"
 _FEED, _BREAK = lazy_pattern(r"\n"), lazy_pattern(r"\r\n|\n|\r")
 _LINK = lazy_pattern(r"\[`[^`\n]{1,400}`\]\(<(?P<to>[^<>\n]{1,1000})>\)")
-# the chat's own links have no scheme, because they write a colon as %3A
+# The chat's own links have no scheme, because they contain a colon only as %3A.
 _SCHEME = lazy_pattern(r"[^/]*:")
 _ELSEWHERE = lazy_pattern(r"/|~|.*[\\\x00-\x1f]", re.DOTALL)
 
 
 class TextPositions:
-    """Converts many positions in one text, which is read once; may be used in a thread.
+    """Converts many positions in one text to LSP positions; may be used in a thread.
 
     Args:
-        text: The whole text.
-        encoding: The negotiated position encoding.
+    text: The whole text.
+
+    encoding: The negotiated position encoding.
     """
 
     def __init__(self, text: str, encoding: str) -> None:
@@ -50,7 +51,7 @@ class TextPositions:
 
 
 class Fold(NamedTuple):
-    """A folding range of a tool or a thought, from its summary to its last line."""
+    """A folding range of a tool call or of reasoning, from its summary to its last line."""
 
     start: int
     stop: int
@@ -58,7 +59,7 @@ class Fold(NamedTuple):
 
 
 class Link(NamedTuple):
-    """A link to a file: relative to the chat's folder, or mentioned in the user's words."""
+    """A link to a file, relative to the chat's folder, or a file mentioned in a prompt."""
 
     start: int
     stop: int
@@ -86,7 +87,7 @@ def folds(text: str) -> Iterator[Fold]:
 
 
 def symbols(text: str, place: Place) -> list[dict[str, Any]]:
-    """Return one symbol for each heading, with the tools below it."""
+    """Return one symbol for each heading, with the tool calls below the heading."""
     found = list(headings(text))
     inside = list(folds(text))
     result: list[dict[str, Any]] = []
@@ -111,7 +112,7 @@ def symbols(text: str, place: Place) -> list[dict[str, Any]]:
 
 
 def folding_ranges(text: str, place: Place) -> list[dict[str, Any]]:
-    """Return folding ranges for tools, thoughts, and all turns but the newest."""
+    """Return folding ranges for tool calls, reasoning, and all turns except the newest."""
     found = list(headings(text))
     ranges = [_range(one.start, one.stop, place) for one in folds(text)]
     last = max((n for n, one in enumerate(found) if one.kind == "turn"), default=-1)
@@ -125,7 +126,7 @@ def folding_ranges(text: str, place: Place) -> list[dict[str, Any]]:
 
 
 def links(text: str) -> tuple[Link, ...]:
-    """Return the chat's links to hunks and files in the user's words; only the newest if many."""
+    """Return links to hunks, and to files in the user's text; only the newest if there are many."""
     found = [
         Link(m.start(), m.end(), m["to"], None)
         for m in _LINK.finditer(text)
@@ -142,7 +143,7 @@ def links(text: str) -> tuple[Link, ...]:
 
 
 def line_of(target: str) -> tuple[str, int]:
-    """Return a link's path and its 1-based line; the line is 0 if the link has none."""
+    """Return a link's path and its 1-based line; the line is 0 if the link names no line."""
     mention = mention_of(target)
     return unquote(mention.path), mention.first
 
@@ -181,9 +182,9 @@ def _line_end(text: str, start: int) -> int:
 
 
 _KIND = "source.indwell"
-# longer titles, because a search for "Send" in the editor finds them both
+# Code actions have longer titles, because a search for "Send" in the editor then finds both.
 _AS_ACTION = {"Send": "Send to Indwell", "Answer": "Send the answer"}
-MOST_TURNS = 30  # newest turns that get lenses
+MOST_TURNS = 30  # so many of the newest turns get lenses
 
 
 class ChatState(NamedTuple):
@@ -191,12 +192,12 @@ class ChatState(NamedTuple):
 
     Attributes:
         uri: The document.
-        session: The document's session; empty if none.
+        session: The document's session; empty if there is no session.
         running: Whether a turn of this document's session runs.
         busy: Whether a turn of another session runs.
         pending: Turns of the session with changes to accept or reject.
         plan: Whether a plan of the model awaits the user's answer.
-        asked: Whether a question of the model waits in the running turn.
+        asked: Whether a question of the model is open in the running turn.
     """
 
     uri: str
@@ -209,7 +210,7 @@ class ChatState(NamedTuple):
 
 
 def _stop(state: ChatState) -> dict[str, Any]:
-    """Return the command that stops the chat's turn, even before its session has an id."""
+    """Return the command that stops the chat's turn, even if its session has no id yet."""
     stop = {"title": "Stop", "command": "indwell.cancel"}
     return {**stop, "arguments": [{"session": state.session}]} if state.session else stop
 
@@ -258,7 +259,7 @@ def actions(text: str, state: ChatState, at: int) -> list[dict[str, Any]]:
 
 
 def lenses(text: str, state: ChatState, place: Place) -> list[dict[str, Any]]:
-    """Return lenses: sending above the draft, and the others at the headings of turns."""
+    """Return lenses: those for sending above the draft, and others at the headings of turns."""
     found: list[dict[str, Any]] = []
     n_turns = 0
     own = _own_start(text)
@@ -297,7 +298,7 @@ def of_turn(state: ChatState, turn: int) -> list[dict[str, Any]]:
 
 
 def _own_start(text: str) -> int:
-    """Return where the turns of the session in the chat's first line begin.
+    """Return the offset of the first turn of the session that the first line names.
 
     A chat may begin with turns of an earlier session; turn numbers restart after them.
     """

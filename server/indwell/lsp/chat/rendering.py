@@ -1,4 +1,4 @@
-"""Renders turns as Markdown: the events of a running turn, and turns from a session's log. Pure."""
+"""Renders turns as Markdown: the events of a running turn, and stored turns. Pure."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _VERBS = {
 
 
 def call_line(name: str, target: str, figure: str, seconds: float | None) -> str:
-    """Describe a call: the tool, its target, its result, and its duration if known."""
+    """Describe a tool call: the tool, its target, its result, and its duration if known."""
     verb = _VERBS.get(name, name)
     is_plain = name in _OF_FILES or not (target and figure)
     between = " " if is_plain else " · "  # a command contains blanks, so a dot separates it
@@ -54,7 +54,7 @@ def seconds_words(seconds: float) -> str:
 
 
 def question_words(question: str, options: Sequence[str]) -> str:
-    """Return a question of the model as a block quote, with its options and how to answer."""
+    """Return a question of the model as a block quote with the options and instructions."""
     parts = [f"> **The model asks:**\n{quoted(question)}"]
     if options:
         parts.append(quoted("\n".join(f"{at}. {one}" for at, one in enumerate(options, 1))))
@@ -65,10 +65,10 @@ def question_words(question: str, options: Sequence[str]) -> str:
 Link = Callable[[str, int], str]
 """Returns a link to a line of a file; empty if there can be none."""
 
-MOST_KEPT = 40_000  # most characters to keep of one output or of the reasoning
-MOST_LINKS = 12  # most links to hunks of one edit
-_REASON = 300  # characters of the reason why a turn ended
-# start of a hunk in the new text, and the lines before its first changed line
+MOST_KEPT = 40_000  # the limit of characters for one output, or for the reasoning
+MOST_LINKS = 12  # the limit of links to hunks of one edit
+_REASON = 300  # the limit of characters for the reason why a turn ended
+# The start of a hunk in the new text, and the lines before its first changed line.
 _HUNK = lazy_pattern(r"^@@ -\d+(?:,\d+)? \+(\d+)[^\n]*\n((?: [^\n]*\n)*)", re.MULTILINE)
 
 
@@ -84,7 +84,7 @@ class Rendering:
     def __init__(self, turn: int, link: Link) -> None:
         self._pieces = [turn_line(turn)]
         self._link = link
-        self._blanks = ""  # blank lines between ``text`` and the next text
+        self._blanks = ""  # the blank lines between ``text`` and the next text
         self._reply = Neutral()
         self._is_reply = False
         self._thought: list[str] = []
@@ -93,16 +93,16 @@ class Rendering:
         self._outputs: dict[str, list[str]] = {}
         self._of_agents: dict[str, list[str]] = {}
         self._n_output: dict[str, int] = {}
-        self._todo = ""  # the model's newest to-do list, which is not shown yet
+        self._todo = ""  # the model's newest to-do list, if it is not shown yet
 
     @property
     def text(self) -> str:
-        """All text so far, from the heading on, without white space at the end."""
+        """The text so far, from the heading on, without white space at the end."""
         self._pieces = ["".join(self._pieces)]
         return self._pieces[0]
 
     def take(self, event: events.Event) -> None:  # noqa: C901 - one flat table of events
-        """Add an event."""
+        """Add an event to the text."""
         if event.agent and not isinstance(event, events.Notice):
             self._take_of_agent(event)
             return
@@ -131,7 +131,7 @@ class Rendering:
                     self._block(note)
 
     def _take_of_agent(self, event: events.Event) -> None:
-        """Add an event of a sub-agent, whose work is folded into its call at its end."""
+        """Add an event of a sub-agent, whose work is shown within its call when the call ends."""
         match event:
             case events.EditApplied(id=call):
                 self._diffs.setdefault(call, []).append(event)
@@ -231,7 +231,7 @@ class Rendering:
 
 
 def _words(text: str) -> str:
-    """Return complete Markdown of the model, made safe for the document."""
+    """Return Markdown of the model, complete and safe for the document."""
     shown = Neutral()
     return (shown.feed(text) + shown.finish()).strip()
 
@@ -268,12 +268,13 @@ def _receipt(done: events.TurnFinished) -> str:
     return " · ".join(parts)
 
 
-MOST_CHARACTERS = 200_000  # most characters restored into a document; the transcript has the rest
-_RESULT = 4_000  # characters of a tool's result
+# the limit of characters that are restored into a document; the transcript has the rest
+MOST_CHARACTERS = 200_000
+_RESULT = 4_000  # the limit of characters for a tool's result
 
 
 def restored(turns: Sequence[RecordedTurn], session: str) -> str:
-    """Return turns as Markdown, oldest first; if they are too long, only the newest."""
+    """Return turns as Markdown, oldest first; if they are too long, only the newest turns."""
     shown: list[str] = []
     room = MOST_CHARACTERS
     for turn in reversed(turns):
@@ -293,7 +294,7 @@ def restored(turns: Sequence[RecordedTurn], session: str) -> str:
 
 
 def own_words(words: str) -> str:
-    """Return the user's words as we insert them into a document."""
+    """Return the user's text in the form that is inserted into a document."""
     shown = Neutral()
     return (shown.feed(words.strip()) + shown.finish()).strip()
 
@@ -340,7 +341,7 @@ def _told(told: events.Event | RecordedCall) -> str:
 
 
 def _inner(call: RecordedCall) -> str:
-    """Return a sub-agent's work as the chat showed it while it ran."""
+    """Return a sub-agent's work in the form that the chat showed during its run."""
     done = call.finished
     figure = "not ended" if done is None else "failed" if done.is_error else done.figure
     parts = [quoted(done.message)] if done is not None and done.is_error else []

@@ -1,7 +1,7 @@
-"""The chat document's requests: opens chats, and sends a draft as a prompt, steering or a command.
+"""Opens chats, and sends a draft as a prompt, as a steering message or as a command.
 
-Where an editor allows it, the server registers for ``*.chat.md`` only; otherwise it gives empty
-answers for other documents.
+If an editor supports it, the server registers only for ``*.chat.md``. Otherwise the server returns
+empty answers for other documents.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ from indwell.service.turns.queue import Ticket
 from indwell.workspace.base import Workspace
 
 ANEW = "Begin a new session"
-OPENING_S = 2.0  # seconds for a chat's first turn to open its session
+OPENING_S = 2.0  # the time limit, in seconds, for a chat's first turn to open its session
 
 
 def rest_of(draft: str, taken: Sequence[str]) -> str:
-    """Return the new words of a draft.
+    """Return the new text of a draft.
 
     Args:
         draft: The whole draft, without blanks at its ends.
-        taken: Words that were already sent, in order. Words that the draft lacks are ignored.
+        taken: The texts that were already sent, in order. Texts that the draft lacks are ignored.
     """
     at = 0
     for words in taken:
@@ -61,10 +61,10 @@ def rest_of(draft: str, taken: Sequence[str]) -> str:
 
 
 async def send(host: Host, chats: Chats, arguments: SendArguments) -> object:
-    """Send the draft; return the turn that began, or the prompt that waits.
+    """Send the draft; return the turn that began, or the queued prompt.
 
     Raises:
-        UserError: The draft cannot be sent; the message says why, and the draft stays.
+        UserError: The draft cannot be sent and stays unchanged; the message says why.
     """
     document = chats.document(arguments.uri)
     chats.asking.check_free(document)
@@ -78,7 +78,7 @@ async def send(host: Host, chats: Chats, arguments: SendArguments) -> object:
 
 
 async def _taken(host: Host, chats: Chats, document: Document, arguments: SendArguments) -> object:
-    """Send once; another send of this document waits until the words of this one are taken."""
+    """Send the draft once; another send from this document waits until the text is taken."""
     text = document.text
     draft = layout.draft_of(text)
     if draft is None:
@@ -109,7 +109,7 @@ async def _taken(host: Host, chats: Chats, document: Document, arguments: SendAr
 
 
 class OutgoingPrompt:
-    """A prompt to send: the document's text, the text for the model, and the target session."""
+    """A prompt to send: the document's text, the text for the model, and the session."""
 
     def __init__(self, raw: str, words: str, target: str) -> None:
         self.raw, self.words, self.target = raw, words, target
@@ -133,11 +133,11 @@ async def _sent(host: Host, chats: Chats, document: Document, draft: OutgoingPro
 
 
 async def _followed(chats: Chats, document: Document, sent: SentWords) -> None:
-    """If no turn takes the words, restore them into the draft, with the reason above them."""
+    """If no turn receives the text, restore the text in the draft, below the reason."""
     ticket = sent.ticket
     await ticket.ended.wait()
     chats.sent.remove(sent)
-    # no turn writes these words into the document
+    # No turn writes the text into the document.
     if sent.is_placed is None and sent in chats.standing:
         chats.standing.remove(sent)
     if ticket.error is not None:
@@ -150,13 +150,13 @@ async def _followed(chats: Chats, document: Document, sent: SentWords) -> None:
 async def _steered(
     host: Host, chats: Chats, document: Document, raw: str, words: str
 ) -> protocol.SteerResult:
-    """Give the words to the running turn; remove them from the draft after delivery."""
+    """Send a message to the running turn; remove it from the draft after delivery."""
     running = chats.ticket_of(document)
     assert running is not None, "it runs in this document"
     known = chats.steered.get(document.uri)
     if known is None or known.ticket is not running:
         known = chats.steered[document.uri] = Steering(running, [])
-    known.raws.append(raw)  # before the turn can take the words
+    known.raws.append(raw)  # Record the text before the turn can receive it.
     try:
         session = running.session.id if running.session is not None else None
         params = protocol.SteerParams(text=words, session=session)
@@ -196,7 +196,7 @@ async def _obeyed(
 
 
 def _effort_note(host: Host, chats: Chats, document: Document, effort: Effort | None) -> str:
-    """Set the given effort, if any; return a message about the new effort."""
+    """Set the given effort, if there is one; return a message about the new effort."""
     session = chats.session_of(document)
     if effort is None:
         now = host.service.configuration.settings.effort or "auto"
@@ -208,7 +208,7 @@ def _effort_note(host: Host, chats: Chats, document: Document, effort: Effort | 
 
 
 async def _called(host: Host, words: str) -> Collection[str]:
-    """Return the names of skills, if the words could call one."""
+    """Return the names of skills, if the text could call a skill."""
     return await names_of(host) if words.startswith("/") else ()
 
 
@@ -216,7 +216,7 @@ async def _target(host: Host, chats: Chats, document: Document) -> str:
     """Return the session of a document, or ``new``.
 
     Raises:
-        UserError: The named session is not of this workspace, and the user wants no new one.
+        UserError: The session is not of this workspace, and the user declines a new session.
     """
     named = chats.session_of(document)
     own = next((one for one in chats.sent if one.uri == document.uri), None)
@@ -235,7 +235,7 @@ async def _target(host: Host, chats: Chats, document: Document) -> str:
 
 
 async def _own_session(sent: SentWords) -> str:
-    """Wait until a chat's first words have opened a session, so that only one is opened."""
+    """Wait until a chat's first prompt has opened a session, so that only one is opened."""
     try:
         await sent.ticket.begins(OPENING_S)
     except UserError:
@@ -246,11 +246,11 @@ async def _own_session(sent: SentWords) -> str:
 
 
 async def _mentioned(host: Host, chats: Chats, document: Document, words: str) -> tuple[str, ...]:
-    """Return the files that the words name; tell the user which ones cannot be sent."""
+    """Return the files that the text names; tell the user which files cannot be sent."""
     workspace = host.sessions.workspace
     mentions = (one.mention for one in mentions_in(words))
     found = [one for one in mentions if one.written not in dict(STATE_MENTIONS)]
-    # these names may be resources of MCP servers instead of files
+    # The names may be resources of MCP servers instead of files.
     if any(":" in one.path for one in found):
         servers = {one.name for one in (await host.service.mcp.look()).servers}
         found = [one for one in found if one.path.partition(":")[0] not in servers]
@@ -272,7 +272,7 @@ async def _mentioned(host: Host, chats: Chats, document: Document, words: str) -
 
 
 def _is_file_name(mention: Mention) -> bool:
-    """Return whether the mention looks like a file name; otherwise it may name a person."""
+    """Return whether the mention looks like a file name; other mentions may name people."""
     return bool(mention.first) or "." in mention.path or "/" in mention.path
 
 
@@ -280,11 +280,11 @@ async def _is_there(workspace: Workspace, name: str) -> bool:
     try:
         return await asyncio.to_thread(exists, workspace.resolve(name))
     except ToolError:
-        return True  # a path that leads out of the workspace, or that is no file of the workspace
+        return True  # the path leads out of the workspace, or is no file of the workspace
 
 
 async def _note(chats: Chats, document: Document, words: str) -> None:
-    """Insert a note above the draft, unless the last note is the same."""
+    """Insert a note above the draft, unless the last note is identical."""
     note = quoted(words)
 
     def plan(text: str) -> Sequence[TextSplice]:
@@ -339,7 +339,7 @@ def register_chat(server: Server, host: Host) -> ChatViews:
 
 
 async def ask_for_chats(host: Host) -> None:
-    """Register for chats only, if the editor allows a document selector."""
+    """Register only for chats, if the editor supports a document selector."""
     dynamic = host.client.features.dynamic
     found = [
         sync.Registration(

@@ -1,4 +1,4 @@
-"""Writes a running turn into its chat document while the user types in it."""
+"""Writes a running turn into its chat document, even while the user types there."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ State: TypeAlias = Literal["new", "there", "changed", "gone"]
 
 
 class AnsweredPrompt(NamedTuple):
-    """The words that a turn answers, as in the document and as text to insert."""
+    """The prompt that a turn answers: the text in the document, and the text to insert."""
 
     words: str
     shown: str
 
 
-_KNOWN_BY = 40  # characters at the end of a piece by which the piece is found
+_KNOWN_BY = 40  # a text is found by so many characters at its end
 
 
 class _Planned(NamedTuple):
@@ -46,8 +46,8 @@ class Writing:
 
     Args:
         turn: The number of the turn.
-        asked: The words that it answers.
-        session: The session for the first line; empty if the first line names it already.
+        asked: The prompt that the turn answers.
+        session: The session for the first line; empty if the first line already names the session.
     """
 
     def __init__(self, turn: int, asked: AnsweredPrompt, session: str) -> None:
@@ -60,16 +60,16 @@ class Writing:
 
     @property
     def state(self) -> State:
-        """The state that was found last."""
+        """The state of the turn's section when the document was last read."""
         return self._planned.state
 
     @property
     def written(self) -> str:
-        """The turn's text that was inserted."""
+        """The part of the turn's text that is in the document."""
         return self._now.written
 
     def delivered(self, words: str) -> None:
-        """Note words that the running turn has received and that leave the draft."""
+        """Record text that the running turn has received and that leaves the draft."""
         self._delivered.append(words)
 
     def reopened(self) -> None:
@@ -78,11 +78,11 @@ class Writing:
         self._now = self._now._replace(state="new", near=None)
 
     def commit(self) -> None:
-        """Note that the last plan was applied."""
+        """Record that the last plan was applied."""
         self._now, self._is_doubtful, self._is_planned = self._planned, False, False
 
     def doubt(self) -> None:
-        """Note that the result of the last edit is unknown: the editor may still apply it."""
+        """Record that the last edit may still be applied, because its result is unknown."""
         self._is_doubtful = True
 
     def plan(
@@ -92,11 +92,11 @@ class Writing:
 
         Args:
             text: The present text of the document.
-            whole: The whole turn so far, from its heading on.
+            whole: The text of the turn so far, from its heading on.
             is_last: Whether no more text follows.
-            back: Words that return to the draft.
+            back: Texts that return to the draft.
         """
-        self._is_doubtful |= self._is_planned  # the edit was sent, and its result is unknown
+        self._is_doubtful |= self._is_planned  # the last edit was sent, and its result is unknown
         self._is_planned = True
         if self._now.state == "new":
             text = self._first(text, whole, is_last=is_last)
@@ -154,8 +154,8 @@ class Writing:
         return whole[: at + len(last)] if at + len(last) > len(written) and at >= 0 else written
 
 
-MOST_TRIES = 8  # tries of one edit while the user types all the time
-LABEL = ""  # empty, because Neovim prints the label of each edit
+MOST_TRIES = 8  # the limit of attempts at one edit while the user keeps typing
+LABEL = ""  # The label is empty, because Neovim prints the label of each edit.
 
 Plan = Callable[[str], str]
 """Returns the wanted text."""
@@ -167,7 +167,7 @@ class Paper:
     Args:
         documents: The editor's open documents.
         client: Applies the edits.
-        timeout_s: Seconds that the editor may take for an edit.
+        timeout_s: The time limit for an edit, in seconds.
     """
 
     def __init__(
@@ -180,7 +180,7 @@ class Paper:
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def change(self, document: Document, plan: Plan) -> AppliedChange | None:
-        """Change a document; None if there was nothing to change.
+        """Change a document; return None if there was nothing to change.
 
         Raises:
             EditRefused: The document was closed, or the editor did not apply the edit.
@@ -214,9 +214,10 @@ class Paper:
         return self._made
 
 
-EVERY_S = 0.1  # seconds between two edits
-ASKS_S = 1.0  # an editor that takes longer probably asks its user about each edit
-REFUSED_S = 1.0  # seconds from a refused edit to the next try; doubled each time
+EVERY_S = 0.1  # the least time, in seconds, between two edits
+ASKS_S = 1.0  # an editor that takes more seconds probably asks its user about each edit
+# the time, in seconds, from a refused edit to the next attempt; it is doubled each time
+REFUSED_S = 1.0
 MOST_S = 30.0
 LAST_TRIES_S = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0, 120.0, 300.0)
 """Seconds before each retry after the turn's end; an editor may ask the user about each edit."""
@@ -238,12 +239,13 @@ class Stream:
     Args:
         rendering: Renders the turn's Markdown.
         writing: The turn's state in the document.
-        words: The user's words, which return to the draft if the model never gets them; empty if
-            they were not written in this document.
-        given: Words to the turn as they are in this document; empty if they came from elsewhere.
-        opened: Returns the document as the editor has it open; None if it is closed.
+        words: The user's prompt, which returns to the draft if the model never gets it; empty if
+            the prompt was not written in this document.
+        given: Returns a message to the turn as written in this document; empty if it was written
+            elsewhere.
+        opened: Returns the open document; None if the document is closed.
         paper: Writes the edits.
-        say: Shows the user a message.
+        say: Shows a message to the user.
         on_disk: Writes the end of the turn into a document that was closed.
     """
 
@@ -275,16 +277,16 @@ class Stream:
 
     @property
     def is_open(self) -> bool:
-        """Does the editor have the document open now?"""
+        """True if the document is open in the editor."""
         return self._opened() is not None
 
     @property
     def state(self) -> State:
-        """The state of the section as last found."""
+        """The state of the section when the document was last read."""
         return self._writing.state
 
     def take(self, event: events.Event) -> None:
-        """Add an event."""
+        """Add an event to the turn's text."""
         self._rendering.take(event)
         match event:
             case events.Steered(text=text, delivered=True):

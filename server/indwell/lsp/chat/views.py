@@ -28,7 +28,7 @@ from indwell.workspace.text import units_in_line
 
 
 async def skills_of(host: Host) -> Mapping[str, Skill]:
-    """Return the available skills, by name; none if no folder is open."""
+    """Return the available skills by name; empty if no folder is open."""
     workspace = host.sessions.workspace
     if workspace is None:
         return {}
@@ -36,7 +36,7 @@ async def skills_of(host: Host) -> Mapping[str, Skill]:
 
 
 async def names_of(host: Host) -> Collection[str]:
-    """Return the names of all skills that may be called, untrusted ones included."""
+    """Return the names of all skills that may be called, including untrusted skills."""
     workspace = host.sessions.workspace
     if workspace is None:
         return ()
@@ -53,7 +53,7 @@ async def skill_rows(host: Host) -> SkillsResult:
 
 
 async def mcp_offers(host: Host) -> Mapping[str, ServerOffers]:
-    """Return the prompts and resources of the MCP servers that run, by server."""
+    """Return the prompts and resources of running MCP servers, by server."""
     found: dict[str, ServerOffers] = {}
     for session in host.sessions:
         for name, one in (await session.parts.features.door(ServerTools).offers()).items():
@@ -61,8 +61,9 @@ async def mcp_offers(host: Host) -> Mapping[str, ServerOffers]:
     return found
 
 
-LONG = 100_000  # characters; the work on a shorter chat takes a few milliseconds
-SYMBOLS_CHARACTERS = 400_000  # characters of a file whose definitions are offered as line ranges
+LONG = 100_000  # A longer chat is processed in a thread; a shorter one takes a few milliseconds.
+# definitions are offered as line ranges for files of up to so many characters
+SYMBOLS_CHARACTERS = 400_000
 
 Look: TypeAlias = Callable[[str, outline.Place], list[dict[str, Any]]]
 
@@ -81,7 +82,7 @@ class ChatViews:
 
     @property
     def chats(self) -> Chats:
-        """The chats."""
+        """The chats of the editor."""
         return self._chats
 
     def actions(self, uri: str, line: int, character: int) -> list[dict[str, Any]]:
@@ -101,21 +102,21 @@ class ChatViews:
         return offers.lenses(document.text, self._state(document), self._place(document))
 
     async def symbols(self, document: Document) -> list[dict[str, Any]]:
-        """Return the symbols of a chat: its turns and tools."""
+        """Return the symbols of a chat: its turns and tool calls."""
         return await self._beside(outline.symbols, document)
 
     async def folds(self, document: Document) -> list[dict[str, Any]]:
-        """Return the folding ranges of a chat: tools, thoughts and older turns."""
+        """Return the folding ranges of a chat: tool calls, reasoning and older turns."""
         return await self._beside(outline.folding_ranges, document)
 
     async def links(self, document: Document) -> list[dict[str, Any]]:
-        """Return the links of a chat to hunks, and to files that words mention."""
-        # The list of names is created on the event loop, so it is read here.
+        """Return the links of a chat to hunks and to mentioned files."""
+        # The list of names must be created on the event loop, before the thread.
         self._chats.names.known(self._roots())
         return await self._beside(partial(self._links, document), document)
 
     async def _beside(self, look: Look, document: Document) -> list[dict[str, Any]]:
-        """Run ``look`` on a text; use a thread for a long text, which takes 50 ms per megabyte."""
+        """Run ``look`` on a text, in a thread if the text is long (50 ms per megabyte)."""
         text, encoding = document.text, self._host.documents.encoding
         if len(text) < LONG:
             return look(text, outline.TextPositions(text, encoding))
@@ -148,7 +149,7 @@ class ChatViews:
             resources=await self._resources() if "@" in line and ":" in line else (),
         )
         end = {"line": position.line, "character": units_in_line(line, len(line), encoding)}
-        # edit ranges by the length of the text that they replace; usually there is only one
+        # Cache the edit ranges by the length of the replaced text, of which there is usually one.
         begins: dict[int, dict[str, Any]] = {}
         rows = []
         for number, item in enumerate(items):
@@ -175,7 +176,7 @@ class ChatViews:
         return tuple((f"/{one.name}", short_line(one.description, 100)) for one in found.values())
 
     async def _prompts(self) -> tuple[tuple[str, str], ...]:
-        """Return the prompts of the MCP servers that run, with their descriptions."""
+        """Return the prompts of running MCP servers, with their descriptions."""
         return tuple(
             (f"/{name}:{prompt.name}", short_line(prompt.description, 100))
             for name, offers in (await mcp_offers(self._host)).items()
@@ -183,7 +184,7 @@ class ChatViews:
         )
 
     async def _resources(self) -> tuple[tuple[str, str], ...]:
-        """Return the resources of the MCP servers that run, with their descriptions."""
+        """Return the resources of running MCP servers, with their descriptions."""
         return tuple(
             (f"{name}:{one.uri}", short_line(one.description or one.name, 100))
             for name, offers in (await mcp_offers(self._host)).items()
@@ -220,7 +221,7 @@ class ChatViews:
         return place
 
     async def _lines_of(self, name: str) -> tuple[NamedLines, ...]:
-        """Return the selected lines of an open file, and its definitions."""
+        """Return the selected lines of an open file, and the file's definitions."""
         roots = self._roots()
         found: list[NamedLines] = []
         for document in self._host.documents:
@@ -235,7 +236,7 @@ class ChatViews:
         return tuple(found)
 
     def _target(self, document: Document, link: outline.Link) -> str:
-        """Return the file to which a link leads; empty if the workspace lacks it."""
+        """Return the file to which a link leads; empty if the workspace lacks the file."""
         roots = self._roots()
         if link.mention is not None:
             path, line = link.mention.path, link.mention.first

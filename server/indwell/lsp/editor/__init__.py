@@ -1,1 +1,1 @@
-"""Requests to the editor, and messages that the editor shows to the user."""
+"""Sends requests to the editor, and messages that the editor shows to the user."""

@@ -1,11 +1,11 @@
-"""Holds questions back until commands are answered and the user has stopped typing.
+"""Delays questions until commands are answered and the user has stopped typing.
 
-Some editors block until a command is answered, and a key may be meant for a file.
+Some editors block until a command is answered, and a key press may be meant for a file.
 
-Emacs (eglot) waits up to ten seconds for the answer to a command. Meanwhile it reports no changes,
-and it drops an open question when the answer comes. Each command is therefore answered after a
-moment and before any question; a message reports its outcome. A client that sets ``wait``, or
-declares ``events`` and so does not block, receives the result as the answer.
+Emacs (eglot) waits up to ten seconds for the answer to a command. Meanwhile Emacs reports no
+changes, and drops an open question when the answer arrives. Each command is therefore answered
+after a moment and before any question; a message reports the outcome. A client that sets ``wait``,
+or declares ``events`` and so does not block, receives the result as the answer.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from indwell.service.chores import Chores
 
 T = TypeVar("T")
 
-ANSWER_S = 0.3  # seconds until a command is answered; the user would notice a longer pause
-# seconds between an answer and a question, because lsp-mode 8.0 may lose a question otherwise
+ANSWER_S = 0.3  # the time, in seconds, until a command is answered; users notice longer pauses
+# The time, in seconds, between an answer and a question, which lsp-mode 8.0 may otherwise lose.
 GAP_S = 0.1
 
 
 class Answering:
-    """Answers commands, and holds questions back until then.
+    """Answers commands, and delays questions until all commands are answered.
 
     Args:
         client: The editor, whose questions wait until all commands are answered.
-        chores: Owns the work that continues after its command was answered.
+        chores: Runs the work that continues after its command was answered.
     """
 
     def __init__(self, client: Client, chores: Chores) -> None:
@@ -58,11 +58,11 @@ class Answering:
         return task.result() if task.done() else None
 
     def may_wait(self, *, wait: bool) -> bool:
-        """Return whether this client may be answered late."""
+        """Return whether a command of this client may be answered late."""
         return wait or self._client.features.has("events")
 
     async def until(self, work: asyncio.Task[T], within_s: float) -> None:
-        """Wait until the work is done, the time is over, or a question to the user is due."""
+        """Wait until the work is done, the time is over, or the user must be asked."""
         asked = asyncio.Event()
         self._open.add(asked)
         waiting = asyncio.create_task(asked.wait())
@@ -90,25 +90,25 @@ class Answering:
 
 
 async def _owned(task: asyncio.Task[T]) -> None:
-    """Wait for the task; if this is cancelled, cancel the task, too."""
+    """Wait for the task; if the caller is cancelled, cancel the task, too."""
     await task
 
 
 WAITING = "a question waits until you stop typing"
-NOTICE_S = 10.0  # seconds that a question is held back before a message announces it
+NOTICE_S = 10.0  # a message announces a question that is delayed for so many seconds
 
 
 class Stillness:
-    """Knows when the user last typed in the editor.
+    """Delays questions until the user stops typing in the editor.
 
-    A waiting question is neither answered nor dropped: the editor shows it as soon as the user
-    pauses.
+    A delayed question is never dropped: the editor shows it as soon as the user pauses.
 
     Args:
-        monotonic: Returns seconds of a monotonic clock.
+        monotonic: Returns the time of a monotonic clock in seconds.
         pause_s: Returns the pause that the settings require, in seconds.
-        notice: Shows a message that takes no key presses.
-        held: Called with True when a question begins to wait, and with False when none waits.
+        notice: Shows a message that ignores key presses.
+        held: Called with True when a question begins to wait, and with False when no question
+            waits.
         sleep: Waits for a number of seconds.
     """
 
@@ -129,7 +129,7 @@ class Stillness:
         self._n_waiting = 0
 
     def typed(self) -> None:
-        """Note that the user changed a document or moved the selection."""
+        """Record that the user changed a document or moved the selection."""
         self._typed_at = self._monotonic()
 
     async def wait(self) -> None:

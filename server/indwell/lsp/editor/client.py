@@ -1,4 +1,4 @@
-"""The server's interface to the editor: edits, messages, questions, settings, events."""
+"""Defines the server's interface to the editor: edits, messages, questions, events."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from indwell.lsp.wire.language_server import Server
 
 
 class ChatPlace(Protocol):
-    """The chat document of a session: words sent there during a turn answer its question."""
+    """The chat document of a session, in which the user can answer a question."""
 
     def is_open(self, session: str) -> bool:
-        """Return whether the running turn of a session began in its chat, and the chat shows it."""
+        """Return whether the running turn of a session is shown in the session's chat."""
         ...
 
     async def lead_to(self, question: UserQuestion) -> None:
-        """Open the chat of the session that asks, with the question in it.
+        """Open the chat of the session that asks, and show the question in the chat.
 
         Raises:
             UserError: The chat cannot be created.
@@ -42,38 +42,40 @@ class ChatPlace(Protocol):
 
 T = TypeVar("T")
 
-SHOW_TIMEOUT_S = 10.0  # seconds for the editor to open a document or accept a progress token
-# seconds for the editor to answer with its settings; the first turn waits for them
+# the time limit, in seconds, for the editor to open a document or accept a progress token
+SHOW_TIMEOUT_S = 10.0
+# The time limit, in seconds, for the editor's settings, which the first turn waits for.
 CONFIGURATION_TIMEOUT_S = 5.0
-# seconds for the editor to start watching a folder; nothing waits for this
+# The time limit, in seconds, for the editor to start watching a folder, which delays nothing.
 REGISTER_TIMEOUT_S = 5.0
-SAVE_TIMEOUT_S = 10.0  # seconds for the editor to save; formatters may run on save
+# the time limit, in seconds, for the editor to save; formatters may run on save
+SAVE_TIMEOUT_S = 10.0
 
 WAKE = "$/indwellWake"  # clients may ignore methods whose names start with $/
-WAKE_S = (1.0, 2.0, 6.0)  # seconds to wait before each wake-up message
+WAKE_S = (1.0, 2.0, 6.0)  # the waits, in seconds, before each wake-up message
 
-MESSAGE_LIMIT = 4_000  # characters of a message
+MESSAGE_LIMIT = 4_000  # the limit of characters for a message
 
 _SHOW_AGAIN = "Show the question again"
 SURE = "Yes, I chose that answer"
-_UNSURE = (  # as many entries as a question has answers, because they are chosen by number
+_UNSURE = (  # The list has as many entries as a question has answers, which are chosen by number.
     "No",
     *(f"No, the number {number} was meant for my file" for number in range(2, 6)),
     _SHOW_AGAIN,
     SURE,
 )
 
-# methods of Indwell; clients that know these methods also honour their cancellation
+# Clients that know the methods of Indwell also honour their cancellation.
 _OURS = "indwell/"
 _REPEATABLE = (
     TextAdded,
     ThinkingAdded,
     ToolOutput,
-)  # a slow editor asks for missed events later
+)  # a slow editor asks later for the events that it missed
 
 
 class _EventParams(msgspec.Struct, frozen=True):
-    """``protocol.EventParams`` for sending; the event is encoded only once."""
+    """The fields of ``protocol.EventParams`` for sending, with the event encoded only once."""
 
     session: str
     seq: int
@@ -81,7 +83,7 @@ class _EventParams(msgspec.Struct, frozen=True):
 
 
 class Client:
-    """The editor at the other end of the wire.
+    """Sends requests, messages and events to the editor.
 
     Args:
         server: Sends messages, and reports failed commands to the user through this object.
@@ -91,11 +93,11 @@ class Client:
         self._server = server
         server.tell_failure = self.fail
         self._numbers = itertools.count(1)
-        # the request ids of edits that the editor has not answered
+        # The request ids of edits that the editor has not answered yet.
         self._edits: dict[int, str] = {}
         self.features = ClientFeatures()
         self.chat: ChatPlace | None = None
-        # lets permission questions of several turns appear one after another
+        # The lock shows permission questions of several turns one after another.
         self.asking = asyncio.Lock()
         self.before_asking: Callable[[], Awaitable[None]] = _at_once
         self.still: Callable[[], Awaitable[None]] = _at_once
@@ -105,7 +107,7 @@ class Client:
     ) -> Awaitable[types.ApplyWorkspaceEditResult | None]:
         """Ask the editor to apply an edit; the caller sets the time-out and checks the text.
 
-        The request is sent before this returns. The answer may be a RequestError.
+        The request is sent before the method returns. The answer may be a RequestError.
         """
         params = types.ApplyWorkspaceEditParams(edit=edit, label=label or None)
         request, key = f"indwell-edit-{next(self._numbers)}", id(edit)
@@ -115,7 +117,7 @@ class Client:
         return answer
 
     def withdraw(self, edit: types.WorkspaceEdit) -> None:
-        """Cancel an edit; most editors apply edits before they read the cancellation."""
+        """Cancel an edit, although most editors apply edits before they read the cancellation."""
         request = self._edits.get(id(edit))
         if request is not None:
             params = types.CancelParams(id=request)
@@ -129,7 +131,7 @@ class Client:
         self._server.notify("window/showMessage", params)
 
     def fail(self, error: Exception | str) -> None:
-        """Show why something did not work."""
+        """Show the user why an action failed."""
         self.show(types.MessageType.Error, f"Indwell: {error}")
 
     def log(self, message: str) -> None:
@@ -144,7 +146,7 @@ class Client:
     async def ready(self) -> None:
         """Wait until a question may be shown: commands are answered, and the user has paused.
 
-        A client that holds questions back itself declares ``ownPause``.
+        A client that delays questions itself declares ``ownPause``.
         """
         await self.before_asking()
         if not self.features.has("ownPause"):
@@ -152,9 +154,9 @@ class Client:
             await self.before_asking()  # a command may have arrived during the pause
 
     async def choose(self, message: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
-        """Let the user choose; None without a choice, without an answer in time, or on an error.
+        """Ask the user to choose; None without a choice in time, or after an error.
 
-        The message is never shortened, because the user may allow exactly this text.
+        The message is never shortened, because the user may allow exactly the shown text.
         """
         await self.ready()
         by_shown = {one_line(title): title for title in titles}
@@ -168,10 +170,10 @@ class Client:
         return by_shown.get(answer.title, answer.title) if answer is not None else None
 
     def _with_wake_up(self, request: Awaitable[T]) -> asyncio.Future[T]:
-        """The answer to a request; a few messages without meaning are sent while it is awaited.
+        """Return the answer to a request; send a few empty messages until the answer arrives.
 
-        eglot does not process a message that arrives together with the answer to a command until
-        another message comes. An editor that shows progress receives enough messages anyway.
+        If a message arrives together with the answer to a command, eglot processes it only after
+        another message. An editor that shows progress receives enough messages anyway.
         """
         answer = asyncio.ensure_future(request)
         if not self.features.progress:
@@ -185,10 +187,11 @@ class Client:
             self._server.notify(WAKE, {})
 
     async def allow(self, message: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
-        """Let the user choose where an answer can do harm; the first title is harmless.
+        """Ask the user for a choice that can do harm; the first title must be harmless.
 
-        Where a digit and Enter choose an answer, the user may have typed them for a file. The user
-        must then confirm any answer but the first, by a number that the first question lacks.
+        In some editors a digit and Enter choose an answer, and the user may have typed them for a
+        file. The user must then confirm any answer but the first, by a number that the first
+        question lacks.
         """
         while True:
             chosen = await self.choose(message, titles, timeout_s)
@@ -200,7 +203,7 @@ class Client:
                 return chosen if confirmed == SURE else None
 
     async def configuration(self, section: str) -> object:
-        """Ask for a section of the editor's settings, any JSON; None without an answer in time."""
+        """Ask for a section of the editor's settings as JSON; None without an answer in time."""
         item = sync.ConfigurationItem(section)
         params = sync.ConfigurationParams([item])
         asked = self._server.send_request_async("workspace/configuration", params)
@@ -208,7 +211,7 @@ class Client:
         return answer[0] if isinstance(answer, list) and answer else None
 
     async def watch_folder(self, folder: Path) -> bool:
-        """Ask the editor to watch the files of one folder; False if the editor refuses."""
+        """Ask the editor to watch the files of a folder; return False if the editor refuses."""
         if not self.features.watches_files:
             return False
         pattern = {"baseUri": folder.as_uri(), "pattern": "*"}
@@ -232,7 +235,7 @@ class Client:
         await _bounded(answer, REGISTER_TIMEOUT_S)
 
     async def show_document(self, uri: str, *, in_browser: bool = False) -> bool:
-        """Open a document without taking the focus, or an address; False if the editor did not."""
+        """Open a document or an address; return False if the editor did not open it."""
         if not self.features.show_document:
             return False
         params = types.ShowDocumentParams(
@@ -283,9 +286,9 @@ class Client:
         self._server.notify("$/progress", params, droppable=droppable)
 
     def event(self, session: str, seq: int, event: Event) -> None:
-        """Send an event, if the client takes events.
+        """Send an event, if the client supports events.
 
-        A client with ``stream`` shows answers, and no text that a chat document shows already.
+        A client with ``stream`` shows answers, but no text that a chat document already shows.
         """
         if self.features.has("events") or (
             self.features.has("stream") and not self._is_in_chat(session, event)
@@ -299,7 +302,7 @@ class Client:
         return is_text and self.chat is not None and self.chat.is_open(session)
 
     async def ask(self, params: AskParams, timeout_s: float) -> str | None:
-        """Ask for a line of text; None if the user closed the box or nobody answered.
+        """Ask the user for a line of text; None if the user closed the box or did not answer.
 
         The box opens at once, because the user has just requested it.
         """
@@ -307,7 +310,7 @@ class Client:
         return None if answer is None else answer.text
 
     async def answer(self, params: AskParams, timeout_s: float) -> AskResult | None:
-        """Ask a question that may have options; None without an answer in time."""
+        """Ask a question that may have options; None if there is no answer in time."""
         await self.ready()
         return await self._answer(params, timeout_s)
 
@@ -316,7 +319,7 @@ class Client:
         return answer if isinstance(answer, AskResult) else None
 
     async def first_run(self, reason: str, timeout_s: float) -> bool:
-        """Let the client lead the user to a model; False without an answer or without a model."""
+        """Ask the client to help the user connect a model; False if the user connects none."""
         params = status.FirstRunParams(reason)
         answer = await _bounded(self._request("indwell/firstRun", params), timeout_s)
         return isinstance(answer, status.FirstRunResult) and answer.ok
@@ -332,25 +335,25 @@ class Client:
     async def diagnostics(
         self, params: context.DiagnosticsParams, timeout_s: float
     ) -> context.DiagnosticsResult | None:
-        """Ask for the problems of documents; None without a usable answer in time."""
+        """Ask for the problems of documents; None if there is no usable answer in time."""
         answer = await _bounded(self._request("indwell/diagnostics", params), timeout_s)
         return answer if isinstance(answer, context.DiagnosticsResult) else None
 
     async def navigate(
         self, params: context.NavigateParams, timeout_s: float
     ) -> context.NavigateResult | None:
-        """Ask the other language servers about code; None without a usable answer in time."""
+        """Ask the editor's language servers about code; None without a usable answer in time."""
         answer = await _bounded(self._request("indwell/navigate", params), timeout_s)
         return answer if isinstance(answer, context.NavigateResult) else None
 
     async def save(self, uris: tuple[str, ...]) -> tuple[str, ...]:
-        """Ask the editor to save documents; return the saved ones."""
+        """Ask the editor to save documents; return the saved documents."""
         params = protocol.SaveParams(uris=uris)
         answer = await _bounded(self._request("indwell/save", params), SAVE_TIMEOUT_S)
         return answer.saved if isinstance(answer, protocol.SaveResult) else ()
 
     def request(self, method: str, params: object) -> asyncio.Future[Any]:
-        """Send one of Indwell's own requests; cancelling the future cancels the request."""
+        """Send a request of Indwell; cancelling the future cancels the request."""
         return self._request(method, params)
 
     def _request(
@@ -364,13 +367,13 @@ class Client:
         return answer
 
     def _given_up(self, request: str, answer: asyncio.Future[Any]) -> None:
-        """Cancel a request without a waiting caller, so that the editor removes its card."""
+        """Cancel a request that no caller awaits, so that the editor removes its card."""
         if answer.cancelled():
             self._server.notify("$/cancelRequest", types.CancelParams(id=request))
 
 
 async def _at_once() -> None:
-    """Return at once."""
+    """Return immediately."""
 
 
 async def _bounded(answer: Awaitable[T], timeout_s: float) -> T | None:

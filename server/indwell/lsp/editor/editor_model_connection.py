@@ -1,4 +1,4 @@
-"""The connection to the editor's own language models: asks for the list and for replies."""
+"""Connects to the editor's own language models: asks for the list and for replies."""
 
 from __future__ import annotations
 
@@ -19,20 +19,21 @@ from indwell.lsp.wire.base_protocol import RequestError
 from indwell.providers.base import EditorModel, EditorRefusal
 from indwell.settings.endpoints import editor_name
 
-LIST_S = 5.0  # seconds for the editor to list its models; extensions may have to start first
+# the time limit, in seconds, for the editor to list its models; extensions may have to start first
+LIST_S = 5.0
 
 _Pieces: TypeAlias = Sequence[Mapping[str, Any]]
 
 
 class _CompleteParams(msgspec.Struct, frozen=True):
-    """``status.CompleteParams`` for sending; the request is encoded already."""
+    """The fields of ``status.CompleteParams`` for sending; the request is already encoded."""
 
     id: str
     request: msgspec.Raw
 
 
 class EditorModelConnection:
-    """Implements ``ModelConnection`` by ``indwell/editorModels`` and ``indwell/complete``.
+    """Implements ``ModelConnection`` with ``indwell/editorModels`` and ``indwell/complete``.
 
     Args:
         client: The editor.
@@ -44,7 +45,7 @@ class EditorModelConnection:
         self._open: dict[str, asyncio.Queue[_Pieces | None]] = {}
 
     async def models(self) -> tuple[EditorModel, ...] | None:
-        """Ask for the list; None without an answer in time."""
+        """Ask the editor for its models; None if there is no answer in time."""
         try:
             async with asyncio.timeout(LIST_S):
                 answer = await self._client.request("indwell/editorModels", {})
@@ -62,7 +63,7 @@ class EditorModelConnection:
         )
 
     async def answer(self, request: bytes) -> AsyncGenerator[_Pieces, None]:
-        """Send a request; yield the pieces until the editor has answered it.
+        """Send a request; yield the parts of the reply until the editor has answered the request.
 
         Raises:
             EditorRefusal: The editor refused the request, or the reply broke off.
@@ -82,7 +83,7 @@ class EditorModelConnection:
             answer.cancel()
 
     def take(self, params: ModelPiecesParams) -> None:
-        """Take pieces of a reply; drop the pieces of a reply that nothing waits for."""
+        """Receive parts of a reply; drop the parts if no caller awaits the reply."""
         waiting = self._open.get(params.id)
         if waiting is not None:
             waiting.put_nowait(params.pieces)

@@ -20,20 +20,20 @@ from indwell.lsp.editor.answering import WAITING
 from indwell.lsp.editor.client import Client
 from indwell.lsp.messages.lsprotocol_types import types
 
-LINE_LIMIT = 120  # characters of a progress line
+LINE_LIMIT = 120  # the limit of characters for a progress line
 _STOPPED = "stopped"
-REASON_LIMIT = 300  # characters of the reason why a turn ended
-# characters of the sentence for a good end; Neovim asks for Enter after longer ones
+REASON_LIMIT = 300  # the limit of characters for the reason why a turn ended
+# The limit of characters for the sentence after success; Neovim asks for Enter after longer ones.
 SENTENCE_LIMIT = 90
 PATH_LIMIT = 24
 
 
 class TurnProgress:
-    """Follows the events of one turn; shows nothing if the editor takes no progress.
+    """Shows the events of one turn as progress, if the editor supports progress.
 
     Args:
         client: The editor.
-        token: The token of the progress, which Indwell created.
+        token: The progress token, which Indwell created.
     """
 
     def __init__(self, client: Client, token: str) -> None:
@@ -41,7 +41,7 @@ class TurnProgress:
         self.token = token
         self._shown = False
         self._is_over = False
-        # the end message of a turn that ended before the editor accepted the progress
+        # The end message of a turn that ended before the editor accepted the progress.
         self._ending = ""
         self._last = ""
         self._is_held = False
@@ -66,10 +66,10 @@ class TurnProgress:
         if self._is_over:
             self._end(self._ending)
         else:
-            self._report()  # a step that began in the meantime
+            self._report()  # a step may have begun in the meantime
 
     def follow(self, event: events.Event) -> None:
-        """Show the step that an event begins, if any."""
+        """Show the step that an event begins, if it begins a step."""
         line = describe(event)
         if not line:
             return
@@ -81,16 +81,16 @@ class TurnProgress:
             self._report()
 
     def hold(self, *, is_held: bool) -> None:
-        """Show that a question waits until the user stops typing, then the last step again."""
+        """Show that a question waits until the user stops typing; then show the last step again."""
         self._is_held = is_held
         self._report()
 
     def end(self, finished: events.TurnFinished) -> None:
-        """Show how the turn ended, by the sentence of ``summary``."""
+        """Show how the turn ended, with the sentence of ``summary``."""
         self._end(summary(finished))
 
     def _end(self, message: str) -> None:
-        """End the progress now if the editor accepted it; else as soon as the editor accepts it."""
+        """End the progress now if the editor has accepted it; else as soon as it is accepted."""
         is_first, self._is_over = not self._is_over, True
         if self._shown:
             self._shown = False
@@ -103,10 +103,10 @@ class TurnProgress:
             self._ending = message
 
     def _is_owed(self) -> bool:
-        """Return whether the editor shows progress but did not show this one.
+        """Return whether the editor shows progress but did not show the progress of this turn.
 
         The turn was too short, or the editor lost the request for the token. lsp-mode 8.0 loses a
-        request that arrives in one piece with an answer.
+        request that arrives together with an answer.
         """
         features = self._client.features
         return features.progress and not features.has("events")
@@ -173,7 +173,7 @@ _AFTER = " after the last edit"
 def summary(finished: events.TurnFinished) -> str:
     """Return one sentence for the end of a turn: changes, cost and verification.
 
-    After a good end the sentence fits one line. The summary always says which check passed, or why
+    After success, the sentence fits on one line. The summary always says which check passed, or why
     nothing is verified; the other parts are shortened first.
     """
     if finished.ending != "done":
@@ -208,7 +208,7 @@ def summary(finished: events.TurnFinished) -> str:
 
 
 def full_summary(finished: events.TurnFinished) -> str:
-    """Return the sentence of ``summary`` in full length."""
+    """Return the sentence of ``summary`` without shortening."""
     review, price = _to_review(finished)[0], _price(finished)[0]
     parts = (_head(finished), _changed(finished.changes), review, price, _verdict(finished))
     return _joined(*parts)
@@ -228,7 +228,7 @@ def _verdict(finished: events.TurnFinished) -> str:
 
 
 def _to_review(finished: events.TurnFinished) -> tuple[str, str]:
-    """Return the changes that wait for review, in full and in short; empty without changes."""
+    """Return the number of changes to review, in full and in short; empty without changes."""
     number = finished.to_review if finished.changes else 0
     if not number:
         return "", ""
@@ -246,11 +246,11 @@ def _price(finished: events.TurnFinished) -> tuple[str, str]:
 
 
 _ONE_PASSED = lazy_pattern(r"`([^`]*)` passed")
-_LEAST_NAME = 8  # characters that are kept of a command's name
+_LEAST_NAME = 8  # so many characters of a command's name are kept
 
 
 def _words_within(verdict: str, room: int) -> str:
-    """Cut a verdict to the available room, but at least one word; "passed" is never cut off."""
+    """Cut a verdict to the available space, but keep at least one word; never cut "passed"."""
     if (one := _ONE_PASSED.fullmatch(verdict)) is not None:
         return f"`{short_line(one[1], max(_LEAST_NAME, room - len('`` passed')))}` passed"
     if verdict.endswith("` passed") and verdict.startswith("`"):
@@ -267,7 +267,7 @@ _FORMS = ("path", "name", "lines")
 
 
 def _changed(changes: Sequence[FileChanged], form: str = "path") -> str:
-    """The changed files with their line counts: one file by path or name, several as a number."""
+    """Return the changed files with line counts; several files as a number."""
     if not changes:
         return ""
     path = changes[0].path if form == "path" else PurePath(changes[0].path).name

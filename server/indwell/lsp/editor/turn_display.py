@@ -1,4 +1,4 @@
-"""Shows turns in an editor without a panel: how they end, answers, the queue, and offers."""
+"""Shows turns in an editor without a panel: how a turn ended, answers, queue and offers."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from indwell.service.turns.queue import PLAN_WAITS, OnEnd, Queue, Ticket, propos
 from indwell.service.turns.turns import Turns
 from indwell.settings.model import Mode, Settings
 
-MOST_ANSWERS = 20  # older answers that stay below the newest; the session's log has all
+MOST_ANSWERS = 20  # the limit of older answers below the newest; the session's log has all answers
 RULE = "\n\n---\n\n"
 
 
 class AnswerDocument:
-    """The file with a session's answers, for one window (``experimental.indwell.reread``)."""
+    """The file with a session's answers, for clients with ``experimental.indwell.reread``."""
 
     def __init__(self) -> None:
         self._session = ""
@@ -34,10 +34,10 @@ class AnswerDocument:
         self._path: Path | None = None
 
     async def add(self, session: Session, answer: str) -> Path:
-        """Put an answer above the earlier ones; return the file's path.
+        """Insert an answer above the earlier answers; return the file's path.
 
         Raises:
-            SessionError: The disk does not take the text.
+            SessionError: The text cannot be written to disk.
         """
         if session.id != self._session:
             self._session, self._answers, self._path = session.id, (), None
@@ -60,7 +60,7 @@ AGAIN = "Try again"
 ANEW = "Go on in a new session"
 GO_ON = "Go on with the next"
 NOT_NOW = "Not now"
-ANSWER_LIMIT = 2_000  # characters of an answer in a message
+ANSWER_LIMIT = 2_000  # the limit of characters for an answer in a message
 
 Retry = Callable[[Ticket, OnEnd], None]
 Anew = Callable[[Ticket, OnEnd], Awaitable[None]]
@@ -84,10 +84,10 @@ class TurnDisplay:
         return self._client.features.has("events")
 
     async def nothing(self, session: Session, finished: TurnFinished) -> None:
-        """Show nothing: the answer to the request reports the end."""
+        """Show nothing, because the answer to the request reports the end."""
 
     async def summary(self, session: Session, finished: TurnFinished) -> None:
-        """Show the summary of the turn; if nothing changed, show the answer first."""
+        """Show a summary of the turn; if no file changed, first show the model's answer."""
         if self._is_rich:
             return
         is_good = finished.ending == "done"
@@ -96,12 +96,12 @@ class TurnDisplay:
             if not finished.message:
                 return
         level = types.MessageType.Info if is_good else types.MessageType.Error
-        # after a failure, the question that offers another try shows the reason
+        # After a failure, the question that offers another attempt shows the reason.
         if not (finished.retryable or finished.outgrown):
             self._client.show(level, f"Indwell: {summary(finished)}")
 
     async def answer(self, session: Session, finished: TurnFinished) -> None:
-        """Show the answer in a separate document."""
+        """Show the model's answer in a separate document."""
         if self._is_rich:
             return
         is_offered = finished.retryable or finished.outgrown
@@ -124,32 +124,32 @@ class TurnDisplay:
             self._client.show(types.MessageType.Info, words)
 
     def queued(self, queue: Queue) -> None:
-        """Show that a prompt waits."""
+        """Show that a prompt is queued."""
         if not self._is_rich:
             number = len(queue.waiting)
             words = f"Indwell: queued behind the running turn ({number} waiting)"
             self._client.show(types.MessageType.Info, words)
 
     async def afterwards(self, ticket: Ticket, turns: Turns, again: Retry, anew: Anew) -> None:
-        """Ask the user what to do after a failed turn, or about the prompts that wait behind it.
+        """Ask the user what to do after a failed turn, or with the prompts queued behind it.
 
         Args:
             ticket: The ticket of the turn.
             turns: The turns and their queue.
-            again: Sends the same words in the same session.
-            anew: Sends the prompt in a new session, with the task of an outgrown one (H29).
+            again: Sends the same prompt in the same session.
+            anew: Sends the prompt in a new session that continues the task.
         """
         if self._is_rich:
             return
         n_held = sum(one.is_held for one in turns.queue.waiting)
         finished = ticket.finished
-        # the request that sent the prompt got the error as its answer
+        # The request that sent the prompt got the error as its answer.
         is_own = ticket.on_end == self.nothing
         may_retry = finished is not None and finished.retryable and not is_own
         may_leave = finished is not None and finished.outgrown and not is_own
         was_stopped = finished is not None and finished.ending == "cancelled"
         if not (n_held or may_retry or may_leave):
-            # A turn that was stopped before its session existed has no progress to show its end.
+            # No progress shows the end of a turn that was stopped before its session existed.
             is_shown = self._client.features.progress and ticket.session is not None
             if was_stopped and not is_own and not is_shown:
                 self._client.show(types.MessageType.Info, "Indwell: stopped")
@@ -161,7 +161,7 @@ class TurnDisplay:
             words = f"Indwell: stopped{behind}, and {goes} on with your next one"
             self._client.show(types.MessageType.Info, words)
             return
-        if proposed_in(ticket):  # another question asks about the plan
+        if proposed_in(ticket):  # another question already asks about the plan
             words = f"Indwell: {PLAN_WAITS}{behind}, and {goes} on after it"
             self._client.show(types.MessageType.Info, words)
             return
@@ -180,7 +180,7 @@ class TurnDisplay:
 
 
 def _shortened(answer: str, path: Path) -> str:
-    """Return an answer as a message: shortened if long, with control characters visible."""
+    """Return an answer as a message: shortened, with control characters visible."""
     if len(answer) <= ANSWER_LIMIT:
         return visible(answer)
     return f"{visible(answer[:ANSWER_LIMIT])}…\n[all of it is in {path}]"

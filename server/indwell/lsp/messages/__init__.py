@@ -1,1 +1,1 @@
-"""The typed messages of our own, ``indwell/*``, and the names that the handshake lists."""
+"""Defines Indwell's own messages, ``indwell/*``, and the names that the handshake lists."""

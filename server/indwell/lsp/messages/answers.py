@@ -24,20 +24,22 @@ from indwell.sessions.branches import plan_of, todo_of
 from indwell.sessions.log_lines import LogReading
 from indwell.sessions.overview import Overview, overview
 
-TEXT_CHARACTERS = 20_000  # characters of one text of an event; a screen shows far less
-PAGE_LIMIT = 100  # sessions or turns of one answer
-PAGE_CHARACTERS = 1_000_000  # characters of all events of one answer; it always has one turn
+# the limit of characters for one text of an event; a screen shows far less
+TEXT_CHARACTERS = 20_000
+PAGE_LIMIT = 100  # the limit of sessions or turns in one answer
+# the limit of characters for all events of one answer, which always has at least one turn
+PAGE_CHARACTERS = 1_000_000
 
 
 def started(ticket: Ticket) -> protocol.StartedResult:
-    """Return a turn that has begun, or a prompt that waits."""
+    """Return the result for a turn that has begun, or for a queued prompt."""
     if ticket.session is None:
         return protocol.StartedResult(session=None, turn=None, queued=ticket.waiting.id)
     return protocol.StartedResult(session=ticket.session.id, turn=ticket.number, queued=None)
 
 
 def turn_result(ticket: Ticket, finished: TurnFinished) -> protocol.TurnResult:
-    """Return how a turn ended."""
+    """Return the result that says how a turn ended."""
     return protocol.TurnResult(
         session=ticket.session.id if ticket.session else None,
         turn=finished.turn,
@@ -55,7 +57,7 @@ def turn_result(ticket: Ticket, finished: TurnFinished) -> protocol.TurnResult:
 
 
 def queue_result(queue: Queue) -> views.QueueResult:
-    """Return the queue."""
+    """Return the result that describes the queue."""
     return views.QueueResult(
         queue.seq,
         queue.held,
@@ -94,7 +96,7 @@ def sessions_result(
 
 
 def resume_result(resumed: Resumed) -> views.ResumeResult:
-    """Return a resumed session."""
+    """Return the result that describes a resumed session."""
     return views.ResumeResult(
         session=resumed.session.id,
         turns=resumed.session.turns,
@@ -107,7 +109,7 @@ def resume_result(resumed: Resumed) -> views.ResumeResult:
 def session_result(
     session: str, reading: LogReading, *, before: int | None, limit: int
 ) -> views.SessionResult:
-    """Return a page of a session's turns: the last ones, or those before a turn; takes a while."""
+    """Return a page of a session's turns: the last ones, or those before a turn. Slow."""
     turns = events_of(reading.records)
     wanted = [one for one in turns if before is None or one.turn < before]
     page = _newest(wanted, page_size(limit))
@@ -129,12 +131,12 @@ def session_result(
 
 
 def plan_result(plan: Plan) -> PlanResult:
-    """Return a plan with its state."""
+    """Return the result that describes a plan."""
     return PlanResult(plan.state, plan.text, plan.path)
 
 
 def _newest(turns: Sequence[RecordedTurn], limit: int) -> tuple[views.TurnRow, ...]:
-    """Return the last turns, as many as one answer can hold."""
+    """Return the newest turns, as many as fit into one answer."""
     size = 0
     found: list[views.TurnRow] = []
     for turn in reversed(turns[-limit:]):
@@ -167,12 +169,12 @@ def _texts(event: Event) -> dict[str, str]:
 
 
 def page_size(wanted: int) -> int:
-    """Return how many entries an answer has when ``wanted`` were requested."""
+    """Return the number of entries in an answer when ``wanted`` were requested."""
     return max(1, min(wanted, PAGE_LIMIT))
 
 
 def models_result(offered: Sequence[OfferedModel], chosen: str) -> views.ModelsResult:
-    """Return the endpoint's models."""
+    """Return the result that lists the endpoint's models."""
     rows = (
         views.ModelRow(
             one.name, one.window, one.price_in, one.price_out, one.tools, one.name == chosen
@@ -183,7 +185,7 @@ def models_result(offered: Sequence[OfferedModel], chosen: str) -> views.ModelsR
 
 
 def login_result(outcome: LoginOutcome) -> views.LoginResult:
-    """Return how a login ended."""
+    """Return the result that says how a login ended."""
     return views.LoginResult(
         ok=outcome.ok,
         model=outcome.model,
@@ -198,7 +200,7 @@ def login_result(outcome: LoginOutcome) -> views.LoginResult:
 
 
 def events_result(session: str, missed: Missed) -> views.EventsResult:
-    """Return events that a client did not see."""
+    """Return the result with the events that a client has missed."""
     return views.EventsResult(
         session=session,
         events=tuple(

@@ -1,4 +1,4 @@
-"""Typed messages about requests to the model: the next request, and a prompt's attachments."""
+"""Defines messages about the next request to the model, and about a prompt's attachments."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from indwell.navigation.lsp_answers import Method
 
 
 class Attachment(Value, frozen=True):
-    """Something attached to a prompt; ``kind`` decides which fields count.
+    """An attachment of a prompt; ``kind`` decides which fields are used.
 
     Attributes:
-        kind: ``image``: ``mime`` and ``data``. ``text``, pasted or from a terminal: ``text``.
-            ``problems``: those that the editor reports for ``uri``, or for all documents.
-            ``changes``: what git would commit, as ``@changes`` in the words.
-        label: Its name for people, shown beside it everywhere.
-        mime: ``image/png``, ``image/jpeg``, ``image/gif`` or ``image/webp``.
-        data: Base64.
-        text: The text, unchanged.
-        uri: The URI of a document.
+        kind: ``image`` uses ``mime`` and ``data``. ``text`` (pasted or from a terminal) uses
+            ``text``. ``problems`` attaches the problems that the editor reports for ``uri``, or for
+            all documents. ``changes`` attaches what git would commit, like ``@changes`` in the
+            prompt.
+        label: The displayed name of the attachment.
+        mime: The media type: ``image/png``, ``image/jpeg``, ``image/gif`` or ``image/webp``.
+        data: The picture in Base64.
+        text: The unchanged text.
+        uri: The URI of the document whose problems are attached.
     """
 
     HIDDEN = frozenset({"data", "text"})
@@ -36,7 +37,7 @@ class Attachment(Value, frozen=True):
 
 
 class AttachedRow(Value, frozen=True):
-    """A piece of context that goes with the next prompt, and can be detached by its ``id``."""
+    """A part of the next prompt's context that can be detached by its ``id``."""
 
     id: str
     kind: Literal["selection", "opened"]
@@ -45,7 +46,7 @@ class AttachedRow(Value, frozen=True):
 
 
 class DetachParams(Value, frozen=True):
-    """A piece of attached context, for the next prompt only."""
+    """Names the part of the next prompt's context to leave out, for that prompt only."""
 
     id: str
 
@@ -57,15 +58,15 @@ class DetachResult(Value, frozen=True):
 
 
 class ContextParams(Value, frozen=True):
-    """No fields: the answer describes the current session's next request."""
+    """The parameters are empty: the answer describes the current session's next request."""
 
 
 class BlockRow(Value, frozen=True):
-    """One block of the next request; ``anchor`` if a cache mark follows it.
+    """One block of the next request; ``anchor`` is true if a cache mark follows the block.
 
-    ``message`` is the index of its message (-1: tools and system); the block represents the
-    messages ``first`` to ``last`` of the transcript; ``altered`` if compaction changed it; ``why``
-    gives the reason.
+    ``message`` is the index of the block's message (-1 for tools and system prompt). The block
+    represents the messages ``first`` to ``last`` of the transcript. ``altered`` is true if
+    compaction changed the block, and ``why`` gives the reason.
     """
 
     message: int
@@ -87,7 +88,7 @@ class BlockRow(Value, frozen=True):
 
 
 class HeadroomRow(Value, frozen=True):
-    """A rung of compaction: it may run at ``at`` tokens, after ``left`` more tokens."""
+    """A compaction layer, which may run at ``at`` tokens, after ``left`` more tokens."""
 
     layer: str
     at: int
@@ -96,10 +97,10 @@ class HeadroomRow(Value, frozen=True):
 
 
 class HealthRow(Value, frozen=True):
-    """Figures of calls, cache and compactions, named as in ``request.cache_health``.
+    """Statistics of calls, cache and compactions, named as in ``request.cache_health``.
 
-    ``turn`` is about the newest turn, ``session`` about all; ``misses`` counts consecutive calls
-    without a cached token although a prefix should have hit.
+    ``turn`` describes the newest turn, and ``session`` all turns. ``misses`` counts consecutive
+    calls that read no cached token although a prefix should have been cached.
     """
 
     turn: Mapping[str, Any]
@@ -110,9 +111,10 @@ class HealthRow(Value, frozen=True):
 class ContextResult(Value, frozen=True):
     """The contents of the next request.
 
-    ``window`` and ``budget`` are in tokens (null before the first turn), ``used`` is estimated,
-    ``share`` is its part of the budget from 0 on; tokens by source and by tier; ``preset`` with its
-    rungs; ``health`` of the session so far, null before the first turn.
+    ``window`` and ``budget`` are in tokens, null before the first turn. ``used`` is an estimate,
+    and ``share`` is its share of the budget, from 0 on. The tokens are also given by source and by
+    tier. ``preset`` is the compaction preset with its layers. ``health`` describes the session so
+    far, null before the first turn.
     """
 
     session: str | None
@@ -135,8 +137,8 @@ class DiagnosticsParams(Value, frozen=True):
 
     Attributes:
         uris: Documents, open or not.
-        wait: Seconds that the checkers may still need; answer as soon as all have finished. With 0,
-            answer at once.
+        wait: The number of seconds to wait for the checkers. The client should answer as soon as
+            all have finished, and at once if the number is 0.
     """
 
     uris: tuple[str, ...]
@@ -147,9 +149,9 @@ class SourceDiagnostics(Value, frozen=True):
     """The newest report of one checker on a document, such as a language server or a linter.
 
     Attributes:
-        name: Its name for people.
-        diagnostics: Null is an empty list.
-        version: The version of the text that it checked; left out if unknown, or if it has not
+        name: The displayed name of the checker.
+        diagnostics: The reported problems; null means an empty list.
+        version: The version of the checked text; left out if unknown, or if the checker has not
             reported on this document yet.
     """
 
@@ -159,15 +161,15 @@ class SourceDiagnostics(Value, frozen=True):
 
 
 class DocumentDiagnostics(Value, frozen=True):
-    """All problems of one document, from all servers but ours.
+    """All problems of one document, from all servers except Indwell.
 
     Attributes:
         uri: The URI of the request.
-        diagnostics: Those of no checker in ``sources``.
-        version: The version of the text that every checker looked at, if known; without it, or with
-            an older one, they verify nothing.
-        sources: Each checker of the document, with its report. Only a client that separates them
-            can tell which of several has checked a text.
+        diagnostics: The problems that belong to no checker in ``sources``.
+        version: The version of the text that every checker examined, if known. Without the present
+            version, the problems verify nothing.
+        sources: Each checker of the document, with its report. Only a client that separates
+            checkers can say which of them has checked a text.
     """
 
     uri: str
@@ -177,7 +179,7 @@ class DocumentDiagnostics(Value, frozen=True):
 
 
 class DiagnosticsResult(Value, frozen=True):
-    """One entry for each document with known problems; others are left out."""
+    """The problems by document; documents without known problems are left out."""
 
     documents: tuple[DocumentDiagnostics, ...]
 
@@ -189,9 +191,9 @@ class NavigateParams(Value, frozen=True):
         method: The request of the language server protocol.
         uri: The document, open or not; null for ``workspace/symbol``.
         line: The line of the symbol, from 0.
-        character: Its column in UTF-16 units.
-        byte: Its column in bytes of UTF-8.
-        query: For ``workspace/symbol``.
+        character: The column of the symbol in UTF-16 units.
+        byte: The column of the symbol in bytes of UTF-8.
+        query: The searched name, for ``workspace/symbol``.
         name: The new name, for ``textDocument/rename``.
     """
 
@@ -208,10 +210,10 @@ class NavigateReply(Value, frozen=True):
     """The reply of one language server.
 
     Attributes:
-        result: The result in the protocol's form for this request; null without a result.
+        result: The result in LSP's form for this request; null if there is no result.
         name: The name of the language server.
         encoding: The unit of the columns in the result: ``utf-8``, ``utf-16`` or ``utf-32``.
-        error: Why it refuses, such as that this name cannot be changed.
+        error: The reason why the server refuses, such as a name that cannot be changed.
     """
 
     result: Any = None
@@ -221,6 +223,6 @@ class NavigateReply(Value, frozen=True):
 
 
 class NavigateResult(Value, frozen=True):
-    """The replies; empty if no language server knows such a document."""
+    """The replies of the language servers; empty if no server supports the document."""
 
     replies: tuple[NavigateReply, ...] = ()

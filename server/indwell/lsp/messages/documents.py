@@ -1,4 +1,4 @@
-"""Typed messages about documents: the chat, virtual documents, review, fork and rewind."""
+"""Defines messages about documents: the chat, virtual documents, review, fork and rewind."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ class ChatArguments(CommandArguments, frozen=True):
     """The argument of ``indwell.chat``; all fields are optional.
 
     Attributes:
-        uri: The document to open; created if missing.
-        session: The session of the document; the current one if both are left out.
+        uri: The document to open, which is created if it is missing.
+        session: The session of the document; the current session if ``uri`` is also left out.
         new: Whether to begin a new chat.
-        wait: Whether to answer only when it is open.
+        wait: Whether to answer only when the chat is open.
     """
 
     uri: str | None = None
@@ -25,7 +25,7 @@ class ChatArguments(CommandArguments, frozen=True):
 
 
 class ChatResult(Value, frozen=True):
-    """The document: its URI, and whether the editor has opened it."""
+    """The chat document: its URI, and whether the editor has opened the document."""
 
     uri: str
     path: str
@@ -37,10 +37,10 @@ class SendArguments(CommandArguments, frozen=True):
     """The argument of ``indwell.send``; all fields are optional.
 
     Attributes:
-        uri: The chat document; by default the one that was opened last.
-        how: ``steer`` gives the words to the running turn, ``next`` lets them wait behind it;
-            ``auto`` steers if a turn of this chat runs.
-        wait: Whether to answer only when the words are on their way.
+        uri: The chat document; by default the last opened chat.
+        how: ``steer`` sends the draft to the running turn, and ``next`` queues the draft. ``auto``
+            steers if a turn of this chat is running.
+        wait: Whether to answer only when the draft was sent.
     """
 
     uri: str | None = None
@@ -52,10 +52,12 @@ class OpenArguments(CommandArguments, frozen=True):
     """The argument of ``indwell.open``.
 
     Attributes:
-        what: The kind of document. ``diff``: pending changes; ``base``: a file without them, or
-            before a turn; ``request``: what the model would get next; ``transcript``: a session.
-        uri: The file of a diff or base; a diff without it covers all files.
-        turn: A turn of ``session``: a ``diff`` shows its changes, a ``base`` the file before it.
+        what: The kind of document. ``diff`` shows pending changes, ``base`` a file without its
+            pending changes or before a turn, ``request`` the next request, and ``transcript`` a
+            session.
+        uri: The file of a diff or base; a diff without ``uri`` covers all files.
+        turn: A turn of ``session``: a ``diff`` shows the turn's changes, a ``base`` the file before
+            it.
         session: The session of the changes or of the transcript (by default the current one).
     """
 
@@ -66,7 +68,7 @@ class OpenArguments(CommandArguments, frozen=True):
 
 
 class OpenResult(Value, frozen=True):
-    """The URI (a file's, if the client asks for no texts), and whether it is shown."""
+    """The URI of the opened document, and whether the editor shows the document."""
 
     uri: str
     shown: bool
@@ -76,12 +78,12 @@ class ForkArguments(CommandArguments, frozen=True):
     """The argument of ``indwell.fork``; all fields are optional.
 
     Attributes:
-        session: The session to copy; by default the current one.
-        turn: The fork continues from the end of this turn; by default the last one that has ended;
-            0 is before the first one.
-        model: One of the user's models, in place of that turn's own.
-        wait: Whether to answer only when it is done.
-        keep: Whether a running turn goes on beside the fork; otherwise it is stopped.
+        session: The session to copy; by default the current session.
+        turn: The fork continues from the end of this turn. The default is the last turn that has
+            ended, and 0 means before the first turn.
+        model: One of the user's models, to replace the turn's model.
+        wait: Whether to answer only when the fork exists.
+        keep: Whether a running turn continues beside the fork; otherwise the turn is stopped.
     """
 
     session: str | None = None
@@ -95,11 +97,12 @@ class RewindArguments(CommandArguments, frozen=True):
     """The argument of ``indwell.rewind``.
 
     Attributes:
-        turn: The conversation continues from the end of this turn; 0 is before the first one.
-        session: By default the current one.
-        model: As in ``ForkArguments``.
-        files: Whether to restore the files, too; if left out, plain editors ask, others do not.
-        wait: Whether to answer only when it is done.
+        turn: The conversation continues from the end of this turn; 0 means before the first turn.
+        session: The session to rewind; by default the current session.
+        model: One of the user's models, to replace the turn's model.
+        files: Whether to restore the files, too. If left out, plain editors ask the user, and other
+            editors restore no files.
+        wait: Whether to answer only when the session is rewound.
     """
 
     turn: int
@@ -110,12 +113,12 @@ class RewindArguments(CommandArguments, frozen=True):
 
 
 class ApplyParams(Value, frozen=True):
-    """Code of an answer that the user applies to an open document: it becomes a pending change.
+    """Code from an answer that the user applies to an open document as a pending change.
 
     Attributes:
         uri: The document.
-        version: Its version when ``text`` was made of it.
-        text: Its whole text with the code.
+        version: The version of the document from which ``text`` was made.
+        text: The whole text of the document with the code.
         session: The session of the answer.
         turn: The turn of the answer.
     """
@@ -130,15 +133,15 @@ class ApplyParams(Value, frozen=True):
 
 
 class ApplyResult(Value, frozen=True):
-    """The number of changes that await review now, of all files."""
+    """The number of changes in all files that await review now."""
 
     pending: int
 
 
 class ChangesParams(Value, frozen=True):
-    """Selects pending changes of a file, a turn, a session; each field narrows it, none means all.
+    """Selects pending changes by file, turn and session; without a field, selects all changes.
 
-    A ``turn`` without a ``session`` is one of the current session.
+    A ``turn`` without a ``session`` means a turn of the current session.
     """
 
     uri: str | None = None
@@ -147,20 +150,20 @@ class ChangesParams(Value, frozen=True):
 
 
 class ChangeRow(Value, frozen=True):
-    """One pending change; ``turn`` and ``session`` name the newest turn that made a part of it.
+    """One pending change; ``turn`` and ``session`` name the newest turn that contributed.
 
     Attributes:
-        id: The id of its contents: the same as long as it shows the same, wherever it moves.
+        id: The id, which stays the same while the change has the same contents, wherever it moves.
         uri: The document's URI in the editor.
-        path: Its path for people.
-        range: The range of its new lines; without any, the start of the line to reach it by.
+        path: The displayed path of the file.
+        range: The range of the new lines; if there are none, the start of the nearest line.
         old: The removed lines with their line breaks.
         new: The added lines.
         turn: The number of the turn, from 1.
         session: The session's id.
-        touched: Whether the user has changed its lines since; a reject then asks first.
+        touched: Whether the user has changed the lines since; a reject then asks first.
         kind: ``create`` and ``delete`` concern whole files; ``opaque`` is not text or too large.
-        note: For people; describes an opaque change.
+        note: The description of an opaque change, for people.
     """
 
     id: str
@@ -177,10 +180,11 @@ class ChangeRow(Value, frozen=True):
 
 
 class ChangesResult(Value, frozen=True):
-    """Pending changes by file and line; ``files``, ``added`` and ``removed`` are their counts.
+    """The pending changes by file and line; ``files``, ``added`` and ``removed`` are counts.
 
-    ``pending`` is their number in the whole workspace. ``undo`` names the verdict that
-    ``indwell.undoVerdict`` takes back next, such as ``accepted 1 change in a.py``; empty: none.
+    ``pending`` is the number of changes in the whole workspace. ``undo`` names the verdict that
+    ``indwell.undoVerdict`` undoes next, such as ``accepted 1 change in a.py``; empty if there is no
+    verdict.
     """
 
     changes: tuple[ChangeRow, ...]
@@ -200,10 +204,10 @@ class VerdictArguments(CommandArguments, frozen=True):
     Attributes:
         hunks: Ids of changes.
         uri: Changes of this document.
-        turn: Changes of this turn; of the current session if ``session`` is left out.
+        turn: Changes of this turn, in the current session if ``session`` is left out.
         session: Changes of this session.
-        all: Whether to take all changes.
-        wait: Whether to answer only when it is done.
+        all: Whether to select all changes.
+        wait: Whether to answer only when the verdict is carried out.
     """
 
     hunks: tuple[str, ...] = ()
@@ -215,7 +219,7 @@ class VerdictArguments(CommandArguments, frozen=True):
 
 
 class UndoVerdictArguments(CommandArguments, frozen=True):
-    """The argument of ``indwell.undoVerdict``; ``wait``: answer only when it is done."""
+    """The argument of ``indwell.undoVerdict``; with ``wait``, the answer comes at the end."""
 
     wait: bool = False
 
@@ -234,11 +238,11 @@ class VerdictResult(Value, frozen=True):
 
     Attributes:
         verdict: The verdict.
-        hunks: Ids of the changes that it settled.
-        kept: Unchanged changes, with the reasons.
-        gone: Named ids that are no longer pending; nothing was done for them.
+        hunks: Ids of the changes that the verdict settled.
+        kept: Changes that stay pending, with the reasons.
+        gone: Ids from the arguments that are no longer pending.
         message: The result in one sentence.
-        running: Whether it is still at work, or the user is asked; a message reports the end.
+        running: Whether the verdict is still being carried out; a message then reports the end.
     """
 
     verdict: Literal["accept", "reject"]
@@ -250,15 +254,15 @@ class VerdictResult(Value, frozen=True):
 
 
 class UndoVerdictResult(Value, frozen=True):
-    """The result of taking back the newest verdict.
+    """The result of undoing the newest verdict.
 
     Attributes:
-        verdict: The verdict that was taken back; null: none was left.
+        verdict: The verdict that was undone; null if there was no verdict to undo.
         hunks: Ids of the changes that await a verdict again.
-        kept: Files whose verdict could not be taken back, with the reasons.
-        left: The number of earlier verdicts that can be taken back.
+        kept: Files whose verdict could not be undone, with the reasons.
+        left: The number of earlier verdicts that can be undone.
         message: The result in one sentence.
-        running: Whether it is still at work; a message reports the end.
+        running: Whether the verdict is still being undone; a message then reports the end.
     """
 
     verdict: Literal["accept", "reject"] | None

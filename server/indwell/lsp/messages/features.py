@@ -1,4 +1,4 @@
-"""The descriptions that editor and server send in ``initialize``. Pure, and without heavy imports.
+"""Reads the capabilities in ``initialize``, and lists the server's. Pure; imports little.
 
 ``tests/wire/test_handshake.py`` keeps the names equal to the tables of ``methods``.
 
@@ -27,26 +27,26 @@ _NUMBERS = "Neovim"
 
 
 class ClientFeatures(msgspec.Struct, frozen=True):
-    """Capabilities that change what is sent.
+    """The capabilities of the editor that change what the server sends.
 
     Attributes:
-        progress: Whether it accepts work-done progress from the server.
-        show_document: Whether it opens a document on request.
-        configuration: Whether it answers ``workspace/configuration``.
-        watches_files: Whether it reports changed files of a folder on request.
+        progress: Whether the editor accepts work-done progress from the server.
+        show_document: Whether the editor opens a document on request.
+        configuration: Whether the editor answers ``workspace/configuration``.
+        watches_files: Whether the editor reports changed files of a folder on request.
         create_files: Whether a workspace edit may create files.
         delete_files: Whether a workspace edit may delete files.
-        annotations: Whether it shows change annotations.
-        refreshes_lenses: Whether it reads code lenses again on request.
-        text_documents: Whether it asks for the texts of virtual documents (3.18).
-        dynamic: Those of ``CHAT_FEATURES`` that can be registered for some documents.
-        says_encoding: Whether it names its position encodings, so that its positions can be relied
-            on.
+        annotations: Whether the editor shows change annotations.
+        refreshes_lenses: Whether the editor reads code lenses again on request.
+        text_documents: Whether the editor asks for the texts of virtual documents (LSP 3.18).
+        dynamic: The members of ``CHAT_FEATURES`` that can be registered for some documents.
+        says_encoding: Whether the editor names its position encodings, so that positions are
+            reliable.
         is_restricted: Whether the editor itself does not trust the workspace. A statement that the
             editor does trust the workspace is ignored, because the folder can influence that
-            statement (TRU-11, TRU-12).
-        numbers: Whether its questions are answered by a digit and Enter that may be meant for a
-            file (Neovim, without the lines of ours that ask for a word).
+            statement.
+        numbers: Whether a digit and Enter, which may be meant for a file, answer the editor's
+            questions (Neovim without Indwell's plugin).
         experimental: Names of ``capabilities.experimental.indwell`` that are on.
     """
 
@@ -66,7 +66,7 @@ class ClientFeatures(msgspec.Struct, frozen=True):
     experimental: frozenset[str] = frozenset()
 
     def has(self, name: str) -> bool:
-        """Is one of our own extensions on? See the table in ``docs/protocol.md``."""
+        """Return whether the client has this extension; see the table in ``docs/protocol.md``."""
         return name in self.experimental
 
 
@@ -111,13 +111,13 @@ def dynamic_chat_features(capabilities: Mapping[str, Any]) -> frozenset[str]:
 
 
 def has_text_documents(capabilities: Mapping[str, Any]) -> bool:
-    """Does the editor ask for ``workspace/textDocumentContent``?"""
+    """Return whether the editor asks for ``workspace/textDocumentContent``."""
     workspace = _table(capabilities, "workspace")
     return isinstance(workspace.get("textDocumentContent"), Mapping)
 
 
 def names_encodings(capabilities: Mapping[str, Any]) -> bool:
-    """Does the editor name position encodings? Editors that do not may not count utf-16."""
+    """Return whether the editor names position encodings; others may not count utf-16."""
     return bool(_table(capabilities, "general").get("positionEncodings"))
 
 
@@ -132,7 +132,7 @@ VIRTUAL_SCHEMES = ("indwell-base", "indwell-diff", "indwell-request", "indwell-t
 
 
 class ActionOffer(NamedTuple):
-    """One code action: its title, command and kind, and whether it needs the user's words."""
+    """One code action: its title, command and kind, and whether the user must type text."""
 
     title: str
     command: str
@@ -156,7 +156,8 @@ TASK_COMMANDS = (
     TASK_OFFERS[0].command,
     FIX_ALL.command,
     *(one.command for one in TASK_OFFERS[1:]),
-    "indwell.edit",  # for an editor with a field at the selection; no menu offers it
+    # the command is for editors with a field at the selection, and no menu offers it
+    "indwell.edit",
 )
 COMMAND_NAMES = (
     *TASK_COMMANDS,

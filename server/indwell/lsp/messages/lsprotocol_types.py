@@ -1,9 +1,9 @@
-"""lsprotocol's types, imported when the first of them is used: their import takes 200 ms.
+"""Provides lsprotocol's types, and imports them only at the first use, which takes 200 ms.
 
-The first ``codeAction`` of an editor needs none of them, so it does not wait for that import.
-Write ``from indwell.lsp.messages.lsprotocol_types import types``, and use ``types.Range`` as usual.
-At the top of a module only annotations may name a type; a default value or a decorator would
-import them all at once (``tests/wire/test_first_answer.py``).
+The first ``codeAction`` of an editor needs no such type, so it does not wait for the import. Write
+``from indwell.lsp.messages.lsprotocol_types import types``, and use ``types.Range`` as usual. At
+the top of a module only annotations may name a type; a default value or a decorator would import
+all types at once (``tests/wire/test_first_answer.py``).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 else:
 
     class _TypesOnDemand(ModuleType):
-        """Replaces ``lsprotocol.types``, and caches each name after its first use."""
+        """Replaces the module ``lsprotocol.types``, and caches each name after its first use."""
 
         def __getattr__(self, name: str) -> object:
             value = getattr(import_module(self.__name__), name)

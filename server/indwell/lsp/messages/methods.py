@@ -1,7 +1,7 @@
-"""The typed messages of our own: ``indwell/*`` methods and the arguments of commands.
+"""Defines Indwell's messages: ``indwell/*`` methods and the arguments of commands.
 
 The converter, ``docs/protocol.md`` and the TypeScript types are made from the table ``METHODS`` or
-checked against it. Field names are single words, so they are the same here and on the wire.
+checked against it. Field names are single words, so they are the same in Python and in messages.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from indwell.settings.model import Mode
 
 
 class HunkShown(Value, frozen=True):
-    """One hunk of an edit in question: its name, its place, its lines, escaped."""
+    """One hunk of an edit in a question: the escaped name, position and lines."""
 
     id: str
     header: str
@@ -34,23 +34,23 @@ class HunkShown(Value, frozen=True):
 
 
 class PermissionParams(Value, frozen=True):
-    """Asks for a permission; ``detail`` is exactly what would run, or the diff of the edit.
+    """Asks for a permission; ``detail`` is the exact command, or the diff of the edit.
 
     Attributes:
         id: The id of the question.
-        title: One line.
+        title: The question on one line.
         detail: The complete text, with characters that could hide or reorder text as code points.
-        reason: Why the user is asked.
-        rule: What ``session`` and ``always`` store; empty if they are not offered.
+        reason: The reason why the user is asked.
+        rule: The rule that ``session`` and ``always`` store; empty if they are not offered.
         cwd: The folder in which a command would run.
-        sandbox: How commands are confined here, in words.
-        more: The further access that a yes allows for this one call, in words.
-        why: The model's reason in its own words; show it as such.
-        wanted: Whether the model itself asks for ``more``; show that prominently.
+        sandbox: A description of the sandbox for commands.
+        more: A description of the further access that a yes allows for this one call.
+        why: The model's reason, which clients must show as the model's text.
+        wanted: Whether the model itself asks for ``more``, which clients should show prominently.
         risky: The parts of a command that cause the question.
-        hunks: The hunks of an edit with several, each of which can be answered.
+        hunks: The hunks of an edit with several hunks; the user can answer for each hunk.
         kind: The kind of permission.
-        session: The id of the session whose turn asks; empty if none does.
+        session: The id of the session whose turn asks; empty if no turn asks.
     """
 
     id: str
@@ -70,10 +70,9 @@ class PermissionParams(Value, frozen=True):
 
 
 class PermissionResult(Value, frozen=True):
-    """The user's answer; anything but these words counts as ``no``.
+    """The user's answer to a permission question; any other value counts as ``no``.
 
-    With a yes, ``hunks`` names those of the question that are allowed once, and no others; if left
-    out, all are.
+    With a yes, ``hunks`` names the hunks that are allowed once; if left out, all hunks are allowed.
     """
 
     answer: Answer
@@ -81,16 +80,16 @@ class PermissionResult(Value, frozen=True):
 
 
 class AskParams(Value, frozen=True):
-    """A question to the user, answered by a line of text or by one of some options.
+    """A question to the user, which is answered with a line of text or with an option.
 
     Attributes:
         prompt: The question; if the model asks, only its visible text, at most 1,000 characters.
         placeholder: An example of an answer.
         by: The asker. A question of the model is never a permission question, and must not look
-            like one.
-        options: Answers to choose from, a line each; the user may answer in words instead.
-        session: The session whose turn asks; empty if none does.
-        id: The id of the model's call that asks, as in ``toolStarted``; empty if none does.
+            like a permission question.
+        options: Answers to choose from, one line each; the user may type another answer.
+        session: The session whose turn asks; empty if no turn asks.
+        id: The id of the tool call that asks, as in ``toolStarted``; empty if no call asks.
     """
 
     prompt: str
@@ -102,7 +101,7 @@ class AskParams(Value, frozen=True):
 
 
 class AskResult(Value, frozen=True):
-    """The typed text, or the 0-based index of the chosen option; without an answer, nulls."""
+    """The typed text, or the 0-based index of the chosen option; nulls if there is no answer."""
 
     text: str | None = None
     chosen: int | None = None
@@ -112,14 +111,14 @@ class MemoryArguments(CommandArguments, frozen=True):
     """The argument of ``indwell.memory``; all fields are optional.
 
     Attributes:
-        scope: Facts about this workspace, or about the user everywhere.
+        scope: Whether the facts are about this workspace, or about the user in all workspaces.
     """
 
     scope: Literal["workspace", "user"] = "workspace"
 
 
 class MemoryResult(Value, frozen=True):
-    """The file with the facts: its URI, and whether the editor has opened it."""
+    """The file with the facts: its URI, and whether the editor has opened the file."""
 
     uri: str
     path: str
@@ -130,9 +129,9 @@ class CommitMessageArguments(CommandArguments, frozen=True):
     """The argument of ``indwell.commitMessage``; all fields are optional.
 
     Attributes:
-        uri: A folder of the repository; by default the first one of the workspace.
-        quiet: The client shows the message itself, and gets problems as errors.
-        wait: Answer when the message is there.
+        uri: A folder of the repository; by default the first folder of the workspace.
+        quiet: Whether the client shows the message itself, and gets problems as errors.
+        wait: Whether to answer only when the message is written.
     """
 
     uri: str | None = None
@@ -144,8 +143,8 @@ class CommitMessageResult(Value, frozen=True):
     """A message for a git commit.
 
     Attributes:
-        message: The text.
-        staged: It is about the staged changes; else about those of the tree.
+        message: The text of the message.
+        staged: Whether the message describes the staged changes, not those of the working tree.
     """
 
     message: str
@@ -153,7 +152,7 @@ class CommitMessageResult(Value, frozen=True):
 
 
 class DidChangeSelectionParams(Value, frozen=True):
-    """The user selected something; the text comes from the synchronised buffer, never from here."""
+    """The user selected text; the server reads the text from the synchronised document."""
 
     uri: str
     version: int
@@ -161,13 +160,13 @@ class DidChangeSelectionParams(Value, frozen=True):
 
 
 class DidFocusParams(Value, frozen=True):
-    """The document that the user looks at now, or none."""
+    """The document that has the focus now, or null."""
 
     uri: str | None = None
 
 
 class DidChangeDiagnosticsParams(Value, frozen=True):
-    """All problems of one document, of all servers; see ``DocumentDiagnostics``."""
+    """All problems of one document, from all servers; see ``DocumentDiagnostics``."""
 
     uri: str
     diagnostics: tuple[types.Diagnostic, ...]
@@ -176,11 +175,11 @@ class DidChangeDiagnosticsParams(Value, frozen=True):
 
 
 class PromptParams(Value, frozen=True):
-    """The user's words; ``session`` is an id, ``new``, or left out for the current session.
+    """A prompt; ``session`` is an id, ``new``, or left out for the current session.
 
-    ``mode`` applies to this turn only; the current mode if left out. ``mentions`` name files to
-    attach: ``path``, ``path#L3`` or ``path#L1-20``, relative to the first folder; ``path/`` is the
-    listing of a folder. With ``beside``, the current session stays the current one.
+    ``mode`` applies to this turn only, and is the current mode if left out. ``mentions`` names
+    files to attach: ``path``, ``path#L3`` or ``path#L1-20``, relative to the first folder;
+    ``path/`` is the listing of a folder. With ``beside``, the current session does not change.
     """
 
     text: str
@@ -192,16 +191,17 @@ class PromptParams(Value, frozen=True):
 
 
 class SteerParams(Value, frozen=True):
-    """Words for the running turn; ``session`` is an id, or left out for any session."""
+    """A message for the running turn; ``session`` is an id, or left out for any session."""
 
     text: str
     session: str | None = None
 
 
 class SteerResult(Value, frozen=True):
-    """The turn that takes the words, at its next model call.
+    """The turn that receives the message with its next model call.
 
-    ``is_choice``: they only chose an option of a question, or are the line that it asked for.
+    ``is_choice`` is true if the message only chose an option of a question, or is the line that the
+    question asked for.
     """
 
     session: str
@@ -211,9 +211,9 @@ class SteerResult(Value, frozen=True):
 
 
 class QueueParams(Value, frozen=True):
-    """Reads or changes the queue; ``seq`` is the state that the client saw: no change is lost.
+    """Reads or changes the queue; ``seq`` is the number of the state that the client saw.
 
-    ``id`` names the prompt to ``remove``, ``move`` (to the 0-based place ``to``) or ``edit`` (to
+    ``id`` names the prompt to ``remove``, ``move`` (to the 0-based position ``to``) or ``edit`` (to
     ``text``).
     """
 
@@ -225,10 +225,10 @@ class QueueParams(Value, frozen=True):
 
 
 class TurnResult(Value, frozen=True):
-    """The end of a turn; ``draft`` returns words that never reached the model.
+    """The end of a turn; ``draft`` is the user's text that never reached the model.
 
     A prompt that was removed from the queue ends as ``cancelled``, with turn 0 and no session.
-    ``verified`` says how the changes are verified; it is empty if missing.
+    ``verified`` says how the changes are verified; empty if the turn changed no file.
     """
 
     session: str | None
@@ -264,14 +264,14 @@ class SaveResult(Value, frozen=True):
 
 
 class TaskArguments(CommandArguments, frozen=True):
-    """The argument of ``indwell.fix`` and its siblings; plain JSON, all fields are optional.
+    """The argument of ``indwell.fix`` and of similar commands; all fields are optional.
 
     Attributes:
-        uri: The document; the focused one if left out.
-        version: Its version when the action was offered.
-        range: The place; the selection if left out.
-        diagnostics: The problems there.
-        text: The user's words, for ``refactor``, ``edit`` and ``ask``.
+        uri: The document; the focused document if left out.
+        version: The document's version when the action was offered.
+        range: The range of the task; the selection if left out.
+        diagnostics: The problems in the range.
+        text: The user's text, for ``refactor``, ``edit`` and ``ask``.
         wait: Whether to answer only when the turn has ended, with its result.
     """
 
@@ -287,8 +287,8 @@ class EffortArguments(CommandArguments, frozen=True):
     """The argument of ``indwell.effort``.
 
     Attributes:
-        effort: How much the model thinks, from the next turn on; empty: the model decides.
-        session: An open session; if left out, the current one and all later ones.
+        effort: The reasoning effort from the next turn on; empty to let the model decide.
+        session: An open session; if left out, the current session and all later sessions.
     """
 
     effort: Effort
@@ -299,8 +299,8 @@ class ModeArguments(CommandArguments, frozen=True):
     """The argument of ``indwell.mode``.
 
     Attributes:
-        mode: The mode from the next call on.
-        session: An open session; if left out, the current one and all later ones.
+        mode: The mode from the next tool call on.
+        session: An open session; if left out, the current session and all later sessions.
     """
 
     mode: Mode
@@ -308,21 +308,22 @@ class ModeArguments(CommandArguments, frozen=True):
 
 
 class CancelArguments(CommandArguments, frozen=True):
-    """The argument of ``indwell.cancel``; it may be left out.
+    """The argument of ``indwell.cancel``, which may be left out.
 
     Attributes:
-        session: The session whose turn is stopped; by default the current one.
+        session: The session whose turn is stopped; by default the current session.
     """
 
     session: str | None = None
 
 
 class NewSessionArguments(CommandArguments, frozen=True):
-    """The argument of ``indwell.newSession``; it may be left out.
+    """The argument of ``indwell.newSession``, which may be left out.
 
     Attributes:
-        inherit: The id of a session whose task is continued: requests, files, what is to be done.
-        keep: Whether a running turn goes on beside the new session; otherwise it is stopped.
+        inherit: The id of a session whose task the new session continues.
+        keep: Whether a running turn continues beside the new session; otherwise the turn is
+            stopped.
     """
 
     inherit: str = ""
@@ -333,11 +334,11 @@ class ResumeArguments(CommandArguments, frozen=True):
     """The argument of ``indwell.resume``; all fields are optional.
 
     Attributes:
-        session: The session's id; the user is asked if it is left out.
-        model: One of the user's models, in place of the session's own.
-        wait: Whether to answer only when it is done.
-        quiet: Whether a failure is an error answer, as for requests, and shows no message.
-        keep: Whether a running turn goes on beside the session; otherwise it is stopped.
+        session: The session's id; if left out, the user is asked.
+        model: One of the user's models, to replace the session's model.
+        wait: Whether to answer only when the session is open.
+        quiet: Whether a failure is only an error answer, and shows no message.
+        keep: Whether a running turn continues beside the session; otherwise the turn is stopped.
     """
 
     session: str | None = None
@@ -354,7 +355,7 @@ class TrustArguments(CommandArguments, frozen=True):
 
 
 class McpArguments(CommandArguments, frozen=True):
-    """The argument of ``indwell.mcp``: the fields of ``indwell/mcp``, and ``wait`` as elsewhere."""
+    """The argument of ``indwell.mcp``: the fields of ``indwell/mcp``, and ``wait``."""
 
     action: status.McpAction = "list"
     name: str = ""
@@ -380,7 +381,7 @@ class TasksArguments(CommandArguments, frozen=True):
 
 
 class StartedResult(Value, frozen=True):
-    """The immediate answer of a command: session and turn that began, or the queued prompt's id."""
+    """The immediate answer of a command: the session and turn that began, or the queued id."""
 
     session: str | None
     turn: int | None
@@ -388,7 +389,7 @@ class StartedResult(Value, frozen=True):
 
 
 class Method(NamedTuple):
-    """One row of the table; ``direction`` is seen from the server."""
+    """One row of the table ``METHODS``; ``direction`` is seen from the server."""
 
     direction: Literal["in", "out"]
     params: type

@@ -1,4 +1,4 @@
-"""Typed messages about the whole server: status, providers, skills, the editor's own models."""
+"""Defines messages about the whole server: status, providers, skills, the editor's models."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from indwell.settings.model import Mode
 
 
 class SkillsParams(Value, frozen=True):
-    """No fields."""
+    """The parameters are empty."""
 
 
 class SkillRow(Value, frozen=True):
@@ -23,15 +23,15 @@ class SkillRow(Value, frozen=True):
 
 
 class SkillsResult(Value, frozen=True):
-    """All available skills, by name; those of a workspace only if it is trusted as it is."""
+    """All available skills, by name; a workspace's skills only if the workspace is trusted."""
 
     skills: tuple[SkillRow, ...]
 
 
 class CommandsParams(Value, frozen=True):
-    """Asks for a session's background commands; ``stop`` is the id of one to stop first.
+    """Asks for a session's background commands, and first stops the command with id ``stop``.
 
-    ``session`` is by default the current one.
+    ``session`` is by default the current session.
     """
 
     session: str | None = None
@@ -39,9 +39,9 @@ class CommandsParams(Value, frozen=True):
 
 
 class CommandsResult(Value, frozen=True):
-    """All background commands of a session, oldest first; null without a session.
+    """All background commands of a session, oldest first; null if there is no session.
 
-    Each entry is as in ``CommandsChanged``, with its present output.
+    Each entry is like those of ``CommandsChanged``, with the present output.
     """
 
     session: str | None
@@ -71,7 +71,7 @@ class TasksResult(Value, frozen=True):
 
 
 class StatusParams(Value, frozen=True):
-    """Asks about a session; by default the current one.
+    """Asks for the status of a session; by default of the current session.
 
     A session that is not open has the mode and the model of the next new session, and no title.
     """
@@ -80,7 +80,7 @@ class StatusParams(Value, frozen=True):
 
 
 class RunningTurn(Value, frozen=True):
-    """A turn that runs in another session than the current one."""
+    """A turn that runs in a session other than the current session."""
 
     session: str
     turn: int
@@ -90,21 +90,21 @@ class StatusResult(Value, frozen=True):
     """The contents of a status bar and an empty panel.
 
     Attributes:
-        session: The session; null if there is no current one yet.
-        title: Its title; empty if missing.
+        session: The session's id; null if there is no current session yet.
+        title: The title of the session; empty if missing.
         mode: The mode from the next turn on.
         modes: The modes that may be chosen here.
-        model: The chosen model; empty if none is.
-        effort: The model's reasoning effort; empty: the model decides.
-        efforts: The efforts to choose from; empty if the model is not known to think.
-        lacking: Why no model can be called; empty if a model can be called.
-        trusted: Whether all folders are trusted as they are now.
-        running: The number of the running turn; 0 while its session is being opened. Null after the
-            turn's last event.
+        model: The chosen model; empty if no model is chosen.
+        effort: The model's reasoning effort; empty if the model decides.
+        efforts: The efforts to choose from; empty if the model is not known to support reasoning.
+        lacking: The reason why no model can be called; empty if a model can be called.
+        trusted: Whether all folders are trusted with their present contents.
+        running: The number of the running turn; 0 while the session is being opened, and null after
+            the turn's last event.
         version: The server's version.
-        pictures: Whether the model takes pictures; null if unknown.
-        cost: The session's US dollars; null without a session or if a price is unknown.
-        beside: The turns that run in other sessions than the current one, oldest first.
+        pictures: Whether the model accepts pictures; null if unknown.
+        cost: The session's cost in US dollars; null without a session or if a price is unknown.
+        beside: The turns that run in other sessions, oldest first.
     """
 
     session: str | None
@@ -124,7 +124,7 @@ class StatusResult(Value, frozen=True):
 
 
 class ProvidersParams(Value, frozen=True):
-    """No fields."""
+    """The parameters are empty."""
 
 
 class LocalRow(Value, frozen=True):
@@ -139,7 +139,7 @@ class LocalRow(Value, frozen=True):
 
 
 class KnownRow(Value, frozen=True):
-    """A provider on the network by name; ``page`` is where a key is made."""
+    """A provider on the network, by name; ``page`` is the page where the user creates a key."""
 
     name: str
     title: str
@@ -148,9 +148,9 @@ class KnownRow(Value, frozen=True):
 
 
 class ProvidersResult(Value, frozen=True):
-    """The servers and providers; ``lacking`` as in ``StatusResult``.
+    """The model servers and providers; ``lacking`` is explained in ``StatusResult``.
 
-    ``editor``: the names of the editor's own models.
+    ``editor`` lists the names of the editor's own models.
     """
 
     lacking: str
@@ -160,13 +160,13 @@ class ProvidersResult(Value, frozen=True):
 
 
 class FirstRunParams(Value, frozen=True):
-    """No model can be called, for this ``reason``: the client leads the user to one."""
+    """No model can be called for this ``reason``; the client helps the user connect a model."""
 
     reason: str
 
 
 class FirstRunResult(Value, frozen=True):
-    """True: a model can be called now. False: the user declined."""
+    """True if a model can be called now; false if the user declined."""
 
     ok: bool
 
@@ -175,19 +175,19 @@ McpAction: TypeAlias = Literal["list", "add", "remove", "approve", "restart", "l
 
 
 class McpParams(Value, frozen=True):
-    """What to do with the MCP servers before they are listed.
+    """The action to carry out before the MCP servers are listed.
 
     Attributes:
-        action: ``add`` puts a server into the user's settings; ``approve`` asks the user about one
-            of the project; ``restart`` ends a server, which starts again when it is needed;
-            ``login`` leads the user to a login in the browser, and waits for its end.
-        name: The server.
-        command: For ``add``: the program and its arguments.
-        url: For ``add``: the address, if the server is not a program.
-        variables: For ``add``: names of variables of the user's that the program gets.
-        hosts: For ``add``: hosts that the program may reach from its sandbox.
-        header: For ``add``: a header for the address; its value comes from ``header_variable``.
-        header_variable: The name of a variable of the user's.
+        action: ``add`` adds a server to the user's settings; ``approve`` asks the user about a
+            project's server; ``restart`` stops a server, which starts again when it is needed;
+            ``login`` opens a login in the browser, and waits for its end.
+        name: The server's name.
+        command: The program and its arguments, for ``add``.
+        url: The address, for ``add``, if the server is not a program.
+        variables: The names of the user's variables that the program gets, for ``add``.
+        hosts: The hosts that the program may reach from its sandbox, for ``add``.
+        header: A header for the address, for ``add``; ``header_variable`` gives its value.
+        header_variable: The name of the user's variable that has the header's value.
     """
 
     action: McpAction = "list"
@@ -201,7 +201,7 @@ class McpParams(Value, frozen=True):
 
 
 class McpOffer(Value, frozen=True):
-    """A prompt or a resource of a server: what the user writes, ``/`` or ``@`` included."""
+    """A prompt or resource of a server: the text that the user writes, with ``/`` or ``@``."""
 
     text: str
     description: str
@@ -211,11 +211,11 @@ class McpTool(Value, frozen=True):
     """A tool of a server.
 
     Attributes:
-        name: Its name, as the server spells it.
+        name: The tool's name, as the server spells it.
         description: The first words of the server's description.
-        claims: The server's claims about the tool, such as ``read-only``; they decide nothing.
-        permission: What the user's rules say of the tool; ``ask`` also if no rule names it.
-        rule: The rule that decides; empty if none does.
+        claims: The server's claims about the tool, such as ``read-only``, which have no effect.
+        permission: The permission by the user's rules; ``ask`` also if no rule names the tool.
+        rule: The rule that decides; empty if no rule names the tool.
     """
 
     name: str
@@ -229,19 +229,19 @@ class McpRow(Value, frozen=True):
     """One MCP server.
 
     Attributes:
-        name: Its name.
-        standing: ``usable``, ``open`` (the user has not decided), ``declined``, ``restricted`` (its
-            folder is not trusted), or ``off``.
-        state: The state of its connection; ``idle`` if no session needs it yet.
-        problem: Why it does not run; empty if nothing is wrong.
-        source: Where it is defined, for people.
-        own: Whether it is in the user's own settings, and can be removed here.
-        runs: Its command line or address, as it is written.
-        tools: How many tools it offers; null if that is not known yet.
-        prompts: Its prompts, such as ``/server:prompt``; empty before it runs.
-        resources: Its resources, such as ``@server:uri``.
-        remote: Whether it is at an address, and may want a login.
-        offers: Its tools, at most 200; empty before it runs.
+        name: The server's name.
+        standing: ``usable``, ``open`` (the user has not decided), ``declined``, ``restricted`` (the
+            server's folder is not trusted), or ``off``.
+        state: The state of the connection; ``idle`` if no session needs the server yet.
+        problem: The reason why the server does not run; empty if there is no problem.
+        source: The displayed path of the server's definition.
+        own: Whether the server is in the user's own settings, and can be removed there.
+        runs: The server's command line or address, as written.
+        tools: The number of tools; null if not known yet.
+        prompts: The server's prompts, such as ``/server:prompt``; empty before the server runs.
+        resources: The server's resources, such as ``@server:uri``.
+        remote: Whether the server is at an address, and may require a login.
+        offers: The server's tools, at most 200; empty before the server runs.
     """
 
     name: str
@@ -259,7 +259,7 @@ class McpRow(Value, frozen=True):
 
 
 class McpResult(Value, frozen=True):
-    """The MCP servers of the workspace, and a sentence for each definition that is wrong."""
+    """The MCP servers of the workspace, and a sentence for each wrong definition."""
 
     servers: tuple[McpRow, ...]
     problems: tuple[str, ...]
@@ -280,7 +280,7 @@ class RenameResult(Value, frozen=True):
 
 
 class DeleteParams(Value, frozen=True):
-    """The session to delete for good."""
+    """Names the session to delete permanently."""
 
     session: str
 
@@ -292,18 +292,18 @@ class DeleteResult(Value, frozen=True):
 
 
 class EditorModelsParams(Value, frozen=True):
-    """No fields."""
+    """The parameters are empty."""
 
 
 class EditorModelRow(Value, frozen=True):
-    """A language model of the editor's own.
+    """A language model that the editor provides.
 
     Attributes:
         vendor: The vendor of the model.
-        id: The vendor's id of the model; Indwell's name for it is ``VENDOR/ID@vscode``.
-        window: Tokens that a prompt may have; null if unknown.
-        pictures: Whether it takes pictures; null if unknown.
-        tools: Whether it takes tools; null if unknown.
+        id: The vendor's id of the model, which Indwell calls ``VENDOR/ID@vscode``.
+        window: The limit of tokens for a prompt; null if unknown.
+        pictures: Whether the model accepts pictures; null if unknown.
+        tools: Whether the model accepts tools; null if unknown.
     """
 
     vendor: str
@@ -320,15 +320,15 @@ class EditorModelsResult(Value, frozen=True):
 
 
 class DidChangeEditorModelsParams(Value, frozen=True):
-    """No fields: the editor offers other models now, and is asked again when they are needed."""
+    """The list of the editor's models has changed; the server asks for the list when needed."""
 
 
 class ModelMessage(Value, frozen=True):
-    """A message to a model. A message of the user with results has no other parts.
+    """A message to a model; a user message with tool results has no other parts.
 
-    Each part has a ``kind``: ``text`` has ``text``; ``picture`` has ``mime`` and ``data`` (base64);
-    ``call`` has ``id``, ``name`` and ``arguments`` (a JSON object as text); ``result`` has the
-    ``id`` of its call and ``text``.
+    Each part of the message has a ``kind``: ``text`` has ``text``; ``picture`` has ``mime`` and
+    ``data`` (base64); ``call`` has ``id``, ``name`` and ``arguments`` (a JSON object as text);
+    ``result`` has the ``id`` of its call and ``text``.
     """
 
     role: Literal["user", "assistant"]
@@ -347,9 +347,9 @@ class ModelRequest(Value, frozen=True):
     """A request to a model of the editor; the first message holds the system prompt.
 
     Attributes:
-        model: ``VENDOR/ID``.
-        messages: In order.
-        tools: May be empty.
+        model: The model, as ``VENDOR/ID``.
+        messages: The messages, in order.
+        tools: The tools; may be empty.
         justification: The text that the editor shows when it asks the user for consent.
     """
 
@@ -367,11 +367,11 @@ class CompleteParams(Value, frozen=True):
 
 
 class CompleteResult(Value, frozen=True):
-    """The end of a reply, after its last piece.
+    """The end of a model's reply, after the last part.
 
     Attributes:
-        code: The editor's name of the error; empty if missing.
-        message: Its message; both are empty if the reply is complete.
+        code: The editor's name for the error; empty if there is no error.
+        message: The error's message; empty if the reply is complete.
     """
 
     code: str = ""
@@ -379,10 +379,10 @@ class CompleteResult(Value, frozen=True):
 
 
 class ModelPiecesParams(Value, frozen=True):
-    """Pieces of a reply, in order.
+    """Parts of a model's reply, in order.
 
-    Each has a ``kind``: ``text`` and ``thinking`` have ``text``; ``call`` is a whole call, with
-    ``id``, ``name`` and ``arguments`` (JSON as text). Others are ignored.
+    Each part has a ``kind``: ``text`` and ``thinking`` have ``text``; ``call`` is a complete tool
+    call with ``id``, ``name`` and ``arguments`` (JSON as text). Other kinds are ignored.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""Base classes of our typed messages."""
+"""Defines the base classes of Indwell's typed messages."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import msgspec
 
 
 class Value(msgspec.Struct, frozen=True):
-    """Base of our messages. A struct is cheap to create as a class; a hundred of them take 1 ms.
+    """The base class of Indwell's messages; a hundred such classes are created in 1 ms.
 
     Attributes:
-        HIDDEN: Fields that a log must not show; ``repr`` leaves them out.
+        HIDDEN: The fields that a log must not show, and that ``repr`` leaves out.
     """
 
     HIDDEN: ClassVar[frozenset[str]] = frozenset()
@@ -26,8 +26,8 @@ class Value(msgspec.Struct, frozen=True):
 
 
 class CommandArguments(Value, frozen=True):
-    """Base of a command's arguments: an unknown name is refused.
+    """The base class of a command's arguments, which refuses unknown fields.
 
     A link or an old action may call a command, and an unknown field might be meant to change more
-    than the command does (TRU-14).
+    than the command does.
     """

@@ -1,4 +1,4 @@
-"""Typed messages that show something: turns, plans, sessions, the queue, models and events."""
+"""Defines messages with data to show: turns, plans, sessions, queue, models and events."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ class PlanParams(Value, frozen=True):
     """Reads a session's plan, changes its text, or decides about it.
 
     Attributes:
-        session: The session's id; by default the current one.
-        action: ``approve`` begins the turn that carries it out, in the former mode; ``reject``
-            stays in mode plan; ``edit`` makes ``text`` the plan.
-        text: With ``edit`` the new text. With ``approve`` the text that was shown, which becomes
-            the plan; by default the text of the plan's document.
-        words: With ``reject``: what is wrong, which becomes the next prompt.
+        session: The session's id; by default the current session's.
+        action: ``approve`` begins a turn that carries out the plan, in the former mode; ``reject``
+            stays in mode plan; ``edit`` replaces the plan with ``text``.
+        text: The new text for ``edit``. For ``approve``, the shown text, which becomes the plan; by
+            default the text of the plan's document.
+        words: The criticism for ``reject``, which becomes the next prompt.
     """
 
     action: Literal["show", "approve", "reject", "edit"] = "show"
@@ -32,9 +32,9 @@ class PlanResult(Value, frozen=True):
     """The present state of the plan.
 
     Attributes:
-        state: ``none`` if the model has proposed none.
-        text: Markdown; empty if missing.
-        path: The document in which the user may edit it; empty if missing.
+        state: The state of the plan; ``none`` if the model has proposed no plan.
+        text: The plan in Markdown; empty if there is no plan.
+        path: The document in which the user may edit the plan; empty if there is no document.
     """
 
     state: PlanState
@@ -46,10 +46,10 @@ class PlanArguments(CommandArguments, frozen=True):
     """The argument of ``indwell.plan``; all fields are optional.
 
     Attributes:
-        action: ``open`` shows the plan's document; the others as in ``PlanParams``.
-        session: By default the current one.
-        words: With ``reject``: what is wrong, which becomes the next prompt.
-        wait: Whether to answer only when it is done.
+        action: ``open`` shows the plan's document; ``PlanParams`` explains the other actions.
+        session: The session's id; by default the current session's.
+        words: The criticism for ``reject``, which becomes the next prompt.
+        wait: Whether to answer only when the action is carried out.
     """
 
     action: Literal["open", "approve", "reject"] = "open"
@@ -59,7 +59,7 @@ class PlanArguments(CommandArguments, frozen=True):
 
 
 class UsageResult(Value, frozen=True):
-    """Tokens of a turn or session; ``cost`` in US dollars, null if the price is unknown."""
+    """The tokens of a turn or session; ``cost`` in US dollars, null if the price is unknown."""
 
     input: int
     cached: int
@@ -68,7 +68,7 @@ class UsageResult(Value, frozen=True):
 
 
 class FileResult(Value, frozen=True):
-    """Lines added and removed in one file."""
+    """The number of lines added and removed in one file."""
 
     path: str
     added: int
@@ -76,7 +76,7 @@ class FileResult(Value, frozen=True):
 
 
 class QueuedResult(Value, frozen=True):
-    """A waiting prompt; ``attached`` names its attachments."""
+    """A queued prompt; ``attached`` names the attachments."""
 
     id: str
     title: str
@@ -86,7 +86,7 @@ class QueuedResult(Value, frozen=True):
 
 
 class QueueResult(Value, frozen=True):
-    """The queue; ``held`` says why nothing begins, and is empty otherwise."""
+    """The queue; ``held`` is the reason why no prompt begins, and is otherwise empty."""
 
     seq: int
     held: str
@@ -94,9 +94,9 @@ class QueueResult(Value, frozen=True):
 
 
 class SessionsParams(Value, frozen=True):
-    """A page of the list: ``limit`` sessions older than ``before``.
+    """Asks for a page of the session list: ``limit`` sessions older than ``before``.
 
-    With ``query`` only sessions with it in their title or in the user's words.
+    With ``query``, the list has only sessions with that text in the title or in a prompt.
     """
 
     limit: int = 20
@@ -105,9 +105,9 @@ class SessionsParams(Value, frozen=True):
 
 
 class SessionRow(Value, frozen=True):
-    """One session of the list; ``open`` for the current one, ``notices`` if it is damaged.
+    """A session in the list; ``open`` marks the current one, ``notices`` describe damage.
 
-    ``title`` is the user's title, else the beginning of the first words.
+    ``title`` is the user's title, or else the beginning of the first prompt.
     """
 
     id: str
@@ -122,14 +122,14 @@ class SessionRow(Value, frozen=True):
 
 
 class SessionsResult(Value, frozen=True):
-    """Sessions of the workspace, newest first; ``more`` if there are older ones."""
+    """The sessions of the workspace, newest first; ``more`` is true if there are older sessions."""
 
     sessions: tuple[SessionRow, ...]
     more: bool
 
 
 class SessionParams(Value, frozen=True):
-    """A page of a session: the last ``limit`` turns before the turn ``before``."""
+    """Asks for a page of a session: the last ``limit`` turns before the turn ``before``."""
 
     session: str | None = None
     before: int | None = None
@@ -140,12 +140,12 @@ class TurnRow(Value, frozen=True):
     """One turn, as its events.
 
     Attributes:
-        turn: Its number.
-        at: When it began.
-        left: Whether a rewind removed it from the conversation.
-        cut: Characters left out of long texts.
-        events: ``turnStarted`` is the first. ``turnFinished`` is the last; it is missing while the
-            turn runs, or if the process was killed. The events of one call are together.
+        turn: The number of the turn.
+        at: The time when the turn began.
+        left: Whether a rewind removed the turn from the conversation.
+        cut: The number of characters left out of long texts.
+        events: The events from ``turnStarted`` to ``turnFinished``. The last event is missing while
+            the turn runs, or if the process was killed. The events of one call are together.
     """
 
     turn: int
@@ -156,7 +156,7 @@ class TurnRow(Value, frozen=True):
 
 
 class TodoRow(Value, frozen=True):
-    """One item of the model's to-do list; ``after``: numbers of the items before it."""
+    """A step of the model's to-do list; ``after`` has the numbers of steps to do before it."""
 
     text: str
     state: TodoState
@@ -164,10 +164,10 @@ class TodoRow(Value, frozen=True):
 
 
 class SessionResult(Value, frozen=True):
-    """A page of a session's turns, oldest first; ``more`` if earlier turns exist.
+    """A page of a session's turns, oldest first; ``more`` is true if there are earlier turns.
 
-    ``todo`` is the newest to-do list; empty if the model keeps none. ``plan`` is the newest plan;
-    null if the model has proposed none.
+    ``todo`` is the newest to-do list; empty if the model has no list. ``plan`` is the newest plan;
+    null if the model has proposed no plan.
     """
 
     session: str
@@ -183,9 +183,9 @@ class SessionResult(Value, frozen=True):
 
 
 class ResumeResult(Value, frozen=True):
-    """A resumed session; ``draft`` returns words that never reached the model.
+    """A resumed session; ``draft`` is the user's text that never reached the model.
 
-    ``notices`` report unknowns, such as the result of a command that ran when everything ended.
+    ``notices`` report unknown facts, such as the result of a command that a crash interrupted.
     """
 
     session: str
@@ -196,11 +196,11 @@ class ResumeResult(Value, frozen=True):
 
 
 class ModelsParams(Value, frozen=True):
-    """No fields."""
+    """The parameters are empty."""
 
 
 class ModelRow(Value, frozen=True):
-    """A model on offer; prices in US dollars per million tokens, null if unknown."""
+    """A model of the endpoint; prices in US dollars per million tokens, null if unknown."""
 
     name: str
     window: int | None
@@ -211,28 +211,28 @@ class ModelRow(Value, frozen=True):
 
 
 class ModelsResult(Value, frozen=True):
-    """The endpoint's models."""
+    """The models that the endpoint offers."""
 
     models: tuple[ModelRow, ...]
 
 
 class SetModelParams(Value, frozen=True):
-    """The endpoint's name of the model."""
+    """Names the model by the endpoint's name."""
 
     model: str
 
 
 class SetModelResult(Value, frozen=True):
-    """The model from the next turn on."""
+    """The model that is used from the next turn on."""
 
     model: str
 
 
 class LoginParams(Value, frozen=True):
-    """A key for an endpoint; ``url`` if the provider has no address, ``model`` if it has several.
+    """A key for an endpoint; ``url`` and ``model`` are needed if the provider implies neither.
 
-    ``keep`` says who stores the key: the system's keyring, or the client, which then gets the
-    origin of the key.
+    ``keep`` says where the key is stored: in the system's keyring, or by the client, which then
+    gets the key's origin.
     """
 
     HIDDEN = frozenset({"key"})
@@ -256,7 +256,7 @@ class StepRow(Value, frozen=True):
 class LoginResult(Value, frozen=True):
     """The result of a login, never with the key.
 
-    ``models``: the models to choose from, if none was chosen.
+    ``models`` lists the models to choose from, if no model was chosen.
 
     ``origin`` is the origin whose key the client has to store; empty if it need not.
     """
@@ -271,21 +271,24 @@ class LoginResult(Value, frozen=True):
 
 
 class EventsParams(Value, frozen=True):
-    """The events of a session after a sequence number."""
+    """Asks for the events of a session after a sequence number."""
 
     session: str
     after: int = 0
 
 
 class NumberedEvent(Value, frozen=True):
-    """An event; joined pieces of text or output have the number of the last piece."""
+    """An event with its number; a joined event has the number of its last part."""
 
     seq: int
     event: Mapping[str, Any]
 
 
 class EventsResult(Value, frozen=True):
-    """Events after a number; continue after ``next``; ``complete`` is false if some are gone."""
+    """The events after a number; ``complete`` is false if some are missing.
+
+    The client continues after the number ``next``.
+    """
 
     session: str
     events: tuple[NumberedEvent, ...]

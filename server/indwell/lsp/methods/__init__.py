@@ -1,1 +1,1 @@
-"""Handlers of requests and commands: each translates, calls one function and answers."""
+"""Handles requests and commands: each handler translates, calls one function and answers."""

@@ -1,4 +1,4 @@
-"""Handles commands: those that begin turns, fork and rewind, background commands, memory page."""
+"""Handles commands that begin turns, fork and rewind, and those for background commands."""
 
 from __future__ import annotations
 
@@ -83,17 +83,17 @@ async def _shown_commit_message(
     return made
 
 
-TITLE_CHARACTERS = 40  # characters of a background command on a button
+TITLE_CHARACTERS = 40  # the limit of characters for a background command on a button
 CLOSE = "Let them run"
 
 
 async def commands_of(host: Host, params: status.CommandsParams) -> status.CommandsResult:
-    """List a session's background commands; first stop the one that the request names, if any.
+    """List a session's background commands, after stopping the one that the request names.
 
-    A closed session has no commands, because its commands ended with it.
+    A closed session has no commands, because commands end with their session.
 
     Raises:
-        UserError: No command with that id runs.
+        UserError: No running command has the id.
     """
     session = host.sessions.find(params.session or host.sessions.id)
     if session is None:
@@ -134,11 +134,11 @@ async def _stop(board: BackgroundBoard, name: str) -> None:
     await board.stop(one, "user")
 
 
-BEGIN_S = 2.0  # seconds for a turn to begin if no question comes first
+BEGIN_S = 2.0  # the time limit, in seconds, for a turn to begin if no question comes first
 
 
 def register_tasks(server: Server, host: Host) -> None:
-    """Register a command for each task."""
+    """Register the command of each task, such as ``indwell.fix``."""
     for name in TASK_COMMANDS:
         task: Task = name.removeprefix("indwell.")  # type: ignore[assignment] # see the assert
         assert task in get_args(Task)
@@ -178,7 +178,7 @@ _QUESTIONS: dict[Task, str] = {
 
 
 async def run_task(host: Host, task: Task, arguments: protocol.TaskArguments) -> Ticket | None:
-    """Send the prompt of a code action; None if the user closed its question.
+    """Send the prompt of a code action; None if the user closed the question for text.
 
     Raises:
         UserError: The prompt cannot be sent.
@@ -216,7 +216,7 @@ async def run_task(host: Host, task: Task, arguments: protocol.TaskArguments) ->
 
 
 async def take_up(host: Host, arguments: protocol.ResumeArguments) -> views.ResumeResult | None:
-    """Switch to the named session; without a name, let the user choose one.
+    """Switch to the named session; without a name, ask the user to choose a session.
 
     Raises:
         UserError: The session cannot be resumed.
@@ -263,11 +263,11 @@ async def forked(
 async def rewound(
     host: Host, chats: Chats, arguments: documents.RewindArguments
 ) -> views.ResumeResult:
-    """Take a conversation back to the end of a turn, and its files if the user wants that.
+    """Rewind a conversation to the end of a turn, and the files if the user wants that.
 
     Raises:
-        UserError: The session or turn does not exist, or the session cannot be written. Nothing
-            changes then.
+        UserError: The session or turn does not exist, or the session cannot be written. In both
+            cases, nothing has changed.
     """
     host.service.check_usable()
     done = await host.service.commands.rewind(

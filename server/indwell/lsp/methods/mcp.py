@@ -1,4 +1,4 @@
-"""Handles ``indwell/mcp`` and ``indwell.mcp``: lists, adds, removes and approves MCP servers."""
+"""Handles ``indwell/mcp`` and ``indwell.mcp``: lists, adds, removes, approves MCP servers."""
 
 from __future__ import annotations
 
@@ -37,11 +37,12 @@ if TYPE_CHECKING:
     from indwell.mcp.connection import Connection
 
 CLOSE, OPEN = "Close", "Open"
-_WORDS = 200  # characters of a server's description in a row
-_MOST_TOOLS = 200  # tools of a server in its row
+_WORDS = 200  # the limit of characters for a server's description in a row
+_MOST_TOOLS = 200  # the limit of tools for a server in its row
 _VARIABLE = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*")
-_NAME_CHARACTERS = 20  # characters of a wrong name in a message: the name may be a secret
-_RUNS_CHARACTERS = 120  # characters of a command line in a message
+# the limit of characters for a wrong name in a message, because the name may be a secret
+_NAME_CHARACTERS = 20
+_RUNS_CHARACTERS = 120  # the limit of characters for a command line in a message
 _STANDINGS = {
     "usable": "used",
     "open": "waits for your decision",
@@ -91,7 +92,7 @@ async def done(host: Host, params: McpParams) -> McpResult:
 
 
 def _table(params: McpParams) -> Mapping[str, object]:
-    """Return the settings of a server to add."""
+    """Return the settings table of a server to add."""
     if bool(params.command) == bool(params.url):
         raise UserError("'add' needs either a `command` or a `url`; send one of them along")
     _check_secrets(params)
@@ -105,7 +106,7 @@ def _table(params: McpParams) -> Mapping[str, object]:
 
 
 def _check_secrets(params: McpParams) -> None:
-    """Refuse a value that belongs into a variable of the user's, not into a file."""
+    """Refuse a value that belongs in an environment variable, not in a settings file."""
     for word in (*params.command, params.url):
         if redacted(word) != word:
             raise UserError(
@@ -121,7 +122,7 @@ def _check_secrets(params: McpParams) -> None:
 
 
 def _headers(params: McpParams) -> Mapping[str, object]:
-    """Return the table's headers, whose value is a variable of the user's."""
+    """Return the table's headers, whose values are the names of environment variables."""
     if not params.header and not params.header_variable:
         return {}
     if not params.header or not params.header_variable:
@@ -169,7 +170,7 @@ def _tools(connection: Connection, rules: PatternRules) -> tuple[McpTool, ...]:
 
 
 def _tool(name: str, tool: OfferedTool, rules: PatternRules) -> McpTool:
-    """Return a tool with the rule that names it; a denial wins over a question, that over a yes."""
+    """Return a tool with the rule that decides: deny rules first, then ask, then allow."""
     decided: tuple[tuple[Literal["deny", "ask", "allow"], tuple[str, ...]], ...] = (
         ("deny", rules.deny),
         ("ask", rules.ask),
@@ -201,7 +202,7 @@ def _resource_offers(name: str, offers: ServerOffers) -> tuple[McpOffer, ...]:
 
 
 async def _restarted(host: Host, name: str) -> None:
-    """Start a server again, for all open sessions.
+    """Restart a server for all open sessions.
 
     Raises:
         UserError: No open session uses the server.
@@ -214,10 +215,10 @@ async def _restarted(host: Host, name: str) -> None:
 
 
 async def _logged_in(host: Host, name: str) -> None:
-    """Log in to a server in the user's browser, and start it again.
+    """Log in to a server in the user's browser, and restart the server.
 
     Raises:
-        UserError: There is nothing to log in to, or the login failed.
+        UserError: The server has no login, or the login failed.
     """
     server = server_named(await host.service.mcp.look(), name)
     if server.standing != "usable":
@@ -254,7 +255,7 @@ def _connections(host: Host) -> tuple[Connection, ...]:
 
 
 async def _commanded(host: Host, arguments: protocol.McpArguments) -> McpResult | None:
-    """Carry out the command; without an action, let the user choose one."""
+    """Carry out the command; without an action, ask the user to choose an action."""
     if arguments.action != "list":
         params = McpParams(
             action=arguments.action,

@@ -36,7 +36,7 @@ from indwell.settings.model import FREEDOM, Settings
 
 @contextmanager
 def returning(draft: str) -> Iterator[None]:
-    """Add the user's words to an error answer."""
+    """Add the user's text to an error answer, as the draft."""
     try:
         yield
     except UserError as error:
@@ -63,10 +63,10 @@ HELD_BY_USER = "you asked to wait"
 
 
 def change_of(params: QueueParams, queue: Queue) -> Queue:
-    """Return the queue after the change in ``params``; the same queue without a change.
+    """Return the queue after the change in ``params``; without a change, the same queue.
 
     Raises:
-        UserError: The queue has changed, the prompt does not wait, or a field is missing.
+        UserError: The queue has changed, the prompt is not queued, or a field is missing.
     """
     if params.action == "list":
         return queue
@@ -97,7 +97,7 @@ def _given(value: T | None, params: QueueParams, name: str) -> T:
 
 
 async def status_of(host: Host, wanted: str | None = None) -> status.StatusResult:
-    """Return the present state, of a session or the current one; uses no network and no keyring."""
+    """Return the state of a session, by default the current one, without network or keyring."""
     (session, settings), workspace = _session_of(host, wanted), host.sessions.workspace
     roots = workspace.roots if workspace is not None else ()
     endpoint = host.service.endpoint
@@ -107,7 +107,7 @@ async def status_of(host: Host, wanted: str | None = None) -> status.StatusResul
         endpoint.pictures(settings),
         endpoint.efforts(settings),
     )
-    # Read the state last: a turn may have ended meanwhile, and its end was sent already.
+    # Read the state last, because a turn may have ended meanwhile and its end was already sent.
     session, settings = _session_of(host, wanted)
     return status.StatusResult(
         session=session.id if session is not None else wanted,
@@ -132,7 +132,7 @@ async def status_of(host: Host, wanted: str | None = None) -> status.StatusResul
 
 
 def _session_of(host: Host, wanted: str | None) -> tuple[Session | None, Settings]:
-    """Return a session, if it is open, and the settings in force between its turns."""
+    """Return the session if it is open, and the settings that apply between its turns."""
     settings, current = host.service.configuration.settings, host.sessions.current
     if wanted is None or wanted == host.sessions.id:
         return current, settings
@@ -142,7 +142,7 @@ def _session_of(host: Host, wanted: str | None) -> tuple[Session | None, Setting
 
 
 def _model(settings: Settings, session: Session | None) -> str:
-    """Return the model of the next turn; empty if none is chosen."""
+    """Return the model of the next turn; empty if no model is chosen."""
     held = session.conversation.config.model if session is not None else ""
     return settings.model or held or ("scripted" if settings.provider == "scripted" else "")
 
@@ -198,7 +198,7 @@ def _prompting(server: Server, host: Host) -> None:
             try:
                 return answers.turn_result(ticket, await ticket.wait())
             except asyncio.CancelledError:
-                # The turn is first ended in order; then the request is answered as cancelled.
+                # End the turn properly before the request is answered as cancelled.
                 host.turns.abandon(ticket)
                 await ticket.ended.wait()
                 draft = ticket.finished.draft if ticket.finished else params.text

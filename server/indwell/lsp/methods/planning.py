@@ -1,4 +1,4 @@
-"""Shows proposed plans in the editor, and translates the user's decisions."""
+"""Shows proposed plans in the editor, and carries out the user's decisions about plans."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ APPROVE, EDIT, NOT_NOW = "Approve", "Edit", "Not now"
 
 
 class Planning:
-    """The plans of one editor.
+    """Shows plans in one editor.
 
     Args:
         host: The editor's server.
-        is_shown: Returns whether a chat document shows a session.
+        is_shown: Returns whether a chat document shows the session.
     """
 
     def __init__(self, host: Host, is_shown: Callable[[str], bool]) -> None:
@@ -60,7 +60,7 @@ class Planning:
                 return self._result(await self._plans.reject(params.session, params.words, begin))
 
     async def open(self, session: str | None) -> PlanResult:
-        """Show the plan's document, and ask about the plan if nothing else offers to approve it.
+        """Show the plan's document; ask about the plan if no card or chat offers to approve it.
 
         Raises:
             UserError: The session has no plan.
@@ -82,14 +82,14 @@ class Planning:
         return wanted is not None and self._is_shown(wanted)
 
     def afterwards(self, ticket: Ticket) -> None:
-        """Ask about a plan after the turn that proposed it, in an editor without a panel."""
+        """In an editor without a panel, ask about a plan after the turn that proposed it."""
         session = ticket.session
         where = session.id if session is not None and ticket.in_chat else None
         if session is not None and proposed_in(ticket) and not self._is_in_chat(where):
             self._host.chores.begin(self._offer(session.id, board_of(session).plan))
 
     def actions(self, uri: str) -> list[dict[str, Any]] | None:
-        """Return the code actions of a plan's document; None for other documents."""
+        """Return the code actions of a plan's document; None for any other document."""
         session = self._host.sessions.current
         plan = Plan() if session is None else board_of(session).plan
         document = self._host.documents.get(uri)
@@ -109,7 +109,7 @@ class Planning:
         return None if document is None else document.text
 
     def _look(self, path: Path) -> None:
-        """When the plan's document is closed, store the user's changes."""
+        """Store the user's changes when the plan's document is closed."""
         session = self._host.sessions.current
         if session is None or board_of(session).plan.path != str(path):
             return
@@ -119,7 +119,7 @@ class Planning:
     async def _edited(self, session: Session) -> None:
         board = board_of(session)
         before = board.plan
-        with suppress(UserError):  # the user reads about an invalid plan when approving it
+        with suppress(UserError):  # an invalid plan is reported when the user approves the plan
             text = await asyncio.to_thread(written_plan, before)
             if board.plan is before and before.state == "proposed":
                 board.rewrite(text)
@@ -132,7 +132,7 @@ class Planning:
     async def _approve(
         self, wanted: str | None, text: str | None, asked: Plan | None = None
     ) -> PlanResult:
-        """Approve ``text``, else the document's text; ``asked``: the plan in a question."""
+        """Approve ``text``, or else the document's text; ``asked`` is the plan in a question."""
         begin = partial(self._begin, in_chat=asked is None and wanted is not None)
         return self._result(await self._plans.approve(wanted, text, begin, asked))
 
@@ -152,13 +152,13 @@ class Planning:
     async def _ask(self, session: str | None, plan: Plan, *, is_shown: bool) -> None:
         """Ask whether to approve the plan, to edit it, or to decide later.
 
-        The question makes invisible characters of the plan visible.
+        The question shows invisible characters of the plan.
         """
         words = "Indwell: Plan ready. Carry it out?"
         if not is_shown:
             words += f"\n\n{plan.text}"
         timeout_s = self._host.settings.answer_timeout_s
-        # the harmless choice comes first, because a digit or Enter may be a slip
+        # The harmless choice comes first, because a digit or Enter may be a typing mistake.
         titles = (NOT_NOW, APPROVE, EDIT)
         chosen = await self._host.client.choose(words, titles, timeout_s)
         if chosen == APPROVE:
@@ -173,7 +173,7 @@ class Planning:
         if not plan.path:
             return False
         uri = Path(plan.path).as_uri()
-        self._host.documents.beside.add(uri)  # a plan's document is not one that the user works in
+        self._host.documents.beside.add(uri)  # The user does not work in a plan's document.
         return await self._host.client.show_document(uri)
 
     def _say_where(self, plan: Plan) -> None:

@@ -1,1 +1,1 @@
-"""The context of a prompt: selection, attachments, problems; and the places that offer prompts."""
+"""Collects a prompt's context (selection, attachments, problems), and offers prompts."""

@@ -1,7 +1,4 @@
-"""Determines the user's selection from several sources, the best source first.
-
-Selections are stored as ranges. Their text is read from the synced buffer when a prompt is created.
-"""
+"""Determines the user's selection and focused document from several sources."""
 
 from __future__ import annotations
 
@@ -18,12 +15,12 @@ from indwell.policy.paths import matches_any
 from indwell.service.mentions import is_chat
 from indwell.settings.model import Settings
 
-OURS = "indwell"  # the source of Indwell's own diagnostics
+OURS = "indwell"  # the source name of Indwell's own diagnostics
 _BEGIN, _END = "Change by Indwell, ", "; accept or reject it by code action"
 
 
 def hint_words(described: str) -> str:
-    """Return the message of an Indwell hint."""
+    """Return the text of an Indwell hint's diagnostic."""
     return f"{_BEGIN}{described}{_END}"
 
 
@@ -39,11 +36,11 @@ def is_ours(diagnostic: types.Diagnostic) -> bool:
     return is_hint(diagnostic.source, diagnostic.message)
 
 
-RECENT_S = 120.0  # seconds for which the range of a request counts as a guess of the selection
+RECENT_S = 120.0  # For so many seconds, the range of a request counts as a guess of the selection.
 
 
 class Marked(msgspec.Struct, frozen=True):
-    """A range of a document at one version; ``at`` is in seconds of the monotonic clock."""
+    """A range of a document at one version; ``at`` is in seconds of a monotonic clock."""
 
     uri: str
     version: int | None
@@ -52,12 +49,12 @@ class Marked(msgspec.Struct, frozen=True):
 
 
 class Attention(msgspec.Struct):
-    """Collects selections, focus and problems, and returns them for a prompt.
+    """Collects selections, focus and problems for prompts.
 
     Args:
         documents: The open documents.
-        monotonic: Returns seconds of a monotonic clock.
-        display: Returns a document's name as the user reads it.
+        monotonic: Returns the time of a monotonic clock in seconds.
+        display: Returns a document's displayed name.
         names: Finds files that a rule denies under another name, such as a hard link.
     """
 
@@ -75,13 +72,13 @@ class Attention(msgspec.Struct):
     _problems: dict[str, tuple[types.Diagnostic, ...]] = msgspec.field(default_factory=dict)
 
     def focus(self, uri: str | None) -> None:
-        """Note the focused document; chats and plans do not count."""
+        """Record the focused document, except for a chat or a plan."""
         if uri is not None and self._is_beside(uri):
             return
         self._focus, self._focus_is_known = uri, True
 
     def select(self, uri: str, version: int, ranges: Sequence[types.Range]) -> None:
-        """Note a selection; if there are several ranges, only the largest counts."""
+        """Record a selection; of several ranges, only the largest counts."""
         if self._is_beside(uri):
             return
         self._selected_is_known = True
@@ -92,19 +89,19 @@ class Attention(msgspec.Struct):
         )
 
     def request(self, uri: str, range_: sync.Range) -> None:
-        """Note the range of a request; the range counts as a guess if no selection is known."""
+        """Record a request's range, which is a guess of the selection if no selection is known."""
         self.name(uri)
         document = self.documents.get(uri)
         if document is not None and range_.start != range_.end and not is_chat(uri):
             self._recent = Marked(uri, document.version, range_, self.monotonic())
 
     def name(self, uri: str) -> None:
-        """Note the document of a request: the user has probably returned to it."""
+        """Record the document of a request, because the user probably works in it."""
         if not is_chat(uri) and self.documents.get(uri) is not None:
             self._named = uri, self.documents.newest_where(_is_work)
 
     def report(self, uri: str, problems: Sequence[types.Diagnostic]) -> None:
-        """Note all problems of a document, except Indwell's own hints."""
+        """Record all problems of a document, except Indwell's own hints."""
         self._problems[uri] = tuple(one for one in problems if not is_ours(one))
 
     def problems(self, uri: str) -> tuple[types.Diagnostic, ...]:
@@ -119,7 +116,7 @@ class Attention(msgspec.Struct):
         return is_chat(uri) or uri in self.documents.beside
 
     def opened_uri(self) -> str | None:
-        """The focused document; without focus events, the document last opened or requested."""
+        """Return the focused document; if unknown, the document last opened or requested."""
         if self._focus_is_known:
             return self._focus
         newest = self.documents.newest_where(_is_work)
@@ -128,7 +125,7 @@ class Attention(msgspec.Struct):
         return self._named[0] if self.documents.get(self._named[0]) is not None else newest
 
     def opened(self, settings: Settings) -> OpenedFile | None:
-        """The file for ``<ide_opened_file>``, unless a setting or a deny rule excludes it."""
+        """Return the file for ``<ide_opened_file>``, unless a setting or a rule excludes it."""
         uri = self.opened_uri()
         document = self.documents.get(uri) if uri else None
         if (
@@ -145,7 +142,7 @@ class Attention(msgspec.Struct):
         )
 
     def selection(self, settings: Settings) -> Selection | None:
-        """Return the present selection, from the best source."""
+        """Return the present selection, from the most reliable source."""
         marked, note = self._selected, ""
         if not self._selected_is_known and self._recent is not None:
             age = self.monotonic() - self._recent.at
@@ -189,7 +186,7 @@ class Attention(msgspec.Struct):
         )
 
     def is_denied(self, document: Document, settings: Settings) -> bool:
-        """Return whether a rule denies a document: its written or resolved name, or a hard link.
+        """Return whether a rule denies a document's written name, resolved name or hard link.
 
         A hard link counts as denied until ``look`` has checked it.
         """
@@ -199,7 +196,7 @@ class Attention(msgspec.Struct):
         return document.path is not None and self.names.is_kept_back(document.path, settings)
 
     async def look(self, settings: Settings, *also: Document) -> None:
-        """Check hard links to the documents of the next prompt and to ``also``."""
+        """Check the hard links of the next prompt's documents and of ``also``."""
         uris = (self.opened_uri(), *(one.uri for one in (self._selected, self._recent) if one))
         documents = (*also, *(self.documents.get(uri) for uri in uris if uri))
         paths = (one.path for one in documents if one is not None and one.path is not None)
@@ -213,8 +210,8 @@ def _is_work(uri: str) -> bool:
 def lines_of(range_: types.Range | sync.Range, n_lines: int) -> tuple[int, int]:
     """Return the first and last line of a range, 0-based and inclusive.
 
-    An end at column 0 excludes its line. A stale range after the document's end (``n_lines``) is
-    moved to the end.
+    A range that ends at column 0 excludes that line. A range after the document's end (``n_lines``)
+    is moved to the end.
     """
     first, last = range_.start.line, range_.end.line
     if last > first and range_.end.character == 0:
@@ -225,7 +222,7 @@ def lines_of(range_: types.Range | sync.Range, n_lines: int) -> tuple[int, int]:
 def touching_problems(
     problems: Sequence[types.Diagnostic], first: int, last: int
 ) -> tuple[Problem, ...]:
-    """Problems that touch the lines ``first`` to ``last`` (0-based), without Indwell's hints."""
+    """Return problems that touch the lines ``first`` to ``last`` (0-based), without hints."""
     touching = [
         one
         for one in problems

@@ -1,6 +1,6 @@
 """Chooses the code actions to offer, each with a command. Pure.
 
-Offering calls no model. Each command contains its whole input as plain JSON.
+No model is called to offer actions. Each command contains its whole input as plain JSON.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _CONTINUE = ActionOffer("Continue the interrupted turn", "indwell.continue", ACT
 def offer(
     place: ActionPlace, range_: sync.Range, context: sync.ActionContext
 ) -> list[dict[str, Any]]:
-    """Return the actions for a range, as plain JSON; on an automatic trigger only at a problem."""
+    """Return the actions for a range as JSON; on an automatic trigger, only at a problem."""
     automatic = context.trigger_kind == AUTOMATIC
     given = [
         one for one in context.diagnostics if not is_hint(one.get("source"), one.get("message"))
@@ -73,7 +73,7 @@ def _touching(
 
 
 def is_wanted(kind: str, only: Sequence[str] | None) -> bool:
-    """Whether a kind is requested; a request for ``quickfix`` includes ``quickfix.indwell``."""
+    """Return whether a kind is requested; ``quickfix`` also requests ``quickfix.indwell``."""
     if not only:  # an empty list counts as no list, as in gopls
         return True
     return any(not one or kind == one or kind.startswith(one + ".") for one in only)

@@ -1,4 +1,4 @@
-"""The editor as a source of answers about code: its language features and its problems."""
+"""Answers questions about code with the editor's language features and problems."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from indwell.lsp.prompts.diagnostics import EditorProblems
 from indwell.navigation.lsp_answers import CodeReply, answer_of, column_of, method_of
 from indwell.navigation.navigator import CodeAnswer, CodeQuestion, SourceFailed
 
-ANSWER_S = 10.0  # seconds; a language server that has just started may need most of them
-SETTLE_S = 2.0  # seconds for the checkers of a file
+# the time limit in seconds, of which a language server that has just started may need most
+ANSWER_S = 10.0
+SETTLE_S = 2.0  # the time limit, in seconds, for the checkers of a file
 MOST_REPEATS, PAUSE_S = 5, 0.5
 """A language server that has just started answers from the files that it has read so far. So the
 first question that concerns several files is repeated until two answers are equal.
@@ -24,7 +25,7 @@ NAME = "the editor"
 
 
 class EditorCode:
-    """Implements ``CodeSource``: asks the editor.
+    """Asks the editor questions about code; implements ``CodeSource``.
 
     Args:
         client: The editor.
@@ -34,7 +35,7 @@ class EditorCode:
     def __init__(self, client: Client, problems: EditorProblems) -> None:
         self._client = client
         self._problems = problems
-        self._warm: set[str] = set()  # suffixes of files whose servers have read the project
+        self._warm: set[str] = set()  # the suffixes of files whose servers have read the project
 
     async def ask(self, question: CodeQuestion) -> CodeAnswer | None:
         """Answer a question; see ``CodeSource``. The editor's answer includes unsaved texts."""
@@ -76,7 +77,7 @@ class EditorCode:
         result = await self._client.navigate(params, ANSWER_S)
         if result is None and monotonic() - began >= ANSWER_S:
             raise SourceFailed(f"the editor did not answer within {ANSWER_S:g} s")
-        # null means that no language server of the editor knows the language
+        # The answer null means that no language server of the editor knows the language.
         return result or NavigateResult()
 
     async def _known_problems(self, question: CodeQuestion) -> CodeAnswer | None:

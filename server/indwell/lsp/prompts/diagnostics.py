@@ -18,20 +18,22 @@ from indwell.lsp.prompts.attention import is_ours, problem_of
 from indwell.lsp.workspace.documents import Documents, path_of
 from indwell.settings.model import Settings
 
-BY = "the editor's problems"  # the source's name if the editor does not name its checkers
-ASKED_S = 1.0  # seconds after the settling time in which the editor has to answer
-# seconds for which an editor without an answer is not asked; it may be busy at its start
+BY = "the editor's problems"  # the source name if the editor does not name its checkers
+ASKED_S = 1.0  # after the settling time, the editor has so many seconds to answer
+# An editor without an answer may be busy, so it is not asked for so many seconds.
 MUTE_S = 60.0
-FIRST_S = 0.5  # seconds for a document without any report, if other documents have reports
-QUIET_S = 0.1  # seconds without another report; a checker may report one version in several steps
-LEAST_S = 0.1  # seconds for a document whose reports were missing several times
-MOST_PROBLEMS = 5_000  # most problems of one document
-MOST_SOURCES = 20  # checkers of one document
-_NAME = 40  # characters of a checker's name
+# the wait, in seconds, for a document without any report, if other documents have reports
+FIRST_S = 0.5
+# the wait, in seconds, for further reports, because a checker may report a version in several steps
+QUIET_S = 0.1
+LEAST_S = 0.1  # the wait, in seconds, for a document whose reports were missing several times
+MOST_PROBLEMS = 5_000  # the limit of problems for one document
+MOST_SOURCES = 20  # the limit of checkers for one document
+_NAME = 40  # the limit of characters for a checker's name
 
 
 class _Said(NamedTuple):
-    """The last report of a checker on a document, with the document's version if known."""
+    """The last report of a checker on a document, with the document's version if it is known."""
 
     version: int | None
     problems: tuple[Problem, ...]
@@ -46,7 +48,7 @@ class _Push(NamedTuple):
 
 
 class _Judged(NamedTuple):
-    """What the pushes say about the present text: reports, awaited and unversioned checkers."""
+    """The reports on the present text, and the checkers whose reports are late or unversioned."""
 
     reports: Mapping[str, tuple[Problem, ...]]
     late: tuple[str, ...] = ()
@@ -57,12 +59,12 @@ NOBODY = _Judged({})
 
 
 def all_of(told: DidChangeDiagnosticsParams) -> tuple[types.Diagnostic, ...]:
-    """Return the problems of a document, of all checkers."""
+    """Return the problems of a document, from all checkers."""
     return (*told.diagnostics, *(one for source in told.sources for one in source.diagnostics))
 
 
 class EditorProblems:
-    """The problems that the editor knows; implements ``turn_checks.ProblemSource``.
+    """Collects the editor's problems; implements ``turn_checks.ProblemSource``.
 
     Args:
         client: The editor.
@@ -76,12 +78,13 @@ class EditorProblems:
         self._client = client
         self._documents = documents
         self._settings = settings
-        self._mute_until_s = float("-inf")  # time on the event loop's clock
+        # the time on the event loop's clock until which the editor is not asked
+        self._mute_until_s = float("-inf")
         self._count = 0
         self._edited: dict[Path, int] = {}  # the counter's value at the last change of each text
         self._versions: dict[Path, int] = {}
         self._pushed: dict[Path, _Push] = {}
-        # By file suffix: the checkers that have reported, and whether they name versions.
+        # The checkers that have reported, and whether they name versions, by file suffix.
         self._spoke: dict[str, dict[str, bool]] = {}
         self._offered: dict[Path, tuple[int, tuple[types.Diagnostic, ...]]] = {}
         self._patience: dict[Path, float] = {}
@@ -89,14 +92,14 @@ class EditorProblems:
         documents.on_change(self._changed)
 
     def report(self, told: DidChangeDiagnosticsParams | DocumentDiagnostics) -> None:
-        """Store all problems of a document from a push of the editor."""
+        """Store all problems of a document, as sent by the editor."""
         path = path_of(told.uri)
         if path is None:
             return
         before = self._pushed.get(path)
         is_plain = not told.sources and told.version is None
         if is_plain and before is not None and before.said.keys() - {BY}:
-            return  # Neovim's shortest configuration also pushes lists that do not name checkers
+            return  # Neovim's shortest configuration also sends lists that do not name checkers.
         self._count += 1
         self._pushed[path] = self._push(path, told)
         if not self._judged(path).late:
@@ -110,14 +113,14 @@ class EditorProblems:
             self._offered[path] = (self._count, tuple(problems))
 
     def edited(self, path: Path) -> None:
-        """Note an edit of a file, open or not."""
+        """Record an edit of a file, which may be open or closed."""
         document = self._documents.at(path)
         if document is None:
             self._count += 1
             self._edited[path] = self._count
 
     async def problems(self, paths: Sequence[Path], *, settle_s: float) -> KnownProblems | None:
-        """Return the problems of files; wait at most ``settle_s``, and a second for an answer."""
+        """Return the problems of files, after at most ``settle_s`` and a second for an answer."""
         if not self._settings().attach_diagnostics:
             return None
         if self._client.features.has("diagnostics") and self._may_answer():
@@ -131,7 +134,7 @@ class EditorProblems:
         )
 
     async def _asked(self, paths: Sequence[Path], settle_s: float) -> KnownProblems | None:
-        """Ask the editor; None without an answer."""
+        """Ask the editor for problems; None if there is no answer."""
         by_uri = {self._uri(path): path for path in paths}
         params = DiagnosticsParams(uris=tuple(by_uri), wait=settle_s)
         result = await self._client.diagnostics(params, settle_s + ASKED_S)
@@ -148,7 +151,7 @@ class EditorProblems:
         return (known or KnownProblems()) if settle_s else known
 
     def _known(self, told: Mapping[Path, _Push], paths: Sequence[Path]) -> KnownProblems | None:
-        """Return the pushed problems of the present texts; None if nothing was pushed for them."""
+        """Return the received problems of the present texts; None if there are none."""
         reports: dict[Path, Mapping[str, tuple[Problem, ...]]] = {}
         late: dict[Path, tuple[str, ...]] = {}
         shown: dict[Path, tuple[Problem, ...]] = {}
@@ -181,8 +184,8 @@ class EditorProblems:
     def _silent(self, path: Path) -> tuple[str, ...]:
         """Return the checkers that should report on a file that has no reports yet.
 
-        The function returns the checkers that have reported on files with the same suffix. If there
-        are none, the function returns the checkers that the editor started for such files.
+        Checkers that have reported on files with the same suffix should report. If there are none,
+        the checkers that the editor started for such files should report.
         """
         alike = (push.said for other, push in self._pushed.items() if other.suffix == path.suffix)
         started = (name for said in alike for name in said if name != BY)
@@ -190,7 +193,7 @@ class EditorProblems:
         return tuple(_named(one) for one in names)
 
     def _push(self, path: Path, told: DidChangeDiagnosticsParams | DocumentDiagnostics) -> _Push:
-        """Convert problems from the editor, by checker; drop an impossible version."""
+        """Group the editor's problems by checker; drop an impossible version."""
         before = self._pushed.get(path)
         document = self._documents.at(path)
         spoke = self._spoke.setdefault(path.suffix, {})
@@ -215,7 +218,7 @@ class EditorProblems:
         return NOBODY if push is None else self._judge(path, push)
 
     def _judge(self, path: Path, push: _Push) -> _Judged:
-        """Return the checkers that have seen the present text, and those that have not."""
+        """Return the checkers that have examined the present text, and the others."""
         document = self._documents.at(path)
         spoke = self._spoke.get(path.suffix, {})
         reports: dict[str, tuple[Problem, ...]] = {}
@@ -236,7 +239,7 @@ class EditorProblems:
         return asyncio.get_running_loop().time() >= self._mute_until_s
 
     async def _settled(self, paths: Sequence[Path], settle_s: float) -> None:
-        """Wait until each checker has seen the present texts, if that is likely."""
+        """Wait until each checker has examined the present texts, if reports are likely."""
         loop = asyncio.get_running_loop()
         begun = loop.time()
         waits = {path: min(self._patience_for(path), settle_s) for path in paths}
@@ -255,7 +258,7 @@ class EditorProblems:
             self._patience[path] = max(waits[path] / 2, LEAST_S)
 
     async def _hears(self, wait_s: float) -> bool:
-        """Wait for the next push or change; False after the time-out."""
+        """Wait for the next report or change; return False after the time-out."""
         if wait_s <= 0:
             return False
         news = self._news
@@ -267,12 +270,12 @@ class EditorProblems:
         return True
 
     def _is_awaited(self, path: Path) -> bool:
-        """Return whether a report on the present text may still come."""
+        """Return whether a report on the present text may still arrive."""
         judged = self._judged(path)
         return bool(judged.late) or not (judged.reports or judged.unsaid)
 
     def _patience_for(self, path: Path) -> float:
-        """Return the time to wait for a report, in seconds; 0 if the editor never sent any."""
+        """Return the time to wait for a report, in seconds; 0 if the editor never sent a report."""
         if path in self._patience:
             return self._patience[path]
         if self._judged(path).late:
@@ -280,7 +283,7 @@ class EditorProblems:
         return FIRST_S if self._pushed else 0.0
 
     def _offer_of_now(self, path: Path) -> Sequence[types.Diagnostic]:
-        """The problems of the last code action request, unless the text has changed since."""
+        """Return the problems of the last code action request, if the text is unchanged since."""
         at, offered = self._offered.get(path, (0, ()))
         return offered if at >= self._edited.get(path, 0) else ()
 
@@ -293,7 +296,7 @@ class EditorProblems:
         return pushed.uri if pushed is not None else path.as_uri()
 
     def _changed(self, path: Path) -> None:
-        """Note a changed document; only a different text counts."""
+        """Record a changed document, if its text differs."""
         document = self._documents.at(path)
         version = document.version if document is not None else -1
         if self._versions.get(path) != version:

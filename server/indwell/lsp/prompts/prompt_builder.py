@@ -1,4 +1,4 @@
-"""Creates prompts: the user's words with attachments, selection, open file and problems."""
+"""Creates prompts: the user's text with attachments, selection, open file and problems."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ from indwell.settings.model import Settings
 from indwell.workspace.base import Workspace
 from indwell.workspace.paths import display
 
-MOST = 40  # attachments of one prompt
-MOST_FILES = 200  # most files with problems whose names are checked
+MOST = 40  # the limit of attachments for one prompt
+MOST_FILES = 200  # the limit of files with problems whose names are checked
 
 
 Known: TypeAlias = "Mapping[str, tuple[types.Diagnostic, ...]]"
@@ -54,9 +54,9 @@ Known: TypeAlias = "Mapping[str, tuple[types.Diagnostic, ...]]"
 def checked(
     attachments: Sequence[Attachment], known: Known, roots: Sequence[Path], settings: Settings
 ) -> Prompt:
-    """Check attachments, and return a prompt without words that contains them.
+    """Check attachments, and return a prompt that contains only the attachments.
 
-    Call this in a thread, because checking pictures takes a while.
+    Call the function in a thread, because checking pictures takes a while.
 
     Raises:
         UserError: An attachment cannot be sent.
@@ -75,7 +75,7 @@ def checked(
             case "problems":
                 reported += _problems(one, known, roots, settings)
             case "changes":
-                pass  # read when the turn begins
+                pass  # the attachment is read when the turn begins
             case _:
                 assert_never(one.kind)
     check_pictures(pictures)
@@ -116,7 +116,7 @@ def reported_problems(
     try:
         return tuple(_problems(Attachment("problems"), known, roots, settings))
     except UserError:
-        return ()  # the user has hidden all files
+        return ()  # the user's rules hide all files
 
 
 def _names(uri: str, roots: Sequence[Path]) -> tuple[str, ...]:
@@ -127,7 +127,7 @@ def _names(uri: str, roots: Sequence[Path]) -> tuple[str, ...]:
 
 
 class PromptAttachments(msgspec.Struct, frozen=True):
-    """The parts of the next prompt besides its words."""
+    """The parts of the next prompt besides the user's text."""
 
     selection: Selection | None = None
     opened: OpenedFile | None = None
@@ -151,11 +151,11 @@ class Prompting:
         self._detached: frozenset[str] = frozenset()
 
     async def look(self, *also: Document) -> None:
-        """Check hard links to the documents of the next prompt and to ``also``."""
+        """Check the hard links of the next prompt's documents and of ``also``."""
         await self._attention.look(self._settings(), *also)
 
     def attached(self) -> PromptAttachments:
-        """Return the parts of the next prompt besides its words, without detached parts."""
+        """Return the parts of the next prompt besides the text, without detached parts."""
         settings = self._settings()
         selection = self._attention.selection(settings)
         opened = self._attention.opened(settings)
@@ -165,7 +165,7 @@ class Prompting:
         )
 
     def detach(self, identifier: str) -> None:
-        """Leave a piece out of the next prompt.
+        """Leave a part out of the next prompt.
 
         Raises:
             UserError: There is no such attachment.
@@ -180,10 +180,10 @@ class Prompting:
         self._detached |= {identifier}
 
     def own_words(self, words: str) -> Prompt:
-        """Create a prompt from the user's words and the editor's state.
+        """Create a prompt from the user's text and the editor's state.
 
         Raises:
-            UserError: The words are too long.
+            UserError: The text is too long.
         """
         words = taken_words(words)
         now = self._take()
@@ -194,10 +194,10 @@ class Prompting:
     async def with_attached(
         self, params: protocol.PromptParams, workspace: Workspace | None
     ) -> Prompt:
-        """Create a prompt from the user's words, the editor's state, and the attachments.
+        """Create a prompt from the user's text, the editor's state, and the attachments.
 
         Raises:
-            UserError: The words are too long, or an attachment cannot be sent.
+            UserError: The text is too long, or an attachment cannot be sent.
         """
         settings, roots = self._settings(), workspace.roots if workspace is not None else ()
         extra = Prompt(words="")
@@ -211,7 +211,7 @@ class Prompting:
                 raise UserError("; ".join(found.problems))
             extra = msgspec.structs.replace(extra, mentioned=found.files, folders=found.folders)
         await self.look()
-        # last, because the prompt cannot be refused after this
+        # This step comes last, because the prompt cannot be refused afterwards.
         prompt = self.own_words(params.text)
         return msgspec.structs.replace(
             extra,
@@ -239,7 +239,7 @@ class Prompting:
         """Create the prompt of a code action.
 
         Raises:
-            UserError: The words are too long.
+            UserError: The text is too long.
         """
         words = taken_words(words)
         settings = self._settings()
@@ -249,7 +249,7 @@ class Prompting:
         if not settings.attach_diagnostics or self._attention.is_denied(document, settings):
             known = problems = ()
         selection: Selection | None = None
-        # The file's name comes from the repository, so an odd name is quoted in the user's words.
+        # The file's name comes from the repository, so an unusual name is quoted in the prompt.
         place = named(self._attention.display(document))
         reported: tuple[Problem, ...] = ()
         if task == "fixAll":
@@ -278,14 +278,14 @@ class Prompting:
         )
 
     def _take(self) -> PromptAttachments:
-        """Return the attachments for a prompt; the next prompt has no detached parts."""
+        """Return the attachments for a prompt; the list of detached parts is reset."""
         now = self.attached()
         self._detached = frozenset()
         return now
 
 
 def selection_id(selection: Selection) -> str:
-    """Return an id that stays the same for the same text in the same place."""
+    """Return an id that stays the same for the same text at the same position."""
     place = f"{selection.path}\0{selection.first_line}\0{selection.last_line}\0{selection.text}"
     return f"selection-{_digest(place)}"
 

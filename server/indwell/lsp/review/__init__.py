@@ -1,1 +1,1 @@
-"""Review in every editor: code actions, lenses, hints and commands for pending hunks."""
+"""Shows pending hunks in every editor: code actions, lenses, hints and commands."""

@@ -1,4 +1,4 @@
-"""Updates the pending hunks in the editor after changes of the ledger or of documents."""
+"""Updates the display of pending hunks after changes of the ledger or of documents."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from indwell.review.ledger import ReviewLedger
 from indwell.service.chores import Chores
 from indwell.workspace.text import split_lines
 
-RELOAD_S = 2.0  # seconds for an editor that reloads changed files by itself
+RELOAD_S = 2.0  # the time, in seconds, in which editors reload changed files by themselves
 
 SAID = (
     "{name} was changed on disk by a verdict in another editor or a terminal, and the buffer "
@@ -30,16 +30,16 @@ Differs: TypeAlias = Callable[[Document], Awaitable[bool]]
 class Elsewhere:
     """Reads verdicts of other processes, and warns of buffers that still show rejected changes.
 
-    A file may lose hunks for other reasons: the editor opens it, or the user runs ``git checkout``.
-    Only a record of a rejection therefore counts. The disk is read before a warning, because
-    another editor may not have saved its rejection yet.
+    A file may lose hunks for other reasons, such as ``git checkout``, so only a recorded rejection
+    counts. The disk is read before a warning, because another editor may not have saved its
+    rejection yet.
 
     Args:
         documents: The open documents.
-        chores: Owns the wait for the editor.
+        chores: Runs the wait for the editor.
         differs: Compares a buffer with the disk.
         tell: Shows a sentence to the user.
-        reload_s: How long the editor may take to reload a file, in seconds.
+        reload_s: The time in which the editor reloads a file, in seconds.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Elsewhere:
         self._reload_s = reload_s
 
     async def hear(self, ledger: ReviewLedger) -> None:
-        """Read the records of other processes."""
+        """Read the verdicts that other processes have recorded."""
         before = {path: ledger.n_taken_back(path) for path in ledger.known()}
         await ledger.refresh()
         for path, number in before.items():
@@ -66,7 +66,7 @@ class Elsewhere:
                 self._chores.begin(self._say(ledger, path))
 
     def _left(self, ledger: ReviewLedger, path: Path) -> Document | None:
-        """The unmodified buffer of a file, if its text differs from the records; else None."""
+        """Return the unmodified buffer of a file, if its text differs from the records."""
         document = self._documents.at(path)
         if document is None or document.dirt != "clean" or document.is_stale:
             return None
@@ -79,10 +79,11 @@ class Elsewhere:
             self._tell(SAID.format(name=path.name))
 
 
-SETTLE_S = 0.05  # seconds of quiet, because key presses and edits come in bursts
-SLICE_S = 0.004  # seconds for which the event loop is held at a time
-OTHERS_S = 5.0  # seconds between two reads of other processes' verdicts while hunks are shown
-QUIET_S = 20.0  # seconds between two reads while no hunks are shown
+SETTLE_S = 0.05  # the pause in seconds, because key presses and edits come in bursts
+SLICE_S = 0.004  # the event loop is used for so many seconds at a time
+# the time, in seconds, between two reads of other processes' verdicts while hunks are shown
+OTHERS_S = 5.0
+QUIET_S = 20.0  # the time, in seconds, between two reads while no hunks are shown
 
 _Seen: TypeAlias = tuple[Shown, bool]
 
@@ -96,12 +97,12 @@ class Reviewing:
     Args:
         documents: The open documents.
         screen: The editor.
-        chores: Owns the background work.
-        read_closed: Tells the ledger the texts of files that are not open.
+        chores: Runs the background work.
+        read_closed: Gives the ledger the text of a file that is not open.
         differs: Compares a buffer with the disk.
         hints: Returns whether the user wants hint diagnostics.
         session: Returns the id of the current session.
-        others_s: Seconds between two reads of other processes' verdicts, while hunks are shown.
+        others_s: The time between two reads of other processes' verdicts, in seconds.
     """
 
     def __init__(
@@ -140,7 +141,7 @@ class Reviewing:
 
     @property
     def ledger(self) -> ReviewLedger | None:
-        """The ledger; None before it is loaded."""
+        """The ledger; None until it is loaded."""
         return self._ledger
 
     def attach(self, ledger: ReviewLedger) -> None:
@@ -153,7 +154,7 @@ class Reviewing:
         self._wake()
 
     async def opened(self, timeout_s: float) -> ReviewLedger | None:
-        """Wait for the ledger; None after the time-out."""
+        """Wait for the ledger; return None after the time-out."""
         try:
             async with asyncio.timeout(timeout_s):
                 await self._opened.wait()
@@ -167,7 +168,7 @@ class Reviewing:
         self._wake()
 
     def stop(self) -> None:
-        """Remove everything that the editor shows."""
+        """Remove all hints and lenses from the editor."""
         self._is_stopped = True
         for timer in (self._timer, self._poll):
             if timer is not None:
@@ -175,7 +176,7 @@ class Reviewing:
         self._hints.clear_all()
 
     def shown(self, document: Document) -> Shown:
-        """Return the hunks of a document; the ledger first reads a short text that has changed."""
+        """Return the hunks of a document; the ledger first reads a changed text, if it is short."""
         ledger, path = self._ledger, document.path
         if ledger is None or path is None:
             return Shown(document.uri, (), None, self.documents.encoding, None)
@@ -186,7 +187,7 @@ class Reviewing:
         return self._shown_at(ledger, path)
 
     def known(self, path: Path) -> Shown:
-        """Return the hunks of a file as last read; requires the ledger."""
+        """Return a file's hunks as the ledger last read the file; requires the ledger."""
         assert self._ledger is not None
         return self._shown_at(self._ledger, path)
 
@@ -198,7 +199,7 @@ class Reviewing:
         return [hunk for path in ledger.paths() for hunk in ledger.hunks(path)]
 
     async def caught_up(self) -> None:
-        """Wait until the ledger has seen all changes of the editor and of other processes."""
+        """Wait until the ledger knows all changes of the editor and of other processes."""
         if self._ledger is not None:
             await self._elsewhere.hear(self._ledger)
         while self._unread and self._ledger is not None:
@@ -209,7 +210,7 @@ class Reviewing:
             self._screen.show(types.MessageType.Warning, f"Indwell: {words}")
 
     def _moved(self, path: Path) -> None:
-        """Note a document that was opened, changed, saved or closed, or a changed file."""
+        """Handle a document that was opened, changed, saved or closed, or a changed file."""
         if path in self._known and not self._is_stopped:
             self._unread[path] = None
             self._wake()
@@ -248,7 +249,7 @@ class Reviewing:
                 self._wake()
 
     async def _hear_others(self, ledger: ReviewLedger) -> None:
-        """Read the changes and verdicts of other processes."""
+        """Read the changes and verdicts that other processes have recorded."""
         loop = asyncio.get_running_loop()
         if loop.time() - self._heard_at >= self._others_s:
             self._heard_at = loop.time()
@@ -263,7 +264,7 @@ class Reviewing:
             self._poll = asyncio.get_running_loop().call_later(after_s, self._wake)
 
     async def _read(self, ledger: ReviewLedger) -> None:
-        """Tell the ledger the texts of files that may have changed."""
+        """Give the ledger the texts of files that may have changed."""
         for path in tuple(self._unread):
             self._unread.pop(path, None)
             document = self.documents.at(path)
@@ -280,7 +281,7 @@ class Reviewing:
                     self._unread[path] = None
 
     async def _show(self, ledger: ReviewLedger) -> None:
-        """Show each file whose hunks have changed."""
+        """Show the files whose hunks have changed."""
         loop = asyncio.get_running_loop()
         until, has_lenses = loop.time() + SLICE_S, False
         for path in dict.fromkeys((*ledger.paths(), *self._shown)):
@@ -299,7 +300,7 @@ class Reviewing:
         shown = self._shown_at(ledger, path)
         wants, before = self._wants_hints(), self._shown.get(path)
         seen = (shown, wants)
-        if before == seen:  # quick if nothing changed, because tuples compare references first
+        if before == seen:  # The comparison is fast, because tuples compare references first.
             return False
         if shown.hunks:
             self._shown[path] = seen
@@ -323,8 +324,8 @@ class Reviewing:
 def _is_true(ledger: ReviewLedger, document: Document) -> bool:
     """Return whether a buffer has the file's text.
 
-    The buffer's text is wrong if messages came in an impossible order. An empty buffer without
-    edits does not show whether its file was deleted.
+    If messages came in an impossible order, the buffer's text may be wrong. An empty buffer without
+    edits may belong to a deleted file.
     """
     is_only_shown = not document.text and document.dirt == "clean"
     is_gone = document.path is not None and ledger.text(document.path) is None
@@ -332,7 +333,7 @@ def _is_true(ledger: ReviewLedger, document: Document) -> bool:
 
 
 def _n_lines(document: Document | None, text: str | None) -> int | None:
-    """Return the number of lines that a cursor can reach."""
+    """Return the number of lines that the cursor can reach."""
     if document is not None:
         number = document.body.n_lines
         return reachable(number, ends_empty=not document.body.line(number - 1))

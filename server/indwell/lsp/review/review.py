@@ -1,4 +1,4 @@
-"""Offers the review of changes to one editor: commands, ``indwell/changes``, hints and lenses."""
+"""Offers the review of changes in one editor: commands, ``indwell/changes``, hints, lenses."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ from indwell.review.ledger import ReviewLedger
 from indwell.workspace.base import Workspace
 from indwell.workspace.paths import display
 
-# seconds for the ledger to be read at the start; some editors ask for lenses only once
+# The time limit, in seconds, for reading the ledger at the start, because some editors ask for
+# lenses only once.
 LENSES_S = 2.0
 
 
@@ -71,22 +72,22 @@ class EditorReview:
         )
 
     def start(self) -> None:
-        """Read the pending changes in the background, now that the editor is ready."""
+        """Read the pending changes in the background, when the editor is ready."""
         if self._host.sessions.workspace is not None:
             self._host.chores.begin(self._open())
 
     def look_again(self) -> None:
-        """Show everything again, because settings have changed."""
+        """Show all hunks again, because settings have changed."""
         self._reviewing.look_again()
 
     def stop(self) -> None:
-        """Remove everything from the editor's lists, because the server ends."""
+        """Remove all hints from the editor, because the server ends."""
         self._reviewing.stop()
 
     def actions(
         self, uri: str, range_: sync.Range, context: sync.ActionContext
     ) -> list[dict[str, Any]]:
-        """Return the code actions of the review for a range; never waits."""
+        """Return the code actions of the review for a range, without waiting."""
         document = self._host.documents.get(uri)
         if document is None or self._reviewing.ledger is None:
             return []
@@ -100,7 +101,7 @@ class EditorReview:
         return [] if document is None else lenses_of(self._reviewing.shown(document))
 
     async def changes(self, params: ChangesParams) -> msgspec.Raw:
-        """Return a ``ChangesResult`` as JSON; thousands of rows are made in a thread.
+        """Return a ``ChangesResult`` as JSON, which is created in a thread.
 
         Raises:
             RequestError: The ledger has not been read yet.
@@ -128,7 +129,7 @@ class EditorReview:
         return await asyncio.to_thread(written)
 
     async def apply(self, params: ApplyParams) -> ApplyResult:
-        """Write a document's text with code that the user applies, as a pending change of a turn.
+        """Write code that the user applies into a document, as a pending change of a turn.
 
         Raises:
             UserError: The document has changed, or Indwell may not write it.
@@ -164,7 +165,7 @@ class EditorReview:
     async def renamed(self, uris: Sequence[tuple[str, str]]) -> None:
         """Move pending changes along with files or folders that the user renamed."""
         ledger = await self._reviewing.opened(OPEN_S)
-        async with self._renaming:  # one rename at a time, in their order
+        async with self._renaming:  # only one rename runs at a time, in order
             for old, new in uris:
                 source, target = path_of(old), path_of(new)
                 if ledger is not None and source is not None and target is not None:
@@ -180,7 +181,7 @@ class EditorReview:
         return await self._verdicts.judge(verb, arguments)
 
     async def undo(self, arguments: UndoVerdictArguments) -> UndoVerdictResult:
-        """Take back the newest verdict of this editor.
+        """Undo the newest verdict of this editor.
 
         Raises:
             UserError: There is no ledger.
@@ -189,7 +190,7 @@ class EditorReview:
         return await self._verdicts.undo(wait=arguments.wait)
 
     def cancel(self, token: str | int) -> bool:
-        """Stop the verdict with this progress token; False if no verdict has the token."""
+        """Stop the verdict with this progress token; return False if there is no such verdict."""
         return self._verdicts.cancel(token)
 
     async def _open(self) -> None:
@@ -200,7 +201,7 @@ class EditorReview:
         self._reviewing.attach(ledger)
 
     async def _read_closed(self, ledger: ReviewLedger, path: Path) -> None:
-        """Give the ledger the text of a file on disk; skip files that are not text."""
+        """Give the ledger the text of a file on disk, if the file is text."""
         try:
             snapshot = await self._workspace().read(path)
         except (NotText, TooLarge):

@@ -19,14 +19,14 @@ from indwell.workspace.text import units_in_line
 
 
 class ShownLines(NamedTuple):
-    """A first and a last line, 0-based and inclusive."""
+    """A range of lines, 0-based and inclusive."""
 
     first: int
     last: int
 
 
 def reachable(n_lines: int, *, ends_empty: bool) -> int:
-    """Return the number of lines that a cursor can reach in every editor; at least 1.
+    """Return the number of lines that the cursor can reach in any editor; at least 1.
 
     Args:
         n_lines: The number of lines as the protocol counts them.
@@ -57,7 +57,7 @@ def range_of(hunk: Hunk, n_lines: int | None, encoding: str) -> Mapping[str, Any
 
 
 def touched(hunks: Sequence[Hunk], lines: ShownLines, n_lines: int | None) -> tuple[Hunk, ...]:
-    """Return the hunks on these lines; a line below the text counts as its last line."""
+    """Return the hunks on these lines; a line after the text means the last line."""
     if n_lines is not None:
         lines = ShownLines(min(lines.first, n_lines - 1), min(lines.last, n_lines - 1))
     found = []
@@ -77,7 +77,7 @@ class Shown(NamedTuple):
     Attributes:
         uri: The document.
         hunks: The pending hunks, by line.
-        n_lines: The number of lines that a cursor can reach; None if unknown.
+        n_lines: The number of lines that the cursor can reach; None if unknown.
         encoding: The encoding of positions.
         session: The id of the current session.
     """
@@ -96,7 +96,7 @@ def offer(
     everything: Callable[[], Sequence[Hunk]],
     hint: Callable[[Hunk], dict[str, Any]],
 ) -> list[dict[str, Any]]:
-    """The code actions of a range; on an automatic trigger, only those for hunks in the range.
+    """Return the code actions of a range; on an automatic trigger, only for hunks there.
 
     Args:
         shown: The document.
@@ -122,7 +122,7 @@ def offer(
 
 
 def verdict_command(verb: str, title: str, argument: dict[str, Any]) -> dict[str, Any]:
-    """Return the command ``indwell.accept`` or ``indwell.reject`` for exactly the shown hunks."""
+    """Return the command ``indwell.accept`` or ``indwell.reject`` for exactly these hunks."""
     return {"title": title, "command": f"indwell.{verb}", "arguments": [argument]}
 
 
@@ -155,7 +155,7 @@ def _verdict(
 
 
 CODE = "change"
-MOST = 500  # most hunks of one file; showing one takes 10 us on the event loop
+MOST = 500  # the limit of shown hunks for one file; showing a hunk takes 10 us on the event loop
 _HINT = 4  # the value of LSP's DiagnosticSeverity
 
 
@@ -169,7 +169,7 @@ class Published(msgspec.Struct, frozen=True):
 def hint_of(hunk: Hunk, shown: Shown) -> dict[str, Any]:
     """Return the diagnostic of a hunk, as plain JSON."""
     range_ = range_of(hunk, shown.n_lines, shown.encoding)
-    if range_["start"] == range_["end"]:  # some editors misplace an empty range
+    if range_["start"] == range_["end"]:  # some editors show an empty range at a wrong position
         range_ = {**range_, "end": {**range_["end"], "character": 1}}
     return {
         "range": range_,
@@ -181,7 +181,7 @@ def hint_of(hunk: Hunk, shown: Shown) -> dict[str, Any]:
 
 
 class Hints:
-    """The hints that the editor shows, by file.
+    """Tracks the hints that the editor shows, by file.
 
     Args:
         publish: Sends the hints of a document.
@@ -192,7 +192,7 @@ class Hints:
         self._shown: dict[Path, Published] = {}
 
     def show(self, path: Path, shown: Shown) -> None:
-        """Show exactly these hunks of a file, at most ``MOST``."""
+        """Show exactly these hunks of a file, up to ``MOST``."""
         fresh = Published(shown.uri, [hint_of(hunk, shown) for hunk in shown.hunks[:MOST]])
         before = self._shown.get(path)
         if before is not None and before.uri != fresh.uri:
@@ -219,7 +219,7 @@ class Hints:
 
 
 def lenses_of(shown: Shown) -> list[dict[str, Any]]:
-    """The lenses: three at the top of the file, and three at each of at most ``MOST`` hunks."""
+    """Return the lenses: three at the top of the file, and three at each hunk."""
     if not shown.hunks:
         return []
     every = {"hunks": [hunk.id for hunk in shown.hunks], "uri": shown.uri}
@@ -258,7 +258,7 @@ def changes_of(
     pending: int,
     undo: str,
 ) -> ChangesResult:
-    """Return the rows of all files with their totals; optionally of one session or turn."""
+    """Return the rows of all files with totals, perhaps for one session or turn only."""
     found = [
         (hunk, one)
         for one in shown

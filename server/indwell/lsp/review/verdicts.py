@@ -1,4 +1,4 @@
-"""Carries out verdicts and their undo: selects hunks, shows progress, reports."""
+"""Carries out verdicts on hunks, and undoes verdicts: selects hunks, shows progress."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Result = TypeVar("Result", VerdictResult, UndoVerdictResult)
 
 
 class Meant(msgspec.Struct, frozen=True):
-    """The selected hunks by file, with the named turn or session."""
+    """The selected hunks by file, with the selected turn or session."""
 
     by_path: dict[Path, tuple[str, ...]]
     gone: tuple[str, ...] = ()
@@ -66,7 +66,7 @@ def meant_by(ledger: ReviewLedger, arguments: VerdictArguments, session: str | N
             raise UserError("name the session of the turn: there is no current session")
         whose = session
     if arguments.hunks:
-        # Only the named hunks count, which may have moved to other files.
+        # Only hunks that the arguments name are selected; they may have moved to other files.
         pending = {hunk.id: hunk for one in ledger.paths() for hunk in ledger.hunks(one)}
         hunks = [pending[id_] for id_ in dict.fromkeys(arguments.hunks) if id_ in pending]
         gone = tuple(id_ for id_ in dict.fromkeys(arguments.hunks) if id_ not in pending)
@@ -85,7 +85,7 @@ def _is_of(hunk: Hunk, session: str | None, turn: int | None) -> bool:
     return any(session in {None, one.session} and turn in {None, one.turn} for one in hunk.actors)
 
 
-MANY = 10  # files; for fewer, no progress is shown
+MANY = 10  # for fewer files, no progress is shown
 
 
 class Progress:
@@ -93,7 +93,7 @@ class Progress:
 
     Args:
         client: The editor.
-        token: The token by which the user stops the verdict.
+        token: The progress token, with which the user stops the verdict.
         verb: The verdict.
         n_files: The number of files.
     """
@@ -108,7 +108,7 @@ class Progress:
         self._has_ended = False
 
     async def announce(self) -> None:
-        """Show the progress if there are many files and the editor accepts it."""
+        """Show the progress, if there are many files and the editor supports progress."""
         if self._n_files < MANY or not await self._client.create_progress(self._token):
             return
         if not self._has_ended:
@@ -117,7 +117,7 @@ class Progress:
             self._client.progress(self._token, begin)
 
     def step(self, name: str) -> None:
-        """Show the next file."""
+        """Show that the next file is processed."""
         self._n_done += 1
         if self._is_shown:
             share = 100 * (self._n_done - 1) // self._n_files
@@ -129,7 +129,7 @@ class Progress:
             self._client.progress(self._token, report)
 
     def end(self) -> None:
-        """End the progress if it was shown."""
+        """End the progress, if it was shown."""
         self._has_ended = True
         if self._is_shown:
             self._is_shown = False
@@ -139,17 +139,18 @@ class Progress:
 KEEP = "Keep mine"
 RESTORE = "Restore the old lines"
 
-OPEN_S = 10.0  # seconds for the ledger to be read at the start
-OPEN_SOON_S = 1.0  # the same limit for an editor that is blocked meanwhile
-ASK_S = 60.0  # seconds for the user to decide; other changes of the file wait
+OPEN_S = 10.0  # the time limit, in seconds, for reading the ledger at the start
+OPEN_SOON_S = 1.0  # the same time limit for an editor that is blocked meanwhile
+# the time limit, in seconds, for the user's decision, while other changes of the file wait
+ASK_S = 60.0
 
 STOPPED = "stopped before this one"
-MOST_UNDONE = 50  # verdicts that an editor can take back, one after the other
+MOST_UNDONE = 50  # the limit of verdicts that an editor can undo, one after the other
 NOTHING_LEFT = "there is no verdict to undo"
 
 
 class Given(msgspec.Struct, frozen=True):
-    """A verdict that can be taken back: its outcome in words, and its record in each file."""
+    """A verdict that can be undone: its outcome in words, and its record in each file."""
 
     verb: Verb
     words: str
@@ -160,13 +161,14 @@ class Verdicts:
     """Carries out the user's verdicts.
 
     Args:
-        reviewing: Knows the pending hunks.
+        reviewing: Lists the pending hunks.
         client: The editor, which asks the user and shows results.
-        chores: Owns the work.
-        answering: Knows how long a command may take.
+        chores: Runs the work in the background.
+        answering: Decides how long a command may take.
         workspace: Returns the user's files.
-        ask_s: Returns how long the user has to answer a question, in seconds.
-        answer_s: How long a command may take in an editor that blocks until it is answered.
+        ask_s: Returns the user's time to answer a question, in seconds.
+        answer_s: The time limit for a command in an editor that blocks until the answer, in
+            seconds.
     """
 
     def __init__(
@@ -192,7 +194,7 @@ class Verdicts:
         self._given: deque[Given] = deque(maxlen=MOST_UNDONE)
 
     async def judge(self, verb: Verb, arguments: VerdictArguments) -> VerdictResult:
-        """Carry out a verdict; a long one is answered in time and continues in the background.
+        """Carry out a verdict; a long verdict is answered early and continues in the background.
 
         Raises:
             UserError: The arguments are unclear, or the ledger has not been read yet.
@@ -219,11 +221,11 @@ class Verdicts:
 
     @property
     def undoable(self) -> str:
-        """The verdict that ``undo`` takes back, in words; empty: none."""
+        """A description of the verdict that ``undo`` undoes; empty if there is no verdict."""
         return self._given[-1].words if self._given else ""
 
     async def undo(self, *, wait: bool) -> UndoVerdictResult:
-        """Take back the newest verdict of this editor: its changes await a verdict again.
+        """Undo the newest verdict of this editor, so that its changes await a verdict again.
 
         Raises:
             UserError: The ledger has not been read yet.
@@ -257,7 +259,7 @@ class Verdicts:
         return UndoVerdictResult(given.verb, ids, kept, len(self._given), message)
 
     async def _answered(self, work: asyncio.Task[Result], *, may_wait: bool) -> Result | None:
-        """Return the result, told to editors that do not show it; None if it will only be told."""
+        """Return the result after showing it to the user if needed; None after a time-out."""
         self._chores.begin(_owned(work))
         try:
             if may_wait:
@@ -336,7 +338,7 @@ class Verdicts:
     async def _is_forced(
         self, ledger: ReviewLedger, meant: Meant, paths: Sequence[Path], stop: asyncio.Event
     ) -> bool:
-        """Ask whether to reject lines that others also changed since."""
+        """Ask the user whether to reject lines that others have changed since."""
         kept = [
             one
             for path in paths
@@ -374,7 +376,7 @@ class Verdicts:
 
 
 async def _owned(work: asyncio.Task[Result]) -> None:
-    """Wait for the task; if this is cancelled, cancel the task, too."""
+    """Wait for the task; if the caller is cancelled, cancel the task, too."""
     await work
 
 

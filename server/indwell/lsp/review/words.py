@@ -15,7 +15,7 @@ NOT_TEXT = "no text"
 
 
 def figure(hunk: Hunk) -> str:
-    """Return the added and removed lines, ``+3 −1``; for a binary file its note."""
+    """Return the added and removed lines as ``+3 −1``; for a binary file, its note."""
     if hunk.kind == "opaque":
         return hunk.note or NOT_TEXT
     return f"+{len(hunk.new)} −{len(hunk.old)}"
@@ -26,7 +26,7 @@ def turn_words(actors: Sequence[Actor], session: str | None) -> str:
 
     Args:
         actors: The turns, oldest first.
-        session: The id of the current session; None without one.
+        session: The id of the current session; None if there is no session.
     """
     own = [one.turn for one in actors if one.session == session]
     if len(own) == len(actors):
@@ -38,7 +38,7 @@ def turn_words(actors: Sequence[Actor], session: str | None) -> str:
 
 
 def described(hunk: Hunk, session: str | None) -> str:
-    """Return a clause for a hunk: ``turn 4, +3 −1``."""
+    """Return a clause that describes a hunk, such as ``turn 4, +3 −1``."""
     whose = turn_words(hunk.actors, session)
     kinds = {"create": "new file", "delete": "file deleted"}
     parts = (
@@ -51,12 +51,12 @@ def described(hunk: Hunk, session: str | None) -> str:
 
 
 def changes(number: int) -> str:
-    """``1 change``, ``3 changes``."""
+    """Return a number of changes as text: ``1 change``, ``3 changes``."""
     return "1 change" if number == 1 else f"{number:,} changes"
 
 
 def files(number: int) -> str:
-    """``1 file``, ``3 files``."""
+    """Return a number of files as text: ``1 file``, ``3 files``."""
     return "1 file" if number == 1 else f"{number:,} files"
 
 
@@ -76,18 +76,18 @@ def _turns(numbers: Sequence[int]) -> str:
 
 QUICKFIX = "quickfix.indwell"
 SOURCE = "source.indwell"
-MOST_TURNS = 3  # the newest turns that a place offers
+MOST_TURNS = 3  # the limit of turns that are offered at one position, newest first
 
 
 class Offered(NamedTuple):
     """A set of hunks that can be accepted or rejected at once.
 
     Attributes:
-        words: The words after ``Accept`` or ``Reject`` in the title.
+        words: The text after ``Accept`` or ``Reject`` in the title.
         hunks: The hunks.
         kind: The kind of the code actions.
-        session: The session whose part of the hunks is meant; None for all.
-        turn: The turn of that session; None for all.
+        session: The session whose part of the hunks is selected; None for all sessions.
+        turn: The turn of the session; None for all turns.
     """
 
     words: str
@@ -98,11 +98,11 @@ class Offered(NamedTuple):
 
     @property
     def is_part(self) -> bool:
-        """Return whether other turns have parts in these hunks; those parts stay pending."""
+        """True if other turns have parts in the hunks; such parts stay pending."""
         return any(not self._is_own(by) for one in self.hunks for by in one.actors)
 
     def argument(self, uri: str) -> dict[str, Any]:
-        """Return the argument of the commands; ``uri`` is the document of the offer."""
+        """Return the argument of the commands; ``uri`` is the offer's document."""
         argument: dict[str, Any] = {"hunks": [hunk.id for hunk in self.hunks], "uri": uri}
         if self.session is not None:
             argument["session"] = self.session
@@ -121,10 +121,10 @@ def offered(
     session: str | None,
     is_wanted: Callable[[str], bool],
 ) -> Iterator[Offered]:
-    """Yield the scopes of a place, from small to large, each with different hunks.
+    """Yield the scopes at a position, from small to large, each with different hunks.
 
     Args:
-        touched: The hunks at the place.
+        touched: The hunks at the position.
         here: All hunks of the file.
         everything: Returns all pending hunks; called only if needed.
         session: The id of the current session.
@@ -168,7 +168,7 @@ def _newest(hunks: Iterable[Hunk]) -> list[Actor]:
     return sorted(found, key=lambda one: one.turn, reverse=True)[:MOST_TURNS]
 
 
-MOST_NAMED = 5  # most files in a question, or reasons in a sentence
+MOST_NAMED = 5  # the limit of files in a question, or of reasons in a sentence
 
 Kept = tuple[Hunk, str]
 
@@ -198,7 +198,7 @@ class FilesOutcome(msgspec.Struct, frozen=True):
         )
 
     def leaving(self, hunks: Iterable[Hunk], why: str) -> FilesOutcome:
-        """Add hunks that were not processed."""
+        """Add hunks that were not processed, with the reason."""
         kept = tuple((hunk, why) for hunk in hunks)
         return msgspec.structs.replace(self, kept=(*self.kept, *kept))
 
@@ -225,7 +225,7 @@ def sentence(verb: str, outcome: FilesOutcome, display: Callable[[Path], str]) -
 
 
 def undone_sentence(verb: str, outcome: FilesOutcome, display: Callable[[Path], str]) -> str:
-    """Return the outcome of taking back a verdict, in one sentence for people."""
+    """Return the outcome of undoing a verdict, in one sentence for people."""
     parts = []
     if outcome.hunks:
         await_ = "awaits" if len(outcome.hunks) == 1 else "await"
@@ -238,7 +238,7 @@ def undone_sentence(verb: str, outcome: FilesOutcome, display: Callable[[Path], 
 
 
 def question(kept: Sequence[Kept], display: Callable[[Path], str]) -> str:
-    """Return the question before removing lines that others have changed, too."""
+    """Return the question before removing lines that others have also changed."""
     named = [f"{display(hunk.path)}, line {hunk.line}: {why}" for hunk, why in kept[:MOST_NAMED]]
     if len(kept) > MOST_NAMED:
         named.append(f"and {len(kept) - MOST_NAMED} more")

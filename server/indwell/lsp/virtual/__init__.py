@@ -1,1 +1,1 @@
-"""Virtual documents, created on opening: diff, base, request, transcript."""
+"""Creates virtual documents when they are opened: diff, base, request, transcript."""

@@ -1,4 +1,4 @@
-"""Formats the next request and transcripts as Markdown that no text can break. Pure."""
+"""Formats the next request and transcripts as Markdown that no contained text can break. Pure."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ def inline(text: str) -> str:
 
 
 def contained(text: str) -> str:
-    """Make foreign Markdown safe: without hidden text, and without constructs that stay open."""
+    """Make untrusted Markdown safe: no hidden text, and no constructs that stay open."""
     words = Neutral()
     shown = words.feed(visible(text.replace("\r\n", "\n")).rstrip("\n"))
     return f"{shown}{words.finish()}\n"
 
 
 def folded(title: str, inside: str) -> str:
-    """Format blocks that a reader unfolds; ``title`` is untrusted, ``inside`` is Markdown."""
+    """Format blocks that the reader can unfold; ``title`` is untrusted, ``inside`` is Markdown."""
     return f"<details><summary>{escape(one_line(title))}</summary>\n\n{inside}\n</details>\n"
 
 
 def bounded(text: str, most: int) -> str:
-    """Shorten a text to its two ends, with a note on the omitted middle."""
+    """Shorten a text to its beginning and end, with a note on the omitted middle."""
     if len(text) <= most:
         return text
     head, tail = most * 3 // 4, most - most * 3 // 4
@@ -61,16 +61,16 @@ def bounded(text: str, most: int) -> str:
     return f"{text[:head]}\n[… {n_cut:,} characters are not shown …]\n{text[len(text) - tail :]}"
 
 
-BLOCK_CHARACTERS = 20_000  # characters of one block; the session has the whole text
-MOST_CHARACTERS = 2_000_000  # most characters of all blocks
-MOST_ROWS = 5_000  # most rows of the table, one for each block
+BLOCK_CHARACTERS = 20_000  # the limit of characters for one block; the session has the whole text
+MOST_CHARACTERS = 2_000_000  # the limit of characters for all blocks
+MOST_ROWS = 5_000  # the limit of rows in the table, which has a row for each block
 
 _STATES = {"sent": "yes", "new": "no, new", "waiting": "no, goes with your words"}
 _TIERS = {"0": "0 system", "1": "1 user", "2": "2 workspace", "3": "3 tools"}
 
 
 def request_markdown(context: ContextResult) -> str:
-    """Return the document of the next request; ``context`` must contain whole texts."""
+    """Return the document of the next request; ``context`` must contain the complete texts."""
     blocks = context.blocks
     lines = ["# The next request\n", *_summary(context), ""]
     if not blocks:
@@ -99,7 +99,7 @@ def _summary(context: ContextResult) -> Iterator[str]:
 
 
 def _cache(health: HealthRow) -> str:
-    """Return the share of the session that the endpoint's cache has served so far."""
+    """Return a sentence on how much the endpoint's cache has served in the session so far."""
     n_input = health.session.get("gen_ai.usage.input_tokens", 0)
     n_cached = health.session.get("gen_ai.usage.cache_read.input_tokens", 0)
     words = f"- prompt cache: served {n_cached:,} of {n_input:,} tokens of this session"
@@ -170,9 +170,10 @@ def _texts(blocks: tuple[BlockRow, ...]) -> Iterator[str]:
         yield fenced(text)
 
 
-RESULT_CHARACTERS = 4_000  # characters of a call's result; the session's log has the whole text
+# the limit of characters for a call's result; the session's log has the whole text
+RESULT_CHARACTERS = 4_000
 ARGUMENT_CHARACTERS = 4_000
-WORDS_CHARACTERS = 40_000  # characters of one message
+WORDS_CHARACTERS = 40_000  # the limit of characters for one message
 
 LINE_CHARACTERS = 200
 
@@ -180,12 +181,12 @@ LINE_CHARACTERS = 200
 def transcript_markdown(
     seen: Overview, turns: Sequence[RecordedTurn], notices: Sequence[str] = ()
 ) -> str:
-    """Return the transcript, oldest turn first; for a very long session, only the newest turns.
+    """Return the transcript, oldest turn first; a very long session is cut to the newest.
 
     Args:
         seen: The overview of the session.
         turns: All turns.
-        notices: Problems of the log.
+        notices: Sentences about problems of the log.
     """
     head = [f"# Session {seen.id}\n", _facts(seen), *(f"> {inline(one)}\n" for one in notices)]
     shown: list[str] = []
@@ -217,7 +218,7 @@ def _turn(turn: RecordedTurn) -> str:
 
 
 def _told(told: events.Event | RecordedCall) -> str:
-    """Format one event: the model's words as Markdown, other words as a quotation."""
+    """Format one event: the model's text as Markdown, other texts as quotations."""
     match told:
         case RecordedCall():
             return _call(told)
@@ -254,7 +255,7 @@ def _call(call: RecordedCall) -> str:
 
 
 def _inner(call: RecordedCall) -> str:
-    """Format the calls of a sub-agent; the session does not contain their results."""
+    """Format the tool calls of a sub-agent; the session does not contain their results."""
     done = call.finished
     figure = "not ended" if done is None else "failed" if done.is_error else done.figure
     how = f": {figure}" if figure else ""

@@ -1,4 +1,4 @@
-"""Opens virtual documents, as read-only files if needed, and refreshes those on the screen."""
+"""Opens virtual documents, if needed as read-only files, and refreshes the shown ones."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from indwell.lsp.wire.language_server import Server
 from indwell.lsp.workspace.documents import path_of
 from indwell.workspace.base import digest
 
-N_KEPT = 40  # files that are kept in all folders together, the newest
+N_KEPT = 40  # the limit of kept files in all folders together; the newest files are kept
 _PLAIN = lazy_pattern(r"[^\w.+-]+")
 _NAME_CHARACTERS = 80
 
@@ -44,7 +44,7 @@ async def keep(folder: Path, document: Virtual, text: str, *, is_reread: bool) -
     it. With ``is_reread`` the editor reloads files, so a document keeps its file name.
 
     Raises:
-        UserError: The disk does not take the text.
+        UserError: The text cannot be written to disk.
     """
     data = text.encode("utf-8", "surrogatepass")
     path = folder / name_of(document, b"" if is_reread else data)
@@ -58,7 +58,7 @@ async def keep(folder: Path, document: Virtual, text: str, *, is_reread: bool) -
 
 
 def name_of(document: Virtual, data: bytes) -> str:
-    """Return a file name: a digest of the content, the document's name, and its ending."""
+    """Return a file name: a digest of the content, the document's name, and the suffix."""
     uri = uri_of(document).encode("utf-8", "surrogateescape")
     digest = hashlib.blake2b(uri + b"\0" + data, digest_size=4).hexdigest()
     called = _PLAIN.sub("-", _called(document)).encode("ascii", "replace").decode()
@@ -90,14 +90,15 @@ def _holds(path: Path, data: bytes) -> bool:
         return False
 
 
-MOST = 20  # documents that are followed at a time
-QUIET_S = 0.3  # seconds after the last change, because a turn changes many hunks in a row
+MOST = 20  # the limit of documents that are watched at the same time
+# the pause in seconds after the last change, because a turn changes many hunks in a row
+QUIET_S = 0.3
 
 
 class Refreshing:
-    """Follows documents that the editor asked for, until a change was reported.
+    """Watches documents that the editor has read, and reports a change once.
 
-    An editor that still shows the document asks again, and the document is followed again.
+    An editor that still shows the document reads it again, and the document is watched again.
 
     Args:
         host: Reports changes and turns.
@@ -113,7 +114,7 @@ class Refreshing:
         host.documents.on_change(self._typed)
 
     async def follow(self, uri: str, document: Virtual, text: str) -> None:
-        """Follow a document whose text the editor has received."""
+        """Watch a document whose text the editor has received."""
         self._followed[uri] = (document, await asyncio.to_thread(digest, text))
         self._followed.move_to_end(uri)
         while len(self._followed) > MOST:
@@ -130,7 +131,7 @@ class Refreshing:
             self._soon()
 
     def _soon(self) -> None:
-        """Check the documents once nothing has changed for ``QUIET_S``."""
+        """Check the documents after nothing has changed for ``QUIET_S`` seconds."""
         if self._timer is not None:
             self._timer.cancel()
         if self._followed and not self._host.service.is_stopped:
@@ -146,7 +147,7 @@ class Refreshing:
             try:
                 text = await text_of(self._host, document)
             except UserError:
-                text = ""  # the editor asks again, and the answer is the reason
+                text = ""  # the editor asks again, and gets the reason as an error
             if await asyncio.to_thread(digest, text) != known:
                 self._followed.pop(uri, None)
                 await self._host.client.refresh_text(uri)
@@ -173,7 +174,7 @@ def document_of(host: Host, arguments: OpenArguments) -> Virtual:
 
 
 async def opened(host: Host, document: Virtual) -> OpenResult:
-    """Show a document without taking the focus; else tell the user its path.
+    """Show a document without taking the focus; if impossible, tell the user its path.
 
     Raises:
         UserError: There is no such document, or it cannot be written.
@@ -187,7 +188,7 @@ async def opened(host: Host, document: Virtual) -> OpenResult:
     is_reread = features.has("reread")
     path = await keep(host.composition.shown_folder(), document, text, is_reread=is_reread)
     uri = path.as_uri()
-    host.documents.beside.add(uri)  # the user does not work in this document
+    host.documents.beside.add(uri)  # the user does not work in the document
     shown = await host.client.show_document(uri)
     if not shown:
         host.client.show(types.MessageType.Info, f"Indwell: the document is in {path}")
@@ -208,7 +209,7 @@ def _path(uri: str) -> str:
 
 
 def _checked(document: Virtual) -> Virtual:
-    """Check that the document survives the way through its URI unchanged.
+    """Check that parsing the document's URI returns the same document.
 
     Raises:
         UserError: No URI can name the document.
@@ -217,7 +218,7 @@ def _checked(document: Virtual) -> Virtual:
 
 
 def register_virtual(server: Server, host: Host) -> None:
-    """Register the request for texts and both commands."""
+    """Register the request for texts, and both commands."""
     refreshing = Refreshing(host)
 
     async def made(uri: str) -> str:

@@ -1,4 +1,4 @@
-"""The texts of virtual documents, and the contents of the next request."""
+"""Creates the texts of virtual documents, and describes the next request."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ def context_of(
     Args:
         session: The session's id; None before the first turn, when only attachments are known.
         conversation: The session's conversation.
-        attached: The contents of the next prompt besides its words.
+        attached: The contents of the next prompt besides the user's text.
         model: The model of the next turn.
         preset: The compaction preset in force.
         health: The statistics of the session; None before the first turn.
         coming: The reminders of the next request.
-        is_whole: Whether the rows contain whole texts instead of previews.
+        is_whole: Whether the rows contain complete texts instead of previews.
     """
     rows = attached_rows(attached)
     if conversation is None:
@@ -102,7 +102,7 @@ def context_of(
 
 
 def attached_rows(attached: PromptAttachments) -> tuple[AttachedRow, ...]:
-    """Return the attachments of the next prompt, with the ids by which they are detached."""
+    """Return the next prompt's attachments with the ids for detaching them."""
     opened, marked = attached.opened, attached.selection
     opened_text, marked_text = words_of(attached)
     rows = []
@@ -157,10 +157,10 @@ class _Making(NamedTuple, Generic[Made]):
 
 
 class Shared(Generic[Key, Made]):
-    """Shares the creation of values between callers; each value is newer than its request.
+    """Shares newly created values between callers; each value is newer than the call.
 
-    A caller that arrives during the creation of a value gets the next value, because its change may
-    be missing. At most two creations are under way.
+    A caller that arrives while a value is created gets the next value, because the first may miss
+    the caller's change.
 
     Args:
         make: Creates a value; all callers that share it receive its error.
@@ -179,7 +179,7 @@ class Shared(Generic[Key, Made]):
             task = asyncio.create_task(self._made(key, begun, before))
             last = self._last[key] = _Making(begun, task)
             task.add_done_callback(lambda done: self._forget(key, done))
-        return await asyncio.shield(last.task)  # a cancelled caller does not cancel the others
+        return await asyncio.shield(last.task)  # a cancelled caller must not cancel the others
 
     async def _made(
         self, key: Key, begun: asyncio.Event, before: asyncio.Task[Made] | None
@@ -197,7 +197,7 @@ class Shared(Generic[Key, Made]):
             done.exception()  # the callers have received the error already
 
 
-MOST_CHARACTERS = 4_000_000  # most characters of a diff of many files
+MOST_CHARACTERS = 4_000_000  # the limit of characters for a diff of many files
 
 
 class Changes:
@@ -206,7 +206,7 @@ class Changes:
     Args:
         ledger: The ledger of the workspace.
         workspace: The user's files, with open buffers.
-        is_denied: Returns whether a rule denies a file, by its name as people read it.
+        is_denied: Returns whether a rule denies a file, by its displayed name.
     """
 
     def __init__(
@@ -217,7 +217,7 @@ class Changes:
         self._is_denied = is_denied
 
     async def base(self, document: Base) -> str:
-        """The text of a file without pending changes, or before a turn; empty for a new file.
+        """Return a file's text without pending changes, or before a turn; empty if it is new.
 
         Raises:
             UserError: The file may not be shown, or the agent changed nothing in it.
@@ -239,7 +239,7 @@ class Changes:
         return before or ""
 
     async def diff(self, document: Diff) -> str:
-        """Pending changes as a unified diff, file by file; a sentence if there are none.
+        """Return pending changes as a unified diff by file; a sentence if there are no changes.
 
         Raises:
             UserError: The named file may not be shown, or the agent did not change it.
@@ -274,7 +274,7 @@ class Changes:
         return words + await asyncio.to_thread(_worded, self._without(path, hunks), now, shown)
 
     def _without(self, path: Path, hunks: Sequence[Hunk]) -> str | None:
-        """Return the text of the file without the changes of these hunks."""
+        """Return the text of the file without the changes in these hunks."""
         return self._ledger.rejection(path, tuple(one.id for one in hunks), force=True).text
 
     def _of(self, path: Path, span: ChangeSpan) -> tuple[Hunk, ...]:
@@ -282,7 +282,7 @@ class Changes:
         return tuple(hunk for hunk in self._ledger.hunks(path) if is_of(hunk, span))
 
     async def _now(self, path: Path) -> str | None:
-        """Read a file, and pass the file's text to the ledger; None if the file does not exist."""
+        """Read a file, and give its text to the ledger; None if the file does not exist."""
         text: str | None = None
         try:
             text = (await self._workspace.read(path)).text
@@ -311,7 +311,7 @@ class Changes:
 
 
 def _as_on_disk(path: Path, roots: Sequence[Path], text: str) -> str:
-    """Return a notebook's JSON with these cells, because editors compare it with the file."""
+    """Return a notebook's JSON with these cells, which editors compare with the file."""
     try:
         return with_cells(read_bytes(path, roots, LARGE_B).decode("utf-8"), text)
     except (ToolError, ValueError):  # without a notebook file, the text itself is returned
@@ -319,12 +319,15 @@ def _as_on_disk(path: Path, roots: Sequence[Path], text: str) -> str:
 
 
 def _worded(before: str | None, now: str | None, shown: str) -> str:
-    """Return a diff with control characters made visible; call this in a thread."""
+    """Return a diff in which control characters are visible; call the function in a thread."""
     return visible(unified_diff(before, now, shown).replace("\r\n", "\n"))
 
 
 def is_of(hunk: Hunk, span: ChangeSpan) -> bool:
-    """Return whether a hunk has changes of the span's session and turn; without a session, True."""
+    """Return whether a hunk has changes of the span's session and turn.
+
+    Without a session, the result is True.
+    """
     if not span.session:
         return True
     return any(one.session == span.session and span.turn in {0, one.turn} for one in hunk.actors)
@@ -349,17 +352,17 @@ async def text_of(host: Host, document: Virtual) -> str:
 
 
 async def context_json(host: Host) -> msgspec.Raw:
-    """Return a ``ContextResult`` as JSON; thousands of rows are made and encoded in a thread."""
+    """Return a ``ContextResult`` as JSON, which is created and encoded in a thread."""
     laid_open = await context_maker(host)
     return await asyncio.to_thread(lambda: msgspec.Raw(msgspec.json.encode(laid_open())))
 
 
 async def context_maker(host: Host, *, is_whole: bool = False) -> Callable[[], ContextResult]:
-    """Return a function that creates a ``ContextResult`` of this moment, for a thread.
+    """Return a function that creates a ``ContextResult`` of this moment, to run in a thread.
 
     Args:
         host: The server whose next request is described.
-        is_whole: Whether the rows contain whole texts instead of previews.
+        is_whole: Whether the rows contain complete texts instead of previews.
     """
     session, settings = host.sessions.current, host.service.configuration.settings
     coming = await forthcoming(session) if session else NOTHING

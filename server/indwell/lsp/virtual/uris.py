@@ -1,7 +1,7 @@
 """The URIs of virtual documents, and their strict parsing. Pure.
 
 A URI names only a path, a session and a turn. The code that creates the text checks whether the
-file exists and may be shown. Editors choose the syntax colours by the endings of the URIs.
+file exists and may be shown. The suffix of a URI tells the editor which syntax to highlight.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from indwell.lazy_pattern import lazy_pattern
 from indwell.lsp.messages.features import VIRTUAL_SCHEMES
 from indwell.sessions.ids import is_id
 
-LONGEST = 8_192  # characters of a URI; a path has at most 4,096 bytes
-_SHOWN = 120  # characters of a refused URI that an error quotes
-_SAFE = "/-._~!$'()*+,;=:@"  # characters of a path that stay; others are written as %XX
+LONGEST = 8_192  # the limit of characters for a URI; a path has at most 4,096 bytes
+_SHOWN = 120  # the limit of characters for a refused URI in an error message
+# The characters of a path that stay unchanged; others are written as %XX.
+_SAFE = "/-._~!$'()*+,;=:@"
 _URI = lazy_pattern(r"(?P<scheme>[a-z-]+):(?P<path>[^?#]*)(?:\?(?P<query>[^#]*))?")
 _TURN = lazy_pattern(r"[1-9][0-9]{0,8}")
 _DRIVE = lazy_pattern(r"/[A-Za-z]:")
@@ -30,11 +31,11 @@ _REQUEST = "next.md"
 
 
 class ChangeSpan(msgspec.Struct, frozen=True):
-    """Selects whose changes a document shows.
+    """Selects the changes that a document shows, by session and turn.
 
     Attributes:
         session: The session's id; empty for all sessions.
-        turn: Only this turn of the session; 0 for all.
+        turn: The turn of the session; 0 for all turns.
     """
 
     session: str = ""
@@ -45,7 +46,7 @@ class Base(msgspec.Struct, frozen=True):
     """A file without the pending changes, or before a turn.
 
     Attributes:
-        path: Absolute, as in the URI, with ``/`` between the components.
+        path: The absolute path, as in the URI, with ``/`` between the components.
         span: The changes that the text leaves out: all pending changes, or those of a turn and of
             later turns.
     """
@@ -62,7 +63,7 @@ class Diff(msgspec.Struct, frozen=True):
 
 
 class NextRequest(msgspec.Struct, frozen=True):
-    """The next request, if the user sent a prompt now."""
+    """The request that the next prompt would send."""
 
 
 class Transcript(msgspec.Struct, frozen=True):
@@ -88,7 +89,7 @@ def uri_of(document: Virtual) -> str:
 
 
 def parsed(uri: str) -> Virtual:
-    """Parse a URI; an editor may have written ``=`` and ``&`` of its query as ``%XX``.
+    """Parse a URI; an editor may have encoded ``=`` and ``&`` in its query as ``%XX``.
 
     Raises:
         UserError: The URI names no document.
@@ -138,7 +139,7 @@ def _path(uri: str, quoted: str) -> str:
 
 
 def _absolute(uri: str, path: str) -> str:
-    """Check a path: absolute, without ``..`` and without empty components."""
+    """Check that a path is absolute, without ``..`` and without empty components."""
     parts = path.split("/")
     if parts[0] or len(parts) == 1 or any(one in {"", ".", ".."} for one in parts[1:]):
         raise _refused(uri, "it takes an absolute path without . and ..")

@@ -1,1 +1,1 @@
-"""The wire: bytes and messages between the editor and the handlers, hardened on both ends."""
+"""Exchanges bytes and messages with the editor, and checks the editor's input."""

@@ -1,11 +1,12 @@
-"""The base protocol of LSP: frames of bytes, the messages in them, and when each is allowed. Pure.
+"""Implements LSP's base protocol: frames, messages, and when each message is allowed. Pure.
 
 A frame is ``Content-Length: N``, an empty line, then N bytes. Header names ignore case and may have
 blanks around them; other headers are ignored; line ends may be LF alone. After a wrong header the
-beginning of the next message is unknown, so the connection ends, and the editor starts us again.
+beginning of the next message is unknown, so the connection ends, and the editor restarts the
+server.
 
-Params stay undecoded until their type is known: most messages are document changes, and these are
-decoded directly into a value of their own.
+Params stay undecoded until their type is known, because most messages are document changes, which
+are decoded directly into their own type.
 """
 
 from __future__ import annotations
@@ -17,35 +18,36 @@ import msgspec
 
 from indwell.lazy_pattern import lazy_pattern
 
-MAX_HEADER_B = 8_192  # most bytes (LSP-06); a real header has 30 to 90 bytes
-MAX_BODY_B = 256 * 1024 * 1024  # bytes; a document of 100 MB still fits when it is escaped (ENC-13)
+MAX_HEADER_B = 8_192  # the limit of bytes for a header; a real header has 30 to 90 bytes
+# the limit of bytes for a body, so that an escaped document of 100 MB still fits
+MAX_BODY_B = 256 * 1024 * 1024
 
 NO_HEADER = "the bytes before a message are not a header"
-_NAME = lazy_pattern(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # a token of RFC 9110, 5.6.2
+_NAME = lazy_pattern(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # a token of RFC 9110, section 5.6.2
 _LENGTH = lazy_pattern(rb"[0-9]{1,12}")
-_QUOTED_B = 60  # bytes of a wrong header that are shown
+_QUOTED_B = 60  # the limit of bytes of a wrong header that are shown
 
 
 class _Broken(Exception):
-    """The bytes are no longer valid frames; the message says why."""
+    """The bytes are not valid frames; the message says why."""
 
 
 class Framer:
-    """Splits a stream of bytes into message bodies; the stream may arrive in any pieces.
+    """Splits a stream of bytes into message bodies; the bytes may arrive in any parts.
 
     Attributes:
         max_body: The byte limit of one body.
-        broken: The problem with the bytes, after which nothing is read; empty for valid frames.
+        broken: The problem with the bytes, after which reading stops; empty for valid frames.
     """
 
     def __init__(self, max_body: int = MAX_BODY_B) -> None:
         self.broken = ""
         self.max_body = max_body
         self._buffer = bytearray()
-        self._looked = 0  # bytes of the header that contain no line end
+        self._looked = 0  # the number of searched header bytes that contain no line end
         self._header_b = 0
         self._wanted: int | None = None  # the length in the header that is being read
-        self._body_b: int | None = None  # after a complete header: the number of bytes to come
+        self._body_b: int | None = None  # the number of missing body bytes after a complete header
 
     def feed(self, data: bytes) -> list[bytes]:
         """Add received bytes; return the bodies that are now complete, in order."""
@@ -63,13 +65,13 @@ class Framer:
 
     @property
     def awaits_body(self) -> bool:
-        """Return whether a header has arrived whose body is not complete."""
+        """True if a header has arrived whose body is not complete."""
         return self._body_b is not None
 
     def check_stalled(self) -> None:
         """After a pause, check whether the header's length is too large.
 
-        If the body so far is complete JSON, the missing bytes never come.
+        If the body so far is complete JSON, the missing bytes will never arrive.
         """
         if not self.awaits_body or not self._buffer.rstrip().endswith(b"}"):
             return
@@ -94,7 +96,7 @@ class Framer:
         return body
 
     def _line(self) -> bytes | None:
-        """Return the next line of the header, without its end; None if it is incomplete."""
+        """Return the header's next line without its end; None if the line is incomplete."""
         end = self._buffer.find(b"\n", self._looked)
         length = len(self._buffer) if end < 0 else end
         if self._header_b + length > MAX_HEADER_B:
@@ -110,7 +112,7 @@ class Framer:
         return line
 
     def _check_begun(self) -> None:
-        """Refuse bytes that cannot become a header before the rest arrives (LSP-03)."""
+        """Refuse bytes that cannot begin a header, before more bytes arrive."""
         begun = bytes(self._buffer)
         name = begun.removesuffix(b"\r").partition(b":")[0].strip(b" \t")
         if (name and not _NAME.fullmatch(name)) or b"\r" in begun[:-1]:
@@ -141,7 +143,7 @@ class Framer:
 
 
 def framed(body: bytes) -> bytes:
-    """Put a header before a body."""
+    """Return a body with its header."""
     return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
 
 
@@ -163,7 +165,7 @@ _RAW_NULL = msgspec.Raw(b"null")
 
 
 class RpcRequest(msgspec.Struct, frozen=True):
-    """A message whose sender waits for an answer."""
+    """A message whose sender waits for a response."""
 
     id: Id
     method: str
@@ -171,7 +173,7 @@ class RpcRequest(msgspec.Struct, frozen=True):
 
 
 class Notification(msgspec.Struct, frozen=True):
-    """A message without an answer."""
+    """A message without a response."""
 
     method: str
     params: msgspec.Raw
@@ -186,7 +188,7 @@ class Response(msgspec.Struct, frozen=True):
 
 
 class Invalid(msgspec.Struct, frozen=True):
-    """An invalid message; ``id`` is the message's id if it was usable."""
+    """An invalid message; ``id`` is the message's id if it is usable."""
 
     id: Id | None
     code: int
@@ -194,11 +196,11 @@ class Invalid(msgspec.Struct, frozen=True):
 
 
 class RequestError(Exception):
-    """A failed request, as an error of our handler or of the editor.
+    """A failed request of the editor or of the server.
 
     Attributes:
         code: The error code of JSON-RPC or LSP.
-        data: Further JSON data; None if missing.
+        data: More data as JSON; None if missing.
     """
 
     def __init__(self, message: str, code: int, data: object = None) -> None:
@@ -224,7 +226,7 @@ _decode = msgspec.json.Decoder(_Envelope).decode
 
 
 def opened(body: bytes) -> Incoming:
-    """Parse the envelope of a body; never raises."""
+    """Parse the envelope of a message body; never raises an error."""
     try:
         envelope = _decode(body)
     except msgspec.ValidationError:
@@ -235,7 +237,7 @@ def opened(body: bytes) -> Incoming:
 
 
 def parsed(raw: msgspec.Raw | bytes) -> Any:  # noqa: ANN401 - JSON comes in here
-    """Decode JSON of unknown shape; accepts lone surrogates, because JSON lets editors send them.
+    """Decode JSON of unknown shape; accepts lone surrogates, which JSON permits.
 
     Raises:
         ValueError: The text is not valid JSON, or is nested too deeply.
@@ -253,13 +255,13 @@ def answer(id_: Id, result: object) -> bytes:
     """Return the body of an answer; ``result`` is plain JSON data.
 
     Raises:
-        TypeError: The value holds something that JSON cannot hold.
+        TypeError: The value has a part that JSON cannot express.
     """
     return encoded({"jsonrpc": "2.0", "id": id_, "result": result})
 
 
 def refusal(id_: Id | None, code: int, message: str, data: object = None) -> bytes:
-    """Encode the body of an error; one sentence, never a traceback."""
+    """Encode the body of an error response with one sentence, never with a traceback."""
     error: dict[str, object] = {"code": code, "message": message}
     if data is not None:
         error["data"] = data
@@ -290,7 +292,7 @@ def _message(envelope: _Envelope) -> Incoming:
         if envelope.result is not msgspec.UNSET and id_ is not msgspec.UNSET:
             return Response(known, envelope.result)
         return Invalid(known, INVALID_REQUEST, "a message needs a method, a result or an error")
-    # "n" as in null, which some clients send
+    # Some clients send null, which begins with "n".
     if bytes(envelope.params)[:1] not in (b"{", b"[", b"n"):
         return Invalid(known, INVALID_REQUEST, "params must be an object or an array")
     if id_ is msgspec.UNSET:
@@ -303,7 +305,7 @@ def _message(envelope: _Envelope) -> Incoming:
 def _leniently(body: bytes) -> Incoming:
     """Decode JSON that the strict decoder refuses, such as a lone surrogate.
 
-    Raise a parse error for everything else.
+    For invalid JSON, the result is a parse error.
     """
     try:
         value = parsed(body)
@@ -328,7 +330,7 @@ def _leniently(body: bytes) -> Incoming:
 
 
 def _wrong_shape(body: bytes) -> Invalid:
-    """Explain why JSON of the wrong shape is not a message, with its id if usable."""
+    """Return an ``Invalid`` that explains why JSON of the wrong shape is not a message."""
     try:
         return _wrong(parsed(body))
     except ValueError:
@@ -357,23 +359,23 @@ Phase: TypeAlias = Literal["unopened", "open", "shut"]
 
 
 class Take(msgspec.Struct, frozen=True):
-    """The message is handled; ``phase`` applies from now on."""
+    """The message will be handled; ``phase`` applies from now on."""
 
     phase: Phase
 
 
 class Refuse(msgspec.Struct, frozen=True):
-    """The message gets an error."""
+    """The message will be answered with an error."""
 
     error: Invalid
 
 
 class Drop(msgspec.Struct, frozen=True):
-    """The message is ignored."""
+    """The message will be ignored."""
 
 
 class Leave(msgspec.Struct, frozen=True):
-    """The process ends with this exit code: 0 only after ``shutdown``."""
+    """The process will end with this exit code, which is 0 only after ``shutdown``."""
 
     code: int
 

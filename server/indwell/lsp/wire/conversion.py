@@ -18,22 +18,22 @@ if TYPE_CHECKING:
     from cattrs import Converter
 
 _NAMES = {"str": "a text", "int": "a whole number", "bool": "true or false"}
-# at its first converter, lsprotocol resolves its types, which only one thread may do
+# lsprotocol resolves its types with the first converter, which only one thread may do.
 _MAKING = Lock()
-_SHOWN = 300  # characters of a message about wrong params
+_SHOWN = 300  # the limit of characters for a message about wrong params
 
 
 class WrongParams(Exception):
-    """Params of a known method that do not have its type; the message names the field."""
+    """Params that do not have the method's type; the message names the field."""
 
 
 @cache
 def strict_converter() -> Converter:
-    """Return the converter of messages; it is created at its first use, because that takes 250 ms.
+    """Return the converter of messages, which the first call creates in 250 ms.
 
-    Document changes and code actions need no converter, and a starting editor waits only for those.
-    The converter accepts no list as a text and no text as a number; cattrs alone would convert them
-    by ``str``.
+    Document changes and code actions need no converter, and a starting editor sends only those. The
+    converter accepts no list as a text and no text as a number; cattrs alone would convert both
+    with ``str``.
     """
     from pygls.protocol import default_converter
 
@@ -47,7 +47,7 @@ def strict_converter() -> Converter:
 
 
 def teach_messages(converter: Converter, *, omit_defaults: bool = False) -> None:
-    """Teach a converter our own messages.
+    """Register Indwell's messages with a converter.
 
     The server sends every field, so no client has to know a default value.
     """
@@ -74,7 +74,7 @@ def teach_messages(converter: Converter, *, omit_defaults: bool = False) -> None
 
 
 def _fields(type_: type[Value]) -> list[Attribute[Any]]:
-    """Return the fields of a message as ``attrs`` attributes for cattrs."""
+    """Return the fields of a message as ``attrs`` attributes, for cattrs."""
     import attrs
 
     fields = {
@@ -85,7 +85,7 @@ def _fields(type_: type[Value]) -> list[Attribute[Any]]:
 
 
 def structure(value: object, type_: Any) -> Any:  # noqa: ANN401 - a class comes in
-    """Return plain JSON data as a value of ``type_``.
+    """Convert JSON data to a value of ``type_``.
 
     Raises:
         WrongParams: The data does not fit.
@@ -95,19 +95,19 @@ def structure(value: object, type_: Any) -> Any:  # noqa: ANN401 - a class comes
     except Exception as error:
         from cattrs import transform_error
 
-        # cattrs wraps every error of a converter of a field.
+        # cattrs wraps every error of a field's converter.
         found = transform_error(error, path="params", format_exception=_words)
         named = "; ".join(_as_on_the_wire(one) for one in found if one)
         raise WrongParams(named[:_SHOWN] or "params of the wrong type") from error
 
 
 def unstructure(value: object) -> Any:  # noqa: ANN401 - JSON goes out here
-    """Return a value as plain JSON data; encoded JSON stays as it is."""
+    """Convert a value to JSON data; encoded JSON stays unchanged."""
     return value if isinstance(value, msgspec.Raw) else strict_converter().unstructure(value)
 
 
 def as_json(value: object) -> Any:  # noqa: ANN401 - JSON goes out here
-    """Return a value of lsprotocol's types as plain JSON data."""
+    """Convert a value of lsprotocol's types to JSON data."""
     return _lsprotocol_converter().unstructure(value)
 
 
@@ -120,7 +120,7 @@ def _lsprotocol_converter() -> Converter:
 
 
 def converted(raw: msgspec.Raw, type_: type[msgspec.Struct]) -> msgspec.Struct:
-    """Convert encoded params into a value of our own.
+    """Convert encoded params to a value of Indwell's types.
 
     Raises:
         WrongParams: The params do not fit the type.
@@ -128,7 +128,7 @@ def converted(raw: msgspec.Raw, type_: type[msgspec.Struct]) -> msgspec.Struct:
     try:
         return msgspec.json.decode(raw, type=type_)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        try:  # half of a surrogate pair, or perhaps 2.0 for 2
+        try:  # the JSON may contain half of a surrogate pair, or 2.0 for 2
             return msgspec.convert(with_whole_numbers(decoded(raw)), type_)
         except (msgspec.ValidationError, UnicodeEncodeError) as error:
             words = str(error)
@@ -150,7 +150,7 @@ def with_whole_numbers(value: object) -> object:
 
 
 def decoded(raw: msgspec.Raw) -> Any:  # noqa: ANN401 - JSON comes in here
-    """Encoded params as plain JSON data.
+    """Decode params to JSON data.
 
     Raises:
         WrongParams: The params are not valid JSON.
@@ -181,7 +181,7 @@ def _words(error: BaseException, type_: type | None) -> str:
 
 
 def _text(value: object, type_: type[str]) -> str:
-    """A text, or a member of an enumeration of texts; cattrs' hooks apply to subclasses too."""
+    """Return a text, or a member of an enumeration of texts."""
     if not isinstance(value, str):
         raise TypeError("must be a text")
     return value if type_ is str else type_(value)
@@ -196,7 +196,7 @@ def _boolean(value: object, _type: type[bool]) -> bool:
 def _integer(value: object, type_: type[int]) -> int:
     """Return a whole number, or a member of an enumeration.
 
-    ``1.0`` is accepted, because some JSON writers write it.
+    ``1.0`` is accepted for 1, because some JSON writers write whole numbers so.
     """
     if isinstance(value, float) and value.is_integer():
         value = int(value)
@@ -206,5 +206,5 @@ def _integer(value: object, type_: type[int]) -> int:
 
 
 def _as_on_the_wire(words: str) -> str:
-    """Field names as the editor writes them: ``textDocument``, not ``text_document``."""
+    """Return field names as the editor writes them: ``textDocument``, not ``text_document``."""
     return re.sub(r"(?<=[a-z])_([a-z])", lambda found: found[1].upper(), words)

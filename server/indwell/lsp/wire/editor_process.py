@@ -1,6 +1,6 @@
-"""Signals from the system: the editor's process has ended, or the server must end.
+"""Handles events from the system: the editor's process has ended, or the server must end.
 
-A server in a container cannot see the editor's process. The server then ends at the end of stdin.
+A server in a container cannot see the editor's process, and ends when stdin ends.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ End = Callable[[str, int], None]
 """Takes the reason for the end, and the exit code."""
 
 if sys.platform == "win32":
-    _STOP_S = 4.0  # Windows kills a program five seconds after its console was closed
+    _STOP_S = 4.0  # Windows ends a program five seconds after its console was closed
 
     def watch_signals(end: End) -> None:
-        """Call ``end`` on Ctrl-C, Ctrl-Break, and when the console or the session is closed."""
+        """Call ``end`` on Ctrl-C or Ctrl-Break, and when the console or the session is closed."""
         loop = asyncio.get_running_loop()
 
         def hear(number: int, _frame: FrameType | None = None) -> None:
@@ -37,7 +37,7 @@ if sys.platform == "win32":
             try:
                 signal.signal(number, hear)
             except ValueError:
-                return  # signals are handled in the main thread only
+                return  # only the main thread can handle signals
         watch_console(lambda: hear(signal.SIGTERM))
 
     def watch_console(tell: Callable[[], None]) -> None:
@@ -95,7 +95,7 @@ if sys.platform == "win32":
 
 else:
     _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-    POLL_S = 2.0  # seconds between two checks if the system does not report the end
+    POLL_S = 2.0  # the time, in seconds, between two checks if the system does not report the end
 
     def watch_signals(end: End) -> None:
         """Call ``end`` when a signal asks the process to end."""
@@ -104,7 +104,7 @@ else:
             try:
                 loop.add_signal_handler(number, end, f"ended by {number.name}", 128 + number)
             except (RuntimeError, ValueError):
-                return  # signals are handled in the main thread only
+                return  # only the main thread can handle signals
 
     @asynccontextmanager
     async def parent_watch(process_id: int | None) -> AsyncIterator[asyncio.Event]:
@@ -147,7 +147,7 @@ else:
                 gone.set()
                 return
             except OverflowError:
-                return  # no process has such a number
+                return  # no process has the number
             except PermissionError:
                 pass  # the process belongs to another user and is alive
             await asyncio.sleep(POLL_S)

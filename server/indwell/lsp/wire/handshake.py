@@ -1,8 +1,8 @@
-"""The answer to ``initialize``, without the protocol's heavy libraries. Pure.
+"""Answers ``initialize`` without the protocol's heavy libraries. Pure.
 
-Importing lsprotocol takes a quarter of a second; an editor that starts us should not wait for that,
-so the server's capabilities are here as plain data. ``tests/wire/test_handshake.py`` keeps them
-equal to the registered handlers.
+Importing lsprotocol takes a quarter of a second, for which a starting editor should not wait. The
+server's capabilities are therefore plain data, which ``tests/wire/test_handshake.py`` compares with
+the registered handlers.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from indwell.lsp.wire.base_protocol import (
     verdict,
 )
 
-# whole texts are safer if the editor does not say how it counts columns
+# If the editor does not say how it counts columns, complete texts are safer than changes.
 _WHOLE, _INCREMENTAL = 1, 2
 _ENCODINGS = ("utf-8", "utf-16", "utf-32")
 
@@ -67,13 +67,13 @@ class ClientIdentity(msgspec.Struct, frozen=True):
     """The editor's description of itself in ``initialize``.
 
     Attributes:
-        process_id: The server ends when this process ends; None if unknown.
-        capabilities: As declared.
+        process_id: The process with whose end the server ends; None if unknown.
+        capabilities: The capabilities as the editor declared them.
         encoding: The code units of positions: ``utf-8``, ``utf-16`` or ``utf-32``.
         folder_uris: The workspace's folders, in order, without repetition.
         folder_path: The folder's path, from an old editor without URIs; else empty.
-        options: ``initializationOptions``, an object or nothing.
-        client: The editor's name; empty if it sent none.
+        options: The object ``initializationOptions``; empty if missing.
+        client: The editor's name; empty if the editor sent no name.
     """
 
     process_id: int | None = None
@@ -90,13 +90,13 @@ class Opening:
 
     Args:
         framer: The connection's framer, which the open connection uses afterwards.
-        admits: Tells whether an ``initializationOptions.token`` is the right one. No token is
-            needed if nobody else can reach the connection.
+        admits: Returns whether an ``initializationOptions.token`` is correct. No token is needed if
+            only the editor can reach the connection.
 
     Attributes:
-        opened: The editor's description, once it has sent ``initialize``.
+        opened: The editor's description, after ``initialize``.
         rest: Bodies that arrived after ``initialize``.
-        leave: The exit code, if the connection ended here.
+        leave: The exit code, if the connection has ended.
     """
 
     def __init__(self, framer: Framer, admits: Callable[[str], bool] = lambda _token: True) -> None:
@@ -107,7 +107,7 @@ class Opening:
         self.leave: int | None = None
 
     def receive(self, data: bytes) -> bytes:
-        """Process bytes; return the bytes to send back, framed."""
+        """Process received bytes; return the framed bytes to send back."""
         bodies = self._framer.feed(data)
         replies: list[bytes] = []
         for number, body in enumerate(bodies):
@@ -215,7 +215,7 @@ def _chat_providers(capabilities: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _encoding(capabilities: Mapping[str, Any]) -> str:
-    """Return the first of the editor's position encodings that we support; utf-16 by default."""
+    """Return the editor's first position encoding that the server supports; default utf-16."""
     general = capabilities.get("general")
     offered = general.get("positionEncodings") if isinstance(general, Mapping) else None
     wanted = offered if isinstance(offered, list) else []

@@ -1,7 +1,7 @@
-"""The registry of handlers: converts params, and sends the server's own requests.
+"""Registers handlers, converts params, and sends the server's own requests.
 
-Params of most messages are lsprotocol's types. lsprotocol and pygls' converter for it are imported
-with the first message that needs them; a starting editor sends no such message.
+Params of most messages are lsprotocol's types. lsprotocol and pygls' converter are imported with
+the first message that needs them; a starting editor sends no such message.
 """
 
 from __future__ import annotations
@@ -41,17 +41,18 @@ from indwell.lsp.wire.conversion import (
 _log = logging.getLogger(__name__)
 
 EXECUTE = "workspace/executeCommand"
-_WITHOUT_PARAMS = {"initialized", "shutdown"}  # an editor may put any JSON there
+# an editor may send any JSON as these methods' params
+_WITHOUT_PARAMS = {"initialized", "shutdown"}
 
 Send = Callable[..., None]
 Handler = TypeVar("Handler", bound=Callable[..., Any])
 
 
 class Server:
-    """The handlers of the editor's messages, and the server's own requests that wait for an answer.
+    """Holds the handlers of the editor's messages, and the requests that await an answer.
 
     Attributes:
-        send: Sends the body of a message; set once the connection is open.
+        send: Sends the body of a message; set when the connection is opened.
         tell_failure: Shows the user why a command failed.
     """
 
@@ -65,15 +66,15 @@ class Server:
         self.tell_failure: Callable[[Exception], None] = lambda _error: None
 
     def feature(self, method: str) -> Callable[[Handler], Handler]:
-        """Register the handler of a request or notification, which takes the params."""
+        """Register the handler of a request or notification; the handler gets the params."""
         return partial(_registered, self._features, method)
 
     def command(self, name: str) -> Callable[[Handler], Handler]:
-        """Register the handler of a command, which takes the argument that `COMMANDS` names."""
+        """Register the handler of a command; the handler gets the argument named in `COMMANDS`."""
         return partial(_registered, self._commands, name)
 
     def call_of(self, method: str, raw: msgspec.Raw) -> Callable[[], Any] | None:
-        """Return the handler of ``method`` with its params; None if missing.
+        """Return the handler of ``method``, bound to its params; None if there is no handler.
 
         Raises:
             WrongParams: The params are of the wrong type.
@@ -92,13 +93,13 @@ class Server:
         if type_ is None:
             return partial(handler, None)
         params = decoded(raw)
-        # a missing object counts as an object without fields, which may all be optional
+        # A missing object counts as an empty object, because all fields may be optional.
         if params is None and method in protocol.METHODS:
             params = {}
         return partial(handler, structure(params, type_))
 
     def lacks_types(self, message: Incoming) -> bool:
-        """Tell whether this message needs lsprotocol, which is not loaded yet."""
+        """Return whether this message needs lsprotocol while it is not loaded yet."""
         if self._has_types or not isinstance(message, RpcRequest | Notification):
             return False
         if message.method in sync.PARAMS or message.method in _WITHOUT_PARAMS:
@@ -108,13 +109,13 @@ class Server:
     def load_types(self) -> None:
         """Import lsprotocol and create its converter.
 
-        The import takes 250 ms, so this method runs in a thread, and only once.
+        The import takes 250 ms, so the method runs in a thread, and only once.
         """
         self._has_types = True
         strict_converter()
 
     def warm_up(self) -> None:
-        """Import what the messages of a first prompt need; call this in a thread for 15 ms."""
+        """Import what the first prompt's messages need; takes 15 ms, so call it in a thread."""
         structure({"text": ""}, protocol.PromptParams)
         structure({"command": "", "arguments": []}, types.ExecuteCommandParams)
         here = {"line": 0, "character": 0}
@@ -124,13 +125,13 @@ class Server:
         unstructure(protocol.StartedResult(session=None, turn=None, queued=None))
 
     def plain(self, value: object) -> Any:  # noqa: ANN401 - JSON goes out here
-        """Return a value as data that can be encoded; the structs of ``sync`` stay unchanged."""
+        """Convert a value to data that can be encoded; the structs of ``sync`` stay unchanged."""
         if isinstance(value, msgspec.Struct) and not isinstance(value, Value):
             return value
         return None if value is None else unstructure(value)
 
     def answered(self, response: Response) -> None:
-        """Process the editor's answer; ignore an unexpected answer."""
+        """Process the editor's response; ignore an unexpected response."""
         if response.id is None:
             return
         future, method = self._asked.pop(response.id, (None, ""))
@@ -149,7 +150,7 @@ class Server:
     def send_request_async(
         self, method: str, params: object = None, msg_id: Id | None = None
     ) -> asyncio.Future[Any]:
-        """Send a request to the editor; the answer has the type of the method."""
+        """Send a request to the editor; the response has the method's type."""
         id_ = msg_id if msg_id is not None else f"indwell-{next(self._numbers)}"
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._asked[id_] = (future, method)
@@ -202,12 +203,12 @@ def _params_type(method: str) -> Any:  # noqa: ANN401 - a class, or a union of t
 
 @lru_cache
 def _response_type(method: str) -> Any:  # noqa: ANN401 - a class
-    """Return the class of a whole response; lsprotocol converts no smaller part."""
+    """Return the class of a complete response, because lsprotocol converts no smaller part."""
     return types.METHOD_TO_TYPES.get(method, (None, None))[1]
 
 
 def _nowhere(_body: bytes, *, droppable: bool = False) -> None:
-    """Log a message that cannot be sent, because the connection is not open yet."""
+    """Log a message that cannot be sent because the connection is not open yet."""
     _log.debug("not sent (droppable: %s): the connection is not open", droppable)
 
 

@@ -1,7 +1,7 @@
-"""Routes each message to its handler, and its result to exactly one answer.
+"""Passes each message to its handler, and sends exactly one answer to each request.
 
 Messages are processed in order. A handler that is a coroutine takes its first step before the next
-message is processed, so a command sees the text at the time of its sending.
+message is processed, so a command sees the text as it was when the command was sent.
 """
 
 from __future__ import annotations
@@ -43,21 +43,21 @@ from indwell.lsp.wire.language_server import EXECUTE, Server
 
 _log = logging.getLogger(__name__)
 
-# characters of a draft in an error: at most 20 MB of the 32 MB that may wait
+# The limit of characters for a draft in an error: at most 20 of the 32 MB that may wait.
 GIVEN_BACK = 5_000_000
-OPEN_ELSEWHERE = "openElsewhere"  # `data.reason`: another process has the session open
-SLICE_S = 0.005  # seconds until other tasks on the event loop get a turn
+OPEN_ELSEWHERE = "openElsewhere"  # `data.reason` if another process has the session open
+SLICE_S = 0.005  # the time, in seconds, after which other tasks on the event loop get a turn
 
 
 class Routing:
     """One open connection: its phase, the requests in flight, and the handlers.
 
     Args:
-        server: Knows the handlers and the types, and takes the editor's answers.
-        send: Takes the body of an answer.
+        server: Holds the handlers and the types, and receives the editor's answers.
+        send: Sends the body of an answer.
 
     Attributes:
-        left: Set to the exit code when the connection has ended.
+        left: A future that gets the exit code when the connection ends.
     """
 
     def __init__(self, server: Server, send: Callable[[bytes], None]) -> None:
@@ -72,13 +72,13 @@ class Routing:
         self.left: asyncio.Future[int] = self._loop.create_future()
 
     def receive(self, bodies: list[bytes]) -> None:
-        """Process bodies in order, now or within the next ticks of the event loop."""
+        """Process message bodies in order, now or in the next iterations of the event loop."""
         self._waiting.extend(bodies)
         if not self._is_pumping:
             self._pump()
 
     def give_up(self, reason: str, code: int = 1) -> None:
-        """End the connection; ``reason`` goes to the log."""
+        """End the connection, and log ``reason``."""
         if not self.left.done():
             _log.warning("%s", reason)
         self._leave(code)
@@ -86,7 +86,7 @@ class Routing:
     def hang_up(self) -> None:
         """Handle the end of the input; return 0 after ``shutdown``, else 1.
 
-        All earlier messages have been handled before this call.
+        The caller has passed on all earlier messages.
         """
         if self._is_pumping:
             self._loop.call_soon(self.hang_up)
@@ -94,7 +94,7 @@ class Routing:
             self._leave(0 if self._phase == "shut" else 1)
 
     async def drained(self) -> None:
-        """Cancel the requests in flight, and wait for their end."""
+        """Cancel the requests in flight, and wait until they have ended."""
         tasks = [task for task in self._inflight.values() if task is not None]
         tasks += self._background
         for task in tasks:
@@ -109,14 +109,15 @@ class Routing:
             if self._server.lacks_types(base_protocol.opened(self._waiting[0])):
                 try:
                     loading = self._loop.run_in_executor(None, self._server.load_types)
-                except RuntimeError:  # the system cannot start a thread, so do the work here
+                except RuntimeError:  # The system cannot start a thread, so the work is done here.
                     self._load_here()
                 else:
-                    self._is_pumping = True  # later messages wait for the import, too
+                    self._is_pumping = True  # later messages must wait for the import, too
                     loading.add_done_callback(self._go_on)
                     return
             if self._handle(self._waiting.popleft()) or self._loop.time() > until:
-                # call_soon runs after the first step of a task that was just created.
+                # The callback of call_soon runs after the first step of a task that was just
+                # created.
                 self._is_pumping = True
                 self._loop.call_soon(self._pump)
                 return
@@ -191,7 +192,7 @@ class Routing:
         self._send(body)
 
     def _failed(self, request: RpcRequest, error: Exception) -> bytes:
-        """The answer after an error; a failed command answers null, and the user gets a message."""
+        """Return the answer after an error; a failed command answers null and shows a message."""
         if isinstance(error, UserError) and request.method == EXECUTE:
             self._server.tell_failure(error)
             return self._answer(request, None)
@@ -227,7 +228,7 @@ class Routing:
         try:
             id_ = msgspec.json.decode(params, type=_Cancel).id
         except (msgspec.DecodeError, UnicodeDecodeError):
-            return  # a request cannot have this id
+            return  # a request cannot have such an id
         task = self._inflight.get(id_)
         if task is not None:
             task.cancel()
@@ -257,9 +258,10 @@ class _Cancel(msgspec.Struct):
 
 
 def refused(error: UserError, draft: str = "") -> RequestError:
-    """Return an error answer: one sentence, and the user's words.
+    """Return an error answer with one sentence and the user's text.
 
-    A text longer than ``GIVEN_BACK`` is not returned: nobody typed it, and its sender has it.
+    A text longer than ``GIVEN_BACK`` is not returned, because nobody typed it and the sender has
+    it.
     """
     data = {"draft": draft} if 0 < len(draft) <= GIVEN_BACK else {}
     if isinstance(error, SessionOpen):
@@ -268,7 +270,7 @@ def refused(error: UserError, draft: str = "") -> RequestError:
 
 
 def _error(request: RpcRequest, error: Exception) -> bytes:
-    """Return the answer for a handler's error: for the editor, for the user, or as a bug."""
+    """Return the answer to a handler's error: an editor's error, a user's error, or a bug."""
     if isinstance(error, UserError):
         error = refused(error)
     if isinstance(error, RequestError):

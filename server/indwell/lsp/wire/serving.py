@@ -1,7 +1,7 @@
-"""Serves one connection: bytes in, messages out, the end of the parent process, the exit code.
+"""Serves one connection: reads and writes messages, and returns the exit code.
 
-A message to a slow editor waits up to a limit (LSP-16). The server ends when the process that
-started it ends (LSP-14).
+Messages to a slow editor are queued up to a limit. The server ends when the process that started
+the server ends.
 """
 
 from __future__ import annotations
@@ -28,29 +28,31 @@ else:
 
 _log = logging.getLogger(__name__)
 
-STOP_S = 1.5  # seconds to cancel running work and to write pending data
-FLUSH_S = 0.3  # seconds to send the last answers
-EXIT_S = 1.0  # seconds; then the process ends, even if threads are still running
+STOP_S = 1.5  # the time limit, in seconds, to cancel running work and write pending data
+FLUSH_S = 0.3  # the time limit, in seconds, to send the last answers
+EXIT_S = 1.0  # the time in seconds after which the process ends, even if threads are still running
 
-MOST_STARVED = 20  # callbacks that failed without memory; a failing reader is called again at once
+# the limit of callbacks that fail without memory, because a failing reader is called again at once
+MOST_STARVED = 20
 NO_MEMORY = b"indwell: there is no memory left; the server ends\n"
 
-STALLED_S = 0.4  # seconds without a byte inside a body, after which its length is checked (LSP-03)
-DROP_AT_B = 1024 * 1024  # waiting bytes from which on deltas are dropped
-# waiting bytes from which on an editor that reads nothing counts as gone
+STALLED_S = 0.4  # the length of a body is checked after so many seconds without a byte
+DROP_AT_B = 1024 * 1024  # if more bytes are waiting, text deltas are dropped
+# If so many bytes are waiting, an editor that reads nothing counts as gone.
 LIMIT_B = 32 * 1024 * 1024
-GONE_S = 5.0  # seconds for which such an editor reads nothing
-HARD_LIMIT_B = 8 * LIMIT_B  # waiting bytes at which the connection ends, because memory is finite
-_BATCH = 64  # buffers per system call
+GONE_S = 5.0  # the time, in seconds, in which such an editor reads nothing
+# if so many bytes are waiting, the connection ends, because memory is finite
+HARD_LIMIT_B = 8 * LIMIT_B
+_BATCH = 64  # the limit of buffers for one system call
 
 
 def serve_line(open_line: OpenLine, server: Server, stop: Callable[[], Awaitable[None]]) -> int:
     """Serve until the editor disconnects; return the exit code.
 
     Args:
-        open_line: The connection after ``initialize``.
+        open_line: The connection, after ``initialize``.
         server: The server with all its handlers.
-        stop: Closes sessions and ends processes; called once, at the end.
+        stop: Closes sessions and ends processes; called once at the end.
     """
     code = asyncio.run(_serve(open_line, server, stop))
     # A thread in a system call or an import must not keep the process alive.
@@ -85,7 +87,7 @@ async def _serve(open_line: OpenLine, server: Server, stop: Callable[[], Awaitab
 class _Starving:
     """Handles failed callbacks: logs a lack of memory, and ends the process if it persists.
 
-    The session's log already has everything important, and an orderly end would need memory.
+    The session's log already contains all important data, and an orderly end would need memory.
     """
 
     def __init__(self) -> None:
@@ -118,7 +120,7 @@ class Incoming:
 
     Args:
         fd: The descriptor to read.
-        framer: The framer, which already has the first bytes.
+        framer: The framer, which has already received the first bytes.
         routing: Receives the bodies, and the end of the input.
     """
 
@@ -131,7 +133,7 @@ class Incoming:
         self._is_watched = False
 
     def start(self) -> None:
-        """Start reading; in a thread if the system cannot report available input."""
+        """Start to read, in a thread if the system cannot report available input."""
         self._look()
         try:
             self._loop.add_reader(self._fd, self._readable)
@@ -178,7 +180,7 @@ class Incoming:
         self._look()
 
     def _look(self) -> None:
-        """Check whether the framing is still valid, after new bytes or after a pause."""
+        """Check whether the frames are still valid, after new bytes or after a pause."""
         if self._stalled is not None:
             self._stalled.cancel()
             self._stalled = None
@@ -195,11 +197,11 @@ class Incoming:
 
 
 class Outgoing:
-    """Frames on their way to a file descriptor.
+    """Queues frames and writes them to a file descriptor.
 
     Args:
         fd: The descriptor to write.
-        on_lost: Called once, with the reason, when nothing can be sent any more.
+        on_lost: Called once, with the reason, when sending becomes impossible.
     """
 
     def __init__(self, fd: int, on_lost: Callable[[str], None]) -> None:
@@ -213,7 +215,7 @@ class Outgoing:
         self.dropped = 0
 
     def send(self, body: bytes, *, droppable: bool = False) -> None:
-        """Send or queue a body; drop ``droppable`` bodies while much is waiting."""
+        """Send or queue a body; drop a ``droppable`` body while much is queued."""
         if self._lost:
             return
         if droppable and self._waiting_b > DROP_AT_B:
@@ -232,12 +234,12 @@ class Outgoing:
             self._lose(f"the editor has not read {self._waiting_b:,} bytes")
 
     async def flushed(self) -> None:
-        """Wait until everything is sent, or nothing more can be sent."""
+        """Wait until all bytes are sent, or sending becomes impossible."""
         while self._waiting and not self._lost:  # noqa: ASYNC110 - once, at the end
             await asyncio.sleep(0.005)  # this short wait happens only at the end of the process
 
     def close(self) -> None:
-        """Send nothing more."""
+        """Stop sending."""
         self._lost = True
         self._waiting.clear()
         self._unwatch()
@@ -281,10 +283,10 @@ class Outgoing:
 
 
 if sys.platform == "win32":
-    _PIECE_B = 64 * 1024  # bytes per write, so that a slow editor's reads are noticed
+    _PIECE_B = 64 * 1024  # the limit of bytes per write, so that a slow editor's reads are noticed
 
     class LineWriter:
-        """Writes to a descriptor in a thread: Windows has no pipe whose writes return at once.
+        """Writes to a descriptor in a thread, because writes to Windows pipes always block.
 
         Args:
             fd: The descriptor to write.
@@ -352,9 +354,9 @@ if sys.platform == "win32":
 else:
 
     class LineWriter:
-        """Writes to a descriptor without blocking, if it is a pipe or socket that only we use.
+        """Writes to a descriptor without blocking, if it is a pipe or socket of this process only.
 
-        Other programs share a terminal or a file and expect blocking writes, which end soon there.
+        Other programs share a terminal or a file and expect blocking writes, which are fast there.
 
         Args:
             fd: The descriptor to write.

@@ -1,6 +1,6 @@
-"""The connection over stdin and stdout until ``initialize``, by blocking calls.
+"""Serves stdin and stdout until ``initialize``, with blocking calls.
 
-Nothing heavy is imported here, because ``initialize`` is answered before the rest of the server
+The module imports nothing heavy, because ``initialize`` is answered before the rest of the server
 loads.
 """
 
@@ -17,22 +17,22 @@ from indwell.errors import UserError
 from indwell.lsp.wire.base_protocol import MAX_BODY_B, Framer
 from indwell.lsp.wire.handshake import ClientIdentity, Opening
 
-READ_B = 256 * 1024  # bytes per read
+READ_B = 256 * 1024  # the limit of bytes for one read
 
 
 class NoLine(UserError):
-    """There is no stdin or stdout to serve an editor on."""
+    """The process has no stdin or stdout with which to serve an editor."""
 
 
 class StdioTransport(NamedTuple):
-    """Two file descriptors: the editor's input and its output."""
+    """The file descriptors of the editor's messages and of the server's messages."""
 
     read_fd: int
     write_fd: int
 
 
 class OpenLine(NamedTuple):
-    """A connection after ``initialize``, with the bytes that were read beyond it."""
+    """A connection after ``initialize``, with the bytes that were read after ``initialize``."""
 
     line: StdioTransport
     opened: ClientIdentity
@@ -41,7 +41,7 @@ class OpenLine(NamedTuple):
 
 
 def claim_stdio() -> StdioTransport:
-    """Reserve stdin and stdout for the protocol (LSP-26).
+    """Reserve stdin and stdout for the protocol.
 
     Later output of libraries and child processes goes to stderr; their stdin is empty.
 
@@ -76,9 +76,9 @@ def open_line(
 
     Args:
         line: The connection, which blocking calls read and write.
-        admits: Tells whether this is the connection's token.
+        admits: Returns whether a token is the connection's token.
         timeout_s: The editor's time limit in seconds; None for no limit.
-        max_body: Bytes that a message may have before the connection is open.
+        max_body: The limit of bytes for a message before the connection is open.
     """
     framer = Framer(max_body)
     opening = Opening(framer, admits)
@@ -109,13 +109,13 @@ if sys.platform == "win32":
     import msvcrt
 
     def _keep_bytes(fd: int) -> None:
-        """Let the descriptor pass bytes unchanged, without translated line ends."""
+        """Let the descriptor pass bytes unchanged, without converting line ends."""
         msvcrt.setmode(fd, os.O_BINARY)
 
 else:
 
     def _keep_bytes(fd: int) -> None:
-        """Do nothing: only Windows translates line ends."""
+        """Do nothing, because only Windows converts line ends."""
         del fd
 
 

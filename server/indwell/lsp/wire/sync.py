@@ -1,7 +1,7 @@
-"""Types of the messages at an editor's start, key press and cursor move, without lsprotocol.
+"""Defines types of frequent messages, such as key presses, without lsprotocol.
 
 lsprotocol's classes would take milliseconds for a change to a large document, and the first code
-action would wait 250 ms for their import. Attributes have lsprotocol's names.
+action would wait 250 ms for the import of lsprotocol. Attributes have lsprotocol's names.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ import msgspec
 
 
 class Position(msgspec.Struct, frozen=True):
-    """A 0-based line, and the number of code units before the position in the line."""
+    """A 0-based line, and the number of code units before the position in that line."""
 
     line: int
     character: int
 
 
 class Range(msgspec.Struct, frozen=True):
-    """From ``start`` up to ``end``."""
+    """A range of text, from ``start`` up to ``end``."""
 
     start: Position
     end: Position
 
 
 class TextChange(msgspec.Struct, frozen=True):
-    """New text for a range; for the whole document if ``range`` is None."""
+    """New text for a range; ``range`` is None for the whole document."""
 
     text: str
     range: Range | None = None
@@ -43,7 +43,7 @@ class OpenedDocument(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Identifier(msgspec.Struct, frozen=True):
-    """The changed document; ``version`` is the version after the change."""
+    """A changed document; ``version`` is the version after the change."""
 
     uri: str
     version: int | None = None
@@ -56,14 +56,14 @@ class DidOpen(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class DidChange(msgspec.Struct, frozen=True, rename="camel"):
-    """``textDocument/didChange``; changes apply one after the other."""
+    """The params of ``textDocument/didChange``; changes apply one after the other."""
 
     text_document: Identifier
     content_changes: tuple[TextChange, ...]
 
 
 class DidSave(msgspec.Struct, frozen=True, rename="camel"):
-    """``textDocument/didSave``; some editors send the text without being asked."""
+    """The params of ``textDocument/didSave``; some editors send the text without a request."""
 
     text_document: Identifier
     text: str | None = None
@@ -76,7 +76,7 @@ class DidClose(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class CellItem(msgspec.Struct, frozen=True):
-    """A cell of a notebook: 1 for markup, 2 for code, and the URI of its document."""
+    """A notebook cell: its kind (1 for markup, 2 for code), and its document's URI."""
 
     kind: int
     document: str
@@ -98,7 +98,7 @@ class DidOpenNotebook(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class CellArray(msgspec.Struct, frozen=True, rename="camel"):
-    """Cells that replace others, from ``start`` on."""
+    """Cells that replace other cells, from index ``start`` on."""
 
     start: int
     delete_count: int
@@ -106,7 +106,7 @@ class CellArray(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class CellStructure(msgspec.Struct, frozen=True, rename="camel"):
-    """Added and removed cells."""
+    """The added and removed cells of a notebook."""
 
     array: CellArray
     did_open: tuple[OpenedDocument, ...] = ()
@@ -114,14 +114,14 @@ class CellStructure(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class CellText(msgspec.Struct, frozen=True):
-    """Changes of one cell's text."""
+    """The changes of one cell's text."""
 
     document: Identifier
     changes: tuple[TextChange, ...]
 
 
 class CellChanges(msgspec.Struct, frozen=True, rename="camel"):
-    """The changes of cells; ``data`` has cells with another kind, metadata or outputs."""
+    """The changes of cells; ``data`` lists cells with a new kind, metadata or outputs."""
 
     structure: CellStructure | None = None
     data: tuple[CellItem, ...] = ()
@@ -155,7 +155,7 @@ class DidCloseNotebook(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class FileEvent(msgspec.Struct, frozen=True):
-    """One file that was created, changed or deleted on disk; the kind of change is not examined."""
+    """A file that was created, changed or deleted on disk; the kind is not examined."""
 
     uri: str
 
@@ -171,7 +171,8 @@ class ActionContext(msgspec.Struct, frozen=True, rename="camel"):
 
     Attributes:
         only: The requested kinds.
-        trigger_kind: 1 invoked, 2 automatic; None from an old editor.
+        trigger_kind: How the request was triggered: 1 by the user, 2 automatically; None from an
+            old editor.
     """
 
     diagnostics: list[dict[str, Any]] = msgspec.field(default_factory=list)
@@ -194,7 +195,7 @@ class CodeLens(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class DidChangeConfiguration(msgspec.Struct, frozen=True):
-    """``workspace/didChangeConfiguration``; editors push any JSON, many of them at start."""
+    """The params of ``workspace/didChangeConfiguration``, which may contain any JSON."""
 
     settings: Any = None
 
@@ -208,19 +209,19 @@ class Registration(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class RegistrationParams(msgspec.Struct, frozen=True):
-    """``client/registerCapability``, which the server sends."""
+    """The params of ``client/registerCapability``, which the server sends."""
 
     registrations: list[Registration]
 
 
 class ConfigurationItem(msgspec.Struct, frozen=True):
-    """One section of the editor's settings."""
+    """The name of one section of the editor's settings."""
 
     section: str
 
 
 class ConfigurationParams(msgspec.Struct, frozen=True):
-    """``workspace/configuration``, which the server sends; the answer is a list of any JSON."""
+    """The params of ``workspace/configuration``, which the server sends."""
 
     items: list[ConfigurationItem]
 

@@ -1,7 +1,7 @@
-"""The connection over TCP: on this machine, for one editor, and with a token (NET-01).
+"""Accepts one editor over TCP, on this machine only and with a token.
 
 Every user and every web page on the machine can reach a loopback port, so the first message must
-carry a secret; a page's HTTP request is not a valid frame and ends the connection.
+contain a secret. A page's HTTP request is not a valid frame and ends the connection.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from contextlib import contextmanager, suppress
 from indwell.errors import UserError
 from indwell.lsp.wire.stdio import READ_B, OpenLine, StdioTransport, open_line
 
-OPENING_S = 10.0  # seconds for a connection to send `initialize` with the token
-MOST_OPENING = 16  # most connections without a token at a time
-ACCEPT_S = 0.05  # seconds between two checks whether an editor has connected
-OPENING_B = 1024 * 1024  # byte limit of one message before the token is known
-MIN_TOKEN = 16  # characters of a token; a shorter one can be guessed
+OPENING_S = 10.0  # the time limit, in seconds, for a connection to send `initialize` with the token
+MOST_OPENING = 16  # the limit of simultaneous connections without a token
+ACCEPT_S = 0.05  # the time, in seconds, between two checks whether an editor has connected
+OPENING_B = 1024 * 1024  # the limit of bytes for one message before the token is known
+MIN_TOKEN = 16  # the least number of characters for a token; a shorter token can be guessed
 
 
 class WrongAddress(UserError):
@@ -32,7 +32,7 @@ class WrongAddress(UserError):
 
 
 def address_of(text: str) -> tuple[str, int]:
-    """``HOST:PORT`` as an address of this machine; port 0 lets the system choose.
+    """Parse ``HOST:PORT`` as an address of this machine; for port 0 the system chooses.
 
     Raises:
         WrongAddress: The text is not an address, or other machines could reach the address.
@@ -88,10 +88,10 @@ def listening(host: str, port: int) -> Iterator[socket.socket]:
 
 
 def accept_editor(listener: socket.socket, token: str) -> OpenLine:
-    """Wait for the one editor with the token; other connections are closed.
+    """Wait for the editor with the token, and close all other connections.
 
     Several connections may be open, and the oldest are closed when there are many, so a silent
-    connection blocks no other.
+    connection does not block others.
 
     Args:
         listener: The socket from ``listening``; still open afterwards.
@@ -100,7 +100,7 @@ def accept_editor(listener: socket.socket, token: str) -> OpenLine:
     opened: queue.SimpleQueue[OpenLine] = queue.SimpleQueue()
     waiting: deque[socket.socket] = deque()
 
-    taken = threading.Lock()  # taken by the first connection with the token
+    taken = threading.Lock()  # the first connection with the token takes the lock
 
     def admits(given: str) -> bool:
         is_right = hmac.compare_digest(given.encode("utf-8", "replace"), token.encode())
@@ -128,7 +128,7 @@ def accept_editor(listener: socket.socket, token: str) -> OpenLine:
 if sys.platform == "win32":
 
     def _opened(connection: socket.socket, admits: Callable[[str], bool]) -> OpenLine | int:
-        """Open a connection through two pipes, because on Windows a socket is not a descriptor."""
+        """Open a connection through two pipes, because a Windows socket is not a descriptor."""
         reading, from_editor = os.pipe()
         to_editor, writing = os.pipe()
         _start(_receive, connection, from_editor)
@@ -140,7 +140,7 @@ if sys.platform == "win32":
         result = open_line(line, admits=admits, max_body=OPENING_B)
         silence.cancel()
         if not isinstance(result, OpenLine):
-            os.close(writing)  # the bytes that were written are still sent
+            os.close(writing)  # the bytes that were already written are still sent
             os.close(reading)
         return result
 
@@ -152,7 +152,7 @@ if sys.platform == "win32":
             connection.shutdown(socket.SHUT_RDWR)
 
     def _receive(connection: socket.socket, into: int) -> None:
-        with suppress(OSError):  # one of both ends was closed
+        with suppress(OSError):  # one of the two ends was closed
             while data := connection.recv(READ_B):
                 _write_all(into, data)
         os.close(into)

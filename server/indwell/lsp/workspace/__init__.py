@@ -1,1 +1,1 @@
-"""The user's files in the editor: open documents, edits, and files on disk."""
+"""Reads and changes the user's files in the editor: documents, edits, files on disk."""

@@ -36,7 +36,7 @@ def whole_lines(text: str, edits: Sequence[TextEdit]) -> tuple[TextEdit, ...]:
 
     Args:
         text: The text before the edits.
-        edits: The edits, ascending and without overlap.
+        edits: The edits, in ascending order and without overlap.
     """
     made: list[TextEdit] = []
     for start, stop, new in edits:
@@ -51,8 +51,9 @@ def whole_lines(text: str, edits: Sequence[TextEdit]) -> tuple[TextEdit, ...]:
 def _joined(text: str, before: TextEdit, behind: TextEdit, start: int) -> TextEdit:
     """Join two overlapping edits; the second begins at ``start``, in the last line of the first.
 
-    The first edit restored text of that line up to its stop, perhaps beyond ``start``; text between
-    both edits stays. The second edit restored text between its original start and ``start``.
+    The first edit restores text of that line up to its stop, perhaps beyond ``start``; the text
+    between both edits is kept. The second edit restores text between its original start and
+    ``start``.
     """
     beyond = max(0, before.stop - start)
     kept = before.text[: len(before.text) - beyond] + text[before.stop : start]
@@ -79,8 +80,8 @@ def _line_start(text: str, at: int) -> int:
     return max(text.rfind(end, 0, before) for end in _ENDS) + 1
 
 
-# Editors delay change notifications: Neovim by 150 ms, and by 3 s while it redraws a message. A
-# notification ends the wait early.
+# The limit in seconds, because editors delay change notifications: Neovim by 150 ms, and by 3 s
+# while it redraws a message. A notification ends the wait early.
 AFTER_CHECK_S = 8.0
 
 
@@ -88,8 +89,8 @@ class _Verdict(msgspec.Struct, frozen=True):
     """The editor's answer to an edit.
 
     Attributes:
-        problem: Why the edit was not applied, as a clause; empty if it was applied.
-        is_silent: Whether there was no answer in time, so that the edit may still be applied.
+        problem: The reason why the edit was not applied, as a clause; empty if it was applied.
+        is_silent: Whether the answer is missing, so that the edit may still be applied.
     """
 
     problem: str = ""
@@ -102,8 +103,8 @@ class BufferEdits:
     Args:
         documents: The open documents.
         client: The editor.
-        apply_timeout_s: How long the editor may take to answer, in seconds.
-        after_check_s: How long the change notification may take after the answer, in seconds.
+        apply_timeout_s: The time limit for the editor's answer, in seconds.
+        after_check_s: The time limit for the change notification after the answer, in seconds.
     """
 
     def __init__(
@@ -121,7 +122,7 @@ class BufferEdits:
         self._unanswered = Unanswered(documents)
 
     async def late_edits(self) -> tuple[Path, ...]:
-        """Return files to which the editor applied an edit after its time-out, each only once."""
+        """Return the files to which the editor applied an edit after the time-out, each once."""
         return await self._unanswered.applied()
 
     async def change(self, document: Document, path: Path, text: str, label: str) -> AppliedChange:
@@ -142,7 +143,8 @@ class BufferEdits:
         edits = await _edits(before, text)
         self._check_unmoved(document, path, version)
         asked = self._ask(document, path, edits, label, text)
-        knowing = asyncio.ensure_future(digested(text))  # compute this while the editor works
+        # the digest is computed while the editor works
+        knowing = asyncio.ensure_future(digested(text))
         document.n_edits += 1
         try:
             verdict = await self._verdict(asked)
@@ -154,7 +156,7 @@ class BufferEdits:
                 knowing = asyncio.ensure_future(digested(text))
             if document.text != text:
                 if document.version != asked.version:
-                    self._documents.on_typing()  # the user made some of these changes
+                    self._documents.on_typing()  # the user made some of the changes
                 return await self._not_as_proposed(asked, verdict, await knowing)
             document.dirt = "agent" if was_clean else "user"
             stamp = TextStamp(digest=await knowing, version=document.version)
@@ -183,7 +185,7 @@ class BufferEdits:
     async def _not_as_proposed(
         self, asked: SentEdit, verdict: _Verdict, known: str
     ) -> AppliedChange:
-        """Decide the result of an edit whose document has an unexpected text."""
+        """Decide the result of an edit after which the document has an unexpected text."""
         document, name, now = asked.document, asked.path.name, asked.document.text
         problem = verdict.problem
         if document.version == asked.version:
@@ -194,7 +196,7 @@ class BufferEdits:
                 )
             if problem:
                 raise EditRefused(f"{problem}; the text of {name!r} is untouched")
-            self._unanswered.add(asked)  # the notification may come after the time limit
+            self._unanswered.add(asked)  # the notification may arrive after the time limit
             raise EditMayCome(
                 "the editor accepted the edit, but reported no change; "
                 f"read_file {name!r} before anything else"
@@ -205,7 +207,7 @@ class BufferEdits:
                 "meanwhile; read_file it again"
             )
             raise EditMayCome(words) if verdict.is_silent else TextMoved(words)
-        # The stamp belongs to the expected text, so the next edit requires a new read.
+        # The stamp describes the expected text, so the next edit requires a new read.
         return AppliedChange(
             path=asked.path,
             before=asked.before,
@@ -217,13 +219,13 @@ class BufferEdits:
         )
 
     async def _verdict(self, asked: SentEdit) -> _Verdict:
-        """Wait until the text has the edit, the editor refuses it, or the time is over."""
+        """Wait until the text contains the edit, the editor refuses it, or the time is over."""
         answer, document, version = asked.answer, asked.document, asked.version
         try:
             async with asyncio.timeout(self._apply_timeout_s):
                 await self._first(asked)
             if document.text == asked.expected:
-                answer.cancel()  # compare the text, and ignore the answer
+                answer.cancel()  # The text will be compared, and the answer is ignored.
                 return _Verdict()
             result = answer.result()
         except TimeoutError:
@@ -243,15 +245,15 @@ class BufferEdits:
         return _Verdict()
 
     async def _let_go(self, asked: SentEdit) -> None:
-        """Cancel an edit of a stopped turn, so that it is not applied afterwards (EDT-19)."""
+        """Cancel the edit of a stopped turn, so that the editor does not apply it later."""
         self._client.withdraw(asked.edit)
         self._unanswered.add(asked)
         await asyncio.wait({asked.answer}, timeout=GRACE_S)
 
     async def _first(self, asked: SentEdit) -> None:
-        """Wait until the editor answers or the text is as expected."""
+        """Wait until the editor answers, or the text is as expected."""
         while True:
-            # read before the check, because a change during the check sets the event
+            # Get the event before the check, because a change during the check sets the event.
             event = self._documents.next_change
             if asked.answer.done() or self._is_there(asked):
                 return
@@ -277,7 +279,7 @@ class BufferEdits:
 
 
 async def _edits(before: str, text: str) -> tuple[TextEdit, ...]:
-    """The minimal edits from one text to another; large differences are computed in a thread."""
+    """Return the minimal edits between two texts, computed in a thread if they differ much."""
     limit = min(len(before), len(text))
     start = common_lines(before, text, limit)
     end = common_last_lines(before, text, limit - start)

@@ -1,4 +1,4 @@
-"""The open documents of the editor: text, version, name, and who changed them last."""
+"""Tracks the editor's open documents: text, version, name, and the author of changes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from indwell.workspace.text import document_lines
 Dirt: TypeAlias = Literal["clean", "agent", "user"]
 """Whose changes are unsaved: nobody's, only the agent's, or also the user's."""
 
-LONG = 65_536  # characters; slow work on a longer text is done in a thread
+LONG = 65_536  # slow work on a text with more characters is done in a thread
 
 
 @dataclass(slots=True, eq=False)
@@ -34,14 +34,15 @@ class Document:
 
     Attributes:
         uri: The editor's URI.
-        path: The resolved path; None without a file (``untitled:``).
+        path: The resolved path; None if there is no file (``untitled:``).
         language: The editor's language id.
         version: The editor's version number.
-        body: The text.
-        dirt: Who made the unsaved changes, or "clean" without unsaved changes.
+        body: The text of the document.
+        dirt: The author of the unsaved changes; "clean" if there are none.
         is_stale: Whether changes came in an impossible order, so that the text may be wrong.
-        n_agreed: How often the document was opened or saved, by the editor or by Indwell.
-        n_edits: Edits of the agent that the editor is applying; changes during them are not typing.
+        n_agreed: The number of times that the document was opened or saved.
+        n_edits: The number of agent's edits that the editor is applying; meanwhile, changes are not
+            typing.
         by_agent: In a chat, the non-blank lines that the agent has written.
         is_chat: Whether the document is a chat with the agent.
     """
@@ -66,23 +67,23 @@ class Document:
 
     @property
     def text(self) -> str:
-        """The whole text; the same object until the next change."""
+        """The whole text, as the same object until the next change."""
         return self.body.text
 
     @property
     def lines(self) -> list[str]:
-        """All lines with their endings, as editors count them; a new list each time."""
+        """All lines with their line ends, as editors count lines, in a new list each time."""
         return document_lines(self.text)
 
     @property
     def stamp(self) -> TextStamp:
-        """Identifies exactly the present text."""
+        """The stamp that identifies exactly the present text."""
         if self._digest is None:
             self._digest = digest(self.text)
         return TextStamp(digest=self._digest, version=self.version)
 
     async def stamped(self) -> tuple[str, TextStamp]:
-        """Return the present text and its stamp; a long text is digested in a thread."""
+        """Return the present text and its stamp, computed in a thread if the text is long."""
         text, version, known = self.text, self.version, self._digest
         if known is None:
             known = await digested(text)
@@ -90,17 +91,17 @@ class Document:
         return text, TextStamp(digest=known, version=version)
 
     def learn(self, text: str, known: str) -> None:
-        """Store the known digest of ``text``, if that is still the present text."""
+        """Store the known digest of ``text``, if ``text`` is still the present text."""
         if self.text is text or self.text == text:
             self._digest = known
 
     def agrees(self, text: str) -> None:
-        """Note that the file on disk has ``text``, after the document was opened or saved."""
+        """Record that the file on disk has ``text``, after the document was opened or saved."""
         self._origin = text
         self.n_agreed += 1
 
     async def origin(self) -> str:
-        """Digest of the text on disk at the last open or save; see ``unbroken``."""
+        """Return the digest of the text on disk at the last open or save; see ``unbroken``."""
         if self._origin is not None:
             text = self._origin
             known = await digested(text, unbroken)
@@ -112,8 +113,8 @@ class Document:
     def apply(self, changes: Sequence[TextChange], version: int | None, encoding: str) -> None:
         """Apply the changes of one notification, in order.
 
-        A version that does not rise means that notifications were lost or reordered. Then the
-        document is stale until a whole text comes (EDT-16).
+        If the version does not increase, notifications were lost or reordered. The document is then
+        stale until the editor sends a whole text.
         """
         for change in changes:
             if change.range is None:
@@ -132,7 +133,7 @@ class Document:
         self._digest = None
 
     def offset(self, position: types.Position | Position, encoding: str) -> int:
-        """Return the offset in code points of a position; clamped to the document."""
+        """Return the offset in code points of a position, limited to the document."""
         return self.body.offset(position.line, position.character, encoding)
 
     def place(self, offset: int, encoding: str) -> types.Position:
@@ -142,33 +143,35 @@ class Document:
 
 
 async def digested(text: str, form: Callable[[str], str] = lambda text: text) -> str:
-    """A digest of a text; for a long text in a thread, because it takes 1 ms per megabyte."""
+    """Return a text's digest; use a thread for a long text (1 ms per megabyte)."""
     if len(text) < LONG:
         return digest(form(text))
     return await asyncio.to_thread(lambda: digest(form(text)))
 
 
 def unbroken(text: str) -> str:
-    r"""Replace ``\r\n`` by ``\n``, because some editors send other line ends than the disk has.
+    r"""Replace ``\r\n`` by ``\n``, because some editors send other line ends.
 
-    Emacs always sends ``\n``, and VS Code makes all line ends of a buffer the same.
+    Emacs always sends ``\n``, and VS Code makes all line ends of a buffer equal.
     """
     return text.replace("\r\n", "\n") if "\r" in text else text
 
 
 class Documents:
-    """All open documents by URI, and a way to wait until one changes."""
+    """All open documents by URI, with a way to wait for the next change."""
 
     def __init__(self) -> None:
         self.encoding = "utf-16"
         self._by_uri: dict[str, Document] = {}
         self._changed = asyncio.Event()
         self.newest: str | None = None
-        self.beside: set[str] = set()  # documents of Indwell in which the user does not work
+        # the URIs of documents that Indwell opened and in which the user does not work
+        self.beside: set[str] = set()
         self._by_path: dict[Path, Document] = {}
         self._listeners: list[Callable[[Path], None]] = []
         self.on_typing: Callable[[], None] = lambda: None
-        self.n_saves: Counter[Path] = Counter()  # saves by the user since the server's start
+        # the user's saves since the server's start, counted by file
+        self.n_saves: Counter[Path] = Counter()
 
     def __iter__(self) -> Iterator[Document]:
         return iter(self._by_uri.values())
@@ -178,7 +181,7 @@ class Documents:
         return self._by_uri.get(uri)
 
     def at(self, path: Path) -> Document | None:
-        """Return the open document of a file (resolved path); of several the newest."""
+        """Return the open document of a file (resolved path); of several documents, the newest."""
         return self._by_path.get(path)
 
     def open(self, item: OpenedDocument) -> Document:
@@ -191,7 +194,7 @@ class Documents:
             body=LineBlocks(item.text),
         )
         document.agrees(item.text)
-        self._by_uri.pop(item.uri, None)  # opened again, so the document becomes the newest
+        self._by_uri.pop(item.uri, None)  # the document was opened again, so it becomes the newest
         self._by_uri[item.uri] = document
         if document.path is not None:
             self._by_path[document.path] = document
@@ -201,7 +204,7 @@ class Documents:
         return document
 
     def change(self, uri: str, version: int | None, changes: Sequence[TextChange]) -> None:
-        """Apply a didChange; ignore a didChange for a document that is not open."""
+        """Apply a didChange, unless the document is not open."""
         document = self._by_uri.get(uri)
         if document is not None:
             document.apply(changes, version, self.encoding)
@@ -210,7 +213,7 @@ class Documents:
             self._tell(document)
 
     def saved(self, uri: str, text: str | None = None) -> None:
-        """Note that the editor saved a document, with ``text`` if the editor sends it."""
+        """Record that the editor saved a document, with ``text`` if the editor sends the text."""
         document = self._by_uri.get(uri)
         if document is not None:
             if text is not None and (document.is_stale or document.text != text):
@@ -222,7 +225,7 @@ class Documents:
             self._tell(document)
 
     def close(self, uri: str) -> None:
-        """Remove a document that the editor closed; from now on its file on disk counts."""
+        """Remove a document that the editor closed; from then on, the file on disk is read."""
         document = self._by_uri.pop(uri, None)
         if self.newest == uri:
             self.newest = next(filter(self._is_looked_at, reversed(self._by_uri)), None)
@@ -238,13 +241,13 @@ class Documents:
         await self._changed.wait()
 
     def newest_where(self, fits: Callable[[str], bool]) -> str | None:
-        """Return the newest document in which a user may work and whose URI fits."""
+        """Return the newest document in which a user may work and whose URI matches."""
         fitting = (uri for uri in reversed(self._by_uri) if self._is_looked_at(uri) and fits(uri))
         return next(fitting, None)
 
     @property
     def next_change(self) -> asyncio.Event:
-        """An event that is set when any document is opened, changed, saved or closed."""
+        """The event that is set when any document is opened, changed, saved or closed."""
         return self._changed
 
     def on_change(self, listener: Callable[[Path], None]) -> None:
@@ -255,17 +258,17 @@ class Documents:
         self._listeners.append(listener)
 
     def changed_on_disk(self, uris: Iterable[str]) -> None:
-        """Note files that the editor reports as created, changed or deleted on disk."""
+        """Record files that the editor reports as created, changed or deleted on disk."""
         for path in filter(None, map(path_of, uris)):
             for listener in self._listeners:
                 listener(path)
 
     def _is_looked_at(self, uri: str) -> bool:
-        """Whether a user could work in the document; editors open other schemes for previews."""
+        """Return whether a user could work in the document, which is not a mere preview."""
         return uri.startswith(("file:", "untitled:")) and uri not in self.beside
 
     def _tell(self, document: Document) -> None:
-        """Wake all tasks that wait for a change."""
+        """Wake all tasks that wait for a change, and call the listeners."""
         if document.path is not None:
             for listener in self._listeners:
                 listener(document.path)
@@ -274,26 +277,26 @@ class Documents:
 
 
 def name_in(uri: str) -> str:
-    """Return the path in a URI of any scheme, as the URI has it, for rules about names."""
+    """Return the path in a URI of any scheme, as written in the URI, for rules about names."""
     return unquote(urlsplit(uri).path)
 
 
 def path_of(uri: str) -> Path | None:
-    """Return the resolved path of a ``file:`` URI, in the disk's spelling; None for other URIs."""
+    """Return the resolved path of a ``file:`` URI, in the disk's spelling; None for others."""
     if not uri.startswith("file:"):
         return None
     try:
         path = plain_path(uri)
         return Path(true_path(path)) if path else None
     except (ValueError, ToolError):
-        return None  # a name with a NUL or a lone surrogate, or a file on another host
+        return None  # the name has a NUL or a lone surrogate, or the file is on another host
 
 
 _CELL = "vscode-notebook-cell:"
 
 
 def notebook_of(uri: str) -> Path | None:
-    """Return the path of a notebook from the URI of a cell in VS Code; None for other URIs."""
+    """Return the notebook's path in the URI of a cell in VS Code; None for other URIs."""
     if not uri.startswith(_CELL):
         return None
     return path_of(f"file:{uri.removeprefix(_CELL).partition('#')[0]}")

@@ -1,6 +1,6 @@
-"""The user's files through the editor: open buffers over the disk, edits for exact versions.
+"""Reads and changes the user's files through the editor, and closed files on disk.
 
-A buffer and its file are compared by ``stat`` first, then by digest (EDT-09, EDT-10).
+A buffer and its file are first compared by ``stat``, then by digest.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ STALE = (
 Held: TypeAlias = str | None
 """The digest of a file on disk; empty without a file, None if unknown."""
 Agrees: TypeAlias = Literal["yes", "changed", "gone"]
-_NOTHING = frozenset({digest(""), digest("\n")})  # the text that editors show for a missing file
+_NOTHING = frozenset({digest(""), digest("\n")})  # editors show such a text for a missing file
 
 
 class EditorWorkspace:
-    """Open buffers over ``disk``; implements ``Workspace``.
+    """Shows open buffers in place of files on disk; implements ``Workspace``.
 
     Args:
         documents: The open documents.
         client: The editor, which applies edits and saves.
-        disk: The files on disk, for closed files.
-        apply_timeout_s: How long the editor may take to answer an edit, in seconds.
+        disk: The workspace on disk, for closed files.
+        apply_timeout_s: The time limit for the editor's answer to an edit, in seconds.
         notebooks: The open notebooks.
     """
 
@@ -80,7 +80,7 @@ class EditorWorkspace:
         self._locks = PathLocks()
 
     async def read(self, path: Path) -> Snapshot:
-        """Read the buffer of an open file, else the disk."""
+        """Read the buffer of an open file; for a closed file, read the disk."""
         notebook = self._notebooks.at(path)
         if notebook is not None and (cells := self._notebooks.snapshot(notebook)) is not None:
             return cells
@@ -104,7 +104,7 @@ class EditorWorkspace:
     async def write(
         self, path: Path, base: Snapshot | None, text: str, *, label: str
     ) -> AppliedChange:
-        """Change a buffer by a versioned edit, or a closed file on disk; one change at a time."""
+        """Change a buffer with a versioned edit, or a closed file on disk; one change at a time."""
         async with self._locks.hold(path):
             notebook = self._notebooks.at(path)
             if notebook is not None and self._notebooks.text(notebook) is not None:
@@ -140,7 +140,7 @@ class EditorWorkspace:
         return await self._disk.keep(snapshot)
 
     async def remove(self, path: Path, base: Snapshot, *, label: str) -> Path | None:
-        """Delete an open file by the editor, and a closed one on disk; see ``Workspace``."""
+        """Delete an open file through the editor, and a closed file on disk; see ``Workspace``."""
         async with self._locks.hold(path):
             document = self._documents.at(path)
             if document is None:
@@ -170,7 +170,7 @@ class EditorWorkspace:
     async def late_edits(self) -> tuple[Path, ...]:
         """Return files to which the editor applied an edit late, each only once.
 
-        The edit was applied after its time-out, or after its turn was stopped.
+        A late edit is applied after its time-out, or after its turn was stopped.
         """
         return await self._edits.late_edits()
 
@@ -206,7 +206,7 @@ class EditorWorkspace:
         return Settlement(saved=tuple(saved), stale=tuple(stale))
 
     async def changed_under_buffers(self) -> tuple[Path, ...]:
-        """Return open files that another program changed on disk; each change only once."""
+        """Return open files that another program changed on disk; each change is returned once."""
         return await self._agreement.changed(tuple(self._documents))
 
     async def _change(
@@ -235,7 +235,7 @@ class EditorWorkspace:
     async def _create(self, path: Path, text: str, label: str) -> AppliedChange:
         made = await self._creation.empty_file(path, text, label)
         document = self._documents.at(path)
-        if document is not None and not document.text:  # the editor opened the new file at once
+        if document is not None and not document.text:  # the editor opened the new file immediately
             _note_agent(document, "", text)
             told = new_notebook(text) if path.suffix == SUFFIX else text
             change = await self._edits.change(document, path, told, label)
@@ -254,7 +254,7 @@ class EditorWorkspace:
 
 
 def _note_agent(document: Document, before: str, text: str) -> None:
-    """Note lines that the agent writes into a chat, because the user did not type them."""
+    """Record lines that the agent writes into a chat, because the user did not type them."""
     if document.is_chat:
         known = {line.strip() for line in before.split("\n")}
         document.by_agent |= {line.strip() for line in text.split("\n")} - known
@@ -283,9 +283,9 @@ class DiskAgreement:
         self._known: dict[str, _KnownDocument] = {}
 
     async def note(self, document: Document, path: Path) -> str:
-        """Return a note about the disk for a reader of the buffer; may be empty."""
+        """Return a note for the reader of a buffer about its file on disk; may be empty."""
         if path.suffix == SUFFIX:
-            return ""  # the text read from disk has the cells, the buffer has the JSON
+            return ""  # the text read from disk has the cells, but the buffer has the JSON
         state = await asyncio.to_thread(self._look, path)
         match await self._agrees(document, path, state):
             case "yes":
@@ -299,7 +299,7 @@ class DiskAgreement:
                 )
 
     async def changed(self, documents: Sequence[Document]) -> tuple[Path, ...]:
-        """Return open files that another program changed on disk; each change only once."""
+        """Return open files that another program changed on disk; each change is returned once."""
         open_files = [
             (one, one.path)
             for one in documents
@@ -334,9 +334,9 @@ class DiskAgreement:
                     return
                 await self._disk.write(path, on_disk, _ended(text, on_disk.text), label="Indwell")
         except ToolError:
-            return  # deleted or binary, so another program changed the file
+            return  # the file is deleted or binary, so another program changed the file
         document.agrees(text)
-        if document.text == text:  # otherwise the user has typed in the meantime
+        if document.text == text:  # otherwise, the user has typed in the meantime
             document.dirt = "clean"
 
     async def _agrees(self, document: Document, path: Path, state: FileState | None) -> Agrees:
@@ -357,7 +357,7 @@ class DiskAgreement:
         return "changed" if held else "gone"
 
     async def _held(self, document: Document, path: Path, state: FileState | None) -> Held:
-        """The text on disk; read only if the file's state has changed since the last read."""
+        """Return the text on disk, which is read only if the file's state has changed."""
         known = self._known.get(document.uri)
         if known is None or known.document is not document:
             known = self._known[document.uri] = _KnownDocument(document, state=None, held=None)
@@ -382,7 +382,7 @@ async def _digest_of(snapshot: Snapshot) -> str:
 
 
 def _ended(text: str, like: str) -> str:
-    r"""``text`` with ``\r\n`` if all lines of ``like`` end so; editors may hide these line ends."""
+    r"""Return ``text`` with ``\r\n`` if all lines of ``like`` end so, which editors may hide."""
     if "\r" in text or "\r\n" not in like or like.count("\n") != like.count("\r\n"):
         return text
     return text.replace("\n", "\r\n")

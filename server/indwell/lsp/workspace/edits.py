@@ -1,4 +1,4 @@
-"""Creates workspace edits, also for new and deleted files, and tracks unanswered edits."""
+"""Creates workspace edits, including new and deleted files, and tracks unanswered edits."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ from indwell.lsp.workspace.documents import Document, Documents, digested, unbro
 from indwell.workspace.base import Snapshot, Workspace
 from indwell.workspace.comparing.diff import TextEdit, line_edits
 
-QUICK = 4_096  # characters; comparing longer texts may take over 10 ms, so a thread does it
-LONG = 2_000_000  # characters; comparing longer texts would keep other threads waiting
+QUICK = 4_096  # longer texts are compared in a thread, because a comparison may take over 10 ms
+LONG = 2_000_000  # longer texts are not compared, because other threads would have to wait
 _SAMPLES = 16
-_SAID = 8  # characters; a comparison ignores shorter lines
-MOST_EDITS = 200  # edits in one document; editors are slow with thousands
+_SAID = 8  # a comparison ignores lines with fewer characters
+MOST_EDITS = 200  # the limit of edits in one document, because editors are slow with thousands
 ANNOTATION = "indwell"
 LABEL = "Indwell"
-GRACE_S = 0.1  # seconds for the editor to cancel an edit after a stop, which must end within 0.2 s
+# the time, in seconds, for the editor to cancel an edit after a stop, which must end within 0.2 s
+GRACE_S = 0.1
 
 
 def versioned_edit(
@@ -35,13 +36,13 @@ def versioned_edit(
     annotated: bool = False,
     label: str = LABEL,
 ) -> types.WorkspaceEdit:
-    """Edits of a document's text for its exact version.
+    """Return a workspace edit of a document for the document's exact version.
 
     Args:
         document: The document that the edits were computed for.
-        edits: The edits by offsets, ascending.
+        edits: The edits by offsets, in ascending order.
         encoding: The negotiated position encoding.
-        annotated: Whether to add a change annotation, for editors that show it.
+        annotated: Whether to add a change annotation, for editors that show annotations.
         label: The text of the annotation.
     """
     sent: list[types.TextEdit | types.AnnotatedTextEdit | types.SnippetTextEdit] = []
@@ -64,7 +65,7 @@ def versioned_edit(
 
 
 def creation(uri: str, *, annotated: bool = False, label: str = LABEL) -> types.WorkspaceEdit:
-    """Return the creation of an empty file; an existing file stays as it is.
+    """Return a workspace edit that creates an empty file and keeps an existing file.
 
     Without ``ignoreIfExists`` Neovim 0.7 to 0.11 would empty an existing file.
     """
@@ -79,7 +80,7 @@ def creation(uri: str, *, annotated: bool = False, label: str = LABEL) -> types.
 
 
 def deletion(uri: str, *, annotated: bool = False, label: str = LABEL) -> types.WorkspaceEdit:
-    """Return the deletion of a file; nothing happens if the file does not exist."""
+    """Return a workspace edit that deletes a file, if the file exists."""
     operation = types.DeleteFile(
         uri=uri,
         options=types.DeleteFileOptions(ignore_if_not_exists=True, recursive=False),
@@ -95,8 +96,8 @@ def joined(before: str, edits: Sequence[TextEdit], most: int = MOST_EDITS) -> tu
 
     Args:
         before: The text before the edits.
-        edits: The edits, ascending and without overlap.
-        most: At least 1.
+        edits: The edits, in ascending order and without overlap.
+        most: The limit of edits, at least 1.
     """
     if len(edits) <= most:
         return tuple(edits)
@@ -112,7 +113,7 @@ def joined(before: str, edits: Sequence[TextEdit], most: int = MOST_EDITS) -> tu
 
 
 def is_rewritten(old: str, new: str) -> bool:
-    """Return whether two long texts are so different that comparing them is useless.
+    """Return whether two long texts are too different for a useful comparison.
 
     The texts are too different if no line of a sample is in the other text. Short texts are always
     compared.
@@ -143,7 +144,7 @@ def _one(before: str, run: Sequence[TextEdit]) -> TextEdit:
     return TextEdit(run[0].start, at, "".join(pieces))
 
 
-MOST = 50  # remembered edits, each with its texts
+MOST = 50  # the limit of remembered edits, each of which contains its texts
 
 
 class SentEdit(msgspec.Struct, eq=False):
@@ -157,7 +158,7 @@ class SentEdit(msgspec.Struct, eq=False):
         before: The text before the edit.
         expected: The text after the edit.
         answer: The editor's answer; waiting for it has a time limit.
-        looked_at: The document's version that was checked last.
+        looked_at: The version of the document that was checked last.
     """
 
     document: Document
@@ -171,19 +172,19 @@ class SentEdit(msgspec.Struct, eq=False):
 
 
 class Unanswered:
-    """Edits that nothing waits for, after a time-out or because their turn was stopped.
+    """Tracks edits that no caller awaits, after a time-out or because the turn was stopped.
 
     Args:
-        documents: The open documents.
+    documents: The open documents.
     """
 
     def __init__(self, documents: Documents) -> None:
         self._documents = documents
         self._asked: list[SentEdit] = []
-        self._applied: dict[Path, None] = {}  # in the order of their edits
+        self._applied: dict[Path, None] = {}  # the files are in the order of their edits
 
     def add(self, asked: SentEdit) -> None:
-        """Remember an edit that nothing waits for any longer."""
+        """Remember an edit that no caller awaits any longer."""
         self._asked = [*self._asked[1 - MOST :], asked]
 
     async def check(self, document: Document) -> None:
@@ -270,7 +271,7 @@ def _is_no(answer: asyncio.Future[types.ApplyWorkspaceEditResult | None]) -> boo
 
 
 def seen(answer: asyncio.Future[types.ApplyWorkspaceEditResult | None]) -> None:
-    """Retrieve the error of an answer that nobody reads, so that asyncio does not log it."""
+    """Retrieve the error of an answer that no caller reads, so that asyncio does not log it."""
     if not answer.cancelled():
         answer.exception()
 
@@ -278,9 +279,9 @@ def seen(answer: asyncio.Future[types.ApplyWorkspaceEditResult | None]) -> None:
 async def refusal(
     client: Client, edit: types.WorkspaceEdit, label: str, timeout_s: float
 ) -> str | None:
-    """Return the editor's reason for a refusal, in parentheses, or empty; None without a refusal.
+    """Return the editor's reason for a refusal, in parentheses; None without a refusal.
 
-    Without a refusal the caller checks the disk.
+    The reason may be empty. Without a refusal, the caller checks the disk.
     """
     answer = asyncio.ensure_future(client.apply_edit(edit, label))
     answer.add_done_callback(seen)
@@ -309,7 +310,7 @@ class FileCreation:
     Args:
         client: The editor, which creates empty files if it can.
         disk: The files on disk.
-        timeout_s: How long the editor may take to answer, in seconds.
+        timeout_s: The time limit for the editor's answer, in seconds.
     """
 
     def __init__(self, client: Client, disk: Workspace, *, timeout_s: float) -> None:
@@ -318,10 +319,10 @@ class FileCreation:
         self._timeout_s = timeout_s
 
     async def empty_file(self, path: Path, text: str, label: str) -> Snapshot | None:
-        """Let the editor create a file for ``text``; None if the caller must create it on disk.
+        """Ask the editor to create a file for ``text``; None if the caller must create it on disk.
 
         Raises:
-            EditRefused: The file exists by now; nothing was overwritten.
+            EditRefused: The file exists now, and was not overwritten.
             ToolError: The editor refused to create the file.
         """
         if not await self._is_for_the_editor(path, text):
@@ -330,7 +331,7 @@ class FileCreation:
         try:
             made = await self._disk.read(path)
         except ToolError:
-            return None  # no answer, an error, or a declared capability that does not work
+            return None  # the editor did not answer, or a declared capability does not work
         if made.text:
             raise EditRefused(
                 f"{path.name!r} is not empty although it is new: the editor or somebody else has "
@@ -350,7 +351,7 @@ class FileCreation:
         return await asyncio.to_thread(lambda: path.parent.is_dir() and not exists(path))
 
     async def _ask(self, path: Path, label: str) -> None:
-        """Let the editor create the empty file; the caller checks the disk.
+        """Ask the editor to create the empty file; the caller checks the disk.
 
         Raises:
             ToolError: The editor refused to create the file.
@@ -368,7 +369,7 @@ class FileDeletion:
     Args:
         client: The editor, which deletes files if it can.
         disk: The files on disk.
-        timeout_s: How long the editor may take to answer, in seconds.
+        timeout_s: The time limit for the editor's answer, in seconds.
     """
 
     def __init__(self, client: Client, disk: Workspace, *, timeout_s: float) -> None:
@@ -379,12 +380,12 @@ class FileDeletion:
     async def remove(
         self, document: Document, path: Path, base: Snapshot, label: str
     ) -> Path | None:
-        """Delete the file of an open document, whose text was compared with ``base``.
+        """Delete the file of an open document, after the caller compared the text with ``base``.
 
         Raises:
             TextMoved: The buffer or its file has another text.
-            EditRefused: The editor refused.
-            ToolError: No copy can be kept, or the system refuses.
+            EditRefused: The editor refused to delete the file.
+            ToolError: No copy can be saved, or the system refuses.
         """
         on_disk = await self._below(document, path)
         kept = await self._disk.keep(base)
@@ -399,7 +400,7 @@ class FileDeletion:
         return kept
 
     async def _below(self, document: Document, path: Path) -> Snapshot | None:
-        """The file on disk, with the buffer's present or original text; None if it is missing.
+        """Return the file on disk, which has the buffer's present or original text, or None.
 
         Raises:
             TextMoved: Another program has changed the file.
@@ -418,15 +419,15 @@ class FileDeletion:
         return on_disk
 
     async def _ask(self, path: Path, label: str) -> None:
-        """Let the editor delete the file; the caller checks the disk.
+        """Ask the editor to delete the file; the caller checks the disk.
 
         Raises:
-            EditRefused: The editor refused.
+            EditRefused: The editor refused to delete the file.
         """
         annotated = self._client.features.annotations
         edit = deletion(path.as_uri(), annotated=annotated, label=label)
         reason = await refusal(self._client, edit, label, self._timeout_s)
-        if reason:  # without a refusal the disk decides
+        if reason:  # if the editor gives no reason, the disk decides
             raise EditRefused(f"the editor refused to delete {path.name!r}{reason}")
 
 

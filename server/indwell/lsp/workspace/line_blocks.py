@@ -1,4 +1,4 @@
-"""A text in blocks, so that a change costs only the work of its block. Pure."""
+"""Stores a text in blocks, so that a change costs only the work of one block. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import accumulate, pairwise
 
 from indwell.workspace.text import index_in_line, split_lines, units_in_line
 
-BLOCK = 4_096  # characters; 500 blocks make 2 MB, and one is spliced in 5 µs
+BLOCK = 4_096  # the size of a block in characters; 500 blocks make 2 MB, and one is spliced in 5 µs
 _FAR = 1 << 30  # a character offset beyond any line's end
 
 
@@ -17,7 +17,7 @@ class LineBlocks:
 
     Args:
         text: The whole text.
-        size: Approximate number of characters in a block: no block is much over twice as long.
+        size: The approximate number of characters in a block; no block is over twice as long.
     """
 
     __slots__ = (
@@ -37,23 +37,24 @@ class LineBlocks:
         self._size = size
         self._blocks = _cut(text, size)
         self._ends = [_n_ends(block) for block in self._blocks]
-        self._firsts: list[int] | None = None  # line ends before each block
-        self._offsets: list[int] | None = None  # characters before each block
+        self._firsts: list[int] | None = None  # the number of line ends before each block
+        self._offsets: list[int] | None = None  # the number of characters before each block
         self._found = (
             -1,
             0,
             0,
-        )  # a line and its beginning: both ends of a range are often in one line
-        self._unit = ""  # encoding of the next two attributes; empty until a long line needs it
-        self._units: list[int] = []  # code units of each block
-        self._starts: list[int] | None = None  # code units before each block
+        )  # the last used line: both ends of a range are often in one line
+        # the encoding of the next two attributes; empty until a long line needs them
+        self._unit = ""
+        self._units: list[int] = []  # the number of code units in each block
+        self._starts: list[int] | None = None  # the number of code units before each block
         self._text: str | None = text
 
     @property
     def text(self) -> str:
         """Return the whole text.
 
-        Joined once after a change, then the same object until the next change.
+        The text is joined once after a change, and is then the same object until the next change.
         """
         if self._text is None:
             self._text = "".join(self._blocks)
@@ -61,12 +62,12 @@ class LineBlocks:
 
     @property
     def blocks(self) -> tuple[str, ...]:
-        """The stored blocks; none ends within a CRLF or between two surrogates."""
+        """The stored blocks; no block ends within a CRLF or between two surrogates."""
         return tuple(self._blocks)
 
     @property
     def n_lines(self) -> int:
-        """Return the lines as editors count them: an empty line follows the last line break."""
+        """Return the number of lines; after the last line break, an empty line is counted."""
         return self._block_firsts()[-1] + self._ends[-1] + 1
 
     def line(self, number: int) -> str:
@@ -80,18 +81,18 @@ class LineBlocks:
         return "".join([between[0][start:], *between[1:], end[: _line_stop(end, 0)]])
 
     def offset(self, line: int, character: int, encoding: str) -> int:
-        """Return the offset in code points of a position; clamped to the document."""
+        """Return the offset in code points of a position, limited to the document."""
         index, inside = self._place(line, character, encoding)
         return self._block_offsets()[index] + inside
 
     def position(self, offset: int, encoding: str) -> tuple[int, int]:
-        """Line and character of an offset in code points."""
+        """Return the line and character of an offset in code points."""
         offsets = self._block_offsets()
         index = min(bisect_right(offsets, offset), len(self._blocks)) - 1
         block, inside = self._blocks[index], offset - offsets[index]
         until = inside
         if inside and block[inside - 1 : inside + 1] == "\r\n":
-            until -= 1  # between the two characters the line has not ended yet
+            until -= 1  # between CR and LF, the line has not ended yet
         n_ends = _n_ends(block[:until])
         number = self._block_firsts()[index] + n_ends
         if n_ends or not index or self._line_start(number)[0] == index:
@@ -105,8 +106,8 @@ class LineBlocks:
     def replace(self, start: tuple[int, int], end: tuple[int, int], text: str, unit: str) -> None:
         """Replace the range between two positions (line, character) in code units of ``unit``.
 
-        Any position has a meaning: outside the document it is its beginning or end, and reversed
-        positions mean the range between them (as in VS Code's own documents).
+        A position outside the document means its beginning or end, and reversed positions mean the
+        range between them, as in VS Code's own documents.
         """
         if start > end:
             start, end = end, start
@@ -142,11 +143,11 @@ class LineBlocks:
         self._found = (-1, 0, 0)
 
     def _stands_alone(self, fresh: str) -> bool:
-        """Is the text as large as a block?"""
+        """Return whether the text is as large as a block."""
         return self._size // 4 <= len(fresh) <= 2 * self._size
 
     def _needs_next(self, fresh: str, following: str) -> bool:
-        """Tell whether a block is too small, or whether the text after it belongs to its end."""
+        """Return whether a block is too small, or whether its end belongs to the following text."""
         if not fresh or len(fresh) < self._size // 4:
             return True
         return _belong_together(fresh[-1], following[0])
@@ -200,7 +201,7 @@ class LineBlocks:
         return self._offsets
 
     def _unit_starts(self, encoding: str) -> list[int]:
-        """Code units before each block."""
+        """Return the number of code units before each block."""
         if self._unit != encoding:
             self._unit, self._starts = encoding, None
             self._units = [_n_units(block, encoding) for block in self._blocks]
@@ -210,7 +211,7 @@ class LineBlocks:
 
 
 def _cut(text: str, size: int) -> list[str]:
-    """Blocks of about ``size`` characters, of whole lines if they are not long."""
+    """Split a text into blocks of about ``size`` characters, if possible at line ends."""
     if len(text) <= 2 * size:
         return [text]
     return [text[start:stop] for start, stop in pairwise([0, *_cuts(text, size), len(text)])]
@@ -231,7 +232,7 @@ def _cuts(text: str, size: int) -> Iterator[int]:
 
 
 def _belong_together(left: str, right: str) -> bool:
-    """Are two characters a CRLF, or the halves of a character?"""
+    """Return whether two characters are a CRLF, or the two surrogates of one character."""
     if left == "\r":
         return right == "\n"
     return "\ud800" <= left <= "\udbff" and "\udc00" <= right <= "\udfff"

@@ -1,7 +1,7 @@
-"""The notebooks that the editor has open: each cell is a document, and their text is one text.
+"""Presents the editor's open notebooks as texts; LSP sends each cell as a document.
 
-LSP has no edit that adds or removes cells. So a cell's text changes in the editor, and other cells
-change in the file, which the editor then loads again.
+LSP has no edit that adds or removes cells. The text of a cell is therefore changed in the editor,
+and other changes of cells are made in the file, which the editor then loads again.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from indwell.workspace.encoding.notebook import (
     with_cells,
 )
 
-RELOAD_S = 5.0  # until the editor has loaded a changed file again
-_MARKUP = 1  # the kind of a cell, in LSP
+RELOAD_S = 5.0  # the time limit, in seconds, for the editor to load a changed file again
+_MARKUP = 1  # the kind of a text cell, in LSP
 
 
 @dataclass(slots=True, eq=False)
@@ -50,7 +50,7 @@ class OpenNotebook:
 
 
 class Notebooks:
-    """All open notebooks.
+    """Tracks all open notebooks.
 
     Args:
         documents: The open documents, which include the cells.
@@ -80,7 +80,7 @@ class Notebooks:
             self._tell(item.uri)
 
     def change(self, params: sync.DidChangeNotebook) -> None:
-        """Apply changes of cells and of their texts; outputs are not part of a notebook here."""
+        """Apply changes of cells and of their texts; outputs are ignored."""
         cells = params.change.cells
         if cells is None:
             return
@@ -105,7 +105,7 @@ class Notebooks:
         self._tell(notebook.uri)
 
     def saved(self, uri: str) -> None:
-        """Note that the editor saved a notebook."""
+        """Record that the editor saved a notebook."""
         if (notebook := self._by_uri.get(uri)) is not None:
             notebook.is_dirty = False
             for one in notebook.cells:
@@ -121,16 +121,16 @@ class Notebooks:
         self._tell(uri)
 
     def parts(self, notebook: OpenNotebook) -> tuple[tuple[NotebookCell, Document], ...]:
-        """Return the cells with their documents; those without a document are left out."""
+        """Return the cells with their documents, without cells that have no document."""
         found = ((one.kind, self._documents.get(one.document)) for one in notebook.cells)
         return tuple((_cell(kind, one), one) for kind, one in found if one is not None)
 
     def text(self, notebook: OpenNotebook) -> str | None:
-        """Return the text of all cells; None if they cannot be shown as one text."""
+        """Return the text of all cells; None if the cells cannot be shown as one text."""
         return cells_text([cell for cell, _ in self.parts(notebook)])
 
     def snapshot(self, notebook: OpenNotebook) -> Snapshot | None:
-        """Return the notebook as the model reads it; None if the file has to be read as it is."""
+        """Return the notebook as the model reads it; None if the file must be read unchanged."""
         text = self.text(notebook)
         if text is None:
             return None
@@ -213,7 +213,7 @@ def _end_of(text: str) -> str:
 
 
 def shown_text(document: Document) -> str:
-    """Return the text of a document as it is read and edited: a notebook's JSON as its cells."""
+    """Return a document's text in the form for reading and editing: for a notebook, its cells."""
     if document.path is None or document.path.suffix != SUFFIX:
         return document.text
     text = notebook_text(document.text)
@@ -221,7 +221,7 @@ def shown_text(document: Document) -> str:
 
 
 def edited_text(document: Document, text: str) -> str:
-    """Return the document's text for a new text that is read like ``shown_text``.
+    """Return a document's text for a new text in the form of ``shown_text``.
 
     Raises:
         ToolError: The text has no cells.
