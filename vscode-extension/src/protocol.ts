@@ -1524,7 +1524,7 @@ export interface TodoChanged {
   readonly agent: string;
 }
 
-/** One item of the list, with its state. */
+/** One item of the to-do list, with its state. */
 export interface TodoItem {
   /** The item, on one line. */
   readonly text: string;
@@ -1609,28 +1609,26 @@ export interface TurnFinished {
   /** The user's text that never reached the model, including messages to the running turn. */
   readonly draft: string;
   readonly rounds: number;
-  /**
-   * The tokens of all model calls of the turn; `reported` is false if a number is an estimate. retryable:
-   * Whether the endpoint could not be reached, so that the same prompt may succeed later.
-   */
+  /** The tokens of all model calls of the turn; `reported` is false if a number is an estimate. */
   readonly usage: Usage;
   readonly cost: number | null;
   /** How long the turn took; null only in events of an old log. */
   readonly seconds: number | null;
   readonly changes: readonly FileChanged[];
+  /** Whether the endpoint could not be reached, so that the same prompt may succeed later. */
   readonly retryable: boolean;
   /** Whether no request can hold the conversation; a new session continues the task. */
   readonly outgrown: boolean;
   /** What the user can change so that the same prompt succeeds: the key or the model; empty if neither helps. */
   readonly remedy: "" | "key" | "model";
-  /**
-   * Numbers about the turn, under the names of `context.request.cache_health` (OpenTelemetry). verified: How the
-   * changes are verified, that no check verified the changes, or how many new errors remain; empty if the turn
-   * changed no file.
-   */
+  /** Numbers about the turn, under the names of `context.request.cache_health` (OpenTelemetry). */
   readonly figures: Readonly<Record<string, unknown>>;
   /** The number of changes that await review now, of all turns and sessions. */
   readonly toReview: number;
+  /**
+   * How the changes are verified, that no check verified the changes, or how many new errors remain; empty if
+   * the turn changed no file.
+   */
   readonly verified: string;
   readonly agent: string;
 }

@@ -82,13 +82,15 @@ class Past(msgspec.Struct, frozen=True):
         spent: US dollars of the calls whose price was known.
         model: The model of the last call.
         prefix: The newest system prompt and tools; None if the log is older than this kind of
-        record. requests: The number of the last request. cache_key: The key of the last request;
-        empty if the log has no key. is_taken_back: Whether the session was rewound or forked and
-        has no new turn yet. title: The title that the user gave; empty without a title. own_title:
-        The beginning of the first prompt. origin: The session whose task is sent with the first
-        prompt, until the prompt is sent. is_outgrown: Whether the last turn ended because no
-        request can hold the conversation. is_interrupted: Whether Indwell ended while the last turn
-        ran, according to the log.
+            record.
+        requests: The number of the last request.
+        cache_key: The key of the last request; empty if the log has no key.
+        is_taken_back: Whether the session was rewound or forked and has no new turn yet.
+        title: The title that the user gave; empty without a title.
+        own_title: The beginning of the first prompt.
+        origin: The session whose task is sent with the first prompt, until the prompt is sent.
+        is_outgrown: Whether the last turn ended because no request can hold the conversation.
+        is_interrupted: Whether Indwell ended while the last turn ran, according to the log.
     """
 
     messages: tuple[Message, ...] = ()

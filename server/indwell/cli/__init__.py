@@ -1,4 +1,4 @@
-"""The command line: parses arguments and runs commands; heavy modules are imported late."""
+"""Runs the command line: parses arguments and runs commands; heavy modules load late."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from collections.abc import Sequence
 from indwell.own_path import own_path
 
 DONE, FAILED, USAGE = 0, 1, 2
-LIMITED = 3  # a limit ended a run: a number of rounds, a budget or a time
-STOPPED = 130  # 128 + SIGINT, as shells report a program that Ctrl-C ended
-TERMINATED = 143  # 128 + SIGTERM
+LIMITED = 3  # the exit code if a limit of rounds, a budget or a time limit ended a run
+STOPPED = 130  # the exit code 128 + SIGINT, as shells report a program that Ctrl-C ended
+TERMINATED = 143  # the exit code 128 + SIGTERM
 
 
 class Terminated(KeyboardInterrupt):
-    """The process received SIGTERM, and its work was stopped in order."""
+    """The process received SIGTERM, and stopped its work properly."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; return 0 if done, 1 for a failure, 2 for wrong arguments, 130 or 143."""
+    """Run a command; return 0 for success, 1 for a failure, 2 for wrong arguments, 130 or 143."""
     try:
         return _main(sys.argv[1:] if arguments is None else list(arguments))
     except KeyboardInterrupt as stop:
@@ -45,7 +45,7 @@ if sys.platform == "win32":
     def _write_everything() -> None:
         """Write UTF-8 into pipes and files, and replace characters that a console cannot show.
 
-        Without this, a pipe gets the ANSI code page, and any other character ends the command.
+        By default, a pipe gets the ANSI code page, and any other character would end the command.
         """
         is_chosen = bool(os.environ.get("PYTHONIOENCODING"))
         for stream in (sys.stdout, sys.stderr):
@@ -56,16 +56,16 @@ if sys.platform == "win32":
 else:
 
     def _write_everything() -> None:
-        """Do nothing: the locale has UTF-8 in practice."""
+        """Do nothing, because other systems use UTF-8."""
 
 
 def _main(given: list[str]) -> int:
-    # Do this before any program is looked up; more folders are added as they become known.
+    # Protect the search for programs before the first search; more folders are added later.
     own_path.keep_out()
     _write_everything()
-    # with this switch, the openai library would log prompts to stderr
+    # With this variable, the openai library would log prompts to stderr.
     os.environ.pop("OPENAI_LOG", None)
-    # an editor runs this command: load nothing else
+    # An editor runs this command, so load nothing else.
     if given in ([], ["serve"], ["serve", "--stdio"]):
         from indwell.cli.serve.command import serve
 
@@ -74,7 +74,7 @@ def _main(given: list[str]) -> int:
         own_path.keep_out([folder])
     from indwell.cli.commands import run_command
 
-    # stdout may have been closed before the start (`>&-`); its output is then discarded.
+    # stdout may have been closed before the start (`>&-`), and its output is then discarded.
     sys.stdout, sys.stderr = sys.stdout or io.StringIO(), sys.stderr or io.StringIO()
     try:
         return run_command(given)

@@ -1,4 +1,4 @@
-"""Maps a parsed command line to the module of its command, and imports only that module."""
+"""Maps a parsed command line to the command's module, and imports only that module."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Options = TypeVar("Options", bound=msgspec.Struct)
 
 
 def _parsed(arguments: Sequence[str] | None) -> tuple[argparse.Namespace, argparse.ArgumentParser]:
-    """The options, and the parser of their command; invalid arguments end the process with 2."""
+    """Return the options, and their command's parser; wrong arguments exit with code 2."""
     whole = make_parser()
     given, program = split_program(sys.argv[1:] if arguments is None else arguments)
     options, unknown = whole.parse_known_args(given)
@@ -36,13 +36,13 @@ def _parsed(arguments: Sequence[str] | None) -> tuple[argparse.Namespace, argpar
 
 
 def taken(type_: type[Options], options: argparse.Namespace, **given: object) -> Options:
-    """Return a command's options; each comes from the command line, else from ``given``."""
+    """Return a command's options: from ``given``, or else from the command line."""
     names = (name for name in type_.__struct_fields__ if hasattr(options, name))
     return type_(**{**{name: getattr(options, name) for name in names}, **given})
 
 
 def run_command(arguments: Sequence[str] | None) -> int:
-    """Run a command; return 0 if done, 1 for a failure, 2 for a wrong command line.
+    """Run a command; return 0 for success, 1 for a failure, 2 for a wrong command line.
 
     A ``UserError`` is printed, and the exit code is then 1; for a ``WrongArgument`` it is 2.
     """
@@ -72,7 +72,7 @@ def _run_parsed(options: argparse.Namespace, parser: argparse.ArgumentParser) ->
         case "stats":
             return _stats(options, parser)
         case "demo":
-            import secrets  # imported here, because its digest libraries take 5 ms
+            import secrets  # The import is late, because digest libraries take 5 ms.
 
             from indwell.cli.demo.command import demo
 
@@ -213,7 +213,7 @@ def _safety(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int
         from indwell.cli.safety.permissions import permissions
 
         return permissions(options)
-    except UserError as error:  # no usage message, because the arguments are well formed
+    except UserError as error:  # no usage message is printed, because the arguments are well formed
         print(visible(f"{parser.prog}: {error}"), file=sys.stderr)
         return 2
 
@@ -263,7 +263,7 @@ def _review(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int
 
 
 def _stdin(options: argparse.Namespace, parser: argparse.ArgumentParser) -> Format | None:
-    """Return the format of prompts on stdin, None if unused; remove a ``-`` from the words."""
+    """Return the format of prompts on stdin, None if unused; remove a ``-`` from the prompt."""
     if options.words == "-":
         options.words, options.stdin = "", True
     if options.input_format == "jsonl":
@@ -298,7 +298,7 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
         parser.error(f"--folder: {options.folder!r} is not a folder")
     folder = Path(options.folder).resolve()
     own_path.keep_out([folder])
-    # Collecting garbage of imported modules takes a tenth of the time to the first request.
+    # Garbage collection of imported modules takes a tenth of the time to the first request.
     gc.disable()
     from indwell.cli.run.command import run
     from indwell.cli.run.grammar import NEWEST, RunOptions

@@ -96,9 +96,9 @@ def model_table(
     numbered: bool = False,
     lean: Mapping[str, str] | None = None,
 ) -> None:
-    """Print models as a table; unknown cells stay blank.
+    """Print models as a table, with blank cells for unknown values.
 
-    ``lean`` says by name why a model gets a short prompt.
+    ``lean`` has, by name, the reasons why models get a short prompt.
     """
     is_lean = {name for name, why in (lean or {}).items() if why}
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -142,7 +142,7 @@ NO_CHAT = ("embed", "rerank", "whisper", "tts", "dall-e", "moderation", "transcr
 
 
 def choose_address(servers: Sequence[LocalServer], console: Console) -> str:
-    """Let the user choose a running server, a known provider, or any other address."""
+    """Let the user choose a running server, a known provider, or another address."""
     rows: list[tuple[str, str]] = []
     for server in servers:
         state = f"{len(server.models)} models" if server.models else "no model yet"
@@ -165,10 +165,10 @@ def choose_address(servers: Sequence[LocalServer], console: Console) -> str:
 
 
 def ask_key(enter_means: str) -> Secret | None:
-    """Read a key without echo; None if only Enter was pressed.
+    """Read a key without showing it; None if the user only pressed Enter.
 
     Args:
-        enter_means: The effect of Enter alone, for the prompt.
+        enter_means: A description of what Enter alone does, for the prompt.
     """
     while True:
         typed = getpass.getpass(f"Key (not shown; Enter: {enter_means}): ").strip()
@@ -192,7 +192,7 @@ def checked_key(text: str) -> Secret:
 
 
 def pick_model(offered: Sequence[OfferedModel], console: Console) -> str:
-    """Let the user choose by number, by name, or by part of a name, which narrows the list."""
+    """Let the user choose by number, by name, or by a part of a name."""
     if not offered:
         return _typed(console, "Which model? Type its name at the endpoint > ")
     able = [one for one in offered if one.tools is not False] or list(offered)
@@ -214,12 +214,12 @@ def pick_model(offered: Sequence[OfferedModel], console: Console) -> str:
 
 
 def is_no_chat(name: str) -> bool:
-    """Return whether the name belongs to a model that cannot chat."""
+    """Return whether the name is that of a model that cannot chat."""
     return any(part in name.lower() for part in NO_CHAT)
 
 
 def say(console: Console, text: str) -> None:
-    """Print a line verbatim, without control characters for the terminal."""
+    """Print a line unchanged, but without control characters for the terminal."""
     console.print(visible(text), markup=False, highlight=False, soft_wrap=True)
 
 
@@ -230,15 +230,15 @@ def _typed(console: Console, prompt: str) -> str:
 
 MARKS = {"ok": "✓", "warn": "!", "fail": "✗", "skipped": "–"}
 PLAIN_MARKS = {"ok": "ok", "warn": "warning:", "fail": "FAILED:", "skipped": "-"}
-STDIN_LIMIT = 4_096  # characters; keys are shorter
+STDIN_LIMIT = 4_096  # the limit of characters from stdin; keys are shorter
 
 
 class LoginOptions(msgspec.Struct, frozen=True):
-    """The options.
+    """The options of ``indwell login``.
 
     ``provider`` is a name from the catalogue, the name of an endpoint in the settings, an address,
     or None to choose. ``name`` is the name of the endpoint's table in the settings. ``name`` is
-    empty for the endpoint outside of the tables, and None if not given.
+    empty for the endpoint outside of the tables, and None if no name is given.
     """
 
     provider: str | None = None
@@ -251,7 +251,7 @@ class LoginOptions(msgspec.Struct, frozen=True):
 
 def login(wish: LoginOptions) -> int:
     """Log in; return 0 if stored, 1 if not, 2 if a value is missing and no terminal can ask."""
-    # With --json only the result goes to stdout; questions and messages go to stderr.
+    # With --json, only the result goes to stdout; questions and messages go to stderr.
     console = Console(stderr=wish.json, highlight=False, soft_wrap=True)
     try:
         outcome = _login(wish, console)
@@ -302,7 +302,7 @@ def _login(wish: LoginOptions, console: Console) -> LoginOutcome:
 def _conversation(
     wish: LoginOptions, base_url: str, console: Console, places: EndpointPlaces
 ) -> LoginOutcome:
-    """Ask for values and test them; repeat until all values work or the user stops."""
+    """Ask for values and test them, until all values work or the user stops."""
     key = _key(wish, base_url, console, places)
     while True:
         _wait(console, f"Asking {title_of(base_url)} …")
@@ -335,7 +335,7 @@ def _with_model(
     console: Console,
     places: EndpointPlaces,
 ) -> LoginOutcome:
-    """Choose a model and test it; after a failure, choose among the other models."""
+    """Choose a model and test it; after a failure, let the user choose another model."""
     left = list(looked.models)
     name = wish.model or (left[0].name if len(left) == 1 else pick_model(left, console))
     while True:
@@ -358,11 +358,7 @@ def _endpoint(wish: LoginOptions, base_url: str, key: Secret | None) -> Endpoint
 
 
 def _with_name(wish: LoginOptions) -> LoginOptions:
-    """Replace the name of an endpoint in the settings by its address; check a new name.
-
-    Raises:
-        UserError: The text cannot be a name of an endpoint.
-    """
+    """Replace the name of an endpoint in the settings with its address; check a new name."""
     tables = named_endpoints(os.environ)
     if wish.name is None and wish.provider in tables:
         wish = msgspec.structs.replace(wish, name=wish.provider, provider=None)
@@ -373,7 +369,7 @@ def _with_name(wish: LoginOptions) -> LoginOptions:
 
 
 def _ask_name(wish: LoginOptions, base_url: str, console: Console) -> str:
-    """Ask for an endpoint's name if another endpoint is in use, so that both can stay."""
+    """Ask for an endpoint's name if another endpoint is in use, so that both can be kept."""
     if not _is_asked(wish):
         return ""
     used = used_elsewhere(os.environ, base_url)
@@ -428,7 +424,7 @@ def _key(
 
 
 def _small_context(outcome: LoginOutcome) -> tuple[str, ...]:
-    """Warnings about a local server, such as that the server cuts long prompts."""
+    """Return warnings about a local server, such as that the server cuts long prompts."""
     if not outcome.ok:
         return ()
     rows = [row for row in local_rows(os.environ) if row.base_url == outcome.base_url]
@@ -442,7 +438,7 @@ def _not_yet(base_url: str, steps: tuple[EndpointStep, ...]) -> LoginOutcome:
 
 
 def show_step(console: Console, step: EndpointStep) -> None:
-    """Print a line for a tested step, and a line of advice."""
+    """Print a line for a tested step, and a line with advice."""
     encoding = console.encoding.lower()
     marks = MARKS if encoding.startswith("utf") else PLAIN_MARKS
     say(console, f"{marks[step.state]} {step.sentence}")
@@ -451,20 +447,20 @@ def show_step(console: Console, step: EndpointStep) -> None:
 
 
 def _for_command_line(step: EndpointStep) -> EndpointStep:
-    """Return a step's result, with the command line's option that fixes the problem."""
+    """Return a step's result with the command-line option that fixes the problem."""
     if step.fix != NAME_ONE:
         return step
     return msgspec.structs.replace(step, fix=f"{NAME_ONE} with --model")
 
 
 def _wait(console: Console, words: str) -> None:
-    """Tell a person at the terminal why the command takes time."""
+    """Tell the user at a terminal why the command takes time."""
     if console.is_terminal:
         say(console, words)
 
 
 def _is_asked(wish: LoginOptions) -> bool:
-    """Return whether a person at a terminal can be asked."""
+    """Return whether a user at a terminal can be asked."""
     return sys.stdin.isatty() and not wish.key_stdin
 
 
@@ -478,7 +474,7 @@ def _failed(wish: LoginOptions, message: str, code: int) -> int:
 
 
 def logout(wanted: str | None, *, as_json: bool) -> int:
-    """Delete keys; return 0 if done, 1 if the endpoint has no key.
+    """Delete keys; return 0 for success, 1 if the endpoint has no key.
 
     Raises:
         UserError: A key cannot be deleted.

@@ -1,4 +1,4 @@
-"""The command line's grammar: commands, options, and the text of ``--help``."""
+"""Defines the commands, the options, and the text of ``--help``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from indwell.settings.model import FREEDOM
 
 
 def flags(parser: argparse._ActionsContainer, **words: str) -> None:
-    """Add options without a value; ``words`` has the help of each option by name."""
+    """Add options without a value; ``words`` contains the help of each option by name."""
     for name, said in words.items():
         parser.add_argument(f"--{name.replace('_', '-')}", action="store_true", help=said)
 
@@ -25,7 +25,7 @@ def json_anywhere(
     """Accept ``--json`` before an action and after it."""
     words = "print one JSON object"
     flags(command, json=words)
-    for one in actions:  # no default, because a default would override an earlier ``--json``
+    for one in actions:  # there is no default, because it would override an earlier ``--json``
         one.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help=words)
 
 
@@ -209,11 +209,11 @@ def commit_options(commit: argparse.ArgumentParser) -> None:
     _scripted(commit)
 
 
-LIST_LIMIT = 20  # sessions (H61)
+LIST_LIMIT = 20  # the default limit of sessions in a list
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """Return the parser of all commands; wrong arguments end the process with 2."""
+    """Return the parser of all commands; wrong arguments end the process with exit code 2."""
     parser = argparse.ArgumentParser(
         prog="indwell",
         description="A coding agent that lives in the editor's language server.",

@@ -1,1 +1,1 @@
-"""Manages conversations and builds requests, in pure functions."""
+"""Manages conversations and builds requests to the model, in pure functions."""

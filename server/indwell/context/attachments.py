@@ -1,9 +1,9 @@
 """Formats context from the editor and the user's attachments for the model. Pure.
 
 Callers pass paths in the form for the model, and text in the form of the buffer. All sources use
-these functions, so a selection always has the same form (``docs/context.md``).
+the functions of this module, so a selection always has the same form.
 
-Attached text counts as data of tier 2, whether it comes from a terminal, a web page or a language
+Attached text counts as data (tier 2), whether it comes from a terminal, a web page or a language
 server.
 """
 
@@ -16,20 +16,21 @@ from indwell.context.request.assemble import attached_picture
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Block
 
-# Characters, about 3,500 tokens; of a longer selection, only head and tail are shown.
+# The limit of characters, about 3,500 tokens; a longer selection is cut to head and tail.
 SELECTION_LIMIT = 12_000
-_HEAD = 8_000  # characters shown from the start of a long selection
-_TAIL = 3_000  # characters shown from the end of a long selection
-MESSAGE_LIMIT = 600  # characters of one diagnostic's message
-ORIGIN_LIMIT = 80  # characters of the names of the server and rule that report a diagnostic
-DIAGNOSTICS_LIMIT = 20  # diagnostics in one list
-PATH_LIMIT = 1_000  # characters of a path; some systems allow 4,096 bytes
+_HEAD = 8_000  # the number of characters shown from the start of a long selection
+_TAIL = 3_000  # the number of characters shown from the end of a long selection
+MESSAGE_LIMIT = 600  # the limit of characters for one diagnostic's message
+# the limit of characters for the names of the server and rule that report a diagnostic
+ORIGIN_LIMIT = 80
+DIAGNOSTICS_LIMIT = 20  # the limit of diagnostics in one list
+PATH_LIMIT = 1_000  # the limit of characters for a path; some systems allow 4,096 bytes
 
 _PLAIN = lazy_pattern(r"[\w./@+=~:\\-]+")
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """One diagnostic; lines are 1-based and inclusive."""
+    """A diagnostic from a checker; line numbers are 1-based and inclusive."""
 
     line: int
     severity: str
@@ -57,7 +58,7 @@ class Selection(msgspec.Struct, frozen=True):
         last_line: The last selected line, 1-based.
         text: The exact text.
         unsaved: Whether the buffer differs from the disk.
-        problems: Diagnostics that touch these lines.
+        problems: The diagnostics that touch the selected lines.
         note: The reason why the selection may be wrong, such as its age; empty if it is exact.
     """
 
@@ -71,7 +72,7 @@ class Selection(msgspec.Struct, frozen=True):
 
 
 class OpenedFile(msgspec.Struct, frozen=True):
-    """The file that the user looks at, without its contents. ``size`` is in bytes of UTF-8."""
+    """The file in the active editor, without its contents; ``size`` is in bytes of UTF-8."""
 
     path: str
     language: str
@@ -80,12 +81,12 @@ class OpenedFile(msgspec.Struct, frozen=True):
 
 
 def selection_words(selection: Selection) -> str:
-    """Return the body of ``<ide_selection>``: path, lines, state, exact text, problems."""
+    """Return the text inside ``<ide_selection>``: path, lines, state, exact text, problems."""
     return _marked_words(selection, "selected")
 
 
 def mention_words(mentioned: Selection) -> str:
-    """Return the body of ``<mentioned-file>``: lines of a file that the user's words name."""
+    """Return the text inside ``<mentioned-file>``: lines of a file that the user mentioned."""
     return _marked_words(mentioned, "mentioned")
 
 
@@ -105,19 +106,19 @@ def _marked_words(selection: Selection, verb: str) -> str:
 
 
 def is_cut(selection: Selection) -> bool:
-    """Does the model get only the head and the tail of the text?"""
+    """Return whether the model gets only the head and the tail of the text."""
     return len(selection.text) > SELECTION_LIMIT
 
 
 def bounded_text(selection: Selection) -> str:
-    """Return the selected text; a long text is cut to head and tail, with a note on the rest."""
+    """Return the selected text; cut a long text to head and tail, with a note on the rest."""
     text = selection.text
     if not is_cut(selection):
         return text
     head, tail = text[:_HEAD], text[-_TAIL:]
     left_out = len(text) - _HEAD - _TAIL
     first = selection.first_line + head.count("\n")
-    # If whole lines are selected, the final line break belongs to the last line.
+    # If complete lines are selected, the final line break belongs to the last line.
     last = selection.last_line - tail.removesuffix("\n").count("\n")
     return (
         f"{head}\n[… {left_out:,} characters left out here; read_file {_named(selection.path)} "
@@ -126,7 +127,7 @@ def bounded_text(selection: Selection) -> str:
 
 
 def opened_words(opened: OpenedFile) -> str:
-    """Return the body of ``<ide_opened_file>``."""
+    """Return the text inside ``<ide_opened_file>``."""
     state = ", not saved yet" if opened.unsaved else ""
     kind = f"{opened.language}, " if opened.language else ""
     return (
@@ -144,7 +145,7 @@ def problem_lines(problems: tuple[Problem, ...]) -> str:
 
 
 def _named(path: str) -> str:
-    """Return a path for use in a sentence: cut, and quoted if it could be read as words."""
+    """Return a path for use in a sentence: shortened, and quoted if it looks like prose."""
     if len(path) > PATH_LIMIT:
         path = f"{path[: PATH_LIMIT // 2]}…{path[-PATH_LIMIT // 2 :]}"
     return path if _PLAIN.fullmatch(path) else f"'{' '.join(path.split())}'"
@@ -156,11 +157,11 @@ STATE_MENTIONS = (
 )
 """Mentions that do not name a file, and descriptions of the text that each attaches."""
 
-FILES_LIMIT = 30  # files with problems in one list
+FILES_LIMIT = 30  # the limit of files with problems in one list
 
 
 class NamedPicture(msgspec.Struct, frozen=True):
-    """A picture with its name for people; ``data`` is base64."""
+    """A picture with its displayed name; ``data`` is base64."""
 
     label: str
     media_type: str
@@ -175,7 +176,7 @@ class PastedText(msgspec.Struct, frozen=True):
 
 
 class Listing(msgspec.Struct, frozen=True):
-    """Names of the files below a folder; ``n_more`` further files are not named."""
+    """The names of the files below a folder; ``n_more`` more files are not named."""
 
     path: str
     names: tuple[str, ...]
@@ -200,14 +201,14 @@ def picture_blocks(pictures: tuple[NamedPicture, ...], *, turn: int) -> tuple[Bl
 
 
 def listing_words(listing: Listing) -> str:
-    """Return the body of ``<mentioned-file>`` for a folder."""
+    """Return the text inside ``<mentioned-file>`` for a folder."""
     head = f"The user mentioned the folder {listing.path!r}. Files in it, ignored ones aside:"
     more = (f"… and {listing.n_more:,} more",) if listing.n_more else ()
     return "\n".join((head, *(listing.names or ("(none)",)), *more))
 
 
 def reported_words(reported: tuple[FileProblems, ...]) -> str:
-    """Return the body of ``<ide_diagnostics>`` for several files."""
+    """Return the text inside ``<ide_diagnostics>`` for several files."""
     parts = [f"{one.path}:\n{problem_lines(one.problems)}" for one in reported[:FILES_LIMIT]]
     n_more = len(reported) - FILES_LIMIT
     return "\n".join((*parts, *((f"… and {n_more} more files",) if n_more > 0 else ())))

@@ -1,11 +1,11 @@
-"""The conversation: one frozen value, and functions that return the next value (H4-H7).
+"""Defines the conversation as a frozen value, with functions that return the next value.
 
-The course of a turn: ``with_input`` (the waiting injections and the user's words join the last user
-message) → send → ``with_reply`` → ``with_results`` → send …. If sending fails, the caller keeps the
-earlier value, in which the injections still wait (H5).
+A turn calls ``with_input`` (the queued injections and the user's text join the last user message) →
+send → ``with_reply`` → ``with_results`` → send …. If sending fails, the caller keeps the earlier
+value, in which the injections are still queued.
 
-A message never changes once another message follows. So each message is counted and checked once
-(``Tally``, H17, H24), and the time of a call depends only on new messages.
+A message never changes once another message follows. Each message is therefore counted and checked
+once (``Tally``), and the time of a call depends only on new messages.
 """
 
 from __future__ import annotations
@@ -53,20 +53,20 @@ _STATES = frozenset(
     | {"skill_list", "own_skill_list", "agent_list", "tool_list", "server_tools"}
 )
 """Sources that report a state, so that only the newest block is current."""
-MILESTONE_TOKENS = 2_000  # tokens; a tool result of this size gets a cache mark (H34)
-STRIDE = 32  # messages between two places at which sums are stored
+MILESTONE_TOKENS = 2_000  # a tool result with so many tokens gets a cache mark
+STRIDE = 32  # the sums are stored after every so many messages
 ONCE: frozenset[Source] = frozenset({"ide_selection", "skill"})
 """Sources whose text is never sent twice."""
 
 
 class Sums(NamedTuple):
-    """Estimated tokens of some messages.
+    """The estimated tokens of some messages.
 
     Attributes:
-        tokens: Tokens of all blocks.
-        loose: Tokens that compaction may remove: calls, results, and texts that are neither the
-            user's nor pinned (H23).
-        fixed: Tokens of pinned blocks and the user's words, which compaction never removes.
+        tokens: The tokens of all blocks.
+        loose: The tokens that compaction may remove: calls, results, and texts that are neither the
+            user's nor pinned.
+        fixed: The tokens of pinned blocks and the user's text, which compaction never removes.
     """
 
     tokens: int = 0
@@ -75,16 +75,16 @@ class Sums(NamedTuple):
 
 
 class Tally(msgspec.Struct, frozen=True):
-    """Counts of the first ``n`` messages, which are checked and do not change any more.
+    """Counts of the first ``n`` messages, which are checked and no longer change.
 
     Attributes:
         n: The number of messages.
-        last: The last counted message; if another message is in its place, the tally is not valid.
-        sums: The sums over these messages.
+        last: The last counted message, whose replacement makes the tally invalid.
+        sums: The sums over the counted messages.
         places: The sums of all messages before message 0, ``STRIDE``, 2 ``STRIDE``, ….
         milestone: The index of the newest message with a large result; -1 without a large result.
         newest: The newest text of each state that injections report (``state_of``).
-        once: All texts of the sources in ``ONCE``.
+        once: All texts from the sources in ``ONCE``.
     """
 
     n: int = 0
@@ -97,12 +97,12 @@ class Tally(msgspec.Struct, frozen=True):
 
     @property
     def tokens(self) -> int:
-        """Estimated tokens of the messages."""
+        """The estimated tokens of the counted messages."""
         return self.sums.tokens
 
 
 def valid(tally: Tally, messages: Sequence[Message]) -> Tally:
-    """Return the tally if it belongs to the first of these messages; else an empty tally."""
+    """Return the tally if it belongs to the first of the messages; else an empty tally."""
     if tally.n and not (tally.n <= len(messages) and messages[tally.n - 1] is tally.last):
         return Tally()
     return tally
@@ -112,7 +112,7 @@ def extended(tally: Tally, messages: Sequence[Message]) -> Tally:
     """Return the tally of all ``messages`` but the last, which may still grow.
 
     The time depends only on messages that ``tally`` does not cover yet. The count stops before an
-    invalid message, so ``problems(messages, start=tally.n)`` finds the fault.
+    invalid message, so that ``problems(messages, start=tally.n)`` finds the fault.
     """
     tally = valid(tally, messages)
     end = len(messages) - 1
@@ -141,7 +141,7 @@ def extended(tally: Tally, messages: Sequence[Message]) -> Tally:
 
 
 def added(sums: Sums, message: Message) -> Sums:
-    """Return the sums with one more message; reasoning is not sent back and adds nothing (H65)."""
+    """Return the sums with one more message; reasoning is not sent back and adds nothing."""
     tokens, loose, fixed = sums
     for block in message.blocks:
         if isinstance(block, Thinking):
@@ -157,14 +157,14 @@ def added(sums: Sums, message: Message) -> Sums:
 
 
 def _is_loose(block: Block) -> bool:
-    """May compaction remove the block? Not the user's words, and no pinned block."""
+    """Return whether compaction may remove the block: not if it is the user's or pinned."""
     return isinstance(block, ToolUse | ToolResult) or (
         isinstance(block, Text) and block.meta.source != "user" and not block.meta.pinned
     )
 
 
 def is_milestone(message: Message) -> bool:
-    """Does the message have a tool result that gets a cache mark?"""
+    """Return whether the message has a tool result that gets a cache mark."""
     return any(
         isinstance(block, ToolResult) and block.meta.tokens >= MILESTONE_TOKENS
         for block in message.blocks
@@ -172,9 +172,9 @@ def is_milestone(message: Message) -> bool:
 
 
 def state_of(block: Text) -> str:
-    """Return the name of the state that a text reports: the source, for instructions with the file.
+    """Return the name of the state that a text reports: the source, perhaps with a file.
 
-    The opening tag names the file; texts cannot forge a tag.
+    For instructions, the opening tag names the file; texts cannot forge a tag.
     """
     source = block.meta.source
     return source if source != "instructions" else f"{source} {block.text.splitlines()[0]}"
@@ -194,9 +194,9 @@ class Config(msgspec.Struct, frozen=True):
 
     Attributes:
         model: The endpoint's name of the model.
-        window: Tokens of the model's window, for prompt and reply together.
-        max_output: Tokens of the window that are reserved for the reply.
-        cache_key: The key of the prompt cache; stable for the session (H35).
+        window: The size of the model's window in tokens, for prompt and reply together.
+        max_output: The number of tokens that are reserved for the reply.
+        cache_key: The key of the prompt cache, which stays the same for the session.
         takes_pictures: Whether the model accepts pictures.
         effort: The value for ``messages.Request``.
         verbosity: The value for ``messages.Request``.
@@ -214,22 +214,22 @@ class Config(msgspec.Struct, frozen=True):
 
     @property
     def budget(self) -> int:
-        """The most tokens of a request: the window without the reserved output (H65)."""
+        """The limit of tokens for a request: the window without the reserved output."""
         return self.window - self.max_output
 
 
 class Conversation(msgspec.Struct, frozen=True):
-    """Everything that determines the next request.
+    """A conversation, which determines the next request.
 
     Attributes:
-        config: The model and sizes.
-        system: The system prompt; byte-stable for the whole session (H13).
+        config: The model and the sizes.
+        system: The system prompt, which never changes during a session.
         tools: Tool specs in a stable order.
-        messages: Messages of alternating roles; every tool use has its result.
-        pending: Injections that wait for the next user message (H5).
-        tally: Counts and checks of messages that do not change any more; requests do not depend on
-        the tally.
-        calibration: The endpoint's last token count (H16).
+        messages: The messages with alternating roles; every tool use has its result.
+        pending: The injections for the next user message.
+        tally: Counts and checks of messages that no longer change; requests do not depend on the
+            tally.
+        calibration: The endpoint's last token count.
         history: The first messages before they were compacted.
     """
 
@@ -244,7 +244,7 @@ class Conversation(msgspec.Struct, frozen=True):
 
 
 def system_block(text: str) -> Text:
-    """Return the system prompt as a block; ``text`` must not contain text of a repository (H13)."""
+    """Return the system prompt as a block; ``text`` must not contain a repository's text."""
     return Text(
         text=text,
         meta=Meta(
@@ -254,7 +254,7 @@ def system_block(text: str) -> Text:
 
 
 def user_words(words: str, *, turn: int) -> Text:
-    """Return the user's words as a block; compaction keeps the block, and it cannot close a tag."""
+    """Return the user's text as a block, which compaction keeps and which cannot close a tag."""
     text = noted(neutralise(scalar_text(words))) if words.strip() else "(no words)"
     return Text(
         text=text,
@@ -267,8 +267,8 @@ def user_words(words: str, *, turn: int) -> Text:
 def queue(conversation: Conversation, blocks: Sequence[Text]) -> Conversation:
     """Queue injections for the next user message, without injections that were already sent.
 
-    An unchanged state is not repeated. Only the newest block of each state waits, such as of the
-    selection or the opened file.
+    An unchanged state is not repeated. Only the newest block of each state, such as the selection
+    or the opened file, is queued.
     """
     newest, once = sent_texts(conversation)
     pending = list(conversation.pending)
@@ -290,14 +290,14 @@ def with_input(
     steered: Sequence[str] = (),
     along: Sequence[Block] = (),
 ) -> Conversation:
-    """Add waiting injections, then the user's words, to the last user message (H7).
+    """Add the queued injections, then the user's text, to the last user message.
 
     Args:
-        conversation: The conversation before.
-        words: The prompt; None if the agent continues by itself.
+        conversation: The conversation without the input.
+        words: The user's prompt; None if the agent continues by itself.
         turn: The number of the turn.
-        steered: The user's words to the running turn, in order; added last.
-        along: The user's attachments to the words; ignored without words.
+        steered: The user's messages to the running turn, in order; added last.
+        along: The attachments of the prompt; ignored if there is no prompt.
     """
     said = (*(() if words is None else (words,)), *steered)
     blocks: tuple[Block, ...] = (
@@ -317,8 +317,8 @@ def with_input(
 def with_reply(conversation: Conversation, reply: Reply, *, turn: int) -> Conversation:
     """Append the model's reply; the tool calls get ids that are unique within the reply.
 
-    Tool calls of an incomplete reply are left out, because they may be cut and must not run. Blank
-    texts and names are left out or replaced, because endpoints would refuse the next request.
+    Tool calls of an incomplete reply are left out, because they may be incomplete, too. Blank texts
+    and names are left out or replaced, because endpoints would refuse the next request.
     """
     blocks: list[Block] = []
     is_broken = reply.finish in BROKEN_OFF
@@ -357,7 +357,7 @@ def with_reply(conversation: Conversation, reply: Reply, *, turn: int) -> Conver
 def tool_result(
     use: ToolUse, text: str, *, is_error: bool, frame: Frame | None = None
 ) -> ToolResult:
-    """Return the block of a tool's result: data of tier 3, which cannot open or close a tag.
+    """Return the block of a tool's result, whose text is untrusted and cannot close a tag.
 
     A loaded document, such as a skill, gets the tag of ``frame``.
     """
@@ -382,7 +382,7 @@ def with_results(
     """Append a result for every call of the last reply, in order; missing results are replaced.
 
     Pictures follow the results, in the order of the calls, because endpoints do not accept pictures
-    inside a result (H11).
+    inside a result.
     """
     known = {result.tool_use_id: result for result in results}
     uses = tool_uses(conversation.messages[-1])
@@ -406,7 +406,7 @@ def _assistant(text: str, turn: int) -> Meta:
 
 
 def _appended(messages: tuple[Message, ...], message: Message) -> tuple[Message, ...]:
-    """Append a message; if the last message has the same role, the blocks join that message."""
+    """Append a message; join it with the last message if both have the same role."""
     if not message.blocks:
         return messages
     if messages and messages[-1].role == message.role:
@@ -426,10 +426,10 @@ def sent_texts(conversation: Conversation) -> tuple[Mapping[str, str], frozenset
 
 
 def _was_sent(block: Text, newest: Mapping[str, str], once: frozenset[str]) -> bool:
-    """Does the conversation show this text already, without a newer text of the same source?
+    """Return whether the conversation already shows this text as the newest of its source.
 
     Only the newest block of a source is current, so a return to an earlier state is sent again,
-    except for selections. Reminders and texts of hooks are not states and are sent each time.
+    except for selections. Reminders and texts of hooks are not states, and are sent each time.
     """
     if block.meta.source in {"reminder", "hook", "changed_file"}:
         return False
@@ -439,7 +439,7 @@ def _was_sent(block: Text, newest: Mapping[str, str], once: frozenset[str]) -> b
 
 
 def counted(conversation: Conversation) -> Conversation:
-    """Return the conversation with a tally of all messages that do not change any more."""
+    """Return the conversation with a tally of all messages that no longer change."""
     tally = extended(conversation.tally, conversation.messages)
     if tally is conversation.tally:
         return conversation
@@ -447,7 +447,7 @@ def counted(conversation: Conversation) -> Conversation:
 
 
 def estimated_tokens(conversation: Conversation) -> int:
-    """Estimate the tokens of the whole prompt, from the tally and the newest messages (H17)."""
+    """Estimate the tokens of the whole prompt, from the tally and the newest messages."""
     tally = valid(conversation.tally, conversation.messages)
     return (
         sum(block.meta.tokens + BLOCK_OVERHEAD for block in conversation.system)
@@ -470,9 +470,9 @@ def part_tokens(conversation: Conversation, text: str) -> int:
 
 
 def calibrated(conversation: Conversation, sent: Conversation, usage: Usage) -> Conversation:
-    """Use the endpoint's token count of the request that was made of ``sent``.
+    """Use the endpoint's token count of the request that was made from ``sent``.
 
-    Estimates and impossible counts are ignored (H16).
+    Estimates and impossible counts are ignored.
     """
     if not usage.reported or not usage.input:
         return conversation

@@ -1,8 +1,7 @@
 """Extracts the work of a conversation: prompts, files read and changed, failing checks. Pure.
 
-This module reads the complete transcript, so compaction does not affect the result. The time is
-linear in the transcript, with a limit for each text. The functions run at a compaction, not in each
-call.
+The functions read the complete transcript, so compaction does not affect their results. The time is
+linear in the transcript, with a limit for each text, and is spent only at a compaction.
 
 Tools are recognised by many names, because recorded sessions come from different agents.
 """
@@ -22,8 +21,9 @@ from indwell.context.pairing import INTERRUPTED, tool_results, tool_uses
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import BROKE_OFF, Message, Text, ToolResult, ToolUse
 
-ENDS = 4_000  # characters at each end of a command's output that are searched for errors
-ERROR_LENGTH = 150  # characters of an error's line (H28)
+# the number of characters at each end of a command's output that are searched for errors
+ENDS = 4_000
+ERROR_LENGTH = 150  # the limit of characters for an error's line
 
 State: TypeAlias = Literal["open", "finished", "asked back"]
 
@@ -33,9 +33,9 @@ class UserPrompt(msgspec.Struct, frozen=True):
 
     Attributes:
         turn: The number of the turn.
-        words: All words of the user, including words to the running turn.
+        words: All text of the user, including messages to the running turn.
         state: ``finished`` if the turn ended with an answer and the user then began another turn;
-            ``asked back`` if that answer was a question; else ``open``.
+            ``asked back`` if the answer was a question; else ``open``.
     """
 
     turn: int
@@ -48,7 +48,7 @@ class Changed(msgspec.Struct, frozen=True):
 
     Attributes:
         path: The path as the model named it.
-        n_edits: Number of calls that succeeded.
+        n_edits: The number of calls that changed the file.
         is_new: Whether a call wrote the whole file before any call read or edited it.
     """
 
@@ -63,8 +63,8 @@ class Failing(msgspec.Struct, frozen=True):
     Attributes:
         command: The command, on one line.
         turn: The turn in which the command last ran.
-        error: The line of the output that says most about the error, at most ``ERROR_LENGTH``
-            characters; may be empty. The line is data of a tool.
+        error: The output's most informative line about the error, at most ``ERROR_LENGTH``
+            characters; may be empty. The line is untrusted text.
     """
 
     command: str
@@ -83,7 +83,8 @@ def asked(messages: Sequence[Message]) -> tuple[UserPrompt, ...]:
             if isinstance(block, Text) and block.meta.source == "user"
         )
         if words:
-            if found and found[-1].turn == message.turn:  # the user's words to the running turn
+            # the text is a message to the running turn
+            if found and found[-1].turn == message.turn:
                 joined = f"{found[-1].words}\n{words}"
                 found[-1] = UserPrompt(message.turn, joined, "open")
             else:
@@ -95,7 +96,7 @@ def asked(messages: Sequence[Message]) -> tuple[UserPrompt, ...]:
 
 
 def changed(messages: Sequence[Message]) -> tuple[Changed, ...]:
-    """Return files that edits and writes changed without an error, the newest change last."""
+    """Return files that edits and writes have changed without an error, newest change last."""
     seen: set[str] = set()
     edits: dict[str, Changed] = {}
     for use, result in answered(messages):
@@ -115,7 +116,7 @@ class Reviewed(msgspec.Struct, frozen=True):
     """The rejected changes of a file, and the changes that await review.
 
     Attributes:
-        path: The path as shown to people.
+        path: The displayed path.
         n_pending: Number of changes that await review.
         n_rejected: Number of changes that the user rejected in this conversation.
     """
@@ -135,7 +136,7 @@ def reviewed(
 
     Args:
         messages: The transcript, which has reports of rejections.
-        pending: Paths with the number of changes that await review now.
+        pending: The paths of files with the number of changes that await review now.
     """
     rejected: dict[str, int] = {}
     for message in messages:
@@ -161,7 +162,7 @@ _CHECK = lazy_pattern(
 
 
 def failing(messages: Sequence[Message]) -> tuple[Failing, ...]:
-    """Return checks (tests, linters, builds) whose last run failed, the newest last.
+    """Return checks (tests, linters, builds) whose last run failed, newest last.
 
     Other commands are skipped, because a search without a match also fails.
     """
@@ -177,14 +178,14 @@ def failing(messages: Sequence[Message]) -> tuple[Failing, ...]:
     return (*runs.values(), *_told(messages))
 
 
-# Only Indwell can write this tag; a check's name has its quotes and brackets replaced.
+# Only Indwell can write this tag; quotes and brackets in a check's name are replaced.
 _CHECKED = lazy_pattern(
     r'<ide_diagnostics check="([^"<>]{1,400})" state="(failing|passing)">\n(.*)'
 )
 
 
 def _told(messages: Sequence[Message]) -> Iterator[Failing]:
-    """Return checks that Indwell ran after edits, and that last failed."""
+    """Return the checks that Indwell ran after edits and whose last run failed."""
     told: dict[str, Failing] = {}
     for message in messages:
         for block in message.blocks:
@@ -205,14 +206,14 @@ _ERROR = lazy_pattern(
     r"|\bexpected\b|no such|denied|traceback|\bE\s{2,}",
     re.IGNORECASE,
 )
-_PLACE = lazy_pattern(r"\w\.\w{1,5}:\d+")  # file.go:12: the place, and mostly the cause
+_PLACE = lazy_pattern(r"\w\.\w{1,5}:\d+")  # matches file.go:12: the position, and mostly the cause
 _SUMMED = lazy_pattern(r"^\W*(?:FAIL|FAILED|exit(?:ed)?\b.*|error: task failed)\W*$", re.IGNORECASE)
 
 
 def error_line(text: str) -> str:
-    """Return the last output line with an error, or with a place in a file.
+    """Return the last output line with an error, or with a position in a file.
 
-    Only both ends of a long output are searched.
+    In a long output, only both ends are searched.
     """
     seen = text if len(text) <= 2 * ENDS else f"{text[:ENDS]}\n{text[-ENDS:]}"
     best, value = "", 0
@@ -244,7 +245,7 @@ _BAD_START = lazy_pattern(r"\s*(?:<tool_use_error>|Error\b|error:)")
 
 
 def _failed(result: ToolResult) -> bool:
-    """Did the call fail, by its error flag or its words? Recorded sessions often lack the flag."""
+    """Return whether the call failed, by its error flag or, if missing, by its text."""
     if result.is_error:
         return True
     text = result.text
@@ -255,13 +256,13 @@ def _failed(result: ToolResult) -> bool:
 
 
 def _same_command(command: str) -> str:
-    """Return the key of repeated runs of a command, without its folder and output limits."""
+    """Return a key that is equal for repeated runs of a command."""
     bare = re.sub(r"^(?:cd\s+\S+\s*(?:&&|;)\s*)+", "", command)
     return re.sub(r"\s*(?:2>&1|\|\s*(?:tail|head|grep|tee|cat)\b[^|]*)", "", bare).strip()
 
 
 def _state(last: Message | None) -> State:
-    """Return the state of a turn with the last message ``last``."""
+    """Return the state of a turn whose last message is ``last``."""
     if last is None or last.role != "assistant" or tool_uses(last):
         return "open"
     text = next((one.text for one in reversed(last.blocks) if isinstance(one, Text)), "").rstrip()
@@ -294,10 +295,10 @@ class ParsedCall(msgspec.Struct, frozen=True):
 
     Attributes:
         kind: The kind of effect.
-        path: The file that the call concerns; empty without a file.
+        path: The file that the call concerns; empty if there is no file.
         main: The main argument on one line, at most ``MAIN_LENGTH`` characters.
         start: The first line of a read, 1-based; 0 if not stated.
-        n_lines: Number of lines that a read asked for; 0 if not stated.
+        n_lines: The number of lines that a read asked for; 0 if not stated.
     """
 
     kind: Kind

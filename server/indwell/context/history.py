@@ -1,12 +1,12 @@
-"""The history of a compacted conversation, how messages are rewritten, and where to cut. Pure.
+"""Keeps the originals of compacted messages, rewrites messages, and finds cuts. Pure.
 
 ``Conversation.messages`` has the messages to send. The first messages may be the result of
 compaction. ``History`` keeps the originals, so that a summary is never made of a summary. Only
-``spliced`` rewrites messages (H26, H31).
+``spliced`` rewrites messages.
 
-A conversation is cut between exchanges, before the protected tail (H22, H24). An exchange is the
-user's words, or a reply together with the results of its calls. Cutting only between exchanges
-keeps every call with its result.
+A conversation is cut between exchanges, before the protected tail. An exchange is the user's words,
+or a reply together with the results of its calls. Cutting only between exchanges keeps every call
+with its result.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class MessageSplice(msgspec.Struct, frozen=True, omit_defaults=True):
         start: The first message to replace.
         stop: The index after the last message to replace.
         messages: The replacement; empty to drop the range.
-        whole: Whether ``messages`` together replace the whole range, even if both have the same
-            number of messages. Older logs lack this field, so only the numbers decide.
+        whole: Whether ``messages`` together replace the whole range, even if the number of messages
+            is equal. In older logs, which lack the field, only the numbers decide.
     """
 
     start: int
@@ -43,13 +43,12 @@ class History(msgspec.Struct, frozen=True):
 
     Attributes:
         originals: The messages before any compaction, from the first message on.
-        places: For each of the first ``len(places)`` live messages, the index of its first original
-            in ``originals``. The originals of a message end where the originals of the next message
-            begin.
-        n_blocks: The number of blocks of the last of these live messages. More blocks may join that
-            message later if it is the last of the conversation.
-        joined: Indices of live messages that share originals with the message before: a summary and
-            the words next to it are several messages with common originals.
+        places: The index in ``originals`` of the first original of each rewritten live message. A
+            message's originals end where those of the next message begin.
+        n_blocks: The number of blocks in the last rewritten live message. If that message is the
+            conversation's last, more blocks may join it later.
+        joined: The indices of live messages that share originals with the message before, as a
+            summary and the user's text next to it do.
     """
 
     originals: tuple[Message, ...] = ()
@@ -59,12 +58,12 @@ class History(msgspec.Struct, frozen=True):
 
 
 def transcript(messages: Sequence[Message], history: History) -> tuple[Message, ...]:
-    """Return the complete conversation, as if nothing had been compacted."""
+    """Return the complete conversation without any compaction."""
     return _grown(messages, history) + tuple(messages[len(history.places) :])
 
 
 def place_of(messages: Sequence[Message], history: History, index: int) -> int:
-    """Return where the live message ``index`` begins in the transcript, or its length."""
+    """Return the transcript index at which the live message ``index`` begins."""
     n_live = len(history.places)
     if index < n_live:
         return history.places[index]
@@ -93,8 +92,9 @@ def spliced(
     Args:
         messages: The live messages.
         history: The history of the messages.
-        splices: Ascending and not overlapping. A replacement of the same length replaces message by
-            message, unless it is ``whole``. Any other replacement replaces the whole range.
+        splices: The replacements, in order and without overlap. A replacement of the same length
+            replaces message by message, unless it is ``whole``. Any other replacement replaces the
+            whole range.
     """
     if not splices:
         return tuple(messages), history
@@ -119,7 +119,7 @@ def spliced(
 
 
 class _MessageRow(NamedTuple):
-    """A live message, its place, and whether it shares originals with the message before."""
+    """A live message, its position, and whether it shares originals with the message before."""
 
     message: Message
     place: int
@@ -142,7 +142,8 @@ def _replaced(
         for message, row in zip(splice.messages, old, strict=True):
             yield _MessageRow(message, row.place, row.is_joined)
         return
-    # If a replaced message belongs to the group before, the replacement belongs to that group, too.
+    # If a replaced message belongs to the group before it, the replacement belongs to that group,
+    # too.
     place, is_joined = place_of(messages, history, splice.start), splice.start in history.joined
     for message in splice.messages:
         yield _MessageRow(message, place, is_joined)
@@ -162,7 +163,7 @@ def _grown(messages: Sequence[Message], history: History) -> tuple[Message, ...]
 
 
 def _n_grown(messages: Sequence[Message], history: History) -> int:
-    """Return the number of originals, with a message for joined blocks."""
+    """Return the number of originals, with one more message for joined blocks."""
     n = len(history.originals)
     if not _new_blocks(messages, history):
         return n
@@ -177,11 +178,11 @@ def _new_blocks(messages: Sequence[Message], history: History) -> tuple[Block, .
     return messages[n_live - 1].blocks[history.n_blocks :] if n_live else ()
 
 
-TAIL_SHARE = 4  # the protected tail has at most a quarter of the window (H22)
+TAIL_SHARE = 4  # the protected tail has at most a quarter of the window
 
 
 def is_boundary(messages: Sequence[Message], index: int) -> bool:
-    """May the conversation be cut right before ``index`` without parting a call from its result?"""
+    """Return whether a cut right before ``index`` leaves every call with its result."""
     if index == 0:
         return True
     if index == len(messages):
@@ -198,7 +199,7 @@ def snapped(messages: Sequence[Message], index: int) -> int:
 
 
 def boundaries(messages: Sequence[Message], start: int, stop: int) -> tuple[int, ...]:
-    """Return all boundaries from ``start`` to ``stop``, both included."""
+    """Return all boundaries from ``start`` to ``stop``, both inclusive."""
     return tuple(at for at in range(start, stop + 1) if is_boundary(messages, at))
 
 
@@ -219,8 +220,8 @@ def tail_start(messages: Sequence[Message], *, turns: int, tokens: int, window: 
 
     Args:
         messages: The live messages.
-        turns: The newest turns that stay; if these exceed the limit, rounds.
-        tokens: Tokens that stay, if these are more.
+        turns: The number of newest turns to keep; above the limit, of rounds.
+        tokens: The least number of tokens to keep.
         window: The model's window in tokens; the tail has at most a quarter, but always the last
             exchange.
     """
@@ -238,7 +239,7 @@ def tail_start(messages: Sequence[Message], *, turns: int, tokens: int, window: 
 
 
 def last_exchange(messages: Sequence[Message]) -> int:
-    """Return the index of the first message of the newest exchange; 0 without an exchange."""
+    """Return the index of the newest exchange's first message; 0 if there is no exchange."""
     return snapped(messages, len(messages) - 1) if messages else 0
 
 

@@ -1,4 +1,4 @@
-"""Wraps text that is not the user's own: tags, neutralises and bounds it (H8-H12).
+"""Wraps text that is not the user's own in tags, escapes it, and limits its length.
 
 One table has the tag, trust tier and source of each kind of injection. No other module makes a
 tagged block.
@@ -108,14 +108,14 @@ def inject(
     attributes: Mapping[str, str] | None = None,
     tool_use_id: str | None = None,
 ) -> Text:
-    """Make the block of ``text`` with the tag of ``kind``; the text cannot open or close a tag.
+    """Make a block of ``text`` in the tag of ``kind``; the text cannot open or close a tag.
 
     Args:
-        kind: Determines tag, tier and source.
-        text: The data; only this function neutralises the text.
+        kind: The kind, which determines tag, tier and source.
+        text: The text, in which the function escapes tags.
         turn: The turn that the block belongs to, 1-based.
-        attributes: Attributes of the opening tag; this function escapes the values.
-        tool_use_id: The tool call that a hook's text is about.
+        attributes: The attributes of the opening tag, whose values the function escapes.
+        tool_use_id: The tool call to which a hook's text refers.
     """
     row = KINDS[kind]
     wrapped = framed(Frame(kind, attributes or {}), text)
@@ -142,17 +142,17 @@ def _attribute(value: str) -> str:
 
 
 SHARE = 4  # a text may take a quarter of the window
-_SHOWN = 1_500  # characters at each end that stay in the message
+_SHOWN = 1_500  # the number of characters at each end that are kept in the message
 
 
 def is_oversize(text: str, window: int) -> bool:
-    """Would this one text take more than a quarter of ``window`` tokens?"""
-    # Try the fast bound first: no character has more than three tokens.
+    """Return whether this one text would take more than a quarter of ``window`` tokens."""
+    # Try the fast limit first, because no character has more than three tokens.
     return len(text) * 3 > window // SHARE and estimate_tokens(text) > window // SHARE
 
 
 def oversize_words(text: str, path: str) -> str:
-    """Return the replacement for the text in the message: head, tail, length, and a path."""
+    """Return the replacement for a too long text: head, tail, length, and a path."""
     lines = text.count("\n") + 1
     return (
         f"{text[:_SHOWN]}\n[… this text is too long for one message: {len(text):,} characters in "

@@ -1,10 +1,10 @@
-"""Facts that the user lets Indwell remember: the page, the ranking, the choice for a prompt.
+"""Stores facts that the user lets Indwell remember, and chooses facts for a prompt.
 
 A page is a Markdown file that people edit, with one ``- fact`` per line. All other text on the page
 stays unchanged.
 
 Facts are ranked by BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and
-Beyond", 2009) with its usual constants. The user's words count most, then file names, then selected
+Beyond", 2009) with its usual constants. The user's text counts most, then file names, then selected
 text. A fact that shares no significant word with the prompt is not sent, even if there are few
 facts.
 """
@@ -24,9 +24,10 @@ from indwell.errors import ToolError
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Text
 
-FACT_CHARACTERS = 300  # characters of a fact; a longer line that a person wrote is cut
-MOST_FACTS = 500  # facts of one page that are examined; ranking this number takes 5 ms
-PAGE_LIMIT_B = 1 << 20  # bytes; a larger file is not read as a page
+# the limit of characters for a fact; a longer line that a person wrote is cut
+FACT_CHARACTERS = 300
+MOST_FACTS = 500  # the limit of facts that are examined on one page; ranking so many takes 5 ms
+PAGE_LIMIT_B = 1 << 20  # a file with more bytes is not read as a page
 
 Scope: TypeAlias = Literal["workspace", "user"]
 """The subject of a fact: this workspace, or the user in all workspaces."""
@@ -43,8 +44,8 @@ class Fact(msgspec.Struct, frozen=True):
 
     Attributes:
         text: The fact, on one line.
-        scope: The subject of the page.
-        day: ISO date on which the fact was stored; empty if the user wrote the fact by hand.
+        scope: The scope of the page that contains the fact.
+        day: The ISO date on which the fact was stored; empty if the user wrote the fact by hand.
         session: The session in which the model proposed the fact; empty for the user's own facts.
         is_cut: Whether the line on the page is longer than the limit.
     """
@@ -98,7 +99,7 @@ def entries(page: str, scope: Scope) -> tuple[MemoryEntry, ...]:
 
 
 def fact_line(fact: Fact) -> str:
-    """Return the line of a fact on a page; a comment at the end of the line has the date."""
+    """Return the line of a fact on a page, with the date in a comment at the end."""
     session = f" session {fact.session}" if fact.session else ""
     return f"- {fact.text} <!-- {fact.day}{session} -->" if fact.day else f"- {fact.text}"
 
@@ -142,14 +143,14 @@ def _changed(page: str, change: Callable[[int, str], str]) -> str:
 
 
 def _same_end(new: str, line: str, number: int, old: MemoryEntry) -> str:
-    """Return the new line with the line break of the old line."""
+    """Return the new line with the old line's line break."""
     if number != old.line:
         return line
     return new + line[len(line.rstrip("\r\n")) :]
 
 
-MOST = 5  # facts with one prompt
-MOST_TOKENS = 300  # tokens of the block with the facts
+MOST = 5  # the limit of facts with one prompt
+MOST_TOKENS = 300  # the limit of tokens for the block with the facts
 
 _HEAD = "Kept from earlier sessions because they may matter here; they may be out of date:"
 
@@ -165,8 +166,8 @@ def recalled(
     """Return the block for the next request; None if no new fact fits.
 
     Args:
-        facts: All known facts.
-        query: The subject of the user's prompt.
+        facts: All stored facts.
+        query: The search terms of the user's prompt.
         conversation: The conversation so far.
         turn: The number of the turn that begins.
         hide: Removes secrets, because people also write pages by hand.
@@ -192,7 +193,7 @@ def _hidden(fact: Fact, hide: Callable[[str], str]) -> Fact:
 
 
 def _line(fact: Fact) -> str:
-    """Return the line of a fact in a block, neutralised."""
+    """Return the line of a fact in a block, with escaped tags."""
     return _block([fact], 0).text.split("\n")[2]
 
 
@@ -211,19 +212,20 @@ def _memories(conversation: Conversation) -> Iterator[str]:
 
 
 _K1, _B = 1.2, 0.75
-# Weight of a shared word in the user's words, a path, or the selected text.
+# The weight of a shared word in the user's text, in a path, or in the selected text.
 _OF_WORDS, _OF_PATHS, _OF_TEXT = 1.0, 0.7, 0.4
-# Least weight of all shared words: one of the user's words, one of a path, or two of the text.
+# The least weight of all shared words: one of the user's text, one of a path, or two of a
+# selection.
 _LEAST = 0.7
-_COMMON_IN = 6  # from this number of facts on, a word in more than half of the facts is ignored
-MOST_CHARACTERS = 4_000  # characters of each part of the query that are examined
+_COMMON_IN = 6  # with so many facts or more, a word in more than half of the facts is ignored
+MOST_CHARACTERS = 4_000  # the limit of characters that are examined in each part of the query
 
 
 class MemoryQuery(msgspec.Struct, frozen=True):
     """The search terms for the facts.
 
     Attributes:
-        words: The user's words.
+        words: The user's prompt.
         paths: Paths of the attached files.
         text: The selected text.
     """
@@ -234,7 +236,7 @@ class MemoryQuery(msgspec.Struct, frozen=True):
 
 
 def ranked(facts: Sequence[Fact], query: MemoryQuery) -> tuple[Fact, ...]:
-    """Return the facts that fit, the best first; among equals, the newer first."""
+    """Return the facts that match, best first; of equal facts, the newest first."""
     counts = [Counter(terms(one.text)) for one in facts]
     spread = Counter(term for count in counts for term in count)
     weights = {
@@ -281,8 +283,8 @@ _WORD = lazy_pattern(r"[^\W_]+")
 _PARTS = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 # In scripts without blanks between words, two consecutive characters count as a word.
 _UNSPACED = lazy_pattern("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]+")
-_LEAST_LENGTH = 2  # characters of the shortest word that counts
-_STEM = 3  # least characters of a word after an ending is removed
+_LEAST_LENGTH = 2  # the least number of characters for a word that counts
+_STEM = 3  # the least number of characters for a word after an ending is removed
 _HISSING = ("sses", "shes", "ches", "xes", "zes")
 
 _FILLER = """
@@ -301,7 +303,7 @@ FILLER = frozenset(_FILLER.split())
 
 
 def terms(text: str) -> tuple[str, ...]:
-    """Return the stems of a text's words that may tell the topic, in order, with repetitions."""
+    """Return the stems of a text's words that may show the topic, in order, with repetitions."""
     found: list[str] = []
     for word in _WORD.findall(text):
         for run in _UNSPACED.findall(word):
@@ -335,8 +337,9 @@ def _stem(word: str) -> str:
     return word
 
 
-ALIKE = 86.0  # least similarity of two facts, of 100; one sentence with another number reaches it
-LEAST_WORDS = 4  # words of a fact that must be in another fact; fewer words may agree by chance
+ALIKE = 86.0  # the least similarity of two facts, up to 100, as for a sentence with another number
+# so many words of a fact must be in another fact, because fewer may agree by chance
+LEAST_WORDS = 4
 
 
 def same(text: str, facts: Iterable[Fact]) -> Fact | None:
@@ -348,10 +351,10 @@ def same(text: str, facts: Iterable[Fact]) -> Fact | None:
 
 
 def alike(text: str, facts: Iterable[Fact]) -> Fact | None:
-    """Return the fact that is most similar to ``text``, if ``text`` may be a new version of it.
+    """Return the fact of which ``text`` may be a new version, by similarity.
 
-    Only the user can tell a correction from a different fact, so the caller shows both. A fact that
-    was cut is never returned.
+    Only the user can distinguish a correction from a different fact, so the caller shows both. A
+    fact that was cut is never returned.
     """
     from rapidfuzz.fuzz import token_sort_ratio  # noqa: PLC0415 # as above
     from rapidfuzz.utils import default_process  # noqa: PLC0415
@@ -373,6 +376,6 @@ def alike(text: str, facts: Iterable[Fact]) -> Fact | None:
 
 
 def _holds(some: Sequence[str], others: Sequence[str]) -> bool:
-    """Does one of two facts contain all words of the other?"""
+    """Return whether one of two facts contains all words of the other."""
     shorter, longer = sorted((Counter(some), Counter(others)), key=Counter.total)
     return shorter.total() >= LEAST_WORDS and shorter <= longer

@@ -1,8 +1,8 @@
-"""Ensures that every tool use has exactly one result, right after it (H24).
+"""Ensures that every tool use is followed by exactly one result.
 
-Every provider rejects a tool use without a result, and a result without a tool use. So the check
-runs after each operation on the messages, before each send, and when a session is loaded. A fault
-is repaired and reported, never sent.
+Every provider rejects a tool use without a result, and a result without a tool use. The check
+therefore runs after each operation on the messages, before each send, and when a session is loaded.
+A fault is repaired and reported, never sent.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def problems(
 
     Args:
         messages: All messages.
-        start: The number of messages that an earlier check found valid and that have not changed;
-            the check only examines the calls of the last of these messages again.
+        start: The number of unchanged messages that an earlier check found valid; only the calls of
+            the last of them are examined again.
         may_wait: Whether the calls of the last message may still lack results.
     """
     found: list[str] = []
@@ -59,7 +59,7 @@ def problems(
 
 
 def repair(messages: Sequence[Message]) -> tuple[tuple[Message, ...], tuple[str, ...]]:
-    """Turn any messages into valid messages; return these, and descriptions of the changes.
+    """Make any messages valid; return the messages, and descriptions of the changes.
 
     A missing result is replaced by a result that reports an interruption. A result without a call,
     and a second result of a call, are dropped. Results move to the front of their message.
@@ -92,7 +92,7 @@ def repair(messages: Sequence[Message]) -> tuple[tuple[Message, ...], tuple[str,
 
 
 def interrupted_result(use: ToolUse, why: str = INTERRUPTED) -> ToolResult:
-    """Return the result of a call that never finished (H58)."""
+    """Return the result of a call that never finished."""
     text = f"[{why}]"
     return ToolResult(
         tool_use_id=use.id,
@@ -121,7 +121,7 @@ def _wrong_answers(message: Message, asked: tuple[str, ...]) -> tuple[str, ...]:
 def _answer(
     message: Message, asked: tuple[ToolUse, ...]
 ) -> tuple[tuple[Block, ...], tuple[str, ...]]:
-    """Return the blocks of ``message`` with exactly the results of ``asked`` in front."""
+    """Return the blocks of ``message``, beginning with exactly the results of ``asked``."""
     by_id: dict[str, ToolResult] = {}
     for result in tool_results(message):
         by_id.setdefault(result.tool_use_id, result)

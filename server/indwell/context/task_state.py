@@ -1,4 +1,4 @@
-"""The plan that the user approves, by a table of its states, and the to-do list (H54). Pure."""
+"""Defines the states of the plan that the user approves, and the to-do list. Pure."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ PlanState: TypeAlias = Literal["none", "proposed", "approved", "rejected", "done
 """The state of a plan."""
 PlanInput: TypeAlias = Literal["propose", "edit", "approve", "reject", "finish"]
 """An event of a plan: the model proposes and finishes; the user edits, approves and rejects."""
-MOST_CHARACTERS = 12_000  # about 3,000 tokens, which are in each request once the plan is approved
-MOST_BYTES = 8 * MOST_CHARACTERS  # bytes of the plan's document; a larger file is not read
+# the limit of characters, about 3,000 tokens, because each request contains an approved plan
+MOST_CHARACTERS = 12_000
+MOST_BYTES = 8 * MOST_CHARACTERS  # a plan's document with more bytes is not read
 TABLE: Mapping[tuple[PlanState, PlanInput], PlanState] = {
     ("none", "propose"): "proposed",
     ("proposed", "propose"): "proposed",
@@ -45,7 +46,7 @@ TodoState: TypeAlias = Literal["open", "doing", "done"]
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """A plan with its state; ``path`` names the plan's document, empty if missing."""
+    """A plan with its state; ``path`` is the plan's document, empty if there is none."""
 
     state: PlanState = "none"
     text: str = ""
@@ -56,7 +57,7 @@ def next_state(state: PlanState, happens: PlanInput) -> PlanState:
     """Return the next state.
 
     Raises:
-        UserError: The event cannot happen now; the message says why.
+        UserError: The event is not allowed in this state; the message says why.
     """
     found = TABLE.get((state, happens))
     if found is None:
@@ -77,7 +78,7 @@ def plan_text(text: str) -> str:
     """
     if is_unseen(text):
         raise UserError("the plan has no words; write what is to be done")
-    # A Markdown preview hides comments.
+    # A Markdown preview hides HTML comments.
     kept = seen(text.replace("\r\n", "\n")).text.replace("<!--", "&lt;!--").strip()
     if not kept:
         raise UserError("the plan has no words; write what is to be done")
@@ -90,7 +91,7 @@ def plan_text(text: str) -> str:
 
 
 class TodoItem(msgspec.Struct, frozen=True):
-    """One item of the list, with its state.
+    """One item of the to-do list, with its state.
 
     Attributes:
         text: The item, on one line.
@@ -104,14 +105,14 @@ class TodoItem(msgspec.Struct, frozen=True):
 
 
 def done_words(items: Sequence[TodoItem]) -> str:
-    """Return the progress of the list, such as ``2 of 5 done``."""
+    """Return the progress of the to-do list, such as ``2 of 5 done``."""
     if not items:
         return "empty"
     return f"{sum(one.state == 'done' for one in items)} of {len(items)} done"
 
 
 def is_open(items: Sequence[TodoItem]) -> bool:
-    """Is any item not done yet?"""
+    """Return whether an item is not done yet."""
     return any(one.state != "done" for one in items)
 
 
@@ -137,7 +138,7 @@ def shown_lines(items: Sequence[TodoItem]) -> tuple[str, ...]:
 
 
 def problem_of(items: Sequence[TodoItem]) -> str:
-    """Say why a list is invalid, such as an impossible order; empty if the list is valid."""
+    """Return why a list is invalid, such as an impossible order; empty if the list is valid."""
     for number, one in enumerate(items, 1):
         if unknown := [other for other in one.after if not 1 <= other <= len(items)]:
             return (
@@ -168,7 +169,7 @@ def _circle(items: Sequence[TodoItem]) -> tuple[int, ...]:
 
 
 def list_words(items: Sequence[TodoItem]) -> str:
-    """Return the body of ``<agent-todo>``, which has the model's own words."""
+    """Return the text inside ``<agent-todo>``, in the model's own words."""
     lines = (f"- [{one.state}] {one.text}{_after_words(one)}" for one in items)
     return "\n".join(("Your list of steps, as you wrote it last:", *lines))
 

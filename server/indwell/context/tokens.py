@@ -1,4 +1,4 @@
-"""Estimates tokens by character class (H15), calibrated by the endpoint's counts (H16). Pure.
+"""Estimates tokens by character class, calibrated by the endpoint's counts. Pure.
 
 The estimate counts letters, beginnings of words and numbers, digits, signs and line ends, and adds
 a weight for each. The weights were fitted on real texts to the vocabulary o200k
@@ -18,24 +18,24 @@ import msgspec
 
 from indwell.messages import Message, Request, Thinking, ToolSpec
 
-BLOCK_OVERHEAD = 4  # tokens added to each block for role and separators
-IMAGE_TOKENS = 1_600  # the most tokens that providers charge for one picture
-SAMPLED_FROM = 30_000  # characters; a longer text is sampled in evenly spread pieces
-# Characters of a piece, and from piece to piece; primes, so that regular texts are sampled evenly.
+BLOCK_OVERHEAD = 4  # the tokens that are added to each block for role and separators
+IMAGE_TOKENS = 1_600  # the largest number of tokens that providers charge for one picture
+SAMPLED_FROM = 30_000  # a text with more characters is sampled in evenly spread parts
+# The characters of a sampled part, and from one part to the next; primes also sample regular texts
+# evenly.
 _PIECE, _STEP = 509, 2_029
 
-# The cost of each class, in tokens. ASCII first: a letter, a capital, a digit, a line end, an
-# indented line, a sign; a capital in a word (camelCase), the beginning of a word and of a number
-# behind something else, a digit behind a letter (hashes), two blanks in a row, 16 small letters in
-# a row (no word is that long); a tab, a sign and a digit after a blank (which joins words, but not
-# these).
+# The cost of each class in tokens, for ASCII. First: a letter, a capital letter, a digit, a line
+# end, an indented line, a sign. Then: a capital letter in a word (camelCase), the beginning of a
+# word or number after another character, a digit after a letter (as in hashes), two blanks, 16
+# small letters in a row; a tab, a sign and a digit after a blank.
 _LOWER, _UPPER, _DIGIT, _LINE_END, _INDENT, _SIGN = 0.12, 0.29, 0.365, 0.82, 0.33, 0.475
 _CAMEL, _WORD, _NUMBER, _MIXED, _BLANKS, _NO_WORD = 1.22, 0.545, 1.25, 1.4, 0.05, 6.0
 _TAB, _SIGN_APART, _NUMBER_APART = 0.32, 0.26, 0.5
 
 
 class _Script(NamedTuple):
-    """Characters whose UTF-8 begins with these bytes, and the tokens of one such character."""
+    """Characters whose UTF-8 begins with given bytes, and the tokens of one such character."""
 
     leads: Iterable[int]
     tokens: float
@@ -79,9 +79,8 @@ _NO_LEAD = bytes(code for code in range(256) if not _LEADS[code])
 def estimate_tokens(text: str) -> int:
     """Estimate the tokens of ``text``, rather too high; 0 only for the empty string.
 
-    The function takes about 12 ns per character (30 for non-ASCII). Only an evenly spread quarter
-    of a long text is read: 1 MB takes 3 ms, and the estimate changes by at most 4 % (366 real texts
-    of 60,000 characters).
+    The function takes about 12 ns per character (30 for non-ASCII). In a long text, only an evenly
+    spread quarter is read, which changes the estimate by at most 4 %; 1 MB takes 3 ms.
     """
     if not text:
         return 0
@@ -94,7 +93,7 @@ def estimate_tokens(text: str) -> int:
 def message_tokens(message: Message) -> int:
     """Return the tokens of a message's blocks, with an overhead for each block (H17).
 
-    Reasoning is not counted, because it is not sent back to the model (H65).
+    Reasoning is not counted, because it is not sent back to the model.
     """
     return sum(
         block.meta.tokens + BLOCK_OVERHEAD
@@ -108,10 +107,10 @@ class Family(NamedTuple):
 
     Attributes:
         names: A pattern of the models' names.
-        text: Tokens for each estimated token of a text.
-        tools: Tokens for each estimated token of tool specs, as the chat template writes them.
-        tool: Additional tokens for each tool.
-        frame: Additional tokens for the template's own words about tools.
+        text: The tokens for each estimated token of a text.
+        tools: The tokens for each estimated token of tool specs, as the chat template writes them.
+        tool: The additional tokens for each tool.
+        frame: The additional tokens for the template's own text about tools.
     """
 
     names: str
@@ -134,14 +133,14 @@ _OTHERS = Family("")
 
 @lru_cache(maxsize=64)
 def family_of(model: str) -> Family:
-    """Return the family of a model by its name; for an unknown model the family of o200k."""
+    """Return the family of a model by its name; for an unknown model, the family of o200k."""
     bare = (model.rpartition("@")[0] or model).lower()
     return next((one for one in FAMILIES if re.search(one.names, bare)), _OTHERS)
 
 
 @lru_cache(maxsize=64)
 def tools_tokens(tools: tuple[ToolSpec, ...], model: str = "") -> int:
-    """Return the estimated tokens of tool specs, the same in all requests of a session.
+    """Return the estimated tokens of tool specs, which are equal in all requests of a session.
 
     The result is on the scale of estimated texts: ``Calibration`` converts both to tokens of the
     model's family.
@@ -191,7 +190,8 @@ def _weigh(text: str) -> float:
     return tokens + sum(leads.count(_A + at) * script.tokens for at, script in enumerate(_SCRIPTS))
 
 
-# Lowest ratio of counted to estimated tokens that is used; a low count may be incomplete (H16).
+# The lowest ratio of counted to estimated tokens that is used, because a low count may be
+# incomplete.
 LOWEST = 1 / 1.2
 HIGHEST = 2.0
 """The highest ratio that is used. No vocabulary in use has twice the tokens of o200k. A larger
@@ -203,19 +203,19 @@ MOST_TIMES, LEAST_TIMES = 3, 10
 """Bounds of a plausible count. More than three times the estimate (plus a fixed extra), or less
 than a tenth, is wrong, because no vocabulary differs so much.
 """
-# Tokens of a fixed extra; the longest hidden prompts of gateways have about this size.
+# The limit of tokens for a fixed extra, such as a long hidden prompt of a gateway.
 MOST_EXTRA = 8_000
 EXTRA_SHARE = 4  # a fixed extra is at most 1/4 of the request's limit
 
 
 def is_plausible(reported: int, estimated: int, room: int) -> bool:
-    """Is this a plausible count of a request that was estimated at ``estimated`` tokens?
+    """Return whether a count is plausible for a request of ``estimated`` tokens.
 
     Args:
         reported: The endpoint's count of prompt tokens.
         estimated: The estimate for the same request.
-        room: The most tokens of a request. The endpoint accepted this request, so a larger count is
-            wrong, or ``room`` is assumed too small.
+        room: The limit of tokens for a request. The endpoint accepted the request, so a larger
+            count is wrong, or ``room`` is too small.
     """
     most = MOST_TIMES * estimated + min(MOST_EXTRA, room // EXTRA_SHARE)
     return estimated <= reported * LEAST_TIMES and reported <= min(most, max(room, estimated))
@@ -226,9 +226,9 @@ class Calibration(msgspec.Struct, frozen=True):
 
     Attributes:
         model: The model of the request; estimates for other models are not corrected.
-        reported: Prompt tokens of the last request as the endpoint counted them; 0 before the first
-            count.
-        estimated: The estimate for that request.
+        reported: The prompt tokens of the last request, as counted by the endpoint; 0 before the
+            first count.
+        estimated: The estimate for the same request.
     """
 
     model: str = ""
@@ -249,8 +249,8 @@ class Calibration(msgspec.Struct, frozen=True):
     def tokens(self, model: str, estimate: int) -> int:
         """Return the prompt tokens of a request to ``model`` that is estimated at ``estimate``.
 
-        The counted part is exact; only later text is estimated. A request smaller than the
-        counted one, after a compaction, is estimated as a whole.
+        The counted part is exact, and only later text is estimated. After a compaction, a request
+        smaller than the counted request is estimated as a whole.
         """
         if not self.reported or model != self.model:
             return round(estimate * family_of(model).text)

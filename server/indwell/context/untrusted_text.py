@@ -1,16 +1,16 @@
-r"""Makes foreign text harmless: Indwell's tags, invisible characters, lone surrogates (H8, H9).
+r"""Escapes imitations of Indwell's tags, invisible characters and lone surrogates in text.
 
 Only Indwell may open or close its tags. ``neutralise`` processes every text of a user, a file, a
 tool or an editor before the text is wrapped or sent. ``neutralise`` replaces the opening bracket of
 everything that a model could read as one of Indwell's tags.
 
-A text can contain words that only a model reads (Unicode tag letters), or appear in a different
-order than it is stored (direction overrides). The model gets such characters as escapes like
-``\u{202e}``. Characters that real scripts need stay: joiners in Persian or Hindi, direction marks
-next to Hebrew, emoji of several parts. In an edit, ``restored`` turns an escape back into the
+A text can contain words that only a model reads (Unicode tag letters), or be shown in a different
+order than stored (direction overrides). The model gets such characters as escapes like
+``\u{202e}``. Characters that real scripts need are kept: joiners in Persian or Hindi, direction
+marks next to Hebrew, emoji of several parts. In an edit, ``restored`` turns an escape back into the
 character.
 
-``visible`` and ``short_line`` prepare foreign text for people, in questions and reports.
+``visible`` and ``short_line`` prepare untrusted text for people, in questions and reports.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ HARMLESS = "&lt;"
 # The less-than sign, and characters that look like it, by Unicode's confusables table or in a font.
 BRACKETS = "<＜﹤‹❬❮❰〈\u2329⟨⦑⧼《⟪«≺≪⋘⋖≮˂ᐸᚲ𐊆𝈶"  # noqa: RUF001 - look-alikes are the point
 
-# Look-alikes of less-than and greater-than that are letters of some script.
+# Letters of some script that look like less-than and greater-than signs.
 _LETTER_BRACKETS = frozenset(one for one in BRACKETS if one.isalnum()) | {"\u1433", "\U00016f3f"}
 
 # Invisible characters that Unicode counts as letters, marks or symbols: joiner, Hangul and Khmer
@@ -67,7 +67,7 @@ NO_INK = frozenset(
 )
 """Invisible characters with the category of visible characters, and all variation selectors."""
 
-# Look-alikes of the letters of Indwell's tags in other scripts; NFKD folds full-width and
+# Letters of other scripts that look like those of Indwell's tags; NFKD folds full-width and
 # mathematical letters.
 _LOOK_ALIKE = str.maketrans(
     "асԁеɡһіјӏкмոорԛѕтυνԝхуοαιɪκⅼερτı"
@@ -80,21 +80,21 @@ _LOOK_ALIKE = str.maketrans(
     "drtemshlcpkjagv",
 )
 _JOINERS = "-_‐‑‒–—−﹣－＿"  # noqa: RUF001 - look-alikes are the point
-# Characters between the letters of one name that a reader may ignore.
+# Characters between the letters of a name that a reader may ignore.
 _BETWEEN = frozenset(":.+\\~*·•\u29fa\u29f9")
 _FILLERS = frozenset("/\\／⁄∕⧸＼\u29f9\u29fa|[{(!?'\"`.\ufffd" + BRACKETS)  # noqa: RUF001 - look-alikes are the point
-_LONGEST = 200  # characters after a bracket in which a tag's name is looked for
+_LONGEST = 200  # a tag's name is searched within so many characters after a bracket
 _NAMES = tuple(re.sub("[-_]", "", tag) for tag in TAGS)
 _FIRST = "".join(sorted({name[0] for name in _NAMES}))
-# The lookahead only saves time: it skips an ASCII letter or sign that cannot begin one of the tags.
-_PREFIX = lazy_pattern(r"[\w.-]{1,32}:")  # a namespace: ``<x:skill>``
+# The lookahead only saves time, because it skips an ASCII letter or sign that cannot begin a tag.
+_PREFIX = lazy_pattern(r"[\w.-]{1,32}:")  # matches a namespace, as in ``<x:skill>``
 _BRACKET = lazy_pattern(
     f"[{re.escape(BRACKETS)}]"
     f"(?![-=+*)}}\\]$%&,;:@^~#0-9]|(?![{_FIRST}{_FIRST.upper()}])[A-Za-z](?![\\w.-]{{0,31}}:))"
 )
 
-# Two names of tags also occur in code, and both tags only mark data. So type arguments and
-# comparisons stay unchanged: ``List<Skill>``, ``level < skill;``.
+# Two tag names also occur in code, and both tags only mark data. Type arguments and comparisons
+# therefore stay unchanged: ``List<Skill>``, ``level < skill;``.
 _ORDINARY = lazy_pattern(
     r"(?<=[\w.:])<\[?(?:Skill|ConversationSummary)(?=\s?[>,\[\]|&?<])"
     r"|(?<=[\w.:])<(?i:task|conversation|project)(?:\.|::)(?:Card|Summary|Instructions)(?=\s?[>,&?<])"
@@ -105,7 +105,7 @@ _ORDINARY = lazy_pattern(
 
 
 def neutralise(text: str) -> str:
-    """Make every imitation of Indwell's tags in ``text`` harmless; other text stays unchanged.
+    """Escape every imitation of Indwell's tags in ``text``; other text stays unchanged.
 
     The function recognises any case, spacing, attributes, invisible characters, and look-alikes of
     brackets and letters, in opening and closing tags. The function is idempotent and takes linear
@@ -126,7 +126,7 @@ def neutralise(text: str) -> str:
 
 
 def with_tags(text: str) -> str:
-    """Put ``<`` back where ``neutralise`` may have replaced it in text copied from a file."""
+    """Restore each ``<`` that ``neutralise`` may have replaced in text copied from a file."""
     before, *rest = text.split(HARMLESS)
     parts = [before]
     for piece in rest:
@@ -137,15 +137,15 @@ def with_tags(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def shows_nothing(character: str) -> bool:
-    """Is the character invisible: control, format, unassigned, private, a surrogate, or a blank?"""
+    """Return whether the character is invisible, such as a control or format character."""
     return unicodedata.category(character) in {"Cc", "Cf", "Cn", "Co", "Cs"} or character in NO_INK
 
 
 def _imitation(text: str, at: int) -> tuple[list[int], int]:
     """Return the brackets to replace in the run that begins at ``at``, and where to continue.
 
-    A run is a sequence of brackets, with slashes, spaces and similar characters between them,
-    before one name or before none. No character belongs to two runs, so the time is linear.
+    A run is a sequence of brackets, perhaps with slashes, spaces and similar characters in between,
+    and perhaps followed by a name. No character belongs to two runs, so the time is linear.
     """
     brackets = [at]
     after = at + 1
@@ -164,7 +164,7 @@ def _imitation(text: str, at: int) -> tuple[list[int], int]:
 
 
 def _name(text: str, at: int) -> tuple[bool, int]:
-    """Would a reader who ignores spaces and invisible marks see a name of a tag at ``at``?"""
+    """Return whether a reader who ignores spaces and invisible marks sees a tag's name."""
     letters, names = "", _NAMES
     while at < len(text):
         character = text[at]
@@ -183,7 +183,7 @@ def _name(text: str, at: int) -> tuple[bool, int]:
 
 
 def _continues(character: str, folded: str) -> bool:
-    """Does the word continue, so that the name is different (``<skillet>``, ``<skill-set>``)?"""
+    """Return whether the word continues, as in ``<skillet>`` and ``<skill-set>``."""
     return character in _JOINERS or (folded.isalnum() and character not in _LETTER_BRACKETS)
 
 
@@ -207,9 +207,9 @@ def _is_invisible(character: str) -> bool:
     return shows_nothing(character) or unicodedata.category(character) in {"Mn", "Me"}
 
 
-MOST = 200  # invisible characters that are escaped; further invisible characters are removed
+MOST = 200  # the limit of invisible characters that are escaped; further ones are removed
 
-_NEARBY = 80  # characters on each side in which a direction mark needs a right-to-left letter
+_NEARBY = 80  # a direction mark needs a right-to-left letter within so many characters on each side
 
 _HIDDEN = (
     r"\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
@@ -218,7 +218,7 @@ _HIDDEN = (
 )
 _RUN = lazy_pattern(f"[{_HIDDEN}]+")
 # Characters that need a closer check. The pattern skips a single joiner in a script with joiners,
-# and a single variation selector after a sign, because texts can have many such characters.
+# and a single variation selector after a sign, because texts can have many of them.
 _DOUBTFUL = lazy_pattern(
     rf"(?=[{_HIDDEN}])(?!(?<=[\u0600-\u18ff\ua800-\uabff\U00010a00-\U00011fff])[\u200c\u200d](?![{_HIDDEN}]))"
     rf"(?!(?<=[^\x00-\x7f])[\ufe0e\ufe0f](?![{_HIDDEN}]))[{_HIDDEN}]+"
@@ -233,7 +233,7 @@ _FLAGS = lazy_pattern("\U0001f3f4(?:gbeng|gbsct|gbwls)\U000e007f".translate(
 ))  # fmt: skip
 
 _SCRIPTS_BY_CHARACTER = {
-    "\u200b": range(0x0E00, 0x1800),  # between words of Thai, Lao, Burmese, Khmer
+    "\u200b": range(0x0E00, 0x1800),  # used between words of Thai, Lao, Burmese and Khmer
     "\u115f": range(0x1100, 0x1200), "\u1160": range(0x1100, 0x1200),  # old Hangul
     "\u17b4": range(0x1780, 0x1800), "\u17b5": range(0x1780, 0x1800),  # Khmer
     "\u034f": range(0x0300, 0x0E00),  # accents of Greek, points of Hebrew
@@ -249,9 +249,10 @@ class VisibleText(msgspec.Struct, frozen=True):
     """A text whose characters are all visible.
 
     Attributes:
-        text: The text with escapes.
+        text: The text with escapes in place of invisible characters.
         n_escaped: Number of invisible characters that were escaped.
-        n_left_out: Number of invisible characters that were removed, because there were more than
+        n_left_out: The number of invisible characters that were removed, because there were more
+            than
         ``MOST``.
     """
 
@@ -261,7 +262,7 @@ class VisibleText(msgspec.Struct, frozen=True):
 
     @property
     def notice(self) -> str:
-        """The note about the escapes; empty without escapes."""
+        """The note about the escapes; empty if there are no escapes."""
         if not self.n_escaped:
             return ""
         one = self.n_escaped == 1
@@ -282,7 +283,7 @@ def seen(text: str) -> VisibleText:
     for run in _DOUBTFUL.finditer(text):
         if run.start() < kept_until:
             continue
-        # In a text with too many invisible characters, scripts get no exceptions.
+        # If a text has too many invisible characters, scripts get no exceptions.
         if n_escaped >= MOST:
             rest = _RUN.sub("", text[copied:])
             n_more = len(text) - copied - len(rest)
@@ -303,21 +304,21 @@ def seen(text: str) -> VisibleText:
 
 
 def is_unseen(text: str) -> bool:
-    """Is all of the text invisible?"""
+    """Return whether all characters of the text are invisible."""
     return not _RUN.sub("", text).strip()
 
 
 def noted(text: str) -> str:
-    """Return the text with escapes; if there are any, with a note at the end."""
+    """Return the text with escapes; after escapes, add a note at the end."""
     found = seen(text)
     return f"{found.text}\n{found.notice}" if found.notice else found.text
 
 
 def restored(text: str, original: str) -> str:
-    r"""Replace the escapes by characters, for a text that was shown with escapes.
+    r"""Replace escapes with characters, in a text that the model saw with escapes.
 
     If ``original`` itself contains the letters ``\u{202e}``, as code of some languages does, the
-    letters stay.
+    letters are kept.
     """
 
     def character(escape: re.Match[str]) -> str:
@@ -330,7 +331,7 @@ def restored(text: str, original: str) -> str:
 
 
 def _belongs(text: str, start: int, stop: int) -> bool:
-    """Does a run of invisible characters belong to the script of the text around it?"""
+    """Return whether invisible characters belong to the script of the text around them."""
     before = text[start - 1 : start]
     after = text[stop : stop + 1]
     match text[start:stop]:
@@ -347,12 +348,12 @@ def _belongs(text: str, start: int, stop: int) -> bool:
 
 
 def _is_sign(character: str) -> bool:
-    """Is the character a pictograph, a skin tone, or an arrow that joins pictographs?"""
+    """Return whether the character is a pictograph, a skin tone, or an arrow between both."""
     return bool(character) and unicodedata.category(character) in {"So", "Sk", "Sm"}
 
 
 def _is_right_to_left(text: str, at: int) -> bool:
-    """Is a letter of a right-to-left script nearby, on the same line?"""
+    """Return whether a letter of a right-to-left script is nearby, on the same line."""
     line = text[max(0, at - _NEARBY) : at].rpartition("\n")[2]
     line += text[at + 1 : at + _NEARBY].partition("\n")[0]
     return _RIGHT_TO_LEFT.search(line) is not None
@@ -365,9 +366,9 @@ def scalar_text(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-LONG_LINES = 15  # approximate number of lines that a dialog shows
+LONG_LINES = 15  # the approximate number of lines that a dialog shows
 LONG_CHARACTERS = 1_200
-_READ = 4  # characters that are read, as a multiple of the line's length, because blanks are folded
+_READ = 4  # so many times the line's length is read, because blanks are folded
 _CONTROL = lazy_pattern(r"[\x00-\x08\x0b-\x1f\x7f]")
 _BLANK = r"[ \t\r\v\f\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u2800\u3000]"
 _EMPTY_LINES = lazy_pattern(rf"\n(?:{_BLANK}*\n){{3,}}")
@@ -385,7 +386,7 @@ def visible(text: str) -> str:
 
 
 def folded(text: str) -> str:
-    """Replace many empty lines and blanks by a note, because they push text out of sight."""
+    """Replace many empty lines and blanks with a note, because they push text out of sight."""
     short = narrow(text)
     lines = text.count("\n") + 1
     if lines <= LONG_LINES and len(text) <= LONG_CHARACTERS:
@@ -394,7 +395,7 @@ def folded(text: str) -> str:
 
 
 def narrow(text: str) -> str:
-    """Replace long runs of blanks by a note."""
+    """Replace long sequences of blanks with a note."""
     short = _EMPTY_LINES.sub(lambda run: f"\n[… {run[0].count(chr(10)) - 1} empty lines …]\n", text)
     return _BLANKS.sub(lambda run: f" [… {len(run[0])} blanks …] ", short)
 
@@ -405,7 +406,7 @@ def one_line(text: str) -> str:
 
 
 def short_line(text: str, most: int) -> str:
-    """Return any text as one line of at most ``most`` characters: ``visible``, blanks folded.
+    """Return any text as one visible line of at most ``most`` characters, with folded blanks.
 
     Use this function for names and reports; the subject of a question must never be cut.
     """

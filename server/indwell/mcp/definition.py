@@ -102,9 +102,10 @@ class ServerDefinition:
         is_confined: Whether the server runs in the sandbox; a project cannot change this value.
         timeout_s: The time limit for one request, in seconds.
         pinned: Names of tools, in the server's spelling, that are part of each request to the
-        model. hosts: Hosts that a confined server may reach; empty means no host. may_sample:
-        Whether the server may ask the user's model for text. is_enabled: Whether the server is
-        used.
+            model.
+        hosts: Hosts that a confined server may reach; empty means no host.
+        may_sample: Whether the server may ask the user's model for text.
+        is_enabled: Whether the server is used.
     """
 
     name: str

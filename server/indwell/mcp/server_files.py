@@ -70,17 +70,21 @@ class OwnServer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         command: The program to start, if there is no ``url``.
         args: The program's arguments.
         env: The program's variables, by name; ``${NAME}`` takes the value of a variable of the
-        user. variables: Names of variables of the user that the program gets unchanged. cwd: The
-        program's working directory; the first workspace folder if not set. url: The address of a
-        server that runs already. headers: Headers that are only sent to ``url``, by name.
+            user.
+        variables: Names of variables of the user that the program gets unchanged.
+        cwd: The program's working directory; the first workspace folder if not set.
+        url: The address of a server that runs already.
+        headers: Headers that are only sent to ``url``, by name.
         client_id: The id of a client that the user registered at the authorization server.
-        client_secret: The client's secret, by the name of a variable: ``${NAME}``. grant:
-        ``client_credentials`` logs in as the client ``client_id``, without a browser. issuer: The
-        authorization server, the only server that gets the secret. confined: Whether a started
-        server runs in the sandbox. hosts: Hosts that a confined server may reach. allow_sampling:
-        Whether the server may ask the model for text, at the user's cost. timeout_s: The time limit
-        for one request, in seconds. pinned: Names of the server's tools that are part of every
-        request to the model. enabled: Whether the server is used.
+        client_secret: The client's secret, by the name of a variable: ``${NAME}``.
+        grant: ``client_credentials`` logs in as the client ``client_id``, without a browser.
+        issuer: The authorization server, the only server that gets the secret.
+        confined: Whether a started server runs in the sandbox.
+        hosts: Hosts that a confined server may reach.
+        allow_sampling: Whether the server may ask the model for text, at the user's cost.
+        timeout_s: The time limit for one request, in seconds.
+        pinned: Names of the server's tools that are part of every request to the model.
+        enabled: Whether the server is used.
     """
 
     command: _Text = ""

@@ -99,8 +99,8 @@ class CodeAnswer(msgspec.Struct, frozen=True):
         encoding: The unit of the columns in ``changes``: utf-8, utf-16 or utf-32.
         problems: The problems of a file; None if the source knows nothing about the file.
         is_by_name: Whether the source only compared names, so that other symbols with equal names
-            are
-        included. refusal: Why the source refuses the request, such as an impossible new name.
+            are included.
+        refusal: Why the source refuses the request, such as an impossible new name.
     """
 
     source: str

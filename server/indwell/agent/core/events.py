@@ -364,16 +364,16 @@ class TurnFinished(OfAgent, frozen=True):
             in the answer, such as the result of ``/compact``.
         answer: The model's last text.
         draft: The user's text that never reached the model, including messages to the running turn.
-        usage: The tokens of all model calls of the turn; ``reported`` is false if a number is
-        an estimate. retryable: Whether the endpoint could not be reached, so that the same prompt
-        may succeed
+        usage: The tokens of all model calls of the turn; ``reported`` is false if a number is an
+            estimate.
+        retryable: Whether the endpoint could not be reached, so that the same prompt may succeed
             later.
         outgrown: Whether no request can hold the conversation; a new session continues the task.
         remedy: What the user can change so that the same prompt succeeds: the key or the model;
             empty if neither helps.
         figures: Numbers about the turn, under the names of ``context.request.cache_health``
-        (OpenTelemetry). verified: How the changes are verified, that no check verified the changes,
-        or how many new
+            (OpenTelemetry).
+        verified: How the changes are verified, that no check verified the changes, or how many new
             errors remain; empty if the turn changed no file.
         to_review: The number of changes that await review now, of all turns and sessions.
         seconds: How long the turn took; null only in events of an old log.

@@ -153,10 +153,11 @@ class Feature(Generic[SessionT]):
         verified: Returns a sentence on whether the changes of a turn are verified; empty without
             changes.
         after_compaction: Called when the conversation has become shorter, with the tokens before
-        and after. unpinned: Returns the kinds of pinned blocks that compaction may cut all the
-        same. compacted: Called after a compaction, when the model may no longer see earlier
-        content. state: Saves and restores the feature's state across a restart. for_child: Returns
-        the feature for a sub-agent, with separate state; None if sub-agents do
+            and after.
+        unpinned: Returns the kinds of pinned blocks that compaction may cut all the same.
+        compacted: Called after a compaction, when the model may no longer see earlier content.
+        state: Saves and restores the feature's state across a restart.
+        for_child: Returns the feature for a sub-agent, with separate state; None if sub-agents do
             not have the feature. If the slot is unset, sub-agents share the session's feature.
         close: Called when the session ends.
     """

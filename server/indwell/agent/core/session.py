@@ -55,12 +55,14 @@ class TurnState(msgspec.Struct):
 
     Attributes:
         number: The turn's number in its session, from 1.
-        words: The text for the model: the user's text, or a note that names the file with too
-        long text. draft: The user's text until the model has received it, then empty. steered: The
-        steering messages in the current request, as typed. steered_sent: The messages of
-        ``steered`` as the model reads them. n_told: The number of steering messages that were
-        reported as delivered, because a request may be sent again. gathered: Context from the
-        editor, the project and hooks. The context joins the conversation
+        words: The text for the model: the user's text, or a note that names the file with too long
+            text.
+        draft: The user's text until the model has received it, then empty.
+        steered: The steering messages in the current request, as typed.
+        steered_sent: The messages of ``steered`` as the model reads them.
+        n_told: The number of steering messages that were reported as delivered, because a request
+            may be sent again.
+        gathered: Context from the editor, the project and hooks. The context joins the conversation
             once every feature has allowed the words.
         along: The user's attachments; dropped with the words if no model receives the words.
         prompt: The prompt that began the turn; None for a sub-agent.
@@ -203,11 +205,15 @@ class Session(msgspec.Struct):
         steering: Messages the user sent to the running turn since the last model call, in order.
         turn_runs: Whether a turn is running, so that the user can steer.
         notice: A message that the user gets with the first turn, such as that the window is
-        assumed. shortening: The state of compaction between two requests. endings: Facts about how
-        the last turn ended. asked: The questions to the user, and the answers. health: Statistics
-        of the prompt cache, model calls and compactions. is_editing: Whether an edit is under way;
-        changes that await review are reported after the edit. titles: The session's title, for
-        lists of sessions. under_way: The running turn, or the last turn if no turn is running.
+            assumed.
+        shortening: The state of compaction between two requests.
+        endings: Facts about how the last turn ended.
+        asked: The questions to the user, and the answers.
+        health: Statistics of the prompt cache, model calls and compactions.
+        is_editing: Whether an edit is under way; changes that await review are reported after the
+            edit.
+        titles: The session's title, for lists of sessions.
+        under_way: The running turn, or the last turn if no turn is running.
         helping: The turn that started the sub-agent of this session; None for a user's session.
         writers: The models that write tool calls as text, if the user was told so.
     """

@@ -1,1 +1,1 @@
-"""``indwell demo``: fixes a bug in a made-up project, in an editor without a screen."""
+"""``indwell demo``: fixes a bug in a generated project, in an editor without a screen."""

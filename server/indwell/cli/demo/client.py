@@ -1,4 +1,4 @@
-"""The editor of ``indwell demo``: an LSP client over stdio with open documents and no screen.
+"""The editor of ``indwell demo``: an LSP client over stdio, without a screen.
 
 The client declares only the capabilities that the demo needs. The client counts positions in code
 points (``utf-32``) and sends the whole text of a changed document. The client refuses an edit for
@@ -24,8 +24,9 @@ from indwell.files.atomic import write_atomic
 from indwell.sandbox.starting import start_conversation
 from indwell.workspace.text import document_lines
 
-START_TIMEOUT_S = 30.0  # seconds, for a cold import from a slow disk
-END_TIMEOUT_S = 10.0  # seconds; the server promises to end within 2
+START_TIMEOUT_S = 30.0  # the time limit, in seconds, for a start from a slow disk
+# the time limit, in seconds, for the server's end; the server promises 2 seconds
+END_TIMEOUT_S = 10.0
 ENDED = "the server has ended"
 _METHOD_NOT_FOUND = -32601  # the error code of JSON-RPC 2.0, section 5.1
 _CAPABILITIES: Mapping[str, Any] = {
@@ -41,7 +42,7 @@ Permit = Callable[[Mapping[str, Any]], Awaitable[str]]
 
 @dataclass(slots=True)
 class DemoDocument:
-    """One open document: its text, its last saved text, and its version."""
+    """An open document with its text, its last saved text, and its version."""
 
     path: Path
     text: str
@@ -50,7 +51,7 @@ class DemoDocument:
 
     @property
     def uri(self) -> str:
-        """The document's name in the protocol."""
+        """The URI of the document."""
         return self.path.as_uri()
 
 
@@ -63,7 +64,7 @@ class DemoClient:
         permit: Answers each permission question.
 
     Attributes:
-        messages: What the server showed to the user.
+        messages: The messages that the server showed to the user.
     """
 
     def __init__(
@@ -114,7 +115,7 @@ class DemoClient:
             return
         try:
             async with asyncio.timeout(END_TIMEOUT_S):
-                with contextlib.suppress(UserError):  # the server has ended already
+                with contextlib.suppress(UserError):  # the server has already ended
                     await self.request("shutdown")
                 self.notify("exit")
                 await self._process.wait()
@@ -283,7 +284,7 @@ class DemoClient:
         self._send(answer)
 
     def _apply(self, edit: Mapping[str, Any]) -> str:
-        """Apply a workspace edit; return why it cannot be applied, or an empty string.
+        """Apply a workspace edit; return the problem, or an empty text.
 
         The server creates and deletes files itself, because this client declares no file
         operations.
@@ -309,7 +310,7 @@ class DemoClient:
 
 
 def edited(text: str, edits: Sequence[Mapping[str, Any]]) -> str:
-    """Apply text edits that do not overlap; their positions count code points."""
+    """Apply text edits that do not overlap, with positions in code points."""
     starts = list(accumulate(map(len, document_lines(text)), initial=0))
 
     def offset(position: Mapping[str, int]) -> int:

@@ -1,4 +1,4 @@
-"""``indwell demo``: the main job from end to end, with the real server and a real LSP client."""
+"""``indwell demo``: runs a whole task with the real server and a real LSP client."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ from indwell.settings.paths import user_file
 from indwell.workspace.comparing.diff import unified_diff
 from indwell.workspace.disk import DiskWorkspace
 
-# seconds between two pieces of the scripted model's text, so that a person can follow
+# The pause, in seconds, between two parts of the scripted model's text, for readers.
 PACE_S = 0.01
 CHECK_TIMEOUT_S = 60.0
-TURN_TIMEOUT_S = 900.0  # seconds; a slow local model takes minutes
+TURN_TIMEOUT_S = 900.0  # the time limit in seconds, because a slow local model takes minutes
 
 
 class Tokens(msgspec.Struct, frozen=True):
-    """The tokens of the turn."""
+    """The tokens that the turn used."""
 
     input: int
     cached: int
@@ -68,11 +68,11 @@ class DemoRun:
     """One run of the demo.
 
     Args:
-        console: Shows the steps; quiet with ``--json``.
-        settings: Select the model.
+        console: Shows the steps, except with ``--json``.
+        settings: The settings, which select the model.
         project: The project to fix.
-        folder: Where the project is created.
-        environment: Environment of the server's process.
+        folder: The folder in which the project is created.
+        environment: The environment variables of the server's process.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class DemoRun:
         self._finished: events.TurnFinished | None = None
 
     async def play(self) -> DemoReport:
-        """Create the project, fix it through the server, check the result."""
+        """Create the project, fix the bug through the server, and check the result."""
         started = time.monotonic()
         await self._make()
         before = await self._check()
@@ -137,7 +137,7 @@ class DemoRun:
         )
 
     async def _fix(self) -> tuple[DemoDocument, str]:
-        """Start the real server, open the file, choose "Fix this", and wait until the turn ends."""
+        """Start the server, open the file, choose "Fix this", and wait until the turn ends."""
         client = DemoClient(self._folder, on_event=self._show, permit=self._permit)
         command = [sys.executable, "-m", "indwell", "serve", "--stdio"]
         if self._scripted:
@@ -159,7 +159,7 @@ class DemoRun:
         return document, original
 
     async def _check(self) -> str:
-        """Run the project's check with this Python and without a shell, which may be missing."""
+        """Run the project's check with this Python, without a shell, which may be missing."""
         words = [sys.executable, *CHECK.split()[1:]]
         finished = await run_program(words, cwd=self._folder, timeout_s=CHECK_TIMEOUT_S)
         return "passed" if finished.exit_code == 0 else "failed"
@@ -172,9 +172,9 @@ class DemoRun:
             self._view(known)
 
     async def _permit(self, params: Mapping[str, Any]) -> str:
-        """Allow the scripted model and the project's own check.
+        """Allow the scripted model's calls and the project's own check.
 
-        Ask the user about everything else.
+        The user is asked about all other calls.
         """
         question = msgspec.convert({**params, "rule": "", "hunks": ()}, Question)
         self._say(f"  [yellow]{escape(question.title)}[/] {escape(question.detail)}")
@@ -206,7 +206,7 @@ def demo(*, seed: int, as_json: bool, scripted: bool) -> int:
             environment = {
                 "INDWELL_STATE": str(Path(name).resolve() / "state"),
                 **os.environ,
-                # the demo may trust this folder, because it has just created the folder
+                # The demo may trust the folder, because the demo has just created it.
                 "INDWELL_TRUSTED": str(folder),
             }
             if sys.platform == "win32":  # on Windows, PATH often contains no Python

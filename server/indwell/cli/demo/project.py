@@ -1,4 +1,4 @@
-"""Makes a small project with a failing test; a seed determines names, lines and bug. Pure."""
+"""Generates a small project with a failing test; a seed determines names, lines and bug. Pure."""
 
 from __future__ import annotations
 
@@ -11,10 +11,7 @@ from indwell.providers.scripted import CHECK
 
 
 class _Subject(NamedTuple):
-    """One function of a demo project, with its possible bugs.
-
-    ``{name}`` is replaced by the function's name.
-    """
+    """A function of a demo project, with its possible bugs."""
 
     module: str
     names: tuple[str, ...]
@@ -27,9 +24,9 @@ class Project(msgspec.Struct, frozen=True):
     """A project to write.
 
     Attributes:
-        files: Text by path relative to the project's folder.
-        path: The file with the bug.
-        function: Name of the faulty function.
+        files: The text of each file, by path relative to the project's folder.
+        path: The path of the file with the bug.
+        function: The name of the faulty function.
         first_line: The function's first line, 1-based.
         last_line: The function's last line, 1-based.
     """
@@ -166,7 +163,7 @@ def chunks(values, size):
 
 
 def make_project(seed: int) -> Project:
-    """Choose subject, names, place and bug; the same seed gives the same project."""
+    """Choose the function, names, position and bug; the same seed gives the same project."""
     chance = random.Random(seed)
     subject = chance.choice(_SUBJECTS)
     name = chance.choice(subject.names)

@@ -1,4 +1,4 @@
-"""A check of the doctor, and the function that runs all checks at once with a time limit."""
+"""Defines a check of the doctor, and runs all checks at once with a time limit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 from indwell.errors import IndwellError
 from indwell.providers.endpoint import State
 
-CHECK_S = 12.0  # seconds for one check; all checks run at once, within 15 seconds
+CHECK_S = 12.0  # the time limit for one check in seconds; all checks run at once, within 15 seconds
 
 
 class DoctorFinding(msgspec.Struct, frozen=True):
@@ -21,7 +21,7 @@ class DoctorFinding(msgspec.Struct, frozen=True):
         name: What was checked, in one or two words.
         state: ``ok``, ``warn`` (works with a limitation), ``fail`` (does not work), ``skipped``.
         sentence: The result in words; never a key.
-        fix: How to fix it; empty if nothing needs fixing.
+        fix: Advice on how to fix the problem; empty if there is no problem.
     """
 
     name: str
@@ -34,7 +34,7 @@ Findings: TypeAlias = tuple[DoctorFinding, ...]
 
 
 class DoctorCheck(NamedTuple):
-    """A check with its name."""
+    """A check of the doctor, with its name."""
 
     name: str
     look: Callable[[], Awaitable[Findings]]
@@ -46,7 +46,7 @@ def blocking(name: str, look: Callable[[], Findings]) -> DoctorCheck:
 
 
 async def run_checks(checks: Sequence[DoctorCheck], *, timeout_s: float = CHECK_S) -> Findings:
-    """Return all findings in the order of ``checks``; a failed or late check is a finding, too."""
+    """Run the checks; return their findings in order, also for failed or late checks."""
     found = await asyncio.gather(*(_run(check, timeout_s) for check in checks))
     return tuple(finding for findings in found for finding in findings)
 

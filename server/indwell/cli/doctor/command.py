@@ -1,7 +1,7 @@
-"""The command ``indwell doctor``: runs all checks at once, and prints them or a bug report.
+"""``indwell doctor``: runs all checks at once, and prints the findings or a bug report.
 
-This module has the checks of the endpoint and of the prompt's size. Other modules check the
-machine, the project and the user's files.
+This module checks the endpoint and the prompt's size. Other modules check the machine, the project
+and the user's files.
 """
 
 from __future__ import annotations
@@ -52,26 +52,29 @@ from indwell.wiring.conversation import standing_instructions
 from indwell.wiring.model import dialect_of, make_model, why_lean
 from indwell.workspace.disk import DiskWorkspace
 
-SHORTEST = 3  # characters of a user or host name that is redacted; shorter names may be plain words
+SHORTEST = 3  # shorter user and host names are not redacted, because they may be plain words
 COMMON = frozenset({"root", "user", "admin", "localhost", "home", "indwell"})
 """Names that identify no person."""
 
 _ADDRESS = lazy_pattern(r"\b[a-z][a-z0-9+.-]*://[^\s'\"<>|)]+", re.IGNORECASE)
-_KEY_LIKE = lazy_pattern(  # a key may follow an underscore, as in `secret_sk-…`
+_KEY_LIKE = lazy_pattern(  # A key may follow an underscore, as in `secret_sk-…`.
     r"(?<![A-Za-z0-9])(?:"
     r"(?:sk|pk|rk|gsk|xai|hf|ghp|gho|key|tok)[-_][A-Za-z0-9_-]{6,}|AIza[A-Za-z0-9_-]{10,})"
 )
 _BEARER = lazy_pattern(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{6,}")
 _MAIL = lazy_pattern(r"\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b")
 
-RING_S = 5.0  # seconds for the keyring, because a locked keyring must not delay the doctor
+# the time limit, in seconds, for the keyring, because a locked keyring must not delay the doctor
+RING_S = 5.0
 _SECRET_NAMES = lazy_pattern(r"KEY|TOKEN|SECRET|PASS|CREDENTIAL", re.IGNORECASE)
-# characters; a shorter value is a flag, and redacting a flag would damage words
+# A shorter value is a flag, and redacting a flag would damage other text.
 _SHORTEST_SECRET = 6
-LOOK_S = 6.0  # seconds for one request; listing models takes up to three
-TALK_S = 11.0  # seconds; a model that answers later is reported as slow, not as broken
+LOOK_S = 6.0  # the time limit for one request in seconds; listing models takes up to three
+# the time limit in seconds; a model that answers later is reported as slow, not as broken
+TALK_S = 11.0
 _PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
-MOST = 2_200  # most tokens of the system prompt and the tools, without the user's instructions
+# the limit of tokens for the system prompt and the tools, without the user's instructions
+MOST = 2_200
 MOST_LEAN = 1_100  # the same limit for the short prompt of a small model
 
 
@@ -79,8 +82,8 @@ class Private(msgspec.Struct, frozen=True):
     """Text that must not appear in a report.
 
     Attributes:
-        secrets: Keys and tokens, verbatim.
-        homes: The home folder, in all spellings.
+        secrets: The keys and tokens to redact.
+        homes: The path of the home folder, in all spellings.
         names: The names of the user and the machine.
     """
 
@@ -90,7 +93,7 @@ class Private(msgspec.Struct, frozen=True):
 
 
 def report(findings: Findings, private: Private) -> str:
-    """Return the findings as Markdown, redacted."""
+    """Return the findings as Markdown, with private parts redacted."""
     lines = ["### indwell doctor", "", "| | what | found |", "|---|---|---|"]
     for one in findings:
         fix = f" → {one.fix}" if one.fix else ""
@@ -100,7 +103,7 @@ def report(findings: Findings, private: Private) -> str:
 
 
 def redacted(text: str, private: Private) -> str:
-    """``text`` with private parts redacted."""
+    """Return ``text`` with private parts redacted."""
     for secret in _longest_first(private.secrets):
         text = text.replace(secret, "[key]")
     text = _ADDRESS.sub(lambda match: _plain_address(match[0]), text)
@@ -125,7 +128,7 @@ def _plain_address(address: str) -> str:
 
 
 def _longest_first(texts: Iterable[str]) -> Sequence[str]:
-    """The texts without empty ones; the longest comes first, so that it is replaced as a whole."""
+    """Return the texts that are not empty, longest first, so that long texts are replaced first."""
     return sorted({text for text in texts if text}, key=len, reverse=True)
 
 
@@ -134,7 +137,7 @@ def _cell(text: str) -> str:
 
 
 def doctor(*, as_json: bool, as_report: bool, offline: bool) -> int:
-    """Run all checks; return 0 if none failed, else 1."""
+    """Run all checks; return 0 if no check failed, else 1."""
     environment = dict(os.environ)
     store = KeyStore(user_file().parent / FILE_NAME, _open_ring)
     findings = wait_for(run_checks(_checks(environment, store, offline=offline)))
@@ -186,7 +189,7 @@ def _checks(
 
 
 def _plain(findings: Findings, environment: Mapping[str, str], store: KeyStore) -> Findings:
-    """Return the findings without keys, for a screen that others may see; names and paths stay."""
+    """Return the findings without keys, for a screen that others may see."""
     private = Private(secrets=_secrets(environment, store))
     return tuple(
         msgspec.structs.replace(
@@ -231,7 +234,7 @@ def _private(environment: Mapping[str, str], store: KeyStore) -> Private:
 
 
 def _secrets(environment: Mapping[str, str], store: KeyStore) -> tuple[str, ...]:
-    """Secrets that a finding could show: from variables, the settings file and the key store."""
+    """Return secrets that a finding could show: variables, settings, and stored keys."""
     found = [value for name, value in environment.items() if _SECRET_NAMES.search(name)]
     for path in (user_file(), store.path):
         try:
@@ -271,7 +274,7 @@ async def endpoint_findings(
     look_s: float = LOOK_S,
     talk_s: float = TALK_S,
 ) -> Findings:
-    """Check the endpoint: reachable, key accepted, model listed, streaming, tools."""
+    """Check the endpoint: whether it is reachable, accepts the key, lists the model, and works."""
     try:
         chosen = await asyncio.to_thread(_settings, environment, store)
     except SettingsError:
@@ -295,7 +298,7 @@ async def endpoint_findings(
             window = await asyncio.to_thread(_window, chosen)
             steps = (*steps, *_exists(looked, name), *window, *await talking)
     finally:
-        talking.cancel()  # a test request is pointless if the list failed
+        talking.cancel()  # a test request is pointless if the list of models failed
         await asyncio.wait({talking})
     return tuple(_finding(step) for step in steps)
 
@@ -303,12 +306,12 @@ async def endpoint_findings(
 async def other_endpoints(
     environment: Mapping[str, str], store: KeyStore, *, look_s: float = LOOK_S
 ) -> Findings:
-    """Check each named endpoint but the model's: reachable, key accepted, models listed."""
+    """Check the other endpoints: whether they are reachable, accept the key, and list models."""
     try:
         settings = await asyncio.to_thread(lambda: read_settings(environment).settings)
         own = split_name(settings.model, settings.endpoints)[1]
     except SettingsError:
-        return ()  # the check of the settings reports this error
+        return ()  # the check of the settings reports the error
     names = [name for name in settings.endpoints if name != own]
     return tuple(
         await asyncio.gather(*(_other_endpoint(settings, name, store, look_s) for name in names))
@@ -331,13 +334,13 @@ async def _other_endpoint(
         with_key.base_url or OPENAI_URL, key, timeout_s=look_s, extras=extras_of(with_key)
     )
     bad = next((step for step in looked.steps if step.state != "ok"), None)
-    if bad is not None:  # a warning only, because no model of this endpoint may ever be used
+    if bad is not None:  # the finding is only a warning, because the endpoint may never be used
         return DoctorFinding(called, "warn", bad.sentence, bad.fix)
     return DoctorFinding(called, "ok", ", ".join(step.sentence for step in looked.steps))
 
 
 async def local(environment: Mapping[str, str]) -> Findings:
-    """Model servers that run on this machine, and their problems."""
+    """Return the model servers that run on this machine, and their problems."""
     findings = []
     for server in await find_servers(environment=environment):
         number = len(server.models)
@@ -370,7 +373,7 @@ def _exists(looked: EndpointAnswer, model: str) -> tuple[EndpointStep, ...]:
 
 
 def _window(chosen: Settings) -> tuple[EndpointStep, ...]:
-    """Check whether the model's context window is known; ask the endpoint as a session does."""
+    """Check that the model's context window is known, after asking the endpoint."""
     ask_for_facts((chosen,))
     facts = facts_of(chosen)
     if facts.known or chosen.window is not None:
@@ -385,12 +388,12 @@ def _finding(step: EndpointStep) -> DoctorFinding:
 
 
 class PromptSizes(msgspec.Struct, frozen=True):
-    """Estimated tokens; the estimate is rather too high.
+    """The estimated tokens of a prompt's parts; the estimate is rather too high.
 
     Attributes:
-        system: Tokens of the system prompt, without the user's instructions.
-        own: Tokens of the user's instructions.
-        tools: Tokens of each tool.
+        system: The tokens of the system prompt, without the user's instructions.
+        own: The tokens of the user's instructions.
+        tools: The tokens of each tool, by name.
         lean: The reason why the model gets a short prompt; empty for the full prompt.
     """
 
@@ -401,17 +404,17 @@ class PromptSizes(msgspec.Struct, frozen=True):
 
     @property
     def together(self) -> int:
-        """The tokens of the system prompt and the tools."""
+        """The tokens of the system prompt and the tools together."""
         return self.system + sum(self.tools.values())
 
     @property
     def most(self) -> int:
-        """The limit for ``together``."""
+        """The limit for ``together``, which depends on the kind of prompt."""
         return MOST_LEAN if self.lean else MOST
 
 
 class Beginning(NamedTuple):
-    """The start of a session: conversation, settings, and why the model gets a short prompt."""
+    """A session's start: conversation, settings, and why the model gets a short prompt."""
 
     conversation: Conversation
     settings: Settings
@@ -464,11 +467,11 @@ async def sizes(environment: Mapping[str, str], folder: Path) -> PromptSizes:
 
 
 async def size_findings(environment: Mapping[str, str], folder: Path) -> Findings:
-    """Return the sizes as findings."""
+    """Return findings about the sizes of the prompt's parts."""
     try:
         found = await sizes(environment, folder)
     except SettingsError:
-        return ()  # the check of the settings reports this error
+        return ()  # the check of the settings reports the error
     parts = [f"system prompt {found.system:,}"]
     parts += [f"{name} {tokens:,}" for name, tokens in found.tools.items()]
     own = f"; your own instructions {found.own:,} more" if found.own else ""

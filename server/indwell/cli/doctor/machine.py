@@ -1,4 +1,4 @@
-"""Checks of the machine: Python, packages, text encoding, limits, programs and editors."""
+"""Checks the machine: Python, packages, text encoding, limits, programs and editors."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from indwell.sandbox.environment import own_installation
 from indwell.sandbox.shells import GET_ONE, TITLES, command_shell, prefer_shell
 from indwell.service.user_settings import read_settings
 
-RUN_S = 5.0  # seconds for a program to print its version; on a cold disk this takes a second
+RUN_S = 5.0  # the time limit, in seconds, for a program to print its version
 
 
 async def programs(folder: Path) -> Findings:
-    """Check the programs that tools and commands need; never run a program in ``folder``."""
+    """Check the programs that tools and commands need, without running programs in ``folder``."""
     no_git = "install git; without it Indwell sees no branches and no ignore files"
     return tuple(
         await asyncio.gather(
@@ -43,7 +43,7 @@ async def programs(folder: Path) -> Findings:
 
 
 def installation(folder: Path) -> Findings:
-    """Is Indwell installed inside the folder that the agent works in?"""
+    """Check that Indwell is not installed inside the folder that the agent works in."""
     found = own_installation([folder])
     if not found:
         return ()
@@ -71,7 +71,7 @@ async def version_of(program: Path) -> str | None:
 
 async def _shell(folder: Path) -> DoctorFinding:
     """Check the shell for commands, with the reason for the choice."""
-    with contextlib.suppress(SettingsError):  # another check reports this problem
+    with contextlib.suppress(SettingsError):  # another check reports the problem
         prefer_shell(read_settings(os.environ).settings.command_shell)
     try:
         shell = await asyncio.to_thread(command_shell, (folder,))
@@ -102,14 +102,14 @@ async def _program(name: str, folder: Path, without: State, fix: str) -> DoctorF
 
 
 PACKAGES = ("openai", "httpx2", "pygls", "lsprotocol", "msgspec", "genai-prices", "keyring")
-FEW_FILES = 256  # open files; a server needs fifty for documents, sockets and pipes
-# This is the default of old kernels for inotify; a project with packages can have more folders.
+FEW_FILES = 256  # with a lower limit of open files, the doctor warns; a server needs fifty
+# The default of old kernels for inotify; a project with packages can have more folders.
 FEW_WATCHES = 8_192
 _WATCHES = Path("/proc/sys/fs/inotify/max_user_watches")
 
 
 def versions() -> Findings:
-    """The versions of Indwell, Python and the packages that matter for a bug report, and where."""
+    """Return the versions of Indwell, Python and important packages, with their folders."""
     found, missing = [], []
     for name in PACKAGES:
         try:
@@ -118,7 +118,7 @@ def versions() -> Findings:
             missing.append(name)
     system = f"{platform.system()} {platform.release()} {platform.machine()}"
     python = f"Indwell {__version__} on Python {platform.python_version()}, {system}"
-    # `sys.frozen` is PyInstaller's word, as docs/decisions/0033 says.
+    # PyInstaller sets `sys.frozen`, as docs/decisions/0033 explains.
     kind = "with its own Python in" if hasattr(sys, "frozen") else "in"
     findings = [DoctorFinding("Indwell", "ok", f"{python}, {kind} {sys.prefix}")]
     if missing:
@@ -130,7 +130,7 @@ def versions() -> Findings:
 
 
 def text() -> Findings:
-    """Check whether text is UTF-8 here, on the terminal and in file names."""
+    """Check whether text is UTF-8 in the locale, on the terminal and in file names."""
     used = {
         "the locale": _locale(),
         "file names": sys.getfilesystemencoding(),
@@ -150,7 +150,7 @@ if sys.platform == "win32":
         return "utf-8"
 
     def limits() -> Findings:
-        """Check nothing: Windows sets no such limits."""
+        """Check nothing, because Windows sets no such limits."""
         return ()
 
 else:
@@ -160,7 +160,7 @@ else:
         return locale.getpreferredencoding(do_setlocale=False)
 
     def limits() -> Findings:
-        """Check how many files may be open and watched."""
+        """Check the limits of open files and of watched folders."""
         return (*_open_files(), *_watches())
 
     def _open_files() -> Findings:
@@ -179,7 +179,7 @@ def _watches() -> Findings:
     try:
         number = int(read_own(_WATCHES, 64))
     except (OSError, ToolError, ValueError):
-        return ()  # this is not Linux, or a container hides the file
+        return ()  # the system is not Linux, or a container hides the file
     if number >= FEW_WATCHES:
         return (DoctorFinding("file watches", "ok", f"inotify watches up to {number:,} folders"),)
     return (
@@ -196,14 +196,14 @@ def _is_utf8(name: str) -> bool:
     return name.lower().replace("-", "").replace("_", "") == "utf8"
 
 
-MOST_FILES = 300  # most files of one editor's configuration; a large one of Neovim has a hundred
+MOST_FILES = 300  # the limit of files for one editor's configuration; Neovim's may have a hundred
 LIMIT_B = 1 << 20
-NEWER_NEOVIM = (0, 11)  # the first version with `vim.lsp.config`
+NEWER_NEOVIM = (0, 11)  # the first version of Neovim with `vim.lsp.config`
 _NEOVIM = lazy_pattern(r"NVIM v(\d+)\.(\d+)")
 
 
 class Editor(NamedTuple):
-    """An editor: its program, its configuration below the home folder, its name for `setup`."""
+    """An editor: its program, its configuration in the home folder, and its name for `setup`."""
 
     title: str
     program: str
@@ -231,7 +231,7 @@ EDITORS = (
 
 
 async def editors(home: Path, folder: Path | None = None) -> Findings:
-    """Return one finding for each editor on PATH outside ``folder``; a warning if there is none."""
+    """Return a finding for each editor on PATH outside ``folder``; without any, a warning."""
     never_in = () if folder is None or home.is_relative_to(folder) else (folder,)
     found = await asyncio.gather(*(_editor(editor, home, never_in) for editor in EDITORS))
     here = tuple(finding for finding in found if finding is not None)
@@ -249,11 +249,11 @@ async def _editor(editor: Editor, home: Path, never_in: tuple[Path, ...]) -> Doc
 
 
 def finding_of(editor: Editor, version: str, ours: Sequence[bytes]) -> DoctorFinding:
-    """Return the finding for an editor with this first line of ``--version``; pure.
+    """Return the finding for an editor with this first line of ``--version``. Pure.
 
     Args:
         editor: The editor.
-        version: The first line of its version text.
+        version: The first line of the editor's version text.
         ours: The contents of the configuration files that name Indwell.
     """
     setup = "nvim-older" if is_older_neovim(version) else editor.setup
@@ -275,13 +275,13 @@ def finding_of(editor: Editor, version: str, ours: Sequence[bytes]) -> DoctorFin
 
 
 def is_older_neovim(version: str) -> bool:
-    """Whether a first line of ``nvim --version`` belongs to a Neovim without ``vim.lsp.config``."""
+    """Return whether ``nvim --version`` printed a Neovim without ``vim.lsp.config``."""
     found = _NEOVIM.match(version)
     return found is not None and (int(found[1]), int(found[2])) < NEWER_NEOVIM
 
 
 def _is_newer_neovims(ours: Sequence[bytes]) -> bool:
-    """Return whether these files start Indwell in a way that only newer Neovims support."""
+    """Return whether these files start Indwell in a way that only newer Neovim versions support."""
     whole = b"\n".join(ours)
     names_newer = b"vim.lsp.config" in whole or b"nvim-0.11" in whole
     return names_newer and b"start_client" not in whole

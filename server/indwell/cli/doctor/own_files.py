@@ -1,4 +1,4 @@
-"""Checks of the user's own files: settings, key and state folder."""
+"""Checks the user's own files: settings, key and state folder."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from indwell.settings.load import VARIABLES, lacking
 from indwell.settings.model import Settings
 from indwell.settings.paths import state_folder, trusted_folders, user_file
 
-# bytes; a long session with its stored tool results has about ten megabytes
+# With fewer free bytes, the doctor warns; a long session takes about ten megabytes.
 LITTLE_SPACE_B = 200 << 20
 NO_SPACE_B = 5 << 20
 
 
 def settings(environment: Mapping[str, str]) -> Findings:
-    """Check whether the settings are readable, and which settings are ignored."""
+    """Check whether the settings are readable, and list ignored settings."""
     path = user_file()
     try:
         loaded = read_settings(environment)
@@ -45,7 +45,7 @@ def settings(environment: Mapping[str, str]) -> Findings:
 
 
 def key(environment: Mapping[str, str], store: KeyStore) -> Findings:
-    """Check whether a model and a key are set, and where."""
+    """Check whether a model and a key are set, and where they are stored."""
     try:
         chosen = read_settings(environment).settings
     except SettingsError:
@@ -92,7 +92,7 @@ def state(environment: Mapping[str, str]) -> Findings:
 
 
 def kept(environment: Mapping[str, str]) -> Findings:
-    """Check the disk space of sessions, the last deletions, and the reasons to keep the rest."""
+    """Report the sessions' disk space, the last deletions, and the reasons to keep the rest."""
     try:
         chosen = read_settings(environment).settings
     except SettingsError:
@@ -160,7 +160,7 @@ def _where(
 
 
 def _readable_by_others(path: Path) -> Findings:
-    """Check that only its owner can read a file that may contain a key."""
+    """Check that only the owner can read a file that may contain a key."""
     try:
         why = why_readable(path)
     except OSError:
@@ -186,7 +186,7 @@ def _holds_key(path: Path) -> bool:
 
 
 def _only_here(environment: Mapping[str, str], path: Path) -> Findings:
-    """Warn about variables of this shell, which an editor started from the desktop does not see."""
+    """Warn about variables of this shell that an editor started from the desktop does not get."""
     names = [name for name in VARIABLES if environment.get(name, "").strip()]
     if not names:
         return ()

@@ -1,4 +1,4 @@
-"""Checks of a folder: sandbox, trust, permissions, skills, hooks, sub-agents and servers."""
+"""Checks a folder: sandbox, trust, permissions, skills, hooks, sub-agents and servers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from indwell.workspace.disk import DiskWorkspace
 def settings_here(
     environment: Mapping[str, str], folder: Path
 ) -> tuple[Settings, FolderTrust] | None:
-    """The user's settings, and the trust in ``folder``; None if another check reports why."""
+    """Return the user's settings and the trust in ``folder``; None after a reported error."""
     trust = FolderTrust(environment)
     try:
         chosen = read_settings(environment).settings
@@ -41,13 +41,13 @@ def settings_here(
 
 
 def sandbox(environment: Mapping[str, str], folder: Path) -> Findings:
-    """Check the strength of the sandbox here, with advice to improve it."""
+    """Check the strength of this machine's sandbox, with advice to improve it."""
     held = strength()
     state: State = "ok" if held.is_whole else "warn"
     try:
         chosen = read_settings(environment).settings
         (standing,) = FolderTrust(environment).look((folder,), chosen)
-    except SettingsError:  # the check of the settings reports this error
+    except SettingsError:  # the check of the settings reports the error
         words = state_words(held) + home_words(held)
         return (DoctorFinding("sandbox", state, words, held.reason),)
     is_restricted = standing.state != "trusted"
@@ -57,7 +57,7 @@ def sandbox(environment: Mapping[str, str], folder: Path) -> Findings:
 
 
 def writers(environment: Mapping[str, str], folder: Path) -> Findings:
-    """Check whether other accounts of this machine may write in the current folder."""
+    """Check whether other accounts of this machine may write in the folder."""
     del environment
     try:
         why, _, fix = why_writable(folder).partition("; ")
@@ -76,7 +76,7 @@ def trust(environment: Mapping[str, str], folder: Path) -> Findings:
         chosen = read_settings(environment).settings
         (standing,) = FolderTrust(environment).look((folder,), chosen)
     except SettingsError:
-        return ()  # the check of the settings reports this error
+        return ()  # the check of the settings reports the error
     if standing.state == "trusted":
         return (DoctorFinding("trust", "ok", f"{folder} is trusted: {standing.by}"),)
     sentence = (
@@ -123,7 +123,7 @@ def hooks(environment: Mapping[str, str], folder: Path) -> Findings:
     try:
         chosen = read_settings(environment, roots=(folder,), trust=trust).settings
     except SettingsError:
-        return ()  # the check of the settings reports this error
+        return ()  # the check of the settings reports the error
     found = hooks_of(DiskWorkspace([folder]), lambda: chosen, trust).look().hooks
     if not found:
         return (DoctorFinding("hooks", "ok", "there are none"),)
@@ -135,12 +135,12 @@ def hooks(environment: Mapping[str, str], folder: Path) -> Findings:
     return (DoctorFinding("hooks", "ok", words),)
 
 
-_SENTENCE = 300  # characters of a problem
+_SENTENCE = 300  # the limit of characters for a problem
 _MEND = "correct the SKILL.md, or move its folder away"
 
 
 def skills(environment: Mapping[str, str], folder: Path) -> Findings:
-    """Return the number of available skills in ``folder``, and the problems of other skills."""
+    """Report the number of available skills in ``folder``, and problems of other skills."""
     here = settings_here(environment, folder)
     if here is None:
         return ()
@@ -162,11 +162,11 @@ def skills(environment: Mapping[str, str], folder: Path) -> Findings:
     return (DoctorFinding("skills", "ok", words), *problems, *notices)
 
 
-_NAMES = 200  # of the names
+_NAMES = 200  # the limit of characters for the list of names
 
 
 def agents(environment: Mapping[str, str], folder: Path) -> Findings:
-    """Return the sub-agents available in ``folder``, and the problems of other files."""
+    """Report the sub-agents that are available in ``folder``, and problems of other files."""
     here = settings_here(environment, folder)
     if here is None:
         return ()
@@ -182,9 +182,9 @@ def agents(environment: Mapping[str, str], folder: Path) -> Findings:
 
 
 def mcp_servers(environment: Mapping[str, str], folder: Path) -> Findings:
-    """Return the MCP servers that ``folder`` may use; starts none.
+    """Report the MCP servers that ``folder`` may use, without starting servers.
 
-    A server that waits for an answer, and one whose program is missing, have findings of their own.
+    A server without the user's answer, or with a missing program, has its own finding.
     """
     here = settings_here(environment, folder)
     if here is None:
@@ -218,7 +218,7 @@ def _waiting(server: KnownServer) -> DoctorFinding:
 
 
 def language_servers(environment: Mapping[str, str], folder: Path) -> Findings:
-    """Return the language servers that the user named; starts none. Empty if there are none."""
+    """Report the language servers that the user named, without starting servers."""
     here = settings_here(environment, folder)
     if here is None or not here[0].language_servers:
         return ()
@@ -234,7 +234,7 @@ def language_servers(environment: Mapping[str, str], folder: Path) -> Findings:
 
 
 def _missing_program(name: str, command: str, path: str, folder: Path) -> str:
-    """Say that the program of a server is missing; empty if the program exists."""
+    """Return a sentence that a server's program is missing; empty if the program exists."""
     if "/" in command or "\\" in command:
         is_here = (folder / command).is_file()
     else:

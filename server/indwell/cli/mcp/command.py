@@ -1,4 +1,4 @@
-"""``indwell mcp``: lists, adds, removes, approves and tries MCP servers."""
+"""``indwell mcp``: lists, adds, removes, approves and tests MCP servers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ STANDINGS: dict[Standing, str] = {
 
 
 class ServerRow(msgspec.Struct, frozen=True):
-    """One server in the output of ``--json``."""
+    """An MCP server in the output of ``--json``."""
 
     name: str
     state: Standing
@@ -47,7 +47,7 @@ class ServerRow(msgspec.Struct, frozen=True):
 
 
 def mcp(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
-    """Run the command; return 0 if done, else 1.
+    """Run the command; return 0 for success, else 1.
 
     Raises:
         UserError: The command failed; the message says why.

@@ -1,4 +1,4 @@
-"""``indwell mcp test`` and ``login``: connect to a server, and log in to it in the browser."""
+"""``indwell mcp test`` and ``login``: connects to a server, and logs in with a browser."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from indwell.wiring.mcp import running_servers, surrounding_of
 
 
 class ServersHere(NamedTuple):
-    """The servers of the working directory, and the facts that decide which may run."""
+    """The servers of the working directory, and the facts that decide which servers may run."""
 
     book: ServerBook
     roots: tuple[Path, ...]
@@ -51,11 +51,11 @@ def book_here() -> ServerBook:
     return servers_here().book
 
 
-_SAID_CHARACTERS = 120  # characters of a server's description in a list
+_SAID_CHARACTERS = 120  # the limit of characters for a server's description in a list
 
 
 def usable_server(name: str) -> ServerDefinition:
-    """Return a server that may be used here.
+    """Return a server that may be used in the working directory.
 
     Raises:
         UserError: No server has this name, or the server may not be used.
@@ -72,7 +72,7 @@ def _why_not(server: KnownServer) -> str:
 
 
 def test(name: str, *, as_json: bool) -> int:
-    """Connect to a server, print its offers, and end the server; return 0 if the server works.
+    """Connect to a server, print its tools and more, and stop it; return 0 if it works.
 
     Raises:
         UserError: The server does not work, or may not be used.
@@ -116,7 +116,7 @@ def _offer(kind: str, name: str, words: str) -> None:
 
 
 def login(options: argparse.Namespace) -> int:
-    """Log in to a server, or delete its login; return 0 if done, else 1.
+    """Log in to a server, or delete its login; return 0 for success, else 1.
 
     Raises:
         UserError: The login failed, or the server needs no login.
@@ -152,7 +152,7 @@ def login(options: argparse.Namespace) -> int:
 
 
 def _opens_browser(environment: Mapping[str, str]) -> bool:
-    """Return whether a browser can open for the user; over SSH it would open on another machine."""
+    """Return whether a browser can be opened on this machine; not over SSH."""
     if "BROWSER" in environment:
         return True
     if not is_typed() or "SSH_CONNECTION" in environment:
@@ -162,7 +162,7 @@ def _opens_browser(environment: Mapping[str, str]) -> bool:
 
 
 async def _pasted() -> str:
-    """Read the address at which a browser on another machine ended, as the user pasted it."""
+    """Read the final address of a browser on another machine, as the user pasted it."""
     prompt = "Waiting. On another machine, paste the address that the browser ends at: "
     while (line := await typed_line(prompt)) is not None:
         if line.strip():

@@ -1,4 +1,4 @@
-"""The command line's grammar of ``indwell mcp``."""
+"""Defines the command-line options of ``indwell mcp``."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ def mcp_options(mcp: argparse.ArgumentParser) -> None:
     login.add_argument("--forget", action="store_true", help="delete the stored login instead")
     words = "print one JSON object"
     mcp.add_argument("--json", action="store_true", help=words)
-    # no default, because a default would override an earlier ``--json``
+    # There is no default, because it would override an earlier ``--json``.
     for one in actions.choices.values():
         one.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help=words)
 
 
 def split_program(arguments: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
-    """Split off the program after the ``--`` of ``mcp add``, with the program's options.
+    """Split off the program and its options after the ``--`` of ``mcp add``.
 
-    argparse cannot do this, because a list of words may not continue after options.
+    argparse cannot split the arguments so, because a list may not continue after options.
     """
     if "mcp" in arguments[:1] and "add" in arguments and "--" in arguments:
         at = arguments.index("--")

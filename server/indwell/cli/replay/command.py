@@ -1,4 +1,4 @@
-"""The command ``indwell replay``: replays recorded conversations and reports each preset."""
+"""``indwell replay``: replays recorded conversations and reports each preset."""
 
 from __future__ import annotations
 
@@ -34,28 +34,28 @@ if TYPE_CHECKING:
 
 
 Item = TypeVar("Item")
-_WIDTH = 100  # characters of a line, without a terminal
+_WIDTH = 100  # the limit of characters for a line, without a terminal
 FORMATS = (".svg", ".png")
 NO_MATPLOTLIB = (
     f"--plot: matplotlib draws the picture and is not installed; run `{sys.executable} -m pip "
     "install matplotlib`"
 )
-_TITLE = 80  # characters of the title above a picture
-_NOTES = 5  # notes that are shown; further notes are counted
+_TITLE = 80  # the limit of characters for the title above a picture
+_NOTES = 5  # the limit of notes that are shown; further notes are counted
 
 
 class ReplayReport(msgspec.Struct, frozen=True):
     """A replay of several sessions under several presets.
 
     Attributes:
-        window: Tokens.
+        window: The context window in tokens.
         names: The names of the sessions.
-        notes: Repairs of the recordings.
+        notes: Sentences about repairs of the recordings.
         presets: The names of the presets.
         each: The figures of each preset, for each session.
         totals: The sums for each preset.
-        prices: The source of the prices, in words; empty if costs are in prices of a million input
-            tokens.
+        prices: The source of the prices, in words; empty if costs are relative to the price of a
+            million input tokens.
     """
 
     window: int
@@ -124,7 +124,7 @@ def print_table(report: ReplayReport, *, each: bool) -> None:
 
 
 def _rules(report: ReplayReport) -> Iterator[str]:
-    """Yield the rules that each preset broke, with the number of requests."""
+    """Yield the rules that each preset broke, with the number of requests that broke them."""
     for name, figures in zip(report.presets, report.totals, strict=True):
         broken = [f"{rule} ({n:,})" for rule, n in figures.broken().items() if n]
         if broken:
@@ -143,7 +143,7 @@ def _print_table(console: Console, title: str, table: object) -> None:
 
 
 def _table(presets: Sequence[str], figures: Iterable[RequestSums]) -> object:
-    """A table with a column for each preset, because twelve columns of figures do not fit."""
+    """Return a table with a column for each preset and a row for each figure."""
     from rich.box import SIMPLE
     from rich.table import Table
 
@@ -180,7 +180,7 @@ def _cells(one: RequestSums) -> tuple[str, ...]:
     )
 
 
-RATIO = 0.2  # the default ratio of a simulated summary to its text
+RATIO = 0.2  # the default ratio of a simulated summary's size to its text's size
 
 
 class ReplayOptions(msgspec.Struct, frozen=True):
@@ -190,15 +190,14 @@ class ReplayOptions(msgspec.Struct, frozen=True):
         files: Recordings to read; ``-`` is stdin.
         presets: The names of presets.
         window: The context window, in tokens.
-        ratio: The size of simulated summaries relative to their texts; 0: code extracts parts
-            instead.
+        ratio: The size of simulated summaries relative to their texts; 0 extracts parts instead.
         cache: The provider's rules of caching.
-        pause_s: Seconds between two requests, where the recording has no times.
+        pause_s: The time between two requests in seconds, if the recording has no times.
         model: The model that writes the summaries; empty if summaries are simulated.
-        prices: The model whose prices apply; empty if costs are in prices of input tokens.
-        json: Print JSON.
-        each: Also print each session.
-        plot: The file for a picture; None for no picture.
+        prices: The model whose prices apply; empty if costs are relative to the input price.
+        json: Whether to print JSON.
+        each: Whether to print each session, too.
+        plot: The file for a picture; None if no picture is wanted.
     """
 
     files: tuple[str, ...]
@@ -275,7 +274,7 @@ def wish_of(options: argparse.Namespace) -> ReplayOptions:
 
 
 def preset_names(given: str) -> tuple[str, ...]:
-    """Return the presets of a comma-separated list.
+    """Return the preset names in a comma-separated list.
 
     Raises:
         UserError: A preset does not exist.
@@ -288,7 +287,7 @@ def preset_names(given: str) -> tuple[str, ...]:
 
 
 def cache_rules(name: str, **given: float | None) -> CacheRules:
-    """Return the cache rules called ``name``; the options ``given`` replace single rules."""
+    """Return the cache rules called ``name``, with single rules replaced by ``given``."""
     if name not in CACHES:
         raise UserError(f"--cache: there are no rules {name!r}; known: {', '.join(CACHES)}")
     told = {key: value for key, value in given.items() if value is not None}
@@ -303,7 +302,7 @@ def replay(wish: ReplayOptions) -> int:
     """Replay the recordings and print the report.
 
     Raises:
-        UserError: A file cannot be read, or holds no conversation.
+        UserError: A file cannot be read, or contains no conversation.
         NobodyThere: The model for the summaries does not answer.
     """
     read = [read_sessions(file) for file in wish.files]
@@ -333,7 +332,7 @@ def replay(wish: ReplayOptions) -> int:
 
 
 def _rates(wish: ReplayOptions) -> tuple[TokenRates, str] | None:
-    """Return the prices, and their source in words; None if costs are in prices of input tokens.
+    """Return the prices and their source; None if costs are relative to the input price.
 
     Raises:
         UserError: The prices of the requested model are not known.
@@ -370,7 +369,7 @@ def _all(
 def measured(
     job: _Job, session: Recorded, summarise: Summarise | None = None
 ) -> tuple[RequestSums, ...]:
-    """Measure one recording under each preset; read its texts only once."""
+    """Measure one recording under each preset, and read its texts only once."""
     reader = Reader()
     figures: list[RequestSums] = []
     for name in job.presets:
@@ -396,16 +395,16 @@ def drawn(
     """Draw the tokens of each request, with the window as a dashed line.
 
     Args:
-        series: Tokens of each request, by preset.
-        window: The tokens that a request may have.
+        series: The tokens of each request, by preset.
+        window: The limit of tokens for a request.
         form: One of ``FORMATS``.
-        title: The name of the session; a long one is cut.
+        title: The name of the session; a long name is cut.
     """
     from matplotlib import rc_context
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
-    # Treat a session's name as text, not as a formula; keep text as text in an SVG.
+    # Treat a session's name as text, not as a formula, and keep text as text in an SVG.
     with rc_context({"text.parse_math": False, "svg.fonttype": "none"}), BytesIO() as picture:
         figure = Figure(figsize=(9, 4.2), layout="constrained")
         axes = figure.subplots()

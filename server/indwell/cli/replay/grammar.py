@@ -1,4 +1,4 @@
-"""The options of ``indwell replay``."""
+"""Defines the command-line options of ``indwell replay``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Summaries for ``indwell replay --model``, written by a model as in a real session.
+"""Writes summaries for ``indwell replay --model`` with a model, as in a real session.
 
 ``agent.compaction.summary`` sends the requests, with the limits and checks of a session. Each
 request contains only the part to summarise, because no cache holds a replayed conversation.
@@ -41,13 +41,13 @@ from indwell.wiring.model import Model, make_model
 from indwell.workspace.disk import DiskWorkspace
 
 _HOPELESS = (Unreachable, NotAuthorised, OutOfCredit)
-# the end of a note by ``agent.compaction.summary`` about a summary without a model
+# The end of a note by ``agent.compaction.summary`` about a summary without a model.
 _TROUBLE = ", without a model ("
 
 
 @contextmanager
 def model_summaries(name: str) -> Iterator[Summarise]:
-    """Summaries by the model ``name`` of the endpoint in the settings; from the main thread.
+    """Yield a function that summarises with the model ``name``; call in the main thread.
 
     Raises:
         UserError: There is no endpoint or no key.
@@ -74,7 +74,7 @@ def _spent(session: Session, n_calls: int) -> str:
 
 
 class _Asking:
-    """Implements ``Summarise``; sends one request at a time."""
+    """Summarises with a model, one request at a time; implements ``Summarise``."""
 
     def __init__(self, session: Session, model: Model, runner: asyncio.Runner) -> None:
         self._session, self._model, self._runner = session, model, runner
@@ -85,7 +85,7 @@ class _Asking:
 
     @property
     def n_calls(self) -> int:
-        """The number of answered requests."""
+        """The number of requests that were answered."""
         return self._watched.n_calls
 
     def __call__(
@@ -113,7 +113,7 @@ class _Asking:
 
 
 class _Watched:
-    """A ``Provider`` that remembers a failure that would repeat for every other summary."""
+    """Forwards to a provider, and remembers a failure that would repeat for every summary."""
 
     def __init__(self, provider: Provider) -> None:
         self._provider = provider
@@ -131,7 +131,7 @@ class _Watched:
 
 
 def price(before: Usage, after: Usage, rates: TokenRates) -> float:
-    """Return the cost of the calls between two usage totals, times a million."""
+    """Return the cost of the calls between two usage totals, multiplied by a million."""
     cached = after.cached - before.cached
     written = after.cache_write - before.cache_write
     plain = after.input - before.input - cached - written
@@ -145,7 +145,7 @@ def price(before: Usage, after: Usage, rates: TokenRates) -> float:
 
 
 def listed_rates(name: str, *, anywhere: bool = False) -> tuple[TokenRates, str] | None:
-    """Return the prices of a model in US dollars per million tokens, and their source in words.
+    """Return a model's prices in US dollars per million tokens, and their source.
 
     The user's settings override the prices of the endpoint.
 
@@ -174,7 +174,7 @@ def listed_rates(name: str, *, anywhere: bool = False) -> tuple[TokenRates, str]
 
 
 def _session(settings: Settings, model: Model) -> Session:
-    """Return a session without turns that is never saved, for writing summaries."""
+    """Return a session for writing summaries, which has no turns and is never saved."""
     place = SessionPlace("replay", MemoryLog(), NOWHERE)
     session = make_session(
         place,

@@ -1,4 +1,4 @@
-"""The command ``indwell review``: pending changes in a terminal, as text or as JSON."""
+"""``indwell review``: shows and settles pending changes in a terminal, as text or JSON."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from indwell.workspace.disk import DiskWorkspace
 
 
 class HunkRow(msgspec.Struct, frozen=True):
-    """A pending hunk; ``old`` and ``new`` are whole texts with their line ends."""
+    """A pending hunk; ``old`` and ``new`` are complete texts with their line ends."""
 
     id: str
     path: str
@@ -43,7 +43,7 @@ class HunkRow(msgspec.Struct, frozen=True):
 
 
 class SkippedHunk(msgspec.Struct, frozen=True):
-    """A skipped verdict and the reason; ``hunk`` is empty if it concerns the whole file."""
+    """A verdict that was skipped, with the reason; ``hunk`` is empty for a whole file."""
 
     path: str
     why: str
@@ -59,7 +59,7 @@ class ReviewReport(msgspec.Struct, frozen=True):
         accepted: Ids of accepted hunks.
         rejected: Ids of rejected hunks.
         kept: Hunks whose verdict was not carried out.
-        unsaved: Files that an editor has not saved yet, with their number of hunks.
+        unsaved: Files that an editor has not saved yet, with the number of hunks in each file.
         copies: The folder with copies of the files before the verdict.
     """
 
@@ -105,11 +105,11 @@ def named(path: Path) -> str:
     return str(path)
 
 
-MOST_SESSIONS = 20  # newest sessions that may be open in an editor
+MOST_SESSIONS = 20  # the limit of sessions, newest first, that may be open in an editor
 
 
 class ReviewOptions(msgspec.Struct, frozen=True):
-    """The options of the command line."""
+    """The options of ``indwell review``."""
 
     files: tuple[str, ...] = ()
     session: str = ""
@@ -121,11 +121,11 @@ class ReviewOptions(msgspec.Struct, frozen=True):
 
 
 class WrongLine(UserError):
-    """The arguments are wrong."""
+    """The arguments of the command are wrong."""
 
 
 def review(wish: ReviewOptions) -> int:
-    """Review changes; return 0 if all was done, else 1.
+    """Review changes; return 0 if all verdicts were carried out, else 1.
 
     Raises:
         WrongLine: The arguments are wrong.
@@ -217,7 +217,7 @@ def _report(folder: Path, looked: FileLook) -> ReviewReport:
 
 
 def _folder(here: Path, state: Path) -> Path:
-    """The workspace: this folder, or the nearest parent folder in which an agent changed files."""
+    """Return the workspace: this folder, or the nearest parent in which an agent worked."""
     here = here.resolve()
     known = (one for one in (here, *here.parents) if exists(review_folder(state, one)))
     return next(known, here)
@@ -229,7 +229,7 @@ def _wanted(
     """Return the files and hunks to review.
 
     Raises:
-        WrongLine: The arguments name nothing, or several things.
+        WrongLine: The arguments match no change, or are ambiguous.
     """
     is_narrow = wish.files or wish.session or wish.turn is not None
     if wish.verdict is not None and not (is_narrow or wish.everything):
@@ -275,7 +275,7 @@ def _session(given: str, pending: Collection[Hunk], store: SessionStore) -> str:
     """Return the full id of a session.
 
     Raises:
-        WrongLine: No session matches, or several do.
+        WrongLine: No session matches, or several sessions match.
     """
     theirs = {actor.session for one in pending for actor in one.actors}
     known = tuple(dict.fromkeys((*sorted(theirs), *store.ids())))

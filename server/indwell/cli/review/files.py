@@ -23,7 +23,7 @@ class WantedFiles(msgspec.Struct, frozen=True):
     """The files and hunks to review.
 
     Attributes:
-        places: Files, and folders with their contents; empty for everything.
+        places: The files, and the folders with their contents; empty for all files.
         session: The session that made the changes; empty for all sessions.
         turn: The turn of the session that made the changes; 0 for all turns.
     """
@@ -47,8 +47,8 @@ class FileLook(msgspec.Struct, frozen=True):
     """The pending changes on disk.
 
     Attributes:
-        hunks: Pending hunks that can be reviewed here, file by file, from top to bottom.
-        texts: The text of each file; None if it is deleted or not text.
+        hunks: Pending hunks that can be reviewed, file by file, from top to bottom.
+        texts: The text of each file; None if the file is deleted or not text.
         unsaved: Hunks that only the editor's buffer has, by file.
     """
 
@@ -67,9 +67,9 @@ async def look(
     """Read every selected file that the ledger follows.
 
     Args:
-        ledger: Updated with the files' text, except for files that an editor has not saved.
-        workspace: The files.
-        wanted: The selection.
+        ledger: Gets the files' text, except for files that an editor has not saved.
+        workspace: The files on disk.
+        wanted: The files and hunks to review.
         is_edited: Returns whether an editor has one of these sessions open; blocks.
     """
     found = FileLook()
@@ -119,7 +119,7 @@ def lacks(known: str | None, text: str | None, hunks: Sequence[Hunk]) -> bool:
 
 
 async def _text(workspace: Workspace, path: Path) -> tuple[str | None, bool]:
-    """Return the text of a file, and whether the file is text; a binary file is not changed."""
+    """Return a file's text, and whether the file is text; a binary file is not changed."""
     try:
         return (await workspace.read(path)).text, True
     except (NotText, TooLarge):

@@ -1,4 +1,4 @@
-"""One run of ``indwell review``: shows hunks, asks for verdicts, and carries them out."""
+"""Runs ``indwell review``: shows hunks, asks for verdicts, and carries out the verdicts."""
 
 from __future__ import annotations
 
@@ -38,24 +38,24 @@ q  quit; your answers so far stay in force
 
 
 class Judge(msgspec.Struct, frozen=True):
-    """Carry out a verdict on the shown hunk, or on the rest of the file."""
+    """The user wants to settle the shown hunk, or the rest of the file."""
 
     verdict: Verdict
     hunks: tuple[Hunk, ...]
 
 
 class Move(msgspec.Struct, frozen=True):
-    """Show the hunk with this index; an index after the last one ends the review."""
+    """The user wants to see the hunk with this index; a too large index ends the review."""
 
     at: int
 
 
 class Quit(msgspec.Struct, frozen=True):
-    """End the review."""
+    """The user wants to end the review."""
 
 
 class Tell(msgspec.Struct, frozen=True):
-    """Show a message, and ask again."""
+    """A message for the user, after which the question is asked again."""
 
     words: str
 
@@ -64,7 +64,7 @@ Step: TypeAlias = Judge | Move | Quit | Tell
 
 
 def step(hunks: Sequence[Hunk], at: int, typed: str) -> Step:
-    """Parse a line that was typed while ``hunks[at]`` is shown; capitals mean the rest."""
+    """Parse the line that the user typed about ``hunks[at]``; capitals mean the rest."""
     current = hunks[at]
     match typed.strip():
         case "a" | "r" as key:
@@ -87,7 +87,7 @@ def step(hunks: Sequence[Hunk], at: int, typed: str) -> Step:
 
 
 def place_of(hunks: Sequence[Hunk], shown: Hunk, at: int) -> int:
-    """The index of the shown hunk in a new list; if it is gone, the index of its successor."""
+    """Return the index of the shown hunk, or of its successor, in a new list."""
     found = (index for index, one in enumerate(hunks) if one.id == shown.id)
     return min(next(found, at), len(hunks))
 
@@ -96,10 +96,10 @@ _WORDS: Mapping[Verdict, str] = {"accept": "accepted", "reject": "rejected"}
 
 
 class ReviewTally:
-    """The verdicts so far, for people.
+    """Counts the verdicts of a review.
 
     Args:
-        n_left: Number of pending hunks.
+        n_left: The number of pending hunks.
     """
 
     def __init__(self, n_left: int) -> None:
@@ -113,7 +113,7 @@ class ReviewTally:
 
     @property
     def words(self) -> str:
-        """The report in one line."""
+        """The report about the verdicts in one line."""
         counts = [f"{number} {_WORDS[name]}" for name, number in self._n_done.items() if number]
         left = f"{self._n_left} left pending" if self._n_left else "nothing is left pending"
         return ", ".join([*counts, left])
@@ -125,13 +125,13 @@ class ReviewTally:
 
 
 class TerminalReview:
-    """The review of the selected hunks at a terminal.
+    """Reviews the selected hunks at a terminal.
 
     Args:
-        ledger: Shared with editors that have the workspace open.
+        ledger: The ledger, which editors with the same workspace share.
         workspace: The files on disk.
         wanted: The selected hunks.
-        is_edited: See ``look``.
+        is_edited: Returns whether an editor has one of the sessions open; blocks.
         screen: Shows the review.
 
     Attributes:
@@ -154,7 +154,7 @@ class TerminalReview:
         self.copies: dict[Path, Path] = {}
 
     async def look(self) -> FileLook:
-        """Return the pending hunks; an editor may have reviewed some hunks in the meantime."""
+        """Return the pending hunks, some of which an editor may have settled in the meantime."""
         await self._ledger.refresh()
         return await look(self._ledger, self._workspace, self._wanted, is_edited=self._is_edited)
 
@@ -178,12 +178,12 @@ class TerminalReview:
         return done
 
     async def walk(self, looked: FileLook) -> int:
-        """Ask about each hunk in turn; return 1 if a verdict could not be carried out."""
+        """Ask about each hunk in order; return 1 if a verdict could not be carried out."""
         tally = ReviewTally(len(looked.hunks))
         try:
             return await self._walk(looked, tally)
         except asyncio.CancelledError:
-            self._screen.say("")  # an empty line below the question
+            self._screen.say("")  # print an empty line below the question
             raise
         finally:
             self._screen.say(tally.words)
@@ -222,7 +222,7 @@ class TerminalReview:
             self._screen.say(said.words)
 
     async def _judge(self, judge: Judge) -> VerdictOutcome:
-        """Carry out a verdict; ask again if a hunk contains lines that others changed."""
+        """Carry out a verdict; ask the user again if a hunk contains lines that others changed."""
         done = await self.carry_out(judge.verdict, judge.hunks)
         for hunk, why in done.kept:
             self._screen.warn(f"{self._screen.heading(hunk)}: {why}")
@@ -261,12 +261,12 @@ class TerminalReview:
         return 0
 
     def tell_aside(self, looked: FileLook) -> None:
-        """Report the hunks that the review skips, and why."""
+        """Report the hunks that the review skips, with the reasons."""
         for path, hunks in looked.unsaved.items():
             self._screen.warn(f"{self._screen.name(path)}: {_changes(len(hunks))}, {UNSAVED}")
 
     def tell_done(self, verdict: Verdict, done: VerdictOutcome) -> None:
-        """Report the hunks that a verdict was carried out on."""
+        """Report the hunks on which a verdict was carried out."""
         for path in dict.fromkeys(one.path for one in done.hunks):
             number = sum(one.path == path for one in done.hunks)
             self._screen.say(f"{_WORDS[verdict]}: {self._screen.name(path)} ({_changes(number)})")
@@ -274,16 +274,16 @@ class TerminalReview:
             self._screen.say(f"nothing was {_WORDS[verdict]}")
 
     def tell_copies(self) -> None:
-        """Report where the copies of the files are."""
+        """Report the folder with the copies of the files."""
         for path, copy in self.copies.items():
             self._screen.say(f"as it was: {self._screen.name(path)} is kept in {copy}", "dim")
 
     def warn(self, words: str) -> None:
-        """Report a verdict that was not carried out."""
+        """Report that a verdict was not carried out."""
         self._screen.warn(words)
 
     async def _keep(self, path: Path) -> None:
-        """Copy a file once per run; if that fails, nothing in the file is rejected.
+        """Copy a file, once in a run; if that fails, no change in the file is rejected.
 
         Raises:
             ToolError: The copy cannot be written.
@@ -292,7 +292,7 @@ class TerminalReview:
             return
         try:
             snapshot = await self._workspace.read(path)
-        # without text there is nothing to copy; the code that restores the file keeps a copy
+        # There is no text to copy; the code that restores the file keeps a copy.
         except ToolError:
             return
         copy = await self._workspace.keep(snapshot)
@@ -325,11 +325,11 @@ class TerminalScreen:
         self._roots = roots
 
     def name(self, path: Path) -> str:
-        """Return a file name for people, without control characters for the terminal."""
+        """Return a displayed file name, without control characters for the terminal."""
         return one_line(display(path, self._roots))
 
     def heading(self, hunk: Hunk) -> str:
-        """Return one line: the place, the turn and the size of a hunk."""
+        """Return a line with the position, the turn and the size of a hunk."""
         facts = [f"+{len(hunk.new)} −{len(hunk.old)}", whose(hunk)]
         facts += [_KINDS[hunk.kind]] if hunk.kind in _KINDS else []
         facts += ["changed by you since"] if hunk.is_touched else []
@@ -337,7 +337,7 @@ class TerminalScreen:
         return f"{self.name(hunk.path)}:{hunk.line}  {' · '.join(facts)}"
 
     def hunk(self, hunk: Hunk, text: str | None, *, number: int, total: int) -> None:
-        """Show a whole hunk with context, because the verdict applies to exactly this text."""
+        """Show a complete hunk with context, because the verdict applies to exactly this text."""
         self._print(Text(f"\n({number}/{total}) {self.heading(hunk)}", style="bold"))
         for sign, line in lines_of(hunk, text):
             self._print(Text(f"{sign}{line}", style=_COLOURS.get(sign, "dim")))
@@ -348,11 +348,11 @@ class TerminalScreen:
             self._print(Text(f"{one.id}  {self.heading(one)}"))
 
     def say(self, words: str, style: str = "") -> None:
-        """Print sentences."""
+        """Print sentences to the terminal."""
         self._print(Text(visible(words), style=style))
 
     def warn(self, words: str) -> None:
-        """Print a warning."""
+        """Print a warning to the terminal."""
         self.say(words, "yellow")
 
     def _print(self, text: Text) -> None:
@@ -368,14 +368,14 @@ def whose(hunk: Hunk) -> str:
 
 
 def lines_of(hunk: Hunk, text: str | None) -> Iterator[tuple[str, str]]:
-    r"""The lines of a hunk with context, each with its sign and with visible control characters.
+    r"""Yield the lines of a hunk with context, with signs and visible control characters.
 
     If only some lines end in ``\r\n``, those line ends are shown, because they may be the only
     difference.
 
     Args:
         hunk: The hunk.
-        text: The present text of its file.
+        text: The present text of the hunk's file.
     """
     whole = split_lines(text) if text is not None and hunk.kind != "opaque" else []
     first, stop = hunk.line - 1, hunk.line - 1 + len(hunk.new)

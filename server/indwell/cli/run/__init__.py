@@ -1,1 +1,1 @@
-"""``indwell run``: a turn from the terminal, without an editor."""
+"""``indwell run``: runs a turn from the terminal, without an editor."""

@@ -1,4 +1,4 @@
-"""The command ``indwell run``: one turn from the terminal, with optional limits."""
+"""``indwell run``: runs one turn from the terminal, or several, within optional limits."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ _OPTIONS = {"budget_session": "--max-cost", "budget_turn_tokens": "--max-tokens"
 
 
 class WrongPlace(UserError):
-    """``--file`` names no file that can be sent."""
+    """The option ``--file`` names no file that can be sent."""
 
 
 async def selection_of(place: str, workspace: Workspace, settings: Settings) -> Selection:
     """Return the selection for ``PATH`` or ``PATH:L1-L2``.
 
     Raises:
-        WrongPlace: The file does not exist, may not be sent, or lacks these lines.
+        WrongPlace: The file does not exist, may not be sent, or lacks the lines.
     """
     match = _PLACE.match(place)
     if match is None:
@@ -144,14 +144,14 @@ class _EndSeen:
         self._view(event)
 
     def stopped(self, draft: str) -> None:
-        """Say that the command was stopped, unless a turn has said so."""
+        """Report that the command was stopped, unless a turn has already reported that."""
         if not self._has_ended:
             end = _failed("stopped before the turn began", draft)
             self._view(msgspec.structs.replace(end, ending="cancelled"))
 
 
 def _refused(wish: RunOptions) -> str:
-    """Return the reason why the prompt cannot run here, if the prompt is a command; else empty."""
+    """Return why a prompt that is a command cannot run here; else an empty text."""
     if is_compact(wish.words) and not wish.session:
         return f"there is no conversation to shorten yet; resume one with `--continue {COMPACT}`"
     if wish.words.lstrip().startswith("/"):  # other prompts cannot be commands
@@ -216,7 +216,7 @@ def _service_of(wish: RunOptions, door: TerminalDoor) -> Service:
 
 
 async def _end(service: Service, opened: Sequence[Session]) -> None:
-    """Close everything; then delete old sessions, as the server does."""
+    """Close all sessions; then delete old sessions, as the server does."""
     settings = service.settings
     await service.stop()
     for session in opened:
@@ -236,7 +236,7 @@ async def _one_by_one(
 ) -> int:
     """Run a turn for each prompt until a limit is reached; add ``along`` to the first prompt.
 
-    Return the exit code of the limit, else of the first turn that failed.
+    The result is the exit code of the limit, or else of the first failed turn.
     """
     code = DONE
     async for given in prompts:
@@ -253,7 +253,7 @@ async def _one_by_one(
 
 
 async def _finished(service: Service, prompt: Prompt) -> events.TurnFinished:
-    """Run a turn of the current session to its end; a cancellation stops the turn in order."""
+    """Run a turn of the current session to its end; a cancellation stops the turn properly."""
     ticket = service.turns.submit(service.waiting(prompt), _nothing)
     try:
         return await ticket.wait()
@@ -264,12 +264,12 @@ async def _finished(service: Service, prompt: Prompt) -> events.TurnFinished:
 
 
 async def _nothing(session: Session, finished: events.TurnFinished) -> None:
-    """Do nothing, because an event has shown the end."""
+    """Do nothing, because an event has shown the end of the turn."""
     del session, finished
 
 
 def _placing(view: events.Listener) -> events.Listener:
-    """A listener for ``view`` that adds a hint to the settings if the endpoint does not answer."""
+    """Return a listener that adds a hint on the settings if the endpoint does not answer."""
 
     def tell(event: events.Event) -> None:
         if isinstance(event, events.TurnFinished) and event.retryable:
@@ -281,14 +281,14 @@ def _placing(view: events.Listener) -> events.Listener:
 
 
 def _sweep(settings: Settings, session: str) -> None:
-    """Delete old sessions, as the server does, and report the deletion."""
+    """Delete old sessions, as the server does, and report the deleted sessions."""
     state = state_folder(os.environ)
     if sweep_now(state, settings, session) is not None:
         print(gone_words(take_untold(state)), file=sys.stderr)
 
 
 async def _what_runs_here() -> str:
-    """The end of the message about a missing model: names a usable server on this machine."""
+    """Return the end of a message about a missing model, with a local model server."""
     from indwell.providers.discovery import find_servers
 
     ready = [one for one in await find_servers(environment=os.environ) if one.is_ready]
@@ -313,7 +313,7 @@ class Limiting:
     """Enforces the limits of a session.
 
     Raises:
-        UserError: The user set a limit of money, but the model's price is unknown.
+        UserError: The user set a limit in US dollars, but the model's price is unknown.
     """
 
     def __init__(self, session: Session, limits: RunLimits) -> None:
@@ -329,7 +329,7 @@ class Limiting:
         self._n_rounds = 0
 
     def begin_turn(self) -> str:
-        """Give the next turn the remaining budget; return a reason if nothing remains."""
+        """Give the next turn the remaining budget; return a reason if no budget remains."""
         limits, budgets = self._limits, self._budgets
         rounds = self._round_limit
         if limits.rounds is not None:
@@ -353,12 +353,12 @@ class Limiting:
         return ""
 
     def end_turn(self, finished: events.TurnFinished) -> int:
-        """Count the turn's usage; return its exit code."""
+        """Count the turn's usage; return the turn's exit code."""
         self._n_rounds += finished.rounds
         return code_of(finished)
 
     def wording(self, view: events.Listener) -> events.Listener:
-        """Return a listener for ``view`` that names each limit by its option."""
+        """Return a listener that names each limit by its command-line option."""
 
         def tell(event: events.Event) -> None:
             view(self._worded(event) if isinstance(event, events.TurnFinished) else event)
@@ -386,10 +386,10 @@ def code_of(finished: events.TurnFinished) -> int:
 
 
 class Timed:
-    """A listener that reports the time limit as the reason of a stop.
+    """A listener that reports the time limit as the reason for a stop.
 
     Attributes:
-        is_told: Whether the reason has been shown.
+        is_told: Whether the reason was shown.
     """
 
     def __init__(self, view: events.Listener, clock: asyncio.Timeout, seconds: float) -> None:
@@ -397,7 +397,7 @@ class Timed:
         self._view, self._clock, self._seconds = view, clock, seconds
 
     def __call__(self, event: events.Event) -> None:
-        """Pass the event on."""
+        """Forward the event."""
         if isinstance(event, events.TurnFinished) and self._clock.expired():
             self.is_told = True
             words = f"stopped: the {self._seconds:g} s of --time-limit have passed"
@@ -416,8 +416,8 @@ async def within(
     Args:
         seconds: The time limit; None for no limit.
         view: Receives the event when the time is over.
-        work: Takes a listener, and a stack of callbacks that run at the end of the work.
-        untold: Called with the reason if the time ends while no turn runs.
+        work: The function to run, with a listener, and a stack of callbacks for its end.
+        untold: Called with the reason if the time is over while no turn runs.
     """
     async with AsyncExitStack() as ending:
         if seconds is None:

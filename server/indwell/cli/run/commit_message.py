@@ -18,7 +18,7 @@ from indwell.wiring.service import Composition
 
 
 class CommitOptions(msgspec.Struct, frozen=True):
-    """The options of the command line."""
+    """The options of ``indwell commit-message``."""
 
     folder: Path
     model: str = ""
@@ -28,7 +28,7 @@ class CommitOptions(msgspec.Struct, frozen=True):
 
 
 def commit_message(wish: CommitOptions) -> int:
-    """Print the message; return the exit code."""
+    """Print a commit message; return the exit code."""
     made = wait_for(_written(wish))
     if wish.json:
         data = {"message": made.text, "staged": made.is_staged}

@@ -1,4 +1,4 @@
-"""The options of ``indwell run``, and the resulting request."""
+"""Defines the command-line options of ``indwell run``."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ Format: TypeAlias = Literal["text", "jsonl"]
 
 
 class RunLimits(msgspec.Struct, frozen=True):
-    """The limits of a run; with None, only the limits in the settings apply.
+    """The limits of a run; None means that only the limits in the settings apply.
 
     Attributes:
-        cost: US dollars.
-        tokens: Input and output tokens of all model calls.
-        rounds: Number of model calls.
-        seconds: Time of the whole run.
+        cost: The limit in US dollars.
+        tokens: The limit of input and output tokens for all model calls.
+        rounds: The limit of model calls.
+        seconds: The time limit for the whole run, in seconds.
     """
 
     cost: float | None = None
@@ -39,7 +39,7 @@ _EPILOG = (
 
 
 def limit_options(run: argparse.ArgumentParser) -> None:
-    """Add the options to the parser."""
+    """Add the options for limits to the parser."""
     run.epilog = _EPILOG
     run.add_argument(
         "--stdin",
@@ -119,19 +119,19 @@ def _positive(text: str, what: str) -> float:
     return number
 
 
-NEWEST = "newest"  # not a session's id, because ids begin with a date
+NEWEST = "newest"  # The word is not a session's id, because ids begin with a date.
 
 
 class RunOptions(msgspec.Struct, frozen=True):
-    """The options of the command line; ``place`` is ``PATH`` or ``PATH:L1-L2``.
+    """The options of ``indwell run``; ``place`` is ``PATH`` or ``PATH:L1-L2``.
 
     ``mode``, ``model`` and ``effort`` override the settings. ``session`` is the id of a session to
     resume, the beginning of its id, or ``NEWEST``. A resumed session needs no ``words``. ``turn``
-    rewinds the session to the end of this turn; ``files`` also restores the files. ``origin`` is
-    the id of a session whose task the new session inherits. ``trust`` trusts the folder for this
-    run. ``approves`` carries out the session's plan. ``stdin`` reads prompts, or a text that the
-    words are about, from standard input. ``quiet`` shows only the answer and failures. ``output``
-    is the file for the answer.
+    rewinds the session to the end of the given turn; ``files`` also restores the files. ``origin``
+    is the id of a session whose task the new session inherits. ``trust`` trusts the folder during
+    the run. ``approves`` carries out the session's plan. ``stdin`` reads prompts, or a text to
+    which the prompt refers, from standard input. ``quiet`` shows only the answer and failures.
+    ``output`` is the file for the answer.
     """
 
     words: str

@@ -1,4 +1,4 @@
-"""The session of an ``indwell run``: a new, a resumed or a rewound session."""
+"""Opens the session of an ``indwell run``: a new, a resumed or a rewound session."""
 
 from __future__ import annotations
 
@@ -39,14 +39,15 @@ from indwell.workspace.disk import DiskWorkspace
 
 
 def carrying_out(settings: Settings) -> Settings:
-    """The settings of a turn that carries out a plan: ``review`` mode instead of ``plan`` mode."""
+    """Return the settings of a turn that carries out a plan, in ``review`` mode."""
     if settings.mode != "plan":
         return settings
     return msgspec.structs.replace(settings, mode="review")
 
 
 NOTHING = "the files hold no changes of later turns"
-ANSWER_S = 24 * 3600.0  # seconds; a person at a terminal may take any time
+# the time limit in seconds, because a person at a terminal may take any time
+ANSWER_S = 24 * 3600.0
 
 
 async def taken_back(
@@ -59,8 +60,8 @@ async def taken_back(
 ) -> Rewind:
     """Rewind the conversation, then the files if there is a ``ledger``.
 
-    If a restore would lose the user's work, a terminal asks the user. Without a terminal the work
-    is kept. Notices report the outcome for the files.
+    If a restore would lose the user's work, the user is asked at the terminal. Without a terminal,
+    the work is kept. Notices report the outcome for the files.
 
     Raises:
         SessionError: The session or turn does not exist, or the session is open or cannot be
@@ -77,7 +78,7 @@ async def taken_back(
 
 
 def tell_rewound(session: str, made: Rewind, *, as_json: bool, files: bool = False) -> None:
-    """Report the rewind, and how to resume."""
+    """Report the rewind, and how to resume the session."""
     if as_json:
         data = {"session": session, **made._asdict()}
         sys.stdout.write(json_line(data) + "\n")
@@ -123,7 +124,7 @@ class LeanModels:
         return model
 
     def begin(self, settings: Settings) -> None:
-        """Do nothing, because the session opens at once."""
+        """Do nothing, because the session opens immediately."""
         del settings
 
 
@@ -134,7 +135,7 @@ async def session_of(wish: RunOptions, service: Service) -> tuple[Session, str]:
 
 
 async def _begun(wish: RunOptions, service: Service, store: SessionStore) -> tuple[Session, str]:
-    """Create a session, perhaps with another session's task; return the session and its prompt."""
+    """Create a session, perhaps with another session's task; return it and its prompt."""
     origin = await asyncio.to_thread(_identified, wish.origin, store) if wish.origin else ""
     session = await service.sessions.get("new")
     if not origin:
@@ -143,10 +144,10 @@ async def _begun(wish: RunOptions, service: Service, store: SessionStore) -> tup
 
 
 async def _resumed(wish: RunOptions, service: Service, store: SessionStore) -> tuple[Session, str]:
-    """Resume a session; return the session and a new, unanswered or continuing prompt.
+    """Resume a session; return the session and its next prompt.
 
     Raises:
-        UserError: The session cannot be resumed.
+    UserError: The session cannot be resumed.
     """
     identifier = await asyncio.to_thread(_identified, wish.session, store)
     if wish.turn is not None:
@@ -163,7 +164,7 @@ async def _resumed(wish: RunOptions, service: Service, store: SessionStore) -> t
 
 
 def _words(wish: RunOptions, draft: str) -> str:
-    """Return the user's prompt; without one, the saved draft."""
+    """Return the user's prompt, or else the saved draft."""
     return wish.words if wish.words.strip() else draft or GO_ON
 
 
@@ -187,7 +188,7 @@ def _identified(given: str, store: SessionStore) -> str:
     """Return the full id of a session of this folder.
 
     Raises:
-        SessionError: No session matches, or several do.
+        SessionError: No session matches, or several sessions match.
     """
     known = store.ids()
     if given == NEWEST:

@@ -1,1 +1,1 @@
-"""Commands on permissions, trust in folders, and the audit of a session."""
+"""Commands for permissions, trust in folders, and the audit of a session."""

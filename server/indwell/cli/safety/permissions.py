@@ -44,7 +44,7 @@ from indwell.settings.values import convert
 
 
 class PermissionsOutput(msgspec.Struct, frozen=True):
-    """The output of ``--json``: the rules in force, and the number of revoked ones."""
+    """The output of ``--json``: the rules in force, and the number of revoked rules."""
 
     folder: str
     rules: tuple[str, ...]
@@ -52,7 +52,7 @@ class PermissionsOutput(msgspec.Struct, frozen=True):
 
 
 def permissions(options: argparse.Namespace) -> int:
-    """List or revoke permissions; return 0 if done, else 1.
+    """List or revoke permissions; return 0 for success, else 1.
 
     Raises:
         UserError: The arguments name a number that is not in the list.
@@ -72,7 +72,7 @@ def permissions(options: argparse.Namespace) -> int:
 
 
 def rules_of_folder(folder: Path) -> RuleBook:
-    """Return the permanent permissions of a folder."""
+    """Return the stored permissions of a folder."""
     name = folder_name(folder.resolve())
     return RuleBook(state_folder(os.environ) / "permissions" / f"{name}.json")
 
@@ -109,11 +109,11 @@ def _tell(told: PermissionsOutput, *, as_json: bool) -> None:
         print(f"{number:4}  {one_line(rule)}")
 
 
-LIMIT_B = 1 << 20  # bytes of a file with rules
+LIMIT_B = 1 << 20  # the limit of bytes for a file with rules
 
 
 class _PermissionLine(msgspec.Struct, frozen=True):
-    """One line of ``--stdin``; the options and settings fill in missing fields."""
+    """A line of ``--stdin``; the options and settings fill in missing fields."""
 
     command: str
     rules: PatternRules | None = None
@@ -223,10 +223,10 @@ def _read_rules(path: Path) -> PatternRules:
 
 
 def _checked(rules: PatternRules) -> PatternRules:
-    """Validate patterns as the settings do.
+    """Check patterns as the settings do.
 
     Raises:
-        SettingsError: A rule is not a valid pattern.
+    SettingsError: A rule is not a valid pattern.
     """
     allow, ask, deny = (
         convert(f"rules_{name}", list(getattr(rules, name))) for name in ("allow", "ask", "deny")
@@ -239,9 +239,9 @@ def _at(policy: Policy, folder: str) -> Policy:
 
 
 def _knowing_secrets(policy: Policy) -> Policy:
-    """Return the policy of a session; without a sandbox, commands may not read links to secrets.
+    """Return a session's policy; without a sandbox, links to secrets may not be read.
 
-    This takes at most a second in a folder of 100,000 files.
+    The function takes at most a second in a folder of 100,000 files.
     """
     roots = tuple(filter(Path.is_dir, map(Path, policy.roots)))
     if policy.writes_confined or not roots:
@@ -280,7 +280,7 @@ _ENDS = {
 
 
 class _Audit(msgspec.Struct, frozen=True):
-    """An audit as JSON."""
+    """The audit of a session as JSON."""
 
     session: str
     workspace: str
@@ -319,7 +319,7 @@ def _read(given: str) -> tuple[str, LogReading]:
     """Read a session of any folder by its id; without an id, the newest session of this folder.
 
     Raises:
-        SessionError: The session is missing, or it cannot be read.
+        SessionError: The session is missing or cannot be read.
     """
     state = state_folder(os.environ)
     folder = None if given else folder_name(Path.cwd().resolve())
@@ -375,7 +375,7 @@ def _show_act(console: Console, act: Act) -> None:
 
 
 def decided_words(act: Act) -> str:
-    """Return the decision on a call, its rule, and the user's answer, in one line."""
+    """Return one line with the decision on a call, the deciding rule, and the user's answer."""
     by = f" by {act.rule}" if act.rule else ""
     because = f": {act.reason}" if act.reason else ""
     sandbox = "" if "outside" in act.widening else act.sandbox
@@ -406,7 +406,7 @@ def _sum(made: _Audit) -> str:
 
 
 def _without_network(sandbox: str) -> str:
-    """Return the sandbox of a command, without the parts that did not apply to it."""
+    """Return a sandbox's description, without the parts that did not apply to the command."""
     return sandbox.removesuffix(", no network")
 
 

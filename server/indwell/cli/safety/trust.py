@@ -22,7 +22,7 @@ from indwell.settings.trust_store import TrustStore
 
 
 class TrustOutput(msgspec.Struct, frozen=True):
-    """The output of ``--json`` for a folder; Indwell runs or follows its ``files``."""
+    """The output of ``--json`` for a folder; Indwell runs or obeys its ``files``."""
 
     folder: str
     state: str
@@ -31,7 +31,7 @@ class TrustOutput(msgspec.Struct, frozen=True):
 
 
 def trust(options: argparse.Namespace) -> int:
-    """Run the command; return 0 if done, 1 if not, 2 if no terminal can ask.
+    """Run the command; return 0 for success, 1 for a failure, 2 if no terminal can ask.
 
     Raises:
         UserError: The folder does not exist, or the answer cannot be stored.
@@ -61,7 +61,7 @@ def _trust(folder: Path, *, is_sure: bool, as_json: bool) -> int:
     shown = _to_be_asked(shown)
     if not is_sure:
         if as_json or not is_typed():
-            # Show everything that --yes would accept, including the instructions of subfolders.
+            # Show all content that --yes would accept, including the instructions of subfolders.
             _tell(msgspec.structs.replace(standing, items=shown.items), as_json=as_json)
             print("to trust its present files, add --yes", file=sys.stderr)
             return 2
@@ -82,7 +82,7 @@ def _is_whole(shown: TrustStanding) -> bool:
 
 
 def _to_be_asked(standing: TrustStanding) -> TrustStanding:
-    """Return the trust without an earlier refusal: the screen shows exactly what will be stored."""
+    """Return the trust without an earlier refusal, so that the user sees what will be stored."""
     before = None if _is_whole(standing) else standing.before
     return msgspec.structs.replace(standing, state="open", before=before)
 

@@ -1,4 +1,4 @@
-"""``indwell serve`` and ``indwell acp``: serve an editor on stdin and stdout, or on a port."""
+"""``indwell serve`` and ``indwell acp``: serves an editor on stdin and stdout, or on a port."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from functools import partial
 
 from indwell.lsp.wire.stdio import NoLine, OpenLine, claim_stdio, open_line
 
-SWITCH_S = 0.001  # seconds after which an importing thread yields to the editor's messages
+# the time, in seconds, after which an importing thread yields to the editor's messages
+SWITCH_S = 0.001
 
 
 def serve(*, scripted: bool, pace_s: float) -> int:
-    """Serve one editor; return 0 after its ``exit``, and 1 if it only disconnects.
+    """Serve one editor; return 0 after the message ``exit``, 1 after a mere disconnection.
 
     ``initialize`` is answered before the rest of the server is loaded.
     """
@@ -88,7 +89,7 @@ def serve_acp(*, scripted: bool) -> int:
 
 def serve_opened(opened: OpenLine, *, scripted: bool, pace_s: float) -> int:
     """Serve a connection after ``initialize``."""
-    # Modules create no garbage while they load, so collecting it would waste 30 ms.
+    # Modules create no garbage while they load, so garbage collection would waste 30 ms.
     gc.disable()
     from indwell.cli.serve.logs import log_to_stderr
     from indwell.lsp.server import make_server

@@ -1,4 +1,4 @@
-"""The log on stderr: rate-limited, without secrets, never blocking the server (LSP-27)."""
+"""Logs to stderr: rate-limited, without secrets, and without blocking the server."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from collections.abc import Callable, Mapping
 from indwell.secrets import Hider, secrets_of
 from indwell.settings.credentials import redacted
 
-LINES_A_SECOND = 20  # lines on average
-BURST = 200  # lines at once: a whole traceback and the lines before it
-LINE_LIMIT = 4_000  # characters of one record
-WAITING_LIMIT = 1_000  # records that wait while nothing reads stderr
+LINES_A_SECOND = 20  # the limit of lines in a second, on average
+BURST = 200  # the limit of lines at once, for a whole traceback and the lines before it
+LINE_LIMIT = 4_000  # the limit of characters for one record
+WAITING_LIMIT = 1_000  # the limit of records that are queued while no process reads stderr
 
 
 class Throttle:
-    """Passes ``rate`` lines a second and ``burst`` at once; counts the dropped lines.
+    """Limits lines to ``rate`` in a second and ``burst`` at once; counts the dropped lines.
 
     Args:
-        monotonic: Seconds of a clock that never goes back.
+        monotonic: Returns the time of a monotonic clock in seconds.
     """
 
     def __init__(self, rate: float, burst: int, monotonic: Callable[[], float]) -> None:
@@ -35,7 +35,7 @@ class Throttle:
         self._dropped = 0
 
     def admit(self) -> int | None:
-        """Return None if the line is dropped; else how many lines were dropped before it."""
+        """Return None if the line is dropped; else the number of lines dropped before it."""
         now = self._monotonic()
         self._left = min(self._burst, self._left + (now - self._at) * self._rate)
         self._at = now
@@ -60,14 +60,13 @@ def _takes_more() -> bool:
 
 
 class StderrHandler(logging.Handler):
-    """Writes records in a thread, so that an editor that never reads stderr does not block us.
+    """Writes log records in a thread, so that an editor that ignores stderr blocks nothing.
 
     Args:
-        secrets: Redacted from every line.
-        write: Takes a line, and may block.
-        start: Starts the thread; RuntimeError means that the system cannot start another.
-        is_ready: Tells whether ``write`` can take a line without blocking; called while there is no
-            thread.
+        secrets: The secrets to redact from every line.
+        write: Writes a line, and may block.
+        start: Starts the thread; raises RuntimeError if the system cannot start another thread.
+        is_ready: Returns whether ``write`` would not block; called while there is no thread.
     """
 
     def __init__(
@@ -87,10 +86,10 @@ class StderrHandler(logging.Handler):
         self._start = start
         self._is_ready = is_ready
         self._has_thread = False
-        self._begin()  # start the thread now, because the system may lack threads later
+        self._begin()  # the thread is started now, because the system may lack threads later
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Queue a record, shortened and redacted."""
+        """Queue a record, shortened and without secrets."""
         dropped = self._throttle.admit()
         if dropped is None:
             return
@@ -109,13 +108,13 @@ class StderrHandler(logging.Handler):
             self._write_directly()
 
     def flush(self) -> None:
-        """Wait a moment for the thread at the end of the process; nothing may be reading stderr."""
+        """Wait a moment for the thread at the end of the process, because stderr may be unread."""
         until = time.monotonic() + 0.2
         while self._lines.unfinished_tasks and time.monotonic() < until:
             time.sleep(0.005)
 
     def _begin(self) -> None:
-        """Start the thread; if that fails, the next record tries again."""
+        """Start the thread; after a failure, the next record tries again."""
         try:
             self._start(self._work)
         except RuntimeError:
@@ -123,7 +122,7 @@ class StderrHandler(logging.Handler):
         self._has_thread = True
 
     def _write_directly(self) -> None:
-        """Write the waiting records as long as stderr does not block."""
+        """Write the queued records as long as stderr does not block."""
         while self._is_ready() and not self._lines.empty():
             line = self._lines.get_nowait()
             try:
@@ -153,6 +152,6 @@ def log_to_stderr(environment: Mapping[str, str]) -> None:
 
     handler = StderrHandler(secrets_of(environment), write, is_ready=_takes_more)
     handler.setFormatter(logging.Formatter("%(levelname)s %(message)s"))
-    # Ignore levels that libraries set for themselves, as openai does for OPENAI_LOG.
+    # Ignore the log levels of libraries, as openai sets one for OPENAI_LOG.
     handler.setLevel(logging.WARNING)
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)

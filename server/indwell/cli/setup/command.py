@@ -49,14 +49,15 @@ from indwell.workspace.paths import visible as visible_path
 BACKUP = ".before-indwell"
 DESKTOP_PATH = {
     "darwin": "/usr/bin:/bin:/usr/sbin:/sbin",  # the PATH of launchd
-    "win32": None,  # desktop programs see the user's own PATH
+    "win32": None,  # programs on the desktop get the user's own PATH
 }
-_ODD = frozenset({"Cc", "Cs", "Zl", "Zp"})  # control characters, surrogates, line separators
+# the categories of control characters, surrogates and line separators
+_ODD = frozenset({"Cc", "Cs", "Zl", "Zp"})
 _LINUX = "/usr/local/bin:/usr/bin:/bin"  # the PATH of a session manager without the user's shell
 
 
 class SetupOptions(msgspec.Struct, frozen=True):
-    """The options of the command line."""
+    """The options of ``indwell setup``."""
 
     editor: str
     write: bool = False
@@ -67,7 +68,7 @@ class SetupOptions(msgspec.Struct, frozen=True):
 
 
 class _SetupPlan(msgspec.Struct, frozen=True):
-    """The change of one file; ``path`` is the resolved path."""
+    """The planned change of one file; ``path`` is the resolved path."""
 
     shown: Path
     path: Path
@@ -76,7 +77,7 @@ class _SetupPlan(msgspec.Struct, frozen=True):
 
 
 def setup(wish: SetupOptions) -> int:
-    """Run the command; return 0 if done, else 1."""
+    """Run the command; return 0 for success, else 1."""
     if wish.editor == "vscode":
         print(json_line({"editor": "vscode", "note": VSCODE}) if wish.json else VSCODE)
         return int(wish.write or wish.remove)
@@ -100,7 +101,7 @@ def setup(wish: SetupOptions) -> int:
         sys.stderr.write(f"{_named(place.path)} was not changed: {problem}. {by_hand}:\n\n")
         print(configuration.text(command))
         return 1
-    # RuntimeError reports a cycle of links
+    # RuntimeError reports a cycle of links.
     except (OSError, RuntimeError, ToolError, UserError) as error:
         sys.stderr.write(f"{_named(place.path)} was not changed: {error}\n")
         return 1
@@ -205,7 +206,7 @@ def _read(path: Path) -> str | None:
 
 
 def _is_wanted(plan: _SetupPlan, *, quiet: bool) -> bool:
-    """Show the diff; at a terminal, ask whether to write it."""
+    """Show the diff; at a terminal, ask whether to write the file."""
     old, new = (
         visible(text.replace("\r\n", "\n")).split("\n")
         for text in (plan.before or "", plan.after.text or "")
@@ -220,7 +221,7 @@ def _is_wanted(plan: _SetupPlan, *, quiet: bool) -> bool:
 
 
 def _asked() -> str:
-    """Ask on stderr, where the diff is shown; return the typed line."""
+    """Ask on stderr, where the diff is shown, and return the typed line."""
     sys.stderr.write("Change the file like this? [y/N] ")
     sys.stderr.flush()
     typed = sys.stdin.readline()
@@ -230,7 +231,7 @@ def _asked() -> str:
 
 
 def _print_diff(diff: str) -> None:
-    """Print all lines: coloured and wrapped in a terminal, plain elsewhere."""
+    """Print all lines of a diff: coloured and wrapped in a terminal, plain elsewhere."""
     console = Console(stderr=True)
     if console.is_terminal:
         console.print(Syntax(diff, "diff", word_wrap=True))
@@ -239,8 +240,8 @@ def _print_diff(diff: str) -> None:
 
 
 def _carry_out(plan: _SetupPlan, state: Path) -> str | None:
-    """Copy the file, then write or remove it; return the copy's path."""
-    # Write through links, because many users link to a configuration elsewhere.
+    """Copy the file, then write or remove the file; return the copy's path."""
+    # Write through links, because many users link to a configuration in another folder.
     path, text = plan.path, plan.after.text
     roots = (_ground(path),)
     backup, old = None, None
@@ -262,12 +263,12 @@ def _carry_out(plan: _SetupPlan, state: Path) -> str | None:
 
 
 def _ground(path: Path) -> Path:
-    """Return the nearest existing parent folder."""
+    """Return the nearest parent folder that exists."""
     return next(one for one in path.parents if one.is_dir())
 
 
 def _record_of(state: Path, path: Path) -> Record | None:
-    """Return the record of setup's additions to ``path``; None without a readable record."""
+    """Return the record of setup's additions to ``path``; None if there is no readable record."""
     try:
         record = msgspec.json.decode(read_bytes_private(_record_file(state, path)), type=Record)
     except (OSError, msgspec.DecodeError):  # without a record, nothing is removed
@@ -276,7 +277,7 @@ def _record_of(state: Path, path: Path) -> Record | None:
 
 
 def _keep_record(state: Path, path: Path, record: Record | None) -> str:
-    """Store the record, or delete it if None; return why that failed, or an empty string."""
+    """Store the record, or delete it if None; return the problem, or an empty text."""
     place = _record_file(state, path)
     try:
         if record is not None:
@@ -299,7 +300,7 @@ def server_command() -> tuple[str, ...]:
     """Return the command line that starts this installation of Indwell.
 
     Raises:
-        UserError: No editor configuration can contain the command line.
+        UserError: The command line cannot be written into an editor's configuration.
     """
     own = _own()
     if own is None:

@@ -1,4 +1,4 @@
-"""The configuration of each editor: ``templates`` with the command, and the file for it."""
+"""Defines each editor's configuration: its template with the command, and its file."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ def lua(word: str) -> str:
 
 
 def lua_list(words: Sequence[str]) -> str:
-    """Return a Lua table."""
+    """Return a Lua table with the words."""
     return "{ " + ", ".join(map(lua, words)) + " }"
 
 
 def quoted(word: str) -> str:
-    """Return a JSON string; if the word is printable, also valid TOML and Emacs Lisp."""
+    """Return a JSON string; if the word is printable, it is also valid TOML and Emacs Lisp."""
     return json.dumps(word, ensure_ascii=False)
 
 
 def json_list(words: Sequence[str]) -> str:
-    """Return a list for JSON and TOML."""
+    """Return a list that is valid JSON and TOML."""
     return json.dumps(list(words), ensure_ascii=False)
 
 
@@ -80,8 +80,8 @@ class Language(NamedTuple):
     Attributes:
         name: The language's name in a Markdown fence.
         comment: The start of a comment; empty if the language has no comments.
-        words: Writes a list of strings.
-        word: Writes one string.
+        words: Returns the literal of a list of strings.
+        word: Returns the literal of a string.
     """
 
     name: str
@@ -102,7 +102,7 @@ class EditorConfiguration(msgspec.Struct, frozen=True):
         editor: The editor's name.
         page: The documentation page, which contains each template word for word.
         language: The language of the templates.
-        templates: The template files; the first template is enough.
+        templates: The template files; the first template is sufficient.
         next_steps: The next steps for the user.
     """
 
@@ -126,7 +126,8 @@ class EditorConfiguration(msgspec.Struct, frozen=True):
             "@PLUGIN@": self.language.word(plugin),
             "@PACKAGE@": self.language.word(package),
         }
-        # Replace all placeholders in one pass, because an inserted value may look like one.
+        # Replace all placeholders in one pass, because an inserted value may look like a
+        # placeholder.
         return tuple(
             _GAP.sub(lambda gap: filled[gap[0]], _template(name)) for name in self.templates
         )
@@ -262,7 +263,7 @@ How = Literal["own file", "marked", "toml", "json"]
 
 
 class SetupTarget(msgspec.Struct, frozen=True):
-    """A configuration file, and the way to add Indwell's configuration."""
+    """A configuration file, and the way to add Indwell's configuration to the file."""
 
     path: Path
     how: How
@@ -278,11 +279,11 @@ def target(
     """Return the file of an editor.
 
     Args:
-        name: As in ``CONFIGURATIONS``.
+        name: The editor's name, as in ``CONFIGURATIONS``.
         home: The user's home folder.
-        environment: Has ``XDG_CONFIG_HOME`` and, on Windows, ``APPDATA``.
-        platform: As ``sys.platform`` names it.
-        exists: Tells whether a path exists.
+        environment: The environment variables, such as ``XDG_CONFIG_HOME`` and ``APPDATA``.
+        platform: The platform, as in ``sys.platform``.
+        exists: Returns whether a path exists.
     """
     config = _absolute(environment.get("XDG_CONFIG_HOME", "")) or home / ".config"
     roaming = _absolute(environment.get("APPDATA", "")) or home / "AppData" / "Roaming"
@@ -317,7 +318,7 @@ def target(
 
 
 def _emacs(home: Path, config: Path, exists: Callable[[Path], bool]) -> Path:
-    """The first existing file in Emacs' own order (Info node "Find Init"); else the default."""
+    """Return the first existing file in Emacs' order (Info node "Find Init"), or a default."""
     for path in (home / ".emacs.el", home / ".emacs", home / ".emacs.d" / "init.el"):
         if exists(path):
             return path

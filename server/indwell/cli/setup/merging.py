@@ -1,6 +1,6 @@
 """Adds a configuration to an editor's file, and removes it again byte for byte. Pure.
 
-TOML and JSON are merged. In other files two marked comments enclose the added part.
+TOML and JSON are merged. In other files, two marked comments enclose the added part.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ def marked_block(text: str, comment: str) -> str:
 
 
 def find_block(whole: str, comment: str) -> tuple[int, int] | None:
-    """Return the range of the configuration, including its last line end; None without marks.
+    """Return the range of the configuration, with its last line end; None without marks.
 
     Raises:
-        CannotMerge: The marks are not exactly one start line and, below it, one end line.
+        CannotMerge: The marks are not exactly one start line with one end line below.
     """
     begin, end = _BEGIN.format(comment), _END.format(comment)
     if begin not in whole and end not in whole:
@@ -62,15 +62,15 @@ def gap_before(before: str) -> str:
 def without_block(whole: str, start: int, end: int, added: str) -> str:
     """Return the text without the configuration, and without the ``added`` line ends before it."""
     head, tail = whole[:start], whole[end:]
-    if added and head.endswith("\n\n"):  # otherwise the user has removed the empty line
+    if added and head.endswith("\n\n"):  # otherwise, the user has removed the empty line
         head = head[: -len(added)]
     needs_end = head and tail and not head.endswith("\n")
     return f"{head}\n{tail}" if needs_end else head + tail
 
 
-_AROUND = 80  # characters on each side that distinguish two places
-_BY_CHARACTER = 4_000  # characters; longer texts are compared by line
-_LONG_LINES = 3  # lines; a longer text occurs only once, unless a person copied it
+_AROUND = 80  # the number of characters on each side that distinguish two positions
+_BY_CHARACTER = 4_000  # longer texts are compared by lines, not by characters
+_LONG_LINES = 3  # a text with so many lines occurs only once, unless a person copied it
 
 
 class InsertedText(msgspec.Struct, frozen=True):
@@ -82,7 +82,7 @@ class InsertedText(msgspec.Struct, frozen=True):
 
 
 def pieces(before: str, after: str) -> tuple[InsertedText, ...]:
-    """Return the texts that ``after`` adds to ``before``.
+    """Return the texts that are in ``after`` in addition to ``before``.
 
     Raises:
         CannotMerge: A part of ``before`` is missing in ``after``.
@@ -96,10 +96,10 @@ def pieces(before: str, after: str) -> tuple[InsertedText, ...]:
 
 
 def cut(text: str, found: Sequence[InsertedText]) -> str:
-    """Return the text without the pieces.
+    """Return the text without the inserted texts.
 
     Raises:
-        CannotMerge: A piece is missing, changed, or there more than once.
+        CannotMerge: An inserted text is missing, changed, or there more than once.
     """
     kept, done = [], 0
     for piece in found:
@@ -137,7 +137,7 @@ def _digest(text: str) -> str:
 
 
 def _insertions(before: str, after: str) -> Iterator[tuple[int, int]]:
-    """Yield the places where ``after`` is longer: one place if possible, else by lines."""
+    """Yield the ranges that ``after`` adds: one range if possible, else one for each change."""
     whole = _one(before, after, 0)
     if whole is not None:
         yield from whole
@@ -166,7 +166,7 @@ def _within(before: str, after: str, at: int) -> Iterator[tuple[int, int]]:
 
 
 def _one(before: str, after: str, at: int) -> list[tuple[int, int]] | None:
-    """Return the only place where ``after`` is longer; None unless there is exactly one."""
+    """Return the only range that ``after`` adds; None if there are several."""
     if len(after) < len(before):
         return None
     head = _alike(before, after)
@@ -190,7 +190,7 @@ _ODD = (TOMLKitError, ValueError, TypeError, AttributeError, LookupError, Recurs
 
 
 def merged(how: Data, before: str, text: str) -> str:
-    """Return the text with the configuration; equal to ``before`` if nothing is missing.
+    """Return the text with the configuration; equal to ``before`` if it is already there.
 
     Raises:
         CannotMerge: The configuration cannot be added or removed.
@@ -276,7 +276,7 @@ def _put_language(languages: list[Any], wanted: Mapping[str, Any]) -> None:
 
 
 def _names(listed: Iterable[object]) -> list[str]:
-    """Return the names in a list of Helix, which may contain names or tables with a name."""
+    """Return the names in a list of Helix, whose entries are names or tables with a name."""
     return [str(one.get("name")) if isinstance(one, Mapping) else str(one) for one in listed]
 
 
@@ -297,7 +297,7 @@ def _put_json(before: str, text: str) -> str:
 
 
 def _json(text: str) -> tuple[dict[str, Any], int | str, str]:
-    """Return the value and its format, if writing the value again reproduces the text."""
+    """Return the value and its format, if the text can be written exactly from both."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -340,7 +340,7 @@ class Record(msgspec.Struct, frozen=True):
 
 
 class WantedConfiguration(msgspec.Struct, frozen=True):
-    """A configuration, the sign of its comments, and its place in a file."""
+    """A configuration, its language's comment sign, and its place in the file."""
 
     path: str
     how: How
@@ -349,14 +349,14 @@ class WantedConfiguration(msgspec.Struct, frozen=True):
 
 
 class Placed(msgspec.Struct, frozen=True):
-    """The file's new text (None: delete the file), and the record to keep."""
+    """The file's new text (None to delete the file), and the record to store."""
 
     text: str | None
     record: Record | None
 
 
 def put(wanted: WantedConfiguration, now: str | None, record: Record | None) -> Placed:
-    """Add the configuration; return the text ``now`` if it has the configuration already.
+    """Add the configuration; return ``now`` if it already contains the configuration.
 
     Raises:
         CannotMerge: The configuration cannot be added or removed.
@@ -374,7 +374,7 @@ def put(wanted: WantedConfiguration, now: str | None, record: Record | None) -> 
 
 
 def take(wanted: WantedConfiguration, now: str, record: Record | None) -> Placed:
-    """Remove the configuration; return the text ``now`` if it lacks the configuration.
+    """Remove the configuration; return ``now`` if it lacks the configuration.
 
     Raises:
         CannotMerge: The text that setup wrote is unknown.
@@ -393,7 +393,7 @@ def take(wanted: WantedConfiguration, now: str, record: Record | None) -> Placed
             try:
                 after = cut(plain, _pieces(record))
             except CannotMerge:
-                if SERVER not in plain:  # removed by hand, or never added
+                if SERVER not in plain:  # the configuration was removed by hand, or never added
                     return Placed(now, None)
                 raise
             check(how, after)
@@ -431,7 +431,7 @@ def _record(wanted: WantedConfiguration, added: str, *, is_made: bool) -> Record
 
 
 def _check_known(wanted: WantedConfiguration, there: str, record: Record | None) -> str:
-    """Check that the configuration is unchanged; return the line ends added before it."""
+    """Check that the configuration is unchanged; return the line ends before it."""
     written = record.pieces[0].text if record is not None and record.pieces else ""
     known = written.lstrip("\n") or marked_block(wanted.text, wanted.comment)
     if there.rstrip("\n") != known.rstrip("\n"):
@@ -447,7 +447,8 @@ def _put_merged(
     if record is not None:
         try:
             base = cut(plain, record.pieces)
-        except CannotMerge:  # removed or changed by hand: the rest now belongs to the user
+        # the configuration was changed by hand, so the rest belongs to the user
+        except CannotMerge:
             pass
         else:
             if record.text == wanted.text:
@@ -458,7 +459,7 @@ def _put_merged(
 
 
 def _plain(text: str) -> tuple[str, str]:
-    """The file's line end, and its text with LF; a file with mixed line ends stays unchanged."""
+    """Return the file's line end, and its text with LF; keep mixed line ends unchanged."""
     n_windows = text.count("\r\n")
     if n_windows and n_windows == text.count("\n"):
         return "\r\n", text.replace("\r\n", "\n")

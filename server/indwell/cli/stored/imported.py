@@ -23,12 +23,12 @@ from indwell.settings.paths import state_folder
 
 STDIN = "-"
 GZIP = b"\x1f\x8b"  # the first bytes of gzip files
-# bytes that are unpacked at a time; so much is lost before damaged bytes at most
+# So many bytes are unpacked at a time, and are lost at most before damaged bytes.
 _UNPACKED_B = 64 << 10
 
 
 def read_sessions(file: str) -> tuple[tuple[Recorded, ...], tuple[str, ...]]:
-    """Read the conversations of a ``.jsonl`` or ``.jsonl.gz`` file, or of stdin, and notes.
+    """Read the conversations of a ``.jsonl`` or ``.jsonl.gz`` file, or of stdin, with notes.
 
     Raises:
         UserError: The file cannot be read.
@@ -45,12 +45,12 @@ def read_sessions(file: str) -> tuple[tuple[Recorded, ...], tuple[str, ...]]:
 
 
 def named_notes(one: Recorded) -> Iterator[str]:
-    """Notes on repairs and omissions, each with the name of the conversation or file."""
+    """Yield notes on repairs and omissions, with the name of the conversation or file."""
     return (f"{one.id}: {note}" for note in one.notes)
 
 
 def _lines(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield whole lines; skip lines that are far too long."""
+    """Yield complete lines; skip lines that are far too long."""
     for line, size in whole_lines(pieces):
         yield line if len(line) == size else b"too long"
 
@@ -69,7 +69,7 @@ def _readable(pieces: Iterator[bytes], trouble: list[str]) -> Iterator[bytes]:
 
 
 class _Truncated(zlib.error):
-    """The end of a gzip file is missing."""
+    """A gzip file is incomplete."""
 
 
 def _unpacked(pieces: Iterator[bytes], *, is_packed: bool = False) -> Iterator[bytes]:
@@ -86,7 +86,7 @@ def _unpacked(pieces: Iterator[bytes], *, is_packed: bool = False) -> Iterator[b
     unpack = zlib.decompressobj(wbits=31)
     rest = first
     while rest or (rest := next(pieces, b"")):
-        if unpack.eof:  # several gzip files in a row form one file
+        if unpack.eof:  # several gzip files in a row are one file
             unpack = zlib.decompressobj(wbits=31)
         piece = unpack.decompress(rest, _UNPACKED_B)
         rest = unpack.unconsumed_tail or unpack.unused_data.lstrip(b"\0")
@@ -102,8 +102,8 @@ def stdin_pieces() -> Iterator[bytes]:
         yield piece
 
 
-MOST_B = 2 << 30  # most bytes of an unpacked file; known recordings have up to 30 MB
-MOST_REASONS = 3  # omissions that the error about a file without a conversation lists
+MOST_B = 2 << 30  # the limit of bytes for an unpacked file; known recordings have up to 30 MB
+MOST_REASONS = 3  # the limit of omissions that an error about a file without a conversation lists
 
 
 class Imported(msgspec.Struct, frozen=True):
@@ -113,7 +113,7 @@ class Imported(msgspec.Struct, frozen=True):
         session: The new id of the session.
         source: The file, and the conversation's name in it.
         messages: The number of messages in the conversation.
-        notes: Repairs and omissions.
+        notes: Sentences about repairs and omissions.
     """
 
     session: str
@@ -123,9 +123,9 @@ class Imported(msgspec.Struct, frozen=True):
 
 
 def import_sessions(files: Sequence[str], *, as_json: bool) -> int:
-    """Import all conversations of ``files`` as this folder's sessions; return 1 if a file fails.
+    """Import conversations of ``files`` as this folder's sessions; return 1 after an error.
 
-    ``-`` is stdin. Omissions are reported on stderr.
+    A file named ``-`` is stdin. Omissions are reported on stderr.
     """
     done: list[Imported] = []
     notes: list[str] = []

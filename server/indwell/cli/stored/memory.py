@@ -22,7 +22,7 @@ SCOPES: tuple[Scope, ...] = ("workspace", "user")
 
 
 class NumberedFact(msgspec.Struct, frozen=True):
-    """A fact in the list; ``forget`` takes its number."""
+    """A fact in the list, with the number for ``forget``."""
 
     number: int
     scope: Scope
@@ -33,10 +33,10 @@ class NumberedFact(msgspec.Struct, frozen=True):
 
 
 def memory(options: argparse.Namespace) -> int:
-    """Run the command; return 0 if done, else 1.
+    """Run the command; return 0 for success, else 1.
 
     Raises:
-        UserError: A page cannot be read or written, or no fact has the given number.
+        UserError: A file cannot be read or written, or no fact has the given number.
     """
     pages = memory_pages(os.environ, Path.cwd())
     if pages.problem:
@@ -76,7 +76,7 @@ def _add(pages: MemoryPages, scope: Scope, words: str, *, as_json: bool) -> int:
         old = replaced(pages, text, scope)
     except ToolError as error:
         raise UserError(str(error)) from error
-    # A similar fact stays, because the user who types a fact probably wants both.
+    # A similar fact is kept, because the user who adds a fact probably wants both.
     pages.keep(Fact(text, scope, day=datetime.now(UTC).date().isoformat()))
     if as_json:
         print(json_line({"kept": text, "scope": scope, "alike": old}))

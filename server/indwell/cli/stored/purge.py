@@ -1,4 +1,4 @@
-"""``indwell purge``: deletes everything Indwell stores on this machine except the settings file."""
+"""``indwell purge``: deletes all data of Indwell on this machine except the settings file."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ class PurgeItem(msgspec.Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """One line of the list."""
+        """The item as a line of the list."""
         size = f" ({self.size_b / 1_000_000:.1f} MB)" if self.kind != "key" else ""
         return f"{self.kind}: {self.name}{size}"
 
 
 def purge(*, is_sure: bool, as_json: bool) -> int:
-    """List items, ask, delete; return 0 if all is deleted, 1 if not, 2 if no terminal can ask.
+    """List items, ask, delete; return 0 if all are deleted, else 1, or 2 without a terminal.
 
     Raises:
         UserError: The stored files cannot be listed.
@@ -95,7 +95,7 @@ def _items(store: KeyStore) -> Iterator[PurgeItem]:
 
 def _paths() -> Iterator[Path]:
     state = state_folder(os.environ)
-    # Folders with Python environments and caches of editor extensions; see docs/privacy.md.
+    # The folders have Python environments and caches of editor extensions; see docs/privacy.md.
     others = (
         platformdirs.user_cache_path("indwell", appauthor=False),
         platformdirs.user_data_path("indwell", appauthor=False),
@@ -107,9 +107,9 @@ def _paths() -> Iterator[Path]:
 def places(
     state: Path, others: Sequence[Path], settings: Path, *, is_named: bool
 ) -> tuple[Path, ...]:
-    """The paths to delete: whole folders of Indwell, or single files in shared folders. Pure.
+    """Return the paths to delete: folders of Indwell, or files in shared folders. Pure.
 
-    On macOS and Windows, settings, state and data share one folder; the settings stay.
+    On macOS and Windows, settings, state and data share one folder; the settings are kept.
 
     Args:
         state: The state folder.
@@ -124,7 +124,7 @@ def places(
 
 
 def _delete(items: Sequence[PurgeItem], store: KeyStore) -> tuple[str, ...]:
-    """Delete the items; return a sentence for each item that stays, such as an open session."""
+    """Delete the items; return a sentence for each item that was not deleted."""
     state = state_folder(os.environ)
     failed = []
     for session in stored(state):

@@ -42,7 +42,7 @@ from indwell.sessions.storage.retention import Stored, delete, session_ids, stor
 from indwell.sessions.storage.store import SessionStore, folder_name
 from indwell.settings.paths import state_folder
 
-_MOST_WIDTH = 18  # most characters of a cell other than the id and the last cell
+_MOST_WIDTH = 18  # the limit of characters for a cell other than the id and the last cell
 
 
 def list_sessions(*, all_folders: bool, as_json: bool, limit: int | None) -> int:
@@ -62,7 +62,7 @@ def list_sessions(*, all_folders: bool, as_json: bool, limit: int | None) -> int
         console = Console(highlight=False)
         if console.is_terminal:
             _print_table(console, found, with_folder=all_folders)
-        else:  # plain lines without a header, for programs
+        else:  # programs get plain lines without a header
             for one in found:
                 print("\t".join(_cells(one, with_folder=all_folders)))
         if n_older > 0:
@@ -82,7 +82,7 @@ def print_room(state: Path, *, is_terminal: bool) -> None:
     """Report recent deletions, and at a terminal the disk space of the sessions."""
     lines = [gone_words(recent(record_of(state).gone, datetime.now(UTC)))]
     if is_terminal:
-        with contextlib.suppress(UserError):  # sessions are listed even with invalid settings
+        with contextlib.suppress(UserError):  # sessions are listed even if the settings are invalid
             lines.append(size_words(held_b(state), read_settings(os.environ).settings))
     for line in filter(None, lines):
         print(line, file=sys.stderr)
@@ -93,7 +93,7 @@ def delete_sessions(ids: Sequence[str], *, as_json: bool) -> int:
 
     Args:
         ids: Full ids, or unique beginnings of ids.
-        as_json: Print JSON.
+        as_json: Whether to print JSON.
     """
     gone: list[str] = []
     failed: dict[str, str] = {}
@@ -118,7 +118,7 @@ def delete_sessions(ids: Sequence[str], *, as_json: bool) -> int:
 
 
 def whole_id(given: str, known: Sequence[str]) -> str:
-    """The only session whose id begins with ``given``; without a match, ``given`` itself. Pure.
+    """Return the only id that begins with ``given``; without a match, ``given``. Pure.
 
     Raises:
         UnknownSession: Several ids begin with ``given``.
@@ -132,7 +132,7 @@ def whole_id(given: str, known: Sequence[str]) -> str:
 
 
 def _print_table(console: Console, found: Sequence[Stored], *, with_folder: bool) -> None:
-    """Print aligned cells; the id is first and never shortened, other long cells are."""
+    """Print aligned cells; long cells are shortened, except for the id."""
     folder = ("folder",) if with_folder else ()
     rows = [("session", "turns", "cost", "model", *folder, "words")]
     rows += [_cells(one, with_folder=with_folder) for one in found]
@@ -164,8 +164,8 @@ def fork(given: str, turn: int | None, *, as_json: bool) -> int:
 
     Args:
         given: The session's id, or the first characters of the id.
-        turn: The last turn to copy; None for the last finished one.
-        as_json: Print JSON.
+        turn: The last turn to copy; None for the last finished turn.
+        as_json: Whether to print JSON.
 
     Raises:
         UserError: The session cannot be forked.
@@ -182,7 +182,8 @@ def fork(given: str, turn: int | None, *, as_json: bool) -> int:
     return 0
 
 
-LINE_CHARACTERS = 200  # characters of a call's arguments or of its result's first line
+# the limit of characters for a call's arguments or the first line of its result
+LINE_CHARACTERS = 200
 
 
 class _Shown(msgspec.Struct, frozen=True):
@@ -247,7 +248,7 @@ def _markup(told: events.Event | RecordedCall) -> str:
 
 
 def _inner(call: RecordedCall) -> str:
-    """Return the calls of a sub-agent, as lines of the call that ran it."""
+    """Return a sub-agent's calls as lines below the call that started the sub-agent."""
     done = call.finished
     said = "not ended" if done is None else (done.message or done.figure).partition("\n")[0]
     colour = "red" if call.is_error else "dim"
@@ -267,13 +268,13 @@ class Replayed(msgspec.Struct, frozen=True):
 
     Attributes:
         session: The session's id.
-        turn: The turn that sent it.
+        turn: The turn that sent the request.
         number: The request's number in the session.
-        attempts: How often the request was sent.
-        sent: Digest of the bytes that were sent last; empty if not recorded.
-        digest: Digest of the rebuilt bytes.
-        equal: Whether both have the same bytes; None if the sent bytes are not recorded.
-        notices: Parts of the earlier conversation that cannot be read.
+        attempts: The number of times the request was sent.
+        sent: The digest of the bytes that were sent last; empty if not recorded.
+        digest: The digest of the rebuilt bytes.
+        equal: Whether sent and rebuilt bytes are equal; None if the sent bytes are not recorded.
+        notices: Sentences about unreadable parts of the earlier conversation.
         body: The rebuilt request.
     """
 
@@ -291,7 +292,7 @@ class Replayed(msgspec.Struct, frozen=True):
 def replay_request(given: str, number: str, *, as_json: bool) -> int:
     """Print request ``number`` of a session of this folder.
 
-    Return 1 if the bytes differ from the recorded digest, else 0.
+    The result is 1 if the bytes differ from the recorded digest, else 0.
 
     Raises:
         UserError: The request cannot be rebuilt.
@@ -314,7 +315,7 @@ def number_of(text: str) -> int:
     """Parse the number of a request.
 
     Raises:
-        SessionError: ``text`` is not such a number.
+        SessionError: ``text`` is not a request's number.
     """
     if not (text.isascii() and text.isdecimal() and len(text) < 10 and int(text)):  # noqa: PLR2004
         raise SessionError(f"{text!r} is not the number of a request; the first request is 1")

@@ -1,4 +1,4 @@
-"""``indwell stats``: sums of model calls and compactions by day, session, turn and model.
+"""``indwell stats``: prints sums of model calls and compactions by day, session and model.
 
 JSON names follow OpenTelemetry's conventions for generative AI (status "development", November
 2026). Other names begin with ``indwell.``.
@@ -37,12 +37,12 @@ from indwell.sessions.storage.spending import local_day
 from indwell.sessions.storage.store import folder_name
 from indwell.settings.paths import state_folder
 
-DAYS = 30  # days that are shown by default
+DAYS = 30  # the number of days that are shown by default
 _SESSIONS_SHOWN = 20
-_ID_SHOWN = 19  # characters of an id: the time, which distinguishes sessions
-_PLAIN_WIDTH = 160  # columns, without a terminal
-_UNBOUND_WIDTH = 10_000  # columns, for measuring the natural width of a table
-# characters of a time up to the minute, with its zone; one minute belongs to one day
+_ID_SHOWN = 19  # the number of characters of an id that are shown; its time distinguishes sessions
+_PLAIN_WIDTH = 160  # the number of columns without a terminal
+_UNBOUND_WIDTH = 10_000  # the number of columns for measuring the natural width of a table
+# The number of characters of a time up to the minute, with its zone.
 _MINUTE = 22
 
 _Json: TypeAlias = dict[str, object]
@@ -52,10 +52,10 @@ def stats(*, days: int | None, session: str, all_folders: bool, as_json: bool) -
     """Print the sums; return 0.
 
     Args:
-        days: Only the last N days with today; 0 for all days; None for the default.
-        session: Only this session, by its id or a unique beginning of it; empty: all.
-        all_folders: All folders, not only this one.
-        as_json: Print JSON.
+        days: The number of days up to today; 0 for all days, None for the default.
+        session: The id of the only session, or its unique beginning; empty for all sessions.
+        all_folders: Whether to include all folders, not only this folder.
+        as_json: Whether to print JSON.
 
     Raises:
         UserError: The sessions cannot be read.
@@ -82,7 +82,7 @@ def _read(session: str, span: int, *, all_folders: bool) -> list[SessionFigures]
     """Return the sums of each session that may have calls in the last ``span`` days.
 
     Raises:
-        UserError: The state folder cannot be listed, or there is no such session.
+        UserError: The state folder cannot be listed, or the session does not exist.
     """
     state = state_folder(os.environ)
     folder = None if all_folders else folder_name(Path.cwd().resolve())
@@ -90,7 +90,7 @@ def _read(session: str, span: int, *, all_folders: bool) -> list[SessionFigures]
     since, since_s = "", 0.0
     if span > 0:
         first = now - timedelta(days=min(span, 36_500) - 1)
-        # Look back one day more, because a log's time of change ignores the user's time zone.
+        # Start one day earlier, because a log's time of change ignores the user's time zone.
         since, since_s = local_day(first), (first - timedelta(days=1)).timestamp()
     wanted = whole_id(session, session_ids(state)) if session else ""
     paths = logs(state, folder=folder, used_after_s=since_s)
@@ -113,7 +113,7 @@ def _figures(session: str, log: Path, since: str) -> SessionFigures:
 
 
 def day_of(at: str) -> str:
-    """The user's local date of a record's time; for an invalid time, its first ten characters."""
+    """Return the local date of a record's time; if invalid, its first ten characters."""
     return _day(f"{at[:16]}{at[-6:]}") if len(at) > _MINUTE else _day(at)
 
 
@@ -126,7 +126,7 @@ def _day(at: str) -> str:
 
 
 def as_data(shown: Statistics, *, with_turns: bool) -> _Json:
-    """Return the sums as JSON; ``turns`` only for a single session."""
+    """Return the sums as JSON; the turns are included only for a single session."""
     data: _Json = {
         "total": named(shown.total),
         "days": [{"day": day, **named(figures)} for day, figures in shown.days.items()],

@@ -1,1 +1,1 @@
-"""The terminal: its output and its input."""
+"""Writes to the terminal, and reads from it."""

@@ -1,4 +1,4 @@
-"""The terminal as a front door of the service: shows events and asks the user."""
+"""Connects the service to a terminal: shows events, and asks the user."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ _DIFF_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 
 class TerminalApprover:
-    """Implements ``Approver``: asks in the terminal; without a terminal, the answer is no."""
+    """Asks for permissions in the terminal; without a terminal, the answer is no."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
 
     async def ask(self, question: Question) -> Reply:
-        """Show exactly the requested command or edit, and read a letter."""
+        """Show exactly the requested command or edit, and read a letter as the answer."""
         title, reason = escape(one_line(question.title)), escape(one_line(question.reason))
         heading = f"[bold yellow]{title}[/] ({reason})"
         self._console.print(heading, emoji=False, highlight=False, soft_wrap=True)
@@ -69,7 +69,7 @@ class TerminalApprover:
         )
 
     async def _ask_by_hunk(self, question: Question) -> Reply:
-        """Ask about each hunk; an empty line means no, the end of input means no to the rest."""
+        """Ask about each hunk; an empty line means no, and the end of input no to all others."""
         allowed: list[str] = []
         for number, hunk in enumerate(question.hunks, 1):
             self._tell_lines(f"{hunk.header}\n{hunk.text}", is_diff=True)
@@ -82,7 +82,7 @@ class TerminalApprover:
         return Chosen(tuple(allowed)) if allowed else "no"
 
     def _tell_detail(self, question: Question) -> None:
-        """Show the whole detail; colour the lines of a diff."""
+        """Show the complete detail; colour the lines of a diff."""
         is_diff = not question.cwd and "\n@@ " in question.detail
         self._tell_lines(question.detail, is_diff=is_diff)
 
@@ -94,7 +94,7 @@ class TerminalApprover:
             )
 
     def _tell_notes(self, question: Question) -> None:
-        """Show the notes; highlight those that go beyond the sandbox."""
+        """Show the notes; highlight notes about access beyond the sandbox."""
         rule = f"This session and always are for: {question.rule}"
         for note in (*question.notes, *([rule] if question.rule else ())):
             is_more = question.more and question.more in note
@@ -104,10 +104,10 @@ class TerminalApprover:
 
 
 class AllowingApprover:
-    """Allows commands that need permission, as the user chose with ``--allow-commands``.
+    """Allows commands that need permission, because of the option ``--allow-commands``.
 
-    ``policy.approvals`` defines which commands the option covers. No command may leave the sandbox
-    this way, because no user has seen the request (POL-16).
+    ``policy.approvals`` defines which commands the option covers. The option never lets a command
+    leave the sandbox, because no user has seen the request.
     """
 
     async def ask(self, question: Question) -> Said:
@@ -116,7 +116,7 @@ class AllowingApprover:
 
 
 class TerminalPerson(TerminalApprover):
-    """Implements ``Approver`` and ``Asker``; without a terminal no question is answered.
+    """Asks for permissions and answers; without a terminal, no question is answered.
 
     Args:
         console: The console for the questions.
@@ -127,11 +127,11 @@ class TerminalPerson(TerminalApprover):
         self._screen = console
 
     async def ready(self, question: UserQuestion) -> None:
-        """Return at once, because nobody types into a document in a terminal."""
+        """Return immediately, because a terminal can show a question at any time."""
         del question
 
     async def answer(self, question: UserQuestion) -> UserAnswer:
-        """Show the question, and read a number or words; an empty line is no answer."""
+        """Show the question, and read a number or a text; an empty line is no answer."""
         if not is_typed():
             return NOBODY
         self._tell("[bold]The model asks[/] (an answer permits nothing):")
@@ -159,7 +159,7 @@ def can_ask() -> bool:
 
 
 async def is_trusted_at_terminal(question: str, console: Console) -> bool | None:
-    """Show the question and read the answer; Enter means no. Return None without an answer."""
+    """Ask a question, for which Enter means no; return None if there is no answer."""
     console.print(visible(question), markup=False, emoji=False, highlight=False, soft_wrap=True)
     return await chosen(
         "stay [R]estricted (Enter), or [T]rust? ",
@@ -172,19 +172,19 @@ _RESTORES = frozenset({"r", "restore"})
 
 
 class TerminalDoor:
-    """Implements ``FrontDoor``; without a terminal, no question is answered.
+    """Shows a session in the terminal, and asks the user there; implements ``FrontDoor``.
 
     Args:
-        view: Shows events: on the screen, or as JSON.
+        view: Shows events, on the screen or as JSON.
         approver: Asks for permissions.
-        console: Where questions are asked.
+        console: The console for questions.
 
     Attributes:
         view: The present view, which may be replaced.
     """
 
     has_section = False
-    # True, because the message about a missing model names a command that helps
+    # The value is True, because the message about a missing model names a command that helps.
     leads_to_model = True
     can_type = False
     trust_hint = ""
@@ -197,11 +197,11 @@ class TerminalDoor:
         self._console = console
 
     def tell(self, words: str) -> None:
-        """Show a notice."""
+        """Show a notice to the user."""
         self.view(Notice(0, "info", words))
 
     def warn(self, words: str) -> None:
-        """Show a warning for each line."""
+        """Show a warning for each line of the text."""
         for line in words.split("\n"):
             self.view(Notice(0, "warning", line))
 
@@ -211,17 +211,17 @@ class TerminalDoor:
         self.view(event)
 
     async def begin_turn(self, session: str, token: str, title: str) -> None:
-        """Do nothing, because the events are shown."""
+        """Do nothing, because events show the turn."""
         del session, token, title
 
     async def choose(self, question: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
-        """Return no answer; a command reports the problem and the option that decides it."""
+        """Return None, because a command reports the problem and the option that decides."""
         del question, titles, timeout_s
         return None
 
     async def allow(self, question: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
-        """Ask only whether to trust a folder, or whether to drop the user's own lines."""
-        del timeout_s  # no time limit, because a person at a terminal may take any time
+        """Ask the user, but only about trust in a folder or about dropping the user's own lines."""
+        del timeout_s  # there is no time limit, because a person at a terminal may take any time
         if not can_ask():
             return None
         if titles == (STAY, TRUST):
@@ -234,12 +234,12 @@ class TerminalDoor:
         return None
 
     async def type_line(self, prompt: str, placeholder: str, timeout_s: float) -> str | None:
-        """Return no answer, because a command asks for no line."""
+        """Return None, because a command never asks for a line."""
         del prompt, placeholder, timeout_s
         return None
 
     async def show_page(self, page: Path) -> bool:
-        """Return False, because a terminal opens no page."""
+        """Return False, because a terminal cannot open a page."""
         del page
         return False
 
@@ -249,7 +249,7 @@ class TerminalDoor:
         return False
 
     def model_hint(self, others: Sequence[str]) -> str:
-        """Name the option for another model."""
+        """Return a sentence that names the option for another model."""
         return f"use another one: `--model {next(iter(others), 'NAME')}`"
 
     def changing(self, paths: Iterable[Path]) -> AbstractAsyncContextManager[None]:

@@ -1,4 +1,4 @@
-"""Runs the work of a command; an interruption or a closed output stops it in order."""
+"""Runs the work of a command; an interruption or a closed output stops the work properly."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def wait_for(work: Coroutine[Any, Any, T]) -> T:
     Raises:
         KeyboardInterrupt: The user pressed Ctrl-C. While the loop is created, Ctrl-C is delayed,
             because a partial loop would print warnings.
-        Terminated: The process received SIGTERM, as from ``timeout`` and CI jobs; the work was
-            stopped in order.
+        Terminated: The process received SIGTERM, as from ``timeout`` or a CI job, and the work was
+            stopped properly.
     """
     runner = asyncio.Runner()
     told: list[int] = []
@@ -47,7 +47,7 @@ if sys.platform == "win32":
     from indwell.lsp.wire.editor_process import watch_console
 
     async def _until_told(work: Coroutine[Any, Any, T], told: list[int]) -> T:
-        """Run ``work``; Ctrl-Break or the end of the console stops it in order."""
+        """Run ``work``; Ctrl-Break or the end of the console stops it properly."""
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         assert task is not None
 
@@ -66,11 +66,11 @@ if sys.platform == "win32":
 else:
 
     async def _until_told(work: Coroutine[Any, Any, T], told: list[int]) -> T:
-        """Run ``work``; SIGTERM stops it in order, a second SIGTERM ends the process at once."""
+        """Run ``work``; SIGTERM stops it properly, and a second SIGTERM ends the process."""
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         assert task is not None
         number = signal.SIGTERM
-        # a signal that was ignored before stays ignored
+        # A signal that was ignored before stays ignored.
         if signal.getsignal(number) is not signal.SIG_DFL:
             return await work
 
@@ -102,7 +102,7 @@ def _interrupts_held_back() -> Iterator[None]:
 def hush(error: OSError) -> None:
     """Discard all further output, so that the interpreter's last flush cannot fail.
 
-    A closed pipe is silent; any other ``error`` is reported in one sentence.
+    A closed pipe is not reported; any other ``error`` is reported in one sentence.
     """
     sys.stdout = io.StringIO()
     if not isinstance(error, BrokenPipeError):
@@ -110,7 +110,7 @@ def hush(error: OSError) -> None:
 
 
 def is_full() -> bool:
-    """Return whether stdout fails, by a write, because an OSError does not name the failed file."""
+    """Return whether stdout fails; an OSError does not name the failed file, so test a write."""
     try:
         sys.stdout.write("\n")
         sys.stdout.flush()

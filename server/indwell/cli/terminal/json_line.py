@@ -17,10 +17,10 @@ _ACTING = lazy_pattern(
 def json_line(value: object) -> str:
     r"""Return ``value`` as JSON, with ``\u...`` for characters that control a terminal.
 
-    In JSON, such characters occur only in strings, so they can be replaced in the text.
+    In JSON, control characters occur only in strings, so they can be replaced in the text.
     """
     try:
         line = msgspec.json.encode(value).decode()
-    except UnicodeEncodeError:  # a lone surrogate, perhaps from a file name
+    except UnicodeEncodeError:  # the text has a lone surrogate, perhaps from a file name
         return json.dumps(msgspec.to_builtins(value))
     return _ACTING.sub(lambda found: json.dumps(found[0])[1:-1], line)

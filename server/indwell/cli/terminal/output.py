@@ -1,4 +1,4 @@
-"""Prints a turn's events to a terminal as lines, with diffs in colour."""
+"""Prints a turn's events to a terminal as lines, with coloured diffs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from indwell.agent.features.subagents.definition import SubagentNames
 from indwell.context.task_state import shown_lines
 from indwell.context.untrusted_text import short_line, visible
 
-MOST_TOLD = 5  # compactions that are shown per turn; more would be noise
+MOST_TOLD = 5  # the limit of shown compactions in a turn
 HINT = (
     "the context window is small for this work, so the conversation is shortened often; choose a "
     "model with a larger window (later shortenings of this turn are not shown)"
@@ -27,15 +27,15 @@ HINT = (
 
 
 class Shortenings:
-    """Sums up the compactions of a turn; consecutive steps are shown as one run."""
+    """Summarises the compactions of a turn; consecutive steps are shown as one run."""
 
     def __init__(self) -> None:
-        self._run: tuple[int, int] | None = None  # tokens before and after the run
+        self._run: tuple[int, int] | None = None  # the tokens before and after the run
         self._notes: dict[str, None] = {}
         self._n_runs = 0
 
     def taken(self, event: events.Event) -> tuple[str, events.Event | None]:
-        """A line to show first, and the event to show, which is None if nothing is to be shown."""
+        """Return a line to show before the event, and the event, which is None to hide it."""
         if isinstance(event, events.TurnFinished) and not event.rounds:
             event = self._told_by(event)
         elif not self._takes(event):
@@ -58,7 +58,7 @@ class Shortenings:
                 | events.UsageReported()
                 | events.ThinkingAdded()
             ):
-                return False  # this text is not shown, so the run continues
+                return False  # the event's text is not shown, so the run continues
             case _:
                 pass
         return True
@@ -75,7 +75,7 @@ class Shortenings:
         return HINT if self._n_runs == MOST_TOLD + 1 else ""
 
     def _told_by(self, event: events.TurnFinished) -> events.TurnFinished:
-        """Add the run's notes to the message of a failed turn, instead of a line of their own."""
+        """Add the run's notes to the message of a failed turn, instead of a separate line."""
         notes = "; ".join(self._notes)
         if self._run is None or not event.message or event.ending != "done":
             return event
@@ -84,11 +84,11 @@ class Shortenings:
         return msgspec.structs.replace(event, message=words)
 
 
-MOST_OUTPUT = 20  # most lines of a command's output that are shown
-NAME_LIMIT = 60  # characters of a tool's name
-TARGET_LIMIT = 1_000  # characters of a tool's target
-FAILURE_LIMIT = 4_000  # characters of an error
-OUTPUT_LINE_LIMIT = 2_000  # characters of a line of output
+MOST_OUTPUT = 20  # the limit of shown lines for a command's output
+NAME_LIMIT = 60  # the limit of characters for a tool's name
+TARGET_LIMIT = 1_000  # the limit of characters for a tool's target
+FAILURE_LIMIT = 4_000  # the limit of characters for an error
+OUTPUT_LINE_LIMIT = 2_000  # the limit of characters for a line of output
 UNCHECKED = ": nothing checked the changes; `check_command` in your settings names a check"
 _ANSWERED = {
     "beforehand": "allowed by --allow-commands",
@@ -112,10 +112,11 @@ class TerminalView:
         self._in_text = False
         self._shown_lines = 0
         self._running: set[str] = set()
-        self._are_many = False  # whether calls run in parallel, so that each end must name its call
+        # whether calls run in parallel, so that the end of each call must name the call
+        self._are_many = False
         self._shortenings = Shortenings()
         self._agents = SubagentNames()
-        self._n_quarters = 0  # quarters of the prompt that were reported as read
+        self._n_quarters = 0  # the number of quarters of the prompt that were reported as read
         self._commands: tuple[BackgroundCommand, ...] = ()
 
     def __call__(self, event: events.Event) -> None:  # noqa: C901, PLR0912 - one flat table of events
@@ -170,13 +171,13 @@ class TerminalView:
                 pass
 
     def _reading(self, share: float) -> None:
-        """Show how much of a long prompt the endpoint has read: three lines at most."""
+        """Show how much of a long prompt the endpoint has read, in three lines at most."""
         before, self._n_quarters = self._n_quarters, int(share * 4)
         if before < self._n_quarters and share < 1:
             self._line(f"[dim]{prompt_read_words(share)}[/]")
 
     def _of_agent(self, agent: str, event: events.Event) -> None:
-        """Show a sub-agent's steps, one line each, without the output of its commands."""
+        """Show a sub-agent's steps, one line for each, without the output of its commands."""
         name = escape(short_line(agent, NAME_LIMIT))
         match event:
             case events.ToolStarted():
@@ -213,7 +214,7 @@ class TerminalView:
             self._line(f"  [dim]{escape(visible(line))}[/]")
 
     def _plan(self, text: str, path: str) -> None:
-        """Show the whole plan, with advice on carrying it out."""
+        """Show the complete plan, with advice on how to carry out the plan."""
         self._line("[bold]The plan:[/]")
         for line in text.split("\n"):
             self._line(f"  {escape(visible(line))}")
@@ -221,9 +222,9 @@ class TerminalView:
 
     def diff(self, diff: str) -> None:
         """Print a unified diff, without control characters for the terminal."""
-        diff = visible(diff.replace("\r\n", "\n"))  # the file has CRLF line ends
+        diff = visible(diff.replace("\r\n", "\n"))  # the file may have CRLF line ends
         if self._console.is_terminal:
-            from rich.syntax import Syntax  # imported here, because its highlighter takes 6 ms
+            from rich.syntax import Syntax  # the import is late, because the highlighter takes 6 ms
 
             self._console.print(Syntax(diff, "diff", background_color="default"))
         else:
@@ -273,7 +274,7 @@ class TerminalView:
         if event.changes and event.to_review:
             self._line(f"{to_review_words(event.to_review)}: indwell review")
         if not event.rounds:
-            return  # without a model call there is no usage
+            return  # without a model call, there is no usage
         rounds = "1 round" if event.rounds == 1 else f"{event.rounds} rounds"
         self._line(
             f"[dim]{rounds} · {usage_words(event.usage)} · {cost_words(event.cost)} · "
@@ -288,10 +289,10 @@ def plan_advice(path: str) -> str:
 
 
 def _print(console: Console, markup: str) -> None:
-    # No emoji codes, so that ``:ok:`` in a command is shown unchanged.
+    # Emoji codes are off, so that ``:ok:`` in a command is shown unchanged.
     console.print(markup, emoji=False, highlight=False, soft_wrap=True)
 
 
 def cost_words(cost: float | None) -> str:
-    """Return a cost in words; "unknown" instead of a guess."""
+    """Return a cost in words; "unknown" if the cost is not known."""
     return "cost unknown" if cost is None else f"${cost:.4f}"

@@ -17,16 +17,16 @@ import msgspec
 from indwell.cli import STOPPED
 from indwell.errors import UserError
 
-MOST_B = 16 << 20  # most bytes of a text or line; no model takes a prompt of this size
+MOST_B = 16 << 20  # the limit of bytes for a text or line; no model accepts a prompt of this size
 _PIECE_B = 64 << 10
 
 
 class WrongInput(UserError):
-    """Standard input holds no valid prompt."""
+    """Standard input contains no valid prompt."""
 
 
 class _PromptLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A line of ``--stdin jsonl``: one prompt."""
+    """A line of ``--stdin jsonl``, which contains one prompt."""
 
     text: str
 
@@ -80,7 +80,7 @@ async def stdin_prompts() -> AsyncIterator[str]:
 
 
 async def begun(prompts: AsyncIterator[str]) -> AsyncIterator[str]:
-    """Read the first prompt, and raise its error; then yield all prompts."""
+    """Read the first prompt, and raise its error; then return an iterator of all prompts."""
     first = await anext(prompts, None)
 
     async def all_of_them() -> AsyncIterator[str]:
@@ -93,7 +93,7 @@ async def begun(prompts: AsyncIterator[str]) -> AsyncIterator[str]:
 
 
 def _is_cut(error: Exception) -> bool:
-    """Whether msgspec reports a truncated line; the report for a lone surrogate is the same."""
+    """Return whether msgspec reports a cut line; it reports a lone surrogate the same way."""
     return "truncated" in str(error)
 
 
@@ -110,9 +110,9 @@ async def _lines() -> AsyncIterator[bytes]:
 
 
 async def _piece() -> bytes:
-    """Read the next bytes in a thread for which the process need not wait; empty at the end.
+    """Read the next bytes in a daemon thread; empty at the end of stdin.
 
-    The thread reads the descriptor, because a buffer in use could not be closed at exit.
+    The thread reads the descriptor, because a buffer in use cannot be closed at exit.
     """
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[bytes] = loop.create_future()
@@ -143,18 +143,18 @@ async def _piece() -> bytes:
     return await answer
 
 
-MOST_TRIES = 5  # invalid lines after which the user counts as not answering
+MOST_TRIES = 5  # after so many invalid lines, the user counts as not answering
 YES_OR_NO: Mapping[str, bool] = {"y": True, "yes": True, "n": False, "no": False, "": False}
 
 T = TypeVar("T")
 
 
 class _Keyboard:
-    """The only thread that reads stdin; a read cannot be stopped, so it serves the next question.
+    """The only reader of stdin; a read cannot be stopped, so it also serves later questions.
 
     Attributes:
-        receive: Receives the line for the current question; None without a question.
-        since: When the question was asked, in seconds.
+        receive: Receives the answer to the current question; None if there is no question.
+        since: The time when the question was asked, in seconds.
         is_read: Whether the thread waits for a line.
     """
 
@@ -170,13 +170,13 @@ class _Keyboard:
             _forget_typed()
             self.hear, self.since = hear, time.monotonic()
             was_read, self.is_read = self.is_read, True
-        if was_read:  # the thread of an unanswered question still reads
+        if was_read:  # the thread of an unanswered question is still reading
             _show(prompt)
         else:
             threading.Thread(target=self._read, args=(prompt,), daemon=True).start()
 
     def drop(self, hear: Callable[[str | None], None]) -> None:
-        """Withdraw the question."""
+        """Withdraw the question, so that its next line is ignored."""
         with self._lock:
             if self.hear is hear:
                 self.hear = None
@@ -215,12 +215,12 @@ async def chosen(
 ) -> T | None:
     """Ask until the user types a known word; return its meaning.
 
-    Return None at the end of input or after ``MOST_TRIES`` other words; the caller must store
-    nothing then.
+    The result is None at the end of input or after ``MOST_TRIES`` unknown words; the caller must
+    then store no answer.
 
     Args:
-        prompt: Shown before each line.
-        meanings: The meanings by word in lower case; "" is Enter alone.
+        prompt: The text before each line.
+        meanings: The meaning of each word in lower case; the empty word is Enter alone.
         tell_again: Shows the known words.
     """
     for _ in range(MOST_TRIES):
@@ -236,7 +236,7 @@ async def chosen(
 async def typed_line(prompt: str) -> str | None:
     """Read a line from the terminal; None at the end of input.
 
-    A separate thread reads the line, so that Ctrl-C need not wait for the read.
+    A separate thread reads the line, so that Ctrl-C need not wait.
     """
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[str | None] = loop.create_future()
@@ -259,7 +259,7 @@ async def typed_line(prompt: str) -> str | None:
 if sys.platform == "win32":
 
     def _forget_typed() -> None:
-        """Drop keys that were pressed before the question was visible; they answer nothing."""
+        """Drop keys that were pressed before the question was visible: they are no answer."""
         import pywintypes
         import win32console
 
@@ -271,17 +271,17 @@ else:
     import termios
 
     def _forget_typed() -> None:
-        """Drop keys that were pressed before the question was visible; they answer nothing."""
+        """Drop keys that were pressed before the question was visible: they are no answer."""
         with contextlib.suppress(termios.error, ValueError):  # stdin is not a terminal
             termios.tcflush(sys.stdin, termios.TCIFLUSH)
 
 
 def yes_or_no(question: str, more: Mapping[str, bool] | None = None) -> int:
-    """Return 0 if the user says yes, 1 if not, 130 after Ctrl-C.
+    """Ask a question; return 0 for yes, 1 for no, 130 after Ctrl-C.
 
     Args:
-        question: The question; "[y/N]" is appended.
-        more: Other words for yes or no.
+        question: The question, to which "[y/N]" is appended.
+        more: More words that mean yes or no.
     """
     try:
         return 0 if says_yes(lambda: input(f"{question} [y/N] "), sys.stdout, more) else 1
@@ -297,8 +297,8 @@ def says_yes(
 
     Args:
         ask: Shows the question and returns the typed line.
-        stream: Where the question is shown.
-        more: Other words for yes or no.
+        stream: The stream for the question.
+        more: More words that mean yes or no.
     """
     known = {**YES_OR_NO, **(more or {})}
     for _ in range(MOST_TRIES):

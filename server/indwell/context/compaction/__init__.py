@@ -1,1 +1,1 @@
-"""Keeps a conversation inside the model's window by shortening, dropping and summarising."""
+"""Shortens, drops and summarises messages, so that a conversation fits the model's window."""

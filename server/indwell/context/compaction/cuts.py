@@ -24,11 +24,11 @@ from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Block, Message, ToolResult, ToolUse
 
 _UNSAFE = lazy_pattern(r"[^A-Za-z0-9_-]+")
-# Bytes of a digest (16 characters); with 5 bytes a collision could be found in a second.
+# The bytes of a digest (16 characters); with 5 bytes, a collision could be found in a second.
 _STAMP_BYTES = 10
-# Characters of a tool's name; the limit of providers, though a model may write more.
+# The limit of characters for a tool's name, as at providers, though a model may write more.
 _MOST_OF_TOOL = 64
-# Characters from the end of a call's id in a file name; ids differ most at the end.
+# A file name has so many characters from the end of a call's id, where ids differ most.
 _NAME_LENGTH = 10
 
 Shorten: TypeAlias = Callable[[str], str]
@@ -36,7 +36,7 @@ Shorten: TypeAlias = Callable[[str], str]
 
 
 class ResultPlace(NamedTuple):
-    """A tool result with its place (block ``at`` of message ``among``) and its call ``use``."""
+    """A tool result with its position (block ``at`` of message ``among``) and its call ``use``."""
 
     among: int
     at: int
@@ -45,7 +45,7 @@ class ResultPlace(NamedTuple):
 
 
 class ResultCut(NamedTuple):
-    """The cut to make in one result."""
+    """A planned cut in one tool result."""
 
     place: ResultPlace
     shorten: Shorten
@@ -65,13 +65,13 @@ def results_of(messages: Sequence[Message], start: int, stop: int) -> tuple[Resu
 
 
 def called(use: ToolUse) -> str:
-    """Describe a call in a few words: its tool and its main argument."""
+    """Describe a call in a few words: the tool and the main argument."""
     main, name = call_of(use).main, _UNSAFE.sub("_", use.name)[:_MOST_OF_TOOL]
     return f"{name} {main}" if main else name
 
 
 def spill_name(identifier: str, text: str) -> str:
-    """Return a file name for a removed text; it includes a digest, because call ids may repeat."""
+    """Return a file name for a removed text, with a digest, because call ids may repeat."""
     safe = _UNSAFE.sub("-", identifier)[-_NAME_LENGTH:].strip("-") or "text"
     return f"{safe}-{stamp(text)}.txt"
 
@@ -79,7 +79,7 @@ def spill_name(identifier: str, text: str) -> str:
 def stamp(text: str) -> str:
     """Return a digest that identifies a text in a file name and is hard to forge.
 
-    The digest has no capitals, because some file systems ignore case.
+    The digest has no capital letters, because some file systems ignore case.
     """
     data = text.encode("utf-8", "surrogatepass")
     digest = hashlib.blake2b(data, digest_size=_STAMP_BYTES).digest()
@@ -87,16 +87,16 @@ def stamp(text: str) -> str:
 
 
 def spill_path(folder: str, name: str) -> str:
-    """Return the path of a spill file as the model can pass it to ``read_file``."""
+    """Return the path of a spill file in the form that the model can pass to ``read_file``."""
     return f"{folder.rstrip('/')}/{name}" if folder else name
 
 
 def cut_step(layer: str, view: View, cuts: Iterable[ResultCut]) -> CompactionStep | None:
-    """Build the step that makes the cuts; None if no cut saves anything.
+    """Build the step that makes the cuts; None if no cut saves tokens.
 
-    The file gets the tool's whole result, not the rest after an earlier cut. Each cut includes the
-    text, even if the result already seems to name the file: a tool can print such words, and in a
-    fork the file is in another folder. The writer does not change an existing file.
+    The file gets the tool's complete result, not the rest after an earlier cut. Each cut includes
+    the text even if the result already seems to name the file, because a tool can print a file
+    name, and in a fork the file is in another folder. The writer does not change an existing file.
     """
     whole: tuple[Message, ...] | None = None
     spills: dict[str, SpilledText] = {}
@@ -121,18 +121,18 @@ def cut_step(layer: str, view: View, cuts: Iterable[ResultCut]) -> CompactionSte
 
 
 def with_text(result: ToolResult, text: str) -> ToolResult:
-    """Return the same result with another text, and its token count."""
+    """Return the result with another text, and with the token count of that text."""
     meta = msgspec.structs.replace(result.meta, tokens=estimate_tokens(text))
     return msgspec.structs.replace(result, text=text, meta=meta)
 
 
 def with_blocks(message: Message, blocks: Iterable[Block]) -> Message:
-    """Return the same message with other blocks."""
+    """Return the message with other blocks."""
     return Message(message.role, tuple(blocks), message.turn)
 
 
 def _original(view: View, whole: Sequence[Message], index: int, result: ToolResult) -> str:
-    """Return the whole text that the tool returned, from before any compaction."""
+    """Return the complete text that the tool returned, before any compaction."""
     history = view.conversation.history
     if index >= len(history.places):
         return result.text
@@ -147,7 +147,7 @@ def _original(view: View, whole: Sequence[Message], index: int, result: ToolResu
 def snip(layer: Snip, view: View) -> Action | None:
     """Cut the results with many characters.
 
-    The results of the last message stay, because the model has not seen them yet.
+    The results of the last message are kept, because the model has not seen them yet.
     """
     return cut_step(
         "snip",
@@ -165,8 +165,8 @@ def first_and_last_lines(text: str, ends: int, more: str) -> str:
 
     Args:
         text: The text of a result.
-        ends: The number of lines that stay at each end.
-        more: Words for the marker, such as the place of the whole text.
+        ends: The number of lines that are kept at each end.
+        more: A text for the marker, such as the path of the whole text.
     """
     lines = text.splitlines()
     left_out = len(lines) - 2 * ends
@@ -175,12 +175,12 @@ def first_and_last_lines(text: str, ends: int, more: str) -> str:
 
 
 def head_and_tail(text: str, characters: int, more: str) -> str:
-    """Return about ``characters`` of ``text``, two thirds of these from the beginning of the text.
+    """Return about ``characters`` of ``text``, two thirds of them from its beginning.
 
     Args:
         text: A text of more than ``characters`` characters.
-        characters: The number of characters that stay; cuts are at line ends if possible.
-        more: Words for the marker, such as the place of the whole text.
+        characters: The number of characters to keep; cuts are at line ends if possible.
+        more: A text for the marker, such as the path of the whole text.
     """
     head, tail = text[: characters * 2 // 3], text[len(text) - characters // 3 :]
     if (end := head.rfind("\n")) > len(head) * 3 // 4:
@@ -205,7 +205,7 @@ _MARK = "[earlier result of "
 
 
 def micro(layer: Micro, view: View) -> Action | None:
-    """Replace results older than the newest ``keep`` and longer than ``longer_than`` characters."""
+    """Replace results that are older than the newest ``keep`` and longer than ``longer_than``."""
     places = results_of(view.messages, 0, len(view.messages))
     old = places[: max(0, len(places) - layer.keep)]
     return cut_step(
@@ -220,7 +220,7 @@ def micro(layer: Micro, view: View) -> Action | None:
 
 
 def _is_placeholder(place: ResultPlace) -> bool:
-    """Was the result replaced before? An imitation of the mark by a tool is short, so it stays."""
+    """Return whether the result was already replaced by a short mark."""
     return place.result.text.startswith(_MARK)
 
 
@@ -236,7 +236,7 @@ _WORDS = (
 
 
 def slide(layer: Slide, view: View) -> Action | None:
-    """Drop the oldest exchanges until the goal is reached; keep newest and pinned blocks."""
+    """Drop the oldest exchanges down to the goal; keep the newest and pinned blocks."""
     del layer
     stop = _stop(view)
     if stop <= 0:
@@ -259,7 +259,7 @@ def slide(layer: Slide, view: View) -> Action | None:
 
 
 def _stop(view: View) -> int:
-    """Return the index of the first message that stays; 0 if nothing can go."""
+    """Return the index of the first message to keep; 0 if no message can be dropped."""
     messages = view.messages
     last = last_exchange(messages)
     kept = inject("reminder", _WORDS, turn=0).meta.tokens + BLOCK_OVERHEAD

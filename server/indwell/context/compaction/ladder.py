@@ -1,10 +1,10 @@
-"""The compaction ladder: decides which layer runs next and when the layers stop (H18, H30). Pure.
+"""Decides which compaction layer runs next, and when compaction stops. Pure.
 
 The caller (``agent.compaction.fit`` or ``replay``) asks for the next action until no action is
 left. For a step, the caller writes the cut texts to files and applies the step. For a summary, the
-caller lets a model write the text, and applies the resulting step.
+caller asks a model to write the text, and applies the resulting step.
 
-Each layer acts at most ``MOST_RUNS`` times before one model call. A layer that gained too little
+Each layer acts at most ``MOST_RUNS`` times before one model call. A layer that saved too little
 waits until the conversation has grown.
 """
 
@@ -73,7 +73,7 @@ def next_action(
 
 
 def _layers(rung: Rung) -> tuple[Layer, ...]:
-    """Return the layers of a rung; after a summary layer, a layer that cuts results (H29)."""
+    """Return the layers of a ladder's rung; a summary layer is followed by a cutting layer."""
     return (rung.layer, Trim()) if isinstance(rung.layer, Collapse) else (rung.layer,)
 
 
@@ -83,7 +83,7 @@ def trigger(rung: Rung, budget: int) -> float:
 
 
 def take(conversation: Conversation, step: CompactionStep) -> Conversation:
-    """Return the conversation after a step, with every call still paired with its result (H24)."""
+    """Return the conversation after a step, in which every call still has its result."""
     messages, history = spliced(conversation.messages, conversation.history, step.splices)
     wrong = problems(messages)
     assert not wrong, (step.layer, wrong)
@@ -126,19 +126,19 @@ MOST_RUNS = 3
 A layer frees all that it can reach in its first run. Further runs help if the old exchanges must be
 removed in several parts, between the user's words.
 """
-# Share of the prompt; a layer whose step gains less is not run again before this call.
+# A layer that saves a smaller share of the prompt is not run again before this call.
 LEAST_STEP = 0.01
-FORCED_AIM = 0.5  # share of the size at the start; forced compaction aims at half (H18)
+FORCED_AIM = 0.5  # a forced compaction aims at this share of the size at the start
 
 
 class Climb(msgspec.Struct, frozen=True):
     """The progress of compaction before one model call.
 
     Attributes:
-        begun: Tokens of the whole prompt at the start, including text that the next call adds.
-        force: Whether the prompt must become half as long, even if it seems to fit.
-        out: Layers that are not tried any more.
-        runs: How often each layer has acted.
+        begun: The tokens of the whole prompt at the start, with the text of the next call.
+        force: Whether the prompt must shrink to half, even if it seems to fit.
+        out: The layers that are no longer tried.
+        runs: The number of times that each layer has acted.
     """
 
     begun: int
@@ -150,10 +150,10 @@ class Climb(msgspec.Struct, frozen=True):
 def next_step(
     climb: Climb, conversation: Conversation, preset: Preset, facts: CompactionFacts
 ) -> Action | None:
-    """Return the next action; None if compaction is done. Sets only ``failed`` and ``force``.
+    """Return the next action; None if compaction is done.
 
-    If forced, the conversation is treated as if it filled the window, so that every rung has
-    something to remove.
+    A forced compaction treats the conversation as if it filled the window, so that every rung can
+    remove something.
     """
     known = msgspec.structs.replace(facts, failed=climb.out, force=climb.force)
     limit = climb.begun if climb.force else 0
@@ -161,9 +161,9 @@ def next_step(
 
 
 def climbed(climb: Climb, layer: str, *, before: int, gain: int) -> Climb:
-    """Return the progress after ``layer`` gained ``gain`` of the prompt's ``before`` tokens.
+    """Return the progress after ``layer`` saved ``gain`` of the prompt's ``before`` tokens.
 
-    For an action that was not carried out, pass a gain of 0.
+    For an action that was not carried out, ``gain`` is 0.
     """
     runs = {**climb.runs, layer: climb.runs.get(layer, 0) + 1}
     is_out = runs[layer] >= MOST_RUNS or gain < max(1.0, LEAST_STEP * before)
@@ -178,7 +178,7 @@ def climbed(climb: Climb, layer: str, *, before: int, gain: int) -> Climb:
 def _narrowed(conversation: Conversation, limit: int) -> Conversation:
     """Return the conversation with a window of ``limit`` tokens; 0 keeps the window.
 
-    Values that depend on the real window do not change, such as the space for the user's words.
+    Values that depend on the real window do not change, such as the space for the user's text.
     """
     config = conversation.config
     if not 0 < limit < config.budget:
@@ -187,17 +187,17 @@ def _narrowed(conversation: Conversation, limit: int) -> Conversation:
     return msgspec.structs.replace(conversation, config=config)
 
 
-LEAST_GAIN = 0.1  # least gain, as share of the tokens before (H30)
-POOR_RUNS = 2  # consecutive runs with too little gain, after which a layer stops (H30)
-GROWN = 1.1  # a stopped layer runs again once the prompt is this many times larger
+LEAST_GAIN = 0.1  # the least saving of a run, as a share of the tokens before
+POOR_RUNS = 2  # the number of consecutive runs with too little saving, after which a layer stops
+GROWN = 1.1  # a stopped layer runs again when the prompt is this many times larger
 
 
 class Restraint(msgspec.Struct, frozen=True):
-    """Counts of the runs in which layers gained too little.
+    """Counts the runs in which layers saved too little.
 
     Attributes:
-        poor: For each layer's name, the consecutive runs that gained too little.
-        stopped: For each layer's name, the prompt tokens at which the layer stopped.
+        poor: The number of consecutive runs that saved too little, by the layer's name.
+        stopped: The prompt tokens at which a layer stopped, by the layer's name.
     """
 
     poor: Mapping[str, int] = {}
@@ -213,10 +213,10 @@ def after_run(restraint: Restraint, layer: str, before: int, after: int) -> Rest
     """Return the restraint after all steps of ``layer`` before one model call.
 
     Args:
-        restraint: The restraint before.
+        restraint: The restraint before the steps.
         layer: The name of the layer.
-        before: Tokens of the whole prompt when the layer began.
-        after: The same tokens without those that the layer saved.
+        before: The tokens of the whole prompt when the layer began.
+        after: The tokens of the prompt without those that the layer saved.
     """
     poor, stopped = dict(restraint.poor), dict(restraint.stopped)
     stopped.pop(layer, None)

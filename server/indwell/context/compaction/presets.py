@@ -1,4 +1,4 @@
-"""The published compaction presets: the rungs of each ladder with their numbers (H18-H29). Data."""
+"""Defines the compaction presets: the rungs of each ladder with their numbers."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ When: TypeAlias = Literal["always", "pays"]
 
 
 class Digest(msgspec.Struct, frozen=True, tag="digest"):
-    """Keeps the lines of old results and calls that are most likely to be needed (H19).
+    """Keeps the lines of old results and calls that are most likely to be needed.
 
     Attributes:
-        tail_share: Share of the budget at the end of the conversation that stays unchanged.
-        root: The aim is at most this number times the square root of the budget, in tokens, because
-            the needs of a task grow slower than the window.
+        tail_share: The share of the budget at the conversation's end that stays unchanged.
+        root: The factor of the budget's square root that limits the aim in tokens, because a task
+            needs less than a large window.
     """
 
     tail_share: float = 0.04
@@ -25,14 +25,14 @@ class Digest(msgspec.Struct, frozen=True, tag="digest"):
 
 
 class Micro(msgspec.Struct, frozen=True, tag="micro"):
-    """Replaces old results of over ``longer_than`` characters, except the newest ``keep`` (H19)."""
+    """Replaces old results of over ``longer_than`` characters, except the newest ``keep``."""
 
     keep: int = 3
     longer_than: int = 100
 
 
 class Snip(msgspec.Struct, frozen=True, tag="snip"):
-    """Keeps the first and last ``ends`` lines of results with many characters and lines (H20)."""
+    """Keeps the first and last ``ends`` lines of results with many characters and lines."""
 
     characters: int = 1_500
     lines: int = 6
@@ -40,11 +40,11 @@ class Snip(msgspec.Struct, frozen=True, tag="snip"):
 
 
 class Summarise(msgspec.Struct, frozen=True, tag="summarise"):
-    """Summarises all but the newest ``keep`` messages, if there are more than ``over`` (H25).
+    """Summarises all but the newest ``keep`` messages, if there are more than ``over``.
 
     Attributes:
-        most_characters: The most characters that the summariser reads; 0 means all.
-        most_of_message: The most characters of one message that the summariser reads; 0 means all.
+        most_characters: The limit of characters that the summariser reads; 0 means no limit.
+        most_of_message: The limit of characters for one message; 0 means no limit.
     """
 
     over: int = 10
@@ -54,11 +54,11 @@ class Summarise(msgspec.Struct, frozen=True, tag="summarise"):
 
 
 class Regions(msgspec.Struct, frozen=True, tag="regions"):
-    """Summarises runs of compactable blocks before the protected tail, the largest first (H22).
+    """Summarises runs of compactable blocks before the protected tail, the largest first.
 
     Attributes:
-        tail_turns: The newest turns that stay; if one turn is too long, rounds.
-        tail_tokens: Tokens that stay, if these are more; at most a quarter of the window.
+        tail_turns: The number of newest turns to keep; in a too long turn, of rounds.
+        tail_tokens: The least number of tokens to keep; at most a quarter of the window.
     """
 
     tail_turns: int = 4
@@ -66,7 +66,7 @@ class Regions(msgspec.Struct, frozen=True, tag="regions"):
 
 
 class Collapse(msgspec.Struct, frozen=True, tag="collapse"):
-    """Keeps a summary and the last ``keep`` messages, if above ``over``; else ``least`` (H29)."""
+    """Keeps a summary and the last ``keep`` messages, or ``least`` messages below ``over``."""
 
     over: int = 4
     keep: int = 4
@@ -74,7 +74,7 @@ class Collapse(msgspec.Struct, frozen=True, tag="collapse"):
 
 
 class Trim(msgspec.Struct, frozen=True, tag="trim"):
-    """Cuts the longest results, even the newest, down to their two ends (H29)."""
+    """Cuts the longest results, even the newest, to their beginning and end."""
 
 
 class Slide(msgspec.Struct, frozen=True, tag="slide"):
@@ -89,10 +89,10 @@ class Rung(msgspec.Struct, frozen=True):
 
     Attributes:
         layer: The compaction layer.
-        at: Share of the budget above which the layer may run.
-        aim: Share of the budget that the layer aims at.
-        when: Whether the layer runs only if this saves money.
-        at_tokens: Prompt tokens above which the layer may run; 0 means that ``at`` applies.
+        at: The share of the budget above which the layer may run.
+        aim: The share of the budget that the layer aims at.
+        when: Whether the layer runs always, or only if that saves money.
+        at_tokens: The prompt tokens above which the layer may run; 0 means that ``at`` applies.
     """
 
     layer: Layer
@@ -109,9 +109,8 @@ class Preset(msgspec.Struct, frozen=True):
         name: The name in the user's settings.
         rungs: The rungs in the order in which they are tried; each rung runs only while the prompt
             exceeds its aim.
-        card: Whether a task card replaces removed messages (H27).
-        repeats: Whether lines that the model reads again become pointers before sending
-            (``repeats``).
+        card: Whether a task card replaces removed messages.
+        repeats: Whether lines that the model reads again become references before sending.
         every_call: Whether the lowest rung runs before every call, for a prompt of any size.
     """
 

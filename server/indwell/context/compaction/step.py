@@ -1,9 +1,9 @@
-"""A compaction step: its inputs, its result, and whether it pays for the lost cache (H18). Pure.
+"""Defines a compaction step, and decides whether it saves more than it costs. Pure.
 
-Above the first threshold, the decision is made before every call, and the answer is mostly no.
-Bounds from the sums in the tally give the answer without reading texts, so the time hardly grows
-with the conversation. A cached prompt costs a tenth of the full price. A cut saves this tenth in
-every later call, but the text after the first cut is sent once at the full price.
+Above the first threshold, the decision is made before every call, and the answer is mostly no. The
+answer follows from the sums in the tally without reading texts, so the time hardly grows with the
+conversation. A cached prompt costs a tenth of the full price. A cut saves that tenth in every later
+call, but the text after the first cut is sent once at the full price.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ and kept text stay within 0.2 % of the values with a check before each call.
 
 
 class SpilledText(msgspec.Struct, frozen=True):
-    """A cut text, to be written to disk before the step is applied (H21).
+    """A cut text that must be written to disk before the step is applied.
 
     Attributes:
         name: The file name in the session's spill folder.
@@ -55,10 +55,10 @@ class CompactionStep(msgspec.Struct, frozen=True):
 
     Attributes:
         layer: The name of the layer that made the step.
-        splices: The replacements, ascending and not overlapping; indices refer to the messages
-        before the step.
+        splices: The replacements, in order and without overlap; indices refer to the messages
+            before the step.
         spills: Texts to write to disk before the step is applied.
-        note: The notice for the user; empty without a notice.
+        note: The notice for the user; may be empty.
     """
 
     layer: str
@@ -68,19 +68,19 @@ class CompactionStep(msgspec.Struct, frozen=True):
 
 
 class SummarySpan(msgspec.Struct, frozen=True):
-    """A summary to be written by a model or by extraction; ``apply_summary`` makes the step.
+    """A planned summary, for a model or for extraction; ``apply_summary`` makes the step.
 
     Attributes:
         layer: The name of the layer that asks for the summary.
         start: The first live message that the summary replaces.
         stop: The index after the last replaced message.
-        source: The originals of the replaced messages, never a summary (H26).
-        kept: Blocks that stay word for word: the user's words and pinned blocks.
+        source: The originals of the replaced messages, never a summary.
+        kept: The blocks that are kept word for word: the user's text and pinned blocks.
         range: A description of the replaced range, such as ``turns 3 to 17``.
-        target: Tokens that the summary should have: a fifth of the replaced tokens.
-        most_characters: Characters of the source that a summariser may read; 0 means all.
-        most_of_message: Characters of one message that a summariser may read; 0 means all.
-        spills: Texts to write to disk before the step is applied: the user's words that no longer
+        target: The wanted tokens of the summary: a fifth of the replaced tokens.
+        most_characters: The limit of characters that a summariser reads; 0 means no limit.
+        most_of_message: The limit of characters for one message; 0 means no limit.
+        spills: Texts to write to disk before the step is applied: the user's text that does not
         fit.
     """
 
@@ -104,9 +104,9 @@ class View(msgspec.Struct, frozen=True):
 
     Attributes:
         conversation: The conversation before the step.
-        facts: Facts for the decision that are not in the conversation.
-        tokens: Tokens of the next prompt, including text that the next call adds.
-        goal: The most tokens that the layer should leave.
+        facts: The facts for the decision that are not in the conversation.
+        tokens: The tokens of the next prompt, with the text that the next call adds.
+        goal: The limit of tokens that the layer should leave.
         must: Whether the layer must reach the goal; otherwise the layer acts only if this saves
         money.
     """
@@ -119,17 +119,17 @@ class View(msgspec.Struct, frozen=True):
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """The live messages."""
+        """The live messages of the conversation."""
         return self.conversation.messages
 
     @property
     def budget(self) -> int:
-        """The most tokens of a prompt."""
+        """The limit of tokens for a prompt."""
         return self.conversation.config.budget
 
     @property
     def to_free(self) -> int:
-        """Tokens above the goal; 0 if the goal is reached."""
+        """The number of tokens above the goal; 0 if the goal is reached."""
         return max(0, self.tokens - self.goal)
 
     def originals(self, start: int, stop: int) -> tuple[Message, ...]:
@@ -146,7 +146,7 @@ def full_tokens(conversation: Conversation, facts: CompactionFacts) -> int:
 
 
 class TokenRates(msgspec.Struct, frozen=True):
-    """Prices of a model per million tokens; the defaults are ratios that most price lists share."""
+    """A model's prices per million tokens; the defaults are the usual ratios between prices."""
 
     input: float = 1.0
     cached: float = 0.1
@@ -158,14 +158,14 @@ class CompactionFacts(msgspec.Struct, frozen=True):
     """Facts for a decision that are not in the conversation.
 
     Attributes:
-        incoming: Tokens of the words and injections that the next call adds.
-        rates: Prices of the main model.
-        small: Prices of the model that writes summaries; None if it is the main model.
+        incoming: The tokens that the next call adds.
+        rates: The prices of the main model.
+        small: The prices of the model that writes summaries; None for the main model.
         is_cached: Whether a cache holds the prefix that was sent last.
         spill_folder: The folder of spill files, as the model can pass it to ``read_file``.
-        failed: Layers that recently gained too little, and are not tried.
-        unpinned: Sources whose pinned blocks are outdated, so that the blocks may be cut.
-        force: Whether the provider refused the size, so that compaction is forced.
+        failed: The layers that recently saved too little, and are not tried.
+        unpinned: The sources whose pinned blocks are outdated and may be cut.
+        force: Whether compaction is forced, because the provider refused the prompt's size.
     """
 
     incoming: int = 0
@@ -178,17 +178,17 @@ class CompactionFacts(msgspec.Struct, frozen=True):
     force: bool = False
 
     def keeps(self, block: Block) -> bool:
-        """Must the block stay word for word?"""
+        """Return whether the block must be kept word for word."""
         return block.meta.pinned and block.meta.source not in self.unpinned
 
 
 class NothingPays(msgspec.Struct, frozen=True):
-    """A remembered decision: no step saves money, and no other action was due.
+    """A remembered decision that no step saves money and no other action is due.
 
     Attributes:
-        tokens: Tokens of the prompt at that time, including text that the call added.
-        budget: The most tokens of a prompt at that time.
-        is_cached: Whether the prompt was in a cache at that time.
+        tokens: The tokens of the prompt at the decision, with the text that the call added.
+        budget: The limit of tokens for a prompt at the decision.
+        is_cached: Whether the prompt was in a cache at the decision.
     """
 
     tokens: int
@@ -199,7 +199,7 @@ class NothingPays(msgspec.Struct, frozen=True):
 def refusal(
     conversation: Conversation, preset: Preset, facts: CompactionFacts
 ) -> NothingPays | None:
-    """Return the decision to remember after no step was found; None if it must be made again."""
+    """Return the decision to remember after no step was found; None if it is not lasting."""
     tokens, asked = _asked(conversation, preset, facts)
     if facts.force or preset.every_call or any(rung.when != "pays" for rung in asked):
         return None
@@ -212,10 +212,10 @@ def nothing_pays(
     facts: CompactionFacts,
     before: NothingPays | None = None,
 ) -> bool:
-    """Is it known, without reading texts, that compaction would find no step now?
+    """Return whether it is known, without reading texts, that compaction has no step now.
 
-    For rungs that must save money, this follows from bounds or from a recent decision. The decision
-    is made again when the prompt has grown by ``GROWN`` of its budget.
+    For rungs that must save money, the result follows from bounds or from a recent decision. The
+    decision is made again when the prompt has grown by ``GROWN`` of its budget.
     """
     now = refusal(conversation, preset, facts)
     if now is None:
@@ -228,7 +228,7 @@ def nothing_pays(
 
 
 def nothing_can_pay(conversation: Conversation, preset: Preset, facts: CompactionFacts) -> bool:
-    """Is it certain that ``ladder.next_action`` would find no step now?"""
+    """Return whether ``ladder.next_action`` would certainly find no step now."""
     if facts.force or preset.every_call:
         return False
     tokens, asked = _asked(conversation, preset, facts)
@@ -242,7 +242,7 @@ def nothing_can_pay(conversation: Conversation, preset: Preset, facts: Compactio
 
 
 def can_pay(layer: Digest, view: View, outline: Outline) -> bool:
-    """Would a step save money if it removed as much as possible before the tail?"""
+    """Return whether a step that removes as much as possible would save money."""
     estimated = estimated_tokens(view.conversation) + view.facts.incoming
     goal = goal_of(layer, view)
     loose = outline.before(tail_of(view, outline, int(view.budget * layer.tail_share))).loose
@@ -263,7 +263,7 @@ def goal_of(layer: Digest, view: View) -> float:
 
 
 def tail_of(view: View, outline: Outline, tokens: int) -> int:
-    """Return the first message of the unchanged tail; the tail has at least the last exchange."""
+    """Return the first message of the unchanged tail, which has at least the last exchange."""
     last = last_exchange(view.messages)
     start = outline.tail(tokens)
     while start < last and not is_boundary(view.messages, start):
@@ -274,39 +274,40 @@ def tail_of(view: View, outline: Outline, tokens: int) -> int:
 def _asked(
     conversation: Conversation, preset: Preset, facts: CompactionFacts
 ) -> tuple[int, tuple[Rung, ...]]:
-    """Return the tokens of the next prompt, and the rungs that may run at this size."""
+    """Return the tokens of the next prompt, and the rungs that may run at that size."""
     tokens = prompt_tokens(conversation) + facts.incoming
     budget = conversation.config.budget
     return tokens, tuple(one for one in preset.rungs if tokens > (one.at_tokens or one.at * budget))
 
 
 def _view(conversation: Conversation, rung: Rung, facts: CompactionFacts, tokens: int) -> View:
-    """Return the inputs of the decision of a rung that must save money."""
+    """Return the inputs for the decision of a rung that must save money."""
     goal = int(rung.aim * conversation.config.budget)
     return View(conversation=conversation, facts=facts, tokens=tokens, goal=goal, must=False)
 
 
-RECENT, LEAST_CALLS = 160, 4  # messages, and model calls, over which the growth is averaged
+# the growth is averaged over so many messages, or at least so many model calls
+RECENT, LEAST_CALLS = 160, 4
 
 
-LEAST_SHARE = 0.1  # share of the budget that an optional step must free
+LEAST_SHARE = 0.1  # an optional step must free at least this share of the budget
 
 
 def pays(*, freed: float, rewritten: float, growth: float, facts: CompactionFacts) -> bool:
-    """Should the step free these tokens now, or is it cheaper to wait and free more at once?
+    """Return whether freeing these tokens now is cheaper than waiting to free more at once.
 
-    The conversation grows and is compacted again and again, so the question is how far the
-    conversation should grow in between. This is the economic order quantity (Harris 1913). A
-    rewrite costs ``rewritten * (write - cached)``, however much it frees. Each token that waits to
-    be freed costs ``cached`` in each call. Over ``freed / growth`` calls the sum is least where
-    ``freed ** 2 == 2 * rewritten * growth * (write - cached) / cached``.
+    The conversation grows and is compacted again and again; the best growth in between is the
+    economic order quantity (Harris 1913). A rewrite costs ``rewritten * (write - cached)``, however
+    much it frees. Each token that waits to be freed costs ``cached`` in each call. Over ``freed /
+    growth`` calls the sum is least where ``freed ** 2 == 2 * rewritten * growth * (write - cached)
+    / cached``.
 
     Args:
-        freed: Tokens by which every later call is shorter.
-        rewritten: Tokens after the first cut, counted after the step.
-        growth: Tokens that a call adds to the conversation.
-        facts: Prices, and whether the prompt is in a cache. For a free model on this machine, the
-            usual price ratios approximate the time.
+        freed: The number of tokens by which every later call is shorter.
+        rewritten: The number of tokens after the first cut, counted after the step.
+        growth: The number of tokens that a call adds to the conversation.
+        facts: The prices, and whether the prompt is in a cache. For a free model on this machine,
+            the usual price ratios approximate the time.
     """
     if not facts.is_cached:
         return freed > 0
@@ -328,7 +329,7 @@ _TOKENS = attrgetter("tokens")
 
 
 class Outline:
-    """Sums over any part of a conversation's messages, in O(log n).
+    """Computes sums over any part of a conversation's messages, in O(log n).
 
     Args:
         conversation: The conversation; messages that the tally lacks are visited once.
@@ -347,7 +348,7 @@ class Outline:
         return self._walked(self._tally.places[place], place * STRIDE, index)
 
     def tail(self, tokens: int) -> int:
-        """Return the first message of the longest tail with at most so many tokens."""
+        """Return the first message of the longest tail that has at most so many tokens."""
         wanted = self.whole.tokens - tokens
         places = self._tally.places
         place = max(0, bisect_left(places, wanted, key=_TOKENS) - 1)

@@ -1,10 +1,10 @@
 """Writes removed messages as files to read later, and as text for a summariser.
 
 The conversation is split from its beginning, always at the same messages, and a file's name depends
-on its text. So all summaries of a conversation use the same files. Each file is written once, and
+on its text, so all summaries of a conversation use the same files. Each file is written once, and
 all files together are hardly longer than the conversation.
 
-A note names the content that was removed without a marker, and the files with this content. The
+A note names the content that was removed without a marker, and the files with that content. The
 note is data of the lowest trust, because it repeats words of calls.
 """
 
@@ -26,8 +26,9 @@ from indwell.context.untrusted_text import neutralise
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Block, Image, Message, Text, Thinking, ToolResult, ToolUse
 
-FILE_LENGTH = 16_000  # characters after which a new file begins
-_MOST_NAMED = 3  # files that a summary names; a longer list is cut to the first and the last file
+FILE_LENGTH = 16_000  # a new file begins after so many characters
+# the limit of files that a summary names; a longer list is cut to the first and last file
+_MOST_NAMED = 3
 
 
 class Files(NamedTuple):
@@ -44,7 +45,7 @@ def transcript_files(conversation: Conversation, start: int, stop: int, folder: 
         conversation: The conversation whose originals are written.
         start: The first live message.
         stop: The index after the last message.
-        folder: The folder of the files, as the model can name it.
+        folder: The folder of the files, as the model can name the folder.
     """
     messages, history = conversation.messages, conversation.history
     start, stop = (place_of(messages, history, at) for at in (start, stop))
@@ -58,7 +59,7 @@ def transcript_files(conversation: Conversation, start: int, stop: int, folder: 
 
 
 def named_files(folder: str, names: Sequence[str]) -> str:
-    """Name the files in order; if there are many, only the first and the last file."""
+    """Name the files in order; of many files, name only the first and the last."""
     if not names:
         return ""
     path = spill_path(folder, names[0])
@@ -76,7 +77,7 @@ def _parts(messages: Sequence[Message], stop: int) -> Iterator[_TranscriptPart]:
     """Return the contents of each file, up to the file with message ``stop - 1``.
 
     A full file is complete, even beyond ``stop``, so that the file never changes. Only the newest
-    file may be shorter; the last message of all may still grow.
+    file may be shorter, because the last message may still grow.
     """
     begin, texts, length = 0, list[str](), 0
     for at, message in enumerate(messages[:-1], start=1):
@@ -99,11 +100,11 @@ def _spill(number: int, part: _TranscriptPart) -> SpilledText:
 
 _TAG = "transcript"
 _IMITATION = lazy_pattern(rf"<(?=[\s/]*{_TAG}\b)", re.IGNORECASE)
-_CHARACTERS_A_TOKEN = 3  # this number of characters is hardly ever more than one token
+_CHARACTERS_A_TOKEN = 3  # so many characters are hardly ever more than one token
 
 
 def source_text(span: SummarySpan) -> str:
-    """Return the span's source for a summariser, in one tag that the source cannot close."""
+    """Return the span's source for a summariser, in a tag that the source cannot close."""
     parts = [shown(message, span.most_of_message) for message in span.source]
     text = "\n\n".join(part for part in parts if part)
     if span.most_characters:
@@ -112,7 +113,7 @@ def source_text(span: SummarySpan) -> str:
 
 
 def as_data(text: str) -> str:
-    """Return text in one tag that the text cannot close."""
+    """Return text in a tag that the text cannot close."""
     safe = _IMITATION.sub("&lt;", neutralise(text))
     return f"<{_TAG}>\n{safe}\n</{_TAG}>"
 
@@ -120,8 +121,8 @@ def as_data(text: str) -> str:
 def pieces(span: SummarySpan, most_tokens: int) -> tuple[SummarySpan, ...]:
     """Split a span, between exchanges, into spans that a summariser can read.
 
-    The summaries of the spans, joined, are one summary of the whole span. The spans show only a
-    part of an exchange that is too large.
+    The summaries of the spans, joined, are one summary of the whole span. Of an exchange that is
+    too large, the spans show only a part.
     """
     if span.most_characters or tokens_of(span.source) <= most_tokens:
         return (span,)
@@ -158,7 +159,7 @@ def _groups(source: Sequence[Message], most_tokens: int) -> Iterator[tuple[Messa
 
 
 def shown(message: Message, most: int = 0) -> str:
-    """Return a message as text of at most ``most`` characters (0: no limit); may be empty."""
+    """Return a message as text of at most ``most`` characters (0 for no limit); may be empty."""
     text = "\n".join(filter(None, map(_block, message.blocks)))
     if most and len(text) > most:
         return f"{text[:most]} […]"
@@ -179,11 +180,11 @@ def _block(block: Block) -> str:
             return ""
 
 
-_LISTED = 6  # calls that a note names; the files have all calls
+_LISTED = 6  # the limit of calls that a note names; the files contain all calls
 
 
 def is_note(block: Block) -> bool:
-    """Is the block a note of an earlier digest, by its source and tag?"""
+    """Return whether the block is a note of an earlier digest, by its source and tag."""
     return (
         isinstance(block, Text)
         and block.meta.source == "compactor"
@@ -198,9 +199,9 @@ def left_out(
 
     Args:
         conversation: The conversation before the step.
-        cut: The first live message that stays whole.
+        cut: The first live message that is kept completely.
         dropped: Originals of the calls and replies that this step drops; the note names the newest.
-        folder: The folder of the files, as the model can name it.
+        folder: The folder of the files, as the model can name the folder.
     """
     files = transcript_files(conversation, 0, cut, folder)
     uses = [one for one in dropped if isinstance(one, ToolUse)]

@@ -1,10 +1,10 @@
-"""Assembles a request from a conversation (H6). The same input gives the same bytes.
+"""Assembles a request from a conversation; the same input gives the same bytes.
 
-At most four cache marks tell the endpoint which prefixes to cache (H34). The value of a mark is the
-number of tokens before the mark, times the chance that a later call can read these from the cache.
-An endpoint with marks keeps a prefix for five minutes or an hour after its last use. The endpoint
-finds an older prefix only if this prefix ends at a mark, or at most 20 blocks before a mark
-(Anthropic's rules, 2026).
+At most four cache marks tell the endpoint which prefixes to cache. The value of a mark is the
+number of tokens before the mark, times the chance that a later call can read those tokens from the
+cache. An endpoint with marks keeps a prefix for five minutes or an hour after its last use. The
+endpoint finds an older prefix only if this prefix ends at a mark, or at most 20 blocks before a
+mark (Anthropic's rules, 2026).
 
 All marks of a request have the same lifetime. Different lifetimes would not help, because a
 provider bills the tokens after the newest cached prefix.
@@ -58,19 +58,19 @@ def assemble(
     idle_s: float | None = None,
     calls_to_come: int | None = None,
 ) -> Request:
-    """Make the request. Calls must have results: the sender has repaired the conversation.
+    """Make the request; the caller must have repaired the conversation.
 
     The time depends only on messages that ``conversation.tally`` does not cover.
 
     Args:
         conversation: The conversation to send, with all blocks.
-        tool_choice: The value for ``messages.Request``.
-        idle_s: See ``place_anchors``.
-        calls_to_come: See ``place_anchors``.
+        tool_choice: The value for the field of ``messages.Request``.
+        idle_s: The seconds since the last call; see ``place_anchors``.
+        calls_to_come: The number of calls that will follow; see ``place_anchors``.
 
     Raises:
         ConversationTooLarge: The request exceeds the window; the message names the largest block.
-        WindowTooSmall: The parts of every request exceed the window by themselves.
+        WindowTooSmall: The parts that every request contains exceed the window.
     """
     conversation = counted(conversation)
     wrong = problems(conversation.messages, start=conversation.tally.n)
@@ -148,41 +148,40 @@ def _called(block: Block, messages: Sequence[Message]) -> str:
 
 
 MOST = 4
-LOOKED_BACK = 20  # blocks before a mark; an endpoint finds older prefixes that end within these
+LOOKED_BACK = 20  # an endpoint finds an older prefix that ends within so many blocks before a mark
 
-# The chance that a call can read the cache up to exactly this mark. Measured on what the provider
-# billed for the 9,386 follow-up calls of the 129 recorded sessions (`cache_read` beside the whole
-# call before; `benchmarks/anchors.py`): 96.4 % read all of the call before, 1.1 % a part of the
-# conversation, 1.1 % only system and tools (one in twenty of them the tools alone), 1.4 % nothing.
-# The recordings do not say where in the conversation such a part ended: the shares of a
-# compaction's end and a large result, four to three, are a judgement.
+# The chances that a call can read the cache up to exactly the mark. They were measured from the
+# billing of 9,386 follow-up calls in 129 recorded sessions (`benchmarks/anchors.py`). 96.4 % read
+# all of the call before, 1.1 % a part of the conversation, 1.1 % only system and tools (one in
+# twenty only the tools), and 1.4 % nothing. The recordings do not say where such a part ended, so
+# the shares of a compaction's end and of a large result are estimates.
 _TAIL, _REWRITTEN, _MILESTONE, _SYSTEM, _TOOLS = 0.964, 0.006, 0.0045, 0.011, 0.0005
-_BEFORE = _TAIL  # the chance for a mark where the last request had its last mark
+_BEFORE = _TAIL  # the chance for a mark at the position of the last request's last mark
 
 
 class _Mark(NamedTuple):
     value: float
-    place: int  # index of a message; -1 system, -2 tools
+    place: int  # the index of a message; -1 for the system prompt, -2 for the tools
 
 
 def place_anchors(
     conversation: Conversation, *, idle_s: float | None = None, calls_to_come: int | None = None
 ) -> Anchors:
-    """Mark the newest message, large and stable places before it, system and tools.
+    """Mark the newest message, stable positions before it, the system prompt and the tools.
 
     The next call sends everything up to the newest message again, unchanged, including tool
-    results. By ``indwell replay``, a mark on the newest message costs 10 % less on the 129 recorded
-    sessions than a mark on the message before. Marks after a large result and after compacted
-    messages keep a long prefix in the cache when the end changes. Only the four most valuable
-    places get a mark. The time depends only on messages that ``conversation.tally`` does not cover.
+    results. In a replay of 129 recorded sessions, a mark on the newest message costs 10 % less than
+    a mark on the message before. Marks after a large result and after compacted messages keep a
+    long prefix in the cache when the end changes. Only the four most valuable positions get a mark.
+    The time depends only on messages that ``conversation.tally`` does not cover.
 
-    If no call follows, writing new text to the cache would only cost money. So the mark stays at
-    the place of the last request's mark.
+    If no call follows, writing new text to the cache would only cost money. The mark then stays at
+    the position of the last request's mark.
 
     Args:
-        conversation: The conversation that is sent.
-        idle_s: Seconds since the last call; None if unknown.
-        calls_to_come: Calls that will continue this one; None if unknown.
+        conversation: The conversation to send.
+        idle_s: The seconds since the last call; None if unknown.
+        calls_to_come: The number of calls that will continue the conversation; None if unknown.
     """
     tools, system = _fixed_tokens(conversation)
     marks = [_Mark(tools * _TOOLS, -2)] if conversation.tools else []
@@ -209,7 +208,7 @@ def _fixed_tokens(conversation: Conversation) -> tuple[int, int]:
 def _in_messages(
     conversation: Conversation, fixed: int, *, is_alive: bool, goes_on: bool
 ) -> list[_Mark]:
-    """Return marks for the next call (``goes_on``), and a mark where the last request had one."""
+    """Return marks for the next call (``goes_on``), and a mark at the last request's mark."""
     messages = conversation.messages
     tally = extended(conversation.tally, messages)
     tail = len(messages) - 1
@@ -217,7 +216,7 @@ def _in_messages(
         return []
     known = fixed + tally.tokens + sum(map(message_tokens, messages[tally.n : tail + 1]))
     marks = {tail: _Mark(known * _TAIL, tail)} if goes_on else {}
-    before = tail - 2  # where the last request had its mark
+    before = tail - 2  # the position of the last request's mark
     is_far = (
         not goes_on or sum(len(one.blocks) for one in messages[before + 1 : tail + 1]) > LOOKED_BACK
     )
@@ -238,7 +237,7 @@ def _in_messages(
 
 
 def _up_to(messages: tuple[Message, ...], place: int, enough: int) -> int:
-    """Count the tokens up to a message, but stop at ``enough`` tokens."""
+    """Count the tokens up to a message, but stop after ``enough`` tokens."""
     tokens = 0
     for index in range(place + 1):
         tokens += message_tokens(messages[index])
@@ -248,19 +247,19 @@ def _up_to(messages: tuple[Message, ...], place: int, enough: int) -> int:
 
 
 def tool_picture(use: ToolUse, media_type: str, data: str) -> Image:
-    """Return the block of a picture in a tool's result; data of tier 3."""
+    """Return the block of a picture in a tool's result, which is untrusted (tier 3)."""
     meta = Meta(tier=3, source="tool", tokens=IMAGE_TOKENS, turn=use.meta.turn, tool_use_id=use.id)
     return Image(media_type=media_type, data=data, meta=meta)
 
 
 def attached_picture(label: str, media_type: str, data: str, *, turn: int) -> Image:
-    """Return the block of an attached picture; data of tier 2 from any source."""
+    """Return the block of an attached picture, which counts as data (tier 2)."""
     meta = Meta(tier=2, source="attached", tokens=IMAGE_TOKENS, turn=turn)
     return Image(media_type=media_type, data=data, meta=meta, label=label)
 
 
 def without_pictures(conversation: Conversation) -> Conversation:
-    """Replace pictures by a text, for a model that does not accept pictures."""
+    """Replace pictures with a text, for a model that does not accept pictures."""
     if not any(map(_has_picture, conversation.messages)):
         return conversation
     messages = tuple(

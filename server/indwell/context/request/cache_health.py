@@ -1,7 +1,7 @@
-"""Measures how well the prompt cache works (H36), and sums up model calls (H37). Pure.
+"""Measures how well the prompt cache works, and sums up model calls. Pure.
 
-A sent message never changes (H35), so the cache should serve all of the last request in the next
-request. Idle times are arguments, because this module does not read a clock.
+A sent message never changes, so the cache should serve all of the last request in the next request.
+Idle times are arguments, because this module does not read a clock.
 
 Messages are frozen and shared between requests, so an unchanged message is the same object.
 Comparing identities finds the first message that may differ. Only fields that a provider gets are
@@ -46,17 +46,17 @@ class Compactions(msgspec.Struct, frozen=True):
 
 
 class UsageFigures(msgspec.Struct, frozen=True):
-    """Usage of some model calls, and the compactions between them.
+    """The usage of some model calls, and the compactions between the calls.
 
     Attributes:
         requests: Number of calls.
         estimated: Number of calls whose tokens are estimated, because the endpoint sent no usage.
         unpriced: Number of calls of unknown cost.
-        usage: Tokens of all calls.
-        counted: Prompt tokens of the calls that the endpoint counted.
-        expected: Prompt tokens that a cache should have served, in the endpoint's count.
-        known_cost: US dollars of the calls of known cost.
-        compactions: Compactions by layer.
+        usage: The tokens of all calls.
+        counted: The prompt tokens of the calls that the endpoint counted.
+        expected: The prompt tokens that a cache should have served, by the endpoint's count.
+        known_cost: The cost of the calls with a known cost, in US dollars.
+        compactions: The compactions, by layer.
     """
 
     requests: int = 0
@@ -70,17 +70,17 @@ class UsageFigures(msgspec.Struct, frozen=True):
 
     @property
     def cost(self) -> float | None:
-        """US dollars of all calls; None if one cost is unknown."""
+        """The cost of all calls in US dollars; None if the cost of a call is unknown."""
         return None if self.unpriced else self.known_cost
 
     @property
     def hit_rate(self) -> float | None:
-        """Share of the counted prompt tokens that came from a cache; None if there are none."""
+        """The share of the counted prompt tokens that came from a cache; None without a count."""
         return self.usage.cached / self.counted if self.counted else None
 
     @property
     def saved(self) -> int:
-        """Tokens that all layers of compaction removed."""
+        """The number of tokens that all layers of compaction removed."""
         return sum(one.saved for one in self.compactions.values())
 
     def __add__(self, other: UsageFigures) -> UsageFigures:
@@ -118,14 +118,14 @@ def of_compaction(layer: str, before: int, after: int) -> UsageFigures:
     return UsageFigures(compactions={layer: Compactions(1, before - after)})
 
 
-LIFE_S = 300.0  # seconds that a cache keeps an unused prefix: the shortest time in use (H34)
-HOUR_S = 3_600.0  # seconds, if the cache marks ask for the longer time
-LEAST_PREFIX = 1_024  # tokens; no endpoint caches a shorter prefix
-THRASH_AT = 3  # consecutive calls without a cache hit, after which the user is warned (H36)
+LIFE_S = 300.0  # the shortest time, in seconds, for which a cache keeps an unused prefix
+HOUR_S = 3_600.0  # the time in seconds if the cache marks ask for the longer time
+LEAST_PREFIX = 1_024  # no endpoint caches a prefix with fewer tokens
+THRASH_AT = 3  # after so many consecutive calls without a cache hit, the user is warned
 
 
 def life_s(life: CacheLife) -> float:
-    """Return the seconds that a cache keeps an unused prefix."""
+    """Return the time, in seconds, for which a cache keeps an unused prefix."""
     return HOUR_S if life == "1h" else LIFE_S
 
 
@@ -134,11 +134,12 @@ class Health(msgspec.Struct, frozen=True):
 
     Attributes:
         last: The last request that got a reply.
-        has_cache: Whether the endpoint of that request has ever reported a cache.
-        misses: Consecutive calls without a cached token although a prefix should have hit.
+        has_cache: Whether the endpoint of the last request has ever reported a cache.
+        misses: The number of consecutive calls that read no cached token, although a prefix should
+            have been cached.
         turn_number: The number of the turn whose sums are in ``turn``.
-        turn: Sums of the turn ``turn_number``.
-        session: Sums of all turns.
+        turn: The sums of the turn ``turn_number``.
+        session: The sums of all turns.
     """
 
     last: Request | None = None
@@ -160,21 +161,21 @@ def after_call(
     """Add the usage of a call of any model.
 
     Args:
-        health: The statistics before.
-        turn: Number of the turn, 1-based.
+        health: The statistics before the call.
+        turn: The number of the turn, 1-based.
         usage: The usage of the call.
-        cost: US dollars; None if unknown.
-        expected: Explained in ``UsageFigures``.
+        cost: The cost in US dollars; None if unknown.
+        expected: The tokens that a cache should have served; see ``UsageFigures``.
     """
     return added(health, turn, of_call(usage, cost, expected=expected))
 
 
 class CacheReading(NamedTuple):
-    """What the reply to a request tells about the cache.
+    """The facts about the cache that follow from the reply to a request.
 
     Attributes:
         health: The statistics, including this request.
-        expected: Prompt tokens that the cache should have served, as the endpoint counts.
+        expected: The prompt tokens that the cache should have served, as the endpoint counts.
         warning: A warning if the cache has failed for the third time in a row, else empty. No
             further warning is given until the cache serves tokens again.
     """
@@ -195,10 +196,10 @@ def after_reply(
     """Update the statistics with the reply to a request of the conversation.
 
     Args:
-        health: The statistics before.
+        health: The statistics before the reply.
         request: The sent request.
-        usage: Tokens as the endpoint counted them; an estimate is ignored.
-        idle_s: Seconds since the reply to the request before.
+        usage: The tokens as counted by the endpoint; an estimate is ignored.
+        idle_s: The seconds since the reply to the request before.
         has_cache: Whether the endpoint is known to have a cache.
     """
     if not usage.reported:
@@ -222,17 +223,17 @@ def after_reply(
 
 
 def after_compaction(health: Health, turn: int, layer: str, before: int, after: int) -> Health:
-    """Add a step of compaction; ``before`` and ``after`` are tokens of the prompt."""
+    """Add a compaction step; ``before`` and ``after`` are tokens of the prompt."""
     return added(health, turn, of_compaction(layer, before, after))
 
 
 def thrash_words(difference: RequestDifference | None, common: int) -> str:
-    """Describe the change that stopped the cache, with the text before and after.
+    """Describe the change that made the cache fail, with the text before and after.
 
     Args:
         difference: The first difference between the newest request and the request before; None
-        without one.
-        common: Tokens of the common beginning of both requests.
+            without one.
+        common: The tokens of the common beginning of both requests.
     """
     head = f"{THRASH_AT} requests in a row got nothing from the prompt cache"
     if difference is None:
@@ -269,27 +270,27 @@ def added(health: Health, turn: int, figures: UsageFigures) -> Health:
     )
 
 
-EXCERPT = 60  # characters of each of the two texts
+EXCERPT = 60  # the limit of characters for each of the two texts
 
 
-_LEAD = 20  # characters before the first difference
+_LEAD = 20  # the number of characters before the first difference
 
 
 GONE = ""
 
 
 class RequestDifference(msgspec.Struct, frozen=True):
-    """The first place where two requests differ.
+    """The first difference between two requests.
 
     Attributes:
         place: The first differing block, such as ``message 3, block 2``, 1-based.
         source: The source of the differing block; ``tools`` for the tool specs.
         before: An excerpt of the block's earlier text around the change, on one line; empty for a
-        new block.
+            new block.
         after: An excerpt of the block's new text around the change, on one line; empty for a
-        removed block.
-        common: Tokens of the earlier request before the difference.
-        turn: The turn that brought the block; 0 if unknown.
+            removed block.
+        common: The tokens of the earlier request before the difference.
+        turn: The turn that added the block; 0 if unknown.
     """
 
     place: str
@@ -301,7 +302,7 @@ class RequestDifference(msgspec.Struct, frozen=True):
 
 
 def first_difference(before: Request, after: Request) -> RequestDifference | None:
-    """Return where ``after`` stops repeating ``before``; None if ``after`` only adds to the end."""
+    """Return the first difference; None if ``after`` only adds to the end of ``before``."""
     if before.tools is not after.tools and before.tools != after.tools:
         return _in_tools(before.tools, after.tools)
     if before.system is not after.system:
@@ -324,7 +325,7 @@ def total_tokens(request: Request) -> int:
 
 def _in_messages(before: Request, after: Request) -> RequestDifference | None:
     if before.messages == after.messages[: len(before.messages)]:
-        return None  # the usual case, five times as fast as the search below
+        return None  # the usual case is five times as fast as the search below
     for index in compress(count(), map(is_not, before.messages, after.messages)):
         earlier, later = before.messages[index], after.messages[index]
         is_last = index == len(before.messages) - 1
@@ -354,7 +355,7 @@ def _in_message(before: Message, after: Message, *, may_grow: bool) -> int | Non
 
 
 def _parted(before: Sequence[Block], after: Sequence[Block], *, is_whole: bool) -> int | None:
-    """Return the index of the first difference; ``is_whole``: added blocks are a difference."""
+    """Return the index of the first difference; with ``is_whole``, added blocks count."""
     pairs = zip(before, after, strict=False)
     for index, (earlier, later) in enumerate(pairs):
         if earlier is not later and _sent(earlier) != _sent(later):
@@ -368,7 +369,7 @@ _Sent: TypeAlias = tuple[str, ...]
 
 
 def _sent(block: Block) -> _Sent:
-    """Return the part of a block that a provider sees."""
+    """Return the part of a block that is sent to a provider."""
     match block:
         case Text(text=text):
             return ("text", text)
@@ -460,7 +461,7 @@ def n_common(one: Sliced, other: Sliced) -> int:
 
 
 def named(figures: UsageFigures) -> dict[str, object]:
-    """Return figures as JSON; input includes cached tokens, unknown costs are null."""
+    """Return figures as JSON; input includes cached tokens, and unknown costs are null."""
     usage = figures.usage
     return {
         "gen_ai.operation.name": "chat",

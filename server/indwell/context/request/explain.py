@@ -1,4 +1,4 @@
-"""Explains the next request block by block: the data of ``explainRequest``. Pure.
+"""Explains the next request block by block. Pure.
 
 A conversation of 10,000 blocks takes 50 ms, so call ``explain`` in a thread.
 """
@@ -29,7 +29,7 @@ from indwell.messages import (
     ToolUse,
 )
 
-EXCERPT = 200  # characters of a block; two lines of a panel
+EXCERPT = 200  # the limit of characters for a block's excerpt, which fills two lines of a panel
 
 State: TypeAlias = Literal["sent", "new", "waiting"]
 """``sent``: part of the last request; ``new``: added later; ``waiting``: sent with the next prompt.
@@ -42,9 +42,9 @@ class BlockFacts(msgspec.Struct, frozen=True):
     Attributes:
         message: The index of the block's message; -1 for tools and system.
         role: The role of the block's message, or ``tools`` or ``system``.
-        kind: The block's class; ``tools`` for all tool specs together.
+        kind: The kind of the block; ``tools`` for all tool specs together.
         source: The source of the block.
-        tier: The trust tier of the block.
+        tier: The trust level of the block.
         tokens: The estimated tokens of the block.
         turn: The turn that added the block; 0 for tools and system.
         pinned: Whether compaction must keep the block.
@@ -53,7 +53,7 @@ class BlockFacts(msgspec.Struct, frozen=True):
         state: Whether the block was sent before.
         altered: Whether compaction changed the block.
         first: The first message of the transcript that the block represents; -1 for tools and
-        system.
+            system.
         last: The last message of the transcript that the block represents.
         why: One sentence that explains the block.
         excerpt: The beginning of the block's text.
@@ -78,13 +78,13 @@ class BlockFacts(msgspec.Struct, frozen=True):
 
 
 class Headroom(msgspec.Struct, frozen=True):
-    """The distance of the prompt from one rung of the preset.
+    """The number of tokens until a rung of the compaction preset may run.
 
     Attributes:
         layer: The name of the rung's layer.
-        at: Prompt tokens above which the rung may run.
-        left: Tokens until then; negative if the rung may already run.
-        pays: Whether the rung runs only if this saves money.
+        at: The prompt tokens above which the rung may run.
+        left: The tokens that are left until then; negative if the rung may already run.
+        pays: Whether the rung runs only if that saves money.
     """
 
     layer: str
@@ -94,14 +94,14 @@ class Headroom(msgspec.Struct, frozen=True):
 
 
 class Explained(msgspec.Struct, frozen=True):
-    """The explained request.
+    """The explanation of the next request.
 
     Attributes:
-        tokens: Tokens of the whole prompt, by the endpoint's count where known.
+        tokens: The tokens of the whole prompt, by the endpoint's count where known.
         blocks: The blocks in the order of the request.
-        by_source: Estimated tokens of each source.
-        by_tier: Estimated tokens of each tier; the keys are strings because JSON has no others.
-        headroom: The distance to each rung, in the preset's order.
+        by_source: The estimated tokens of each source.
+        by_tier: The estimated tokens of each trust level; JSON requires strings as keys.
+        headroom: The tokens left until each rung may run, in the preset's order.
     """
 
     tokens: int
@@ -121,10 +121,10 @@ def explain(
     """Explain the next request.
 
     Args:
-        conversation: The conversation with all waiting blocks already in its last message.
+        conversation: The conversation, with all queued blocks already in its last message.
         preset: The compaction preset in use.
-        n_waiting: Number of blocks at the end of the last message that wait to be sent.
-        n_characters: Characters of each block in its excerpt; None for all.
+        n_waiting: The number of blocks at the end of the last message that were not sent yet.
+        n_characters: The limit of characters for each block's excerpt; None for no limit.
     """
     anchors = place_anchors(conversation)
     whole = (*_fixed(conversation, anchors), *_of_messages(conversation, anchors, n_waiting))
@@ -133,7 +133,7 @@ def explain(
     by_tier: dict[str, int] = {}
     for block in blocks:
         if block.kind == "thinking":
-            continue  # reasoning is not sent back (H65)
+            continue  # reasoning is not sent back to the model
         spent = block.tokens + BLOCK_OVERHEAD * (block.kind != "tools")
         by_source[block.source] = by_source.get(block.source, 0) + spent
         by_tier[str(block.tier)] = by_tier.get(str(block.tier), 0) + spent
@@ -206,7 +206,7 @@ def _of_messages(conversation: Conversation, anchors: Anchors, n_waiting: int) -
 
 
 def _is_original(block: Block, same: set[int], originals: tuple[Message, ...]) -> bool:
-    """Is the block unchanged? Compares identities, or texts after a restart."""
+    """Return whether the block is unchanged, by identity or, after a restart, by text."""
     return id(block) in same or any(block == one for message in originals for one in message.blocks)
 
 

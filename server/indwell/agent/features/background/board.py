@@ -204,9 +204,9 @@ class BackgroundBoard:
         cover: Starts recording changes by background commands, as changes of a given tool call.
         uncover: Stops recording changes by background commands.
         note: Records that the model knows the state of a command. Arguments: the id, the text,
-        whether the command runs. lost: Ids of commands that the conversation names and that ended
-        with an earlier process. is_told: Whether the user was told that changes between turns are
-        not reviewed.
+            whether the command runs.
+        lost: Ids of commands that the conversation names and that ended with an earlier process.
+        is_told: Whether the user was told that changes between turns are not reviewed.
     """
 
     def __init__(

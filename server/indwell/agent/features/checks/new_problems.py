@@ -94,8 +94,9 @@ class VerifiedState(msgspec.Struct, frozen=True):
         proven: Commands of the agent that check the project and passed after the last edit.
         n_left: Number of changed files that no check covers.
         n_others: Number of files with errors that someone other than the agent changed during the
-        turn. is_sure: Whether all problems before the turn are known. why: Clauses that say why
-        some checkers' reports were not used.
+            turn.
+        is_sure: Whether all problems before the turn are known.
+        why: Clauses that say why some checkers' reports were not used.
     """
 
     verified: tuple[str, ...] = ()

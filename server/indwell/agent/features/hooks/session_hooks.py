@@ -88,10 +88,12 @@ class HookBook:
         look: Finds the hooks; blocks. Called once in a turn, so that a turn has the same hooks
             throughout.
         answers: The user's answers for this session: exact rules that may run, and commands that
-        may not run. running: The lock that is held while a hook runs, so that each change of a file
-        has one author. n_runs: The number of runs so far, which is part of each run's id. asked_in:
-        The turn in which a hook continued the turn, which hooks may do once. told_in: The last turn
-        in which hooks ran because the model wanted to end the turn.
+            may not run.
+        running: The lock that is held while a hook runs, so that each change of a file has one
+            author.
+        n_runs: The number of runs so far, which is part of each run's id.
+        asked_in: The turn in which a hook continued the turn, which hooks may do once.
+        told_in: The last turn in which hooks ran because the model wanted to end the turn.
     """
 
     look: Callable[[], MatchingHooks] = none_found

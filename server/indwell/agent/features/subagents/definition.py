@@ -47,10 +47,12 @@ class Definition(msgspec.Struct, frozen=True):
         body: The sub-agent's instructions, in addition to the task.
         origin: The owner of the definition.
         path: The path of the definition's file, as shown to people; empty if Indwell ships the
-        definition. model: A model of the same endpoint; empty for the usual model. Only files of
-        the user may set it. tools: Names of the tools that the sub-agent may have; None for all
-        tools. read_only: Whether the sub-agent may only read. rounds: The limit of model calls;
-        None for the limit in the settings.
+            definition.
+        model: A model of the same endpoint; empty for the usual model. Only files of the user may
+            set it.
+        tools: Names of the tools that the sub-agent may have; None for all tools.
+        read_only: Whether the sub-agent may only read.
+        rounds: The limit of model calls; None for the limit in the settings.
     """
 
     name: str

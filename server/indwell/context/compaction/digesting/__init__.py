@@ -1,1 +1,1 @@
-"""Replaces old messages by the lines that are most likely to be needed (H19)."""
+"""Shortens old messages to the lines that are most likely to be needed."""

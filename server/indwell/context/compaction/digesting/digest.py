@@ -1,12 +1,12 @@
-"""Shortens old messages to the lines that are most likely to be needed (H19, H23). Pure.
+"""Shortens old messages to the lines that are most likely to be needed. Pure.
 
-All lines before the protected tail compete for the space that the goal leaves. So lines are removed
-by their value, not by their position. Lines are chosen from the original texts: a removed line
-comes back when the agent uses its names again. An exchange without chosen lines is dropped, and a
-note reports this. The user's words never change.
+All lines before the protected tail compete for the space that the goal leaves, so lines are removed
+by value, not by position. Lines are chosen from the original texts, so a removed line comes back
+when the agent uses its names again. An exchange without chosen lines is dropped, and a note reports
+the dropped calls. The user's text never changes.
 
 Candidates are calls and their results, injected texts of the workspace, and longer replies of the
-agent. The user's words, pinned blocks, Indwell's own reminders and summaries are never candidates.
+agent. The user's text, pinned blocks, Indwell's own reminders and summaries are never candidates.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from indwell.messages import Block, Message, Text, ToolResult, ToolUse
 
 
 def digest(layer: Digest, view: View) -> CompactionStep | None:
-    """Shorten old messages down to the goal; None if nothing is gained or the step does not pay."""
+    """Shorten old messages to the goal; None if the step saves nothing or costs too much."""
     outline = Outline(view.conversation)
     if not view.must and not can_pay(layer, view, outline):
         return None
@@ -64,7 +64,7 @@ def digest(layer: Digest, view: View) -> CompactionStep | None:
 
 
 def _pays(view: View, outline: Outline, step: CompactionStep) -> bool:
-    """Does the step save money, measured by the tokens that the step really frees?"""
+    """Return whether the step saves money, judging by the tokens that it really frees."""
     gain = freed(view.messages, step.splices)
     return gain >= LEAST_SHARE * view.budget and pays(
         freed=gain,
@@ -74,9 +74,10 @@ def _pays(view: View, outline: Outline, step: CompactionStep) -> bool:
     )
 
 
-LEAST_TEXT = 60  # tokens of a text that is worth shortening
-MARKER = 30.0  # tokens of a marker that replaces removed lines and names the file with these lines
-_TELLING = 20  # characters of a line with more content than "Done."
+LEAST_TEXT = 60  # shorter texts, in tokens, are not worth shortening
+# the tokens of a marker that replaces removed lines and names the file with these lines
+MARKER = 30.0
+_TELLING = 20  # a line with more characters says more than "Done."
 WORKSPACE = 2  # the trust tier of injected data
 
 
@@ -84,9 +85,9 @@ class Candidate(NamedTuple):
     """A block that may become shorter.
 
     Attributes:
-        message: The index of the message that has the block.
-        live: The present block.
-        original: The original block.
+        message: The index of the message that contains the block.
+        live: The block as it is now.
+        original: The block before any compaction.
         piece: The original text, from which lines are chosen.
     """
 
@@ -102,7 +103,7 @@ def candidates(view: View, whole: Sequence[Message], cut: int, uses: Uses) -> It
     Args:
         view: The conversation, and the inputs of the decision.
         whole: The transcript with the original blocks.
-        cut: The first message of the tail, which starts an exchange.
+        cut: The first message of the protected tail, which starts an exchange.
         uses: The uses of names and files in the transcript.
     """
     messages, history = view.messages, view.conversation.history
@@ -111,7 +112,7 @@ def candidates(view: View, whole: Sequence[Message], cut: int, uses: Uses) -> It
     for index in range(cut):
         begin = place_of(messages, history, index)
         end = place_of(messages, history, index + 1)
-        # Call ids may repeat. If exchanges were dropped from a range, the first block of an id is
+        # Call ids may repeat. In a range with dropped exchanges, the first block with an id is
         # used.
         originals = {key(one): one for part in reversed(whole[begin:end]) for one in part.blocks}
         calls = any(isinstance(one, ToolUse) for one in messages[index].blocks)
@@ -135,7 +136,7 @@ def candidates(view: View, whole: Sequence[Message], cut: int, uses: Uses) -> It
 
 
 def key(block: Block) -> tuple[str, str]:
-    """Return the key of the call and the result of one exchange."""
+    """Return a key that identifies the call or the result of one exchange."""
     match block:
         case ToolUse(id=identifier):
             return "use", identifier
@@ -146,7 +147,7 @@ def key(block: Block) -> tuple[str, str]:
 
 
 def _may_shorten(text: Text) -> bool:
-    """Is the block long enough, and of a source that may be shortened?"""
+    """Return whether the block is long enough, and of a source that may be shortened."""
     meta = text.meta
     if meta.pinned or not meta.compactable or meta.tokens < LEAST_TEXT:
         return False
@@ -154,7 +155,7 @@ def _may_shorten(text: Text) -> bool:
 
 
 def _must_stay(text: Text, *, with_calls: bool) -> tuple[int, ...]:
-    """Return the lines that must stay: those with a tag, and the line that reports completion."""
+    """Return the lines that must be kept: those with a tag, and the report of completion."""
     if text.meta.source != "assistant":
         return (0, text.text.count("\n"))
     if with_calls:
@@ -166,12 +167,12 @@ def _must_stay(text: Text, *, with_calls: bool) -> tuple[int, ...]:
 
 
 def _texts(messages: Sequence[Message]) -> Iterator[str]:
-    """Yield the texts of blocks, to recognise blocks that an earlier step shortened."""
+    """Yield the texts of blocks, to recognise blocks that an earlier step has shortened."""
     for message in messages:
         yield from (block.text for block in message.blocks if isinstance(block, Text))
 
 
-LEAST_CALL = 100  # tokens of a call that is worth shortening
+LEAST_CALL = 100  # shorter calls, in tokens, are not worth shortening
 
 
 def rewritten(
@@ -185,10 +186,10 @@ def rewritten(
 
     Args:
         view: The conversation, and the inputs of the decision.
-        cut: The first message of the tail.
-        found: All candidates before the tail.
-        kept: For each candidate, the numbers of the lines that stay.
-        behind: Messages of the tail that also change, by index.
+        cut: The first message of the protected tail.
+        found: All candidates before the protected tail.
+        kept: The numbers of the lines to keep, for each candidate.
+        behind: The messages of the protected tail that also change, by index.
     """
     rewrite = _Rewrite(view, found, kept)
     changed, gone = rewrite.messages(cut, behind)
@@ -217,8 +218,8 @@ class _Rewrite:
     """Rewrites the messages before the tail, and collects the removed texts for files.
 
     Attributes:
-        spills: Texts of blocks that now contain a marker.
-        dropped: Original blocks that were removed without a marker.
+        spills: The texts of blocks that now contain a marker.
+        dropped: The original blocks that were removed without a marker.
     """
 
     def __init__(self, view: View, found: Sequence[Candidate], kept: Sequence[set[int]]) -> None:
@@ -233,9 +234,9 @@ class _Rewrite:
     def messages(
         self, cut: int, behind: Mapping[int, Message]
     ) -> tuple[dict[int, Message], list[int]]:
-        """Return the changed messages by index, and the starts of exchanges that are dropped whole.
+        """Return the changed messages by index, and the starts of exchanges to drop.
 
-        Words of the agent next to dropped calls move to the front of the agent's next reply.
+        The agent's text next to dropped calls moves to the front of the agent's next reply.
         """
         changed = dict(behind)
         gone: list[int] = []
@@ -252,7 +253,7 @@ class _Rewrite:
                 changed[index] = _with(message, moved + blocks)
                 moved, index = (), index + 1
                 continue
-            # The results of these calls are before the tail, too.
+            # The results of the calls are also before the protected tail.
             pair = self._view.messages[index + 1]
             results = self._blocks(pair)
             said = tuple(one for one in blocks if _is_said(one))
@@ -273,7 +274,7 @@ class _Rewrite:
         return changed, gone
 
     def _blocks(self, message: Message) -> tuple[Block, ...]:
-        """Return the blocks of a message that stay, without an older note."""
+        """Return the blocks of a message to keep, without an older note."""
         shorter = (self._shorter(one) for one in message.blocks if not is_note(one))
         return tuple(one for one in shorter if one is not None)
 
@@ -288,7 +289,7 @@ class _Rewrite:
         return self._with_lines(one, numbers)
 
     def _with_lines(self, one: Candidate, numbers: set[int]) -> Block | None:
-        """Return a block with its chosen lines; the whole block if nearly all lines stay."""
+        """Return a block with its chosen lines; the complete block if nearly all were chosen."""
         original, lines = one.original, one.piece.text.split("\n")
         if len(numbers) >= sum(1 for line in lines if line.strip()):
             return original
@@ -317,7 +318,7 @@ class _Rewrite:
     def _stub(
         self, message: Message, pair: Message, results: tuple[Block, ...]
     ) -> tuple[tuple[Block, ...], tuple[Block, ...]]:
-        """Return the last call and its result without any line, together with the other blocks."""
+        """Return the last call and its result without their lines, and the other blocks."""
         use = next(one for one in reversed(message.blocks) if isinstance(one, ToolUse))
         answer = next(
             one for one in pair.blocks if isinstance(one, ToolResult) and one.tool_use_id == use.id
@@ -344,7 +345,7 @@ _GAP = "…"
 def short_result(
     result: ToolResult, lines: Sequence[str], kept: Collection[int], path: str
 ) -> ToolResult:
-    """Return a result with the lines whose 0-based numbers are in ``kept``."""
+    """Return a result with the lines in ``kept``, whose numbers are 0-based."""
     text = "\n".join((_marker(lines, kept, path), *_with_gaps(lines, kept)))
     meta = msgspec.structs.replace(result.meta, tokens=estimate_tokens(text))
     return msgspec.structs.replace(result, text=text, meta=meta)
@@ -370,7 +371,7 @@ def short_injection(text: Text, lines: Sequence[str], kept: Collection[int], pat
 
 
 def short_reply(text: Text, lines: Sequence[str], kept: Collection[int]) -> Text:
-    """Return a reply with chosen lines, without a marker, which the model would imitate."""
+    """Return a reply with chosen lines, without a marker that the model would imitate."""
     end = [] if len(lines) - 1 in kept else [_GAP]
     return _with_text(text, "\n".join((*_with_gaps(lines, kept), *end)))
 

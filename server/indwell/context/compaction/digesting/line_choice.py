@@ -1,13 +1,13 @@
 """Chooses the lines to keep: those with the highest expected use per token. Pure.
 
-A second line with the same name adds nothing. So lines are chosen one after the other, each by its
-gain over the lines already chosen. This greedy algorithm reaches at least 1 - 1/e of the optimum
+A second line with the same name adds nothing, so lines are chosen one after the other, each by its
+gain over the lines already chosen. The greedy algorithm reaches at least 1 - 1/e of the optimum
 (Nemhauser, Wolsey, Fisher 1978).
 
 The chance that a line is needed in the next 25 model calls comes from logistic regressions on 86 of
 the 129 recorded sessions: half a million identifiers and 0.8 million lines that a compaction could
 have left out. On the other 43 sessions, the regressions separate used from unused names and lines
-with an AUC of .79 and .75. Gradient boosting on 20 features reaches .80 and .71 on these sessions,
+with an AUC of .79 and .75. Gradient boosting on 20 features reaches .80 and .71 on the 43 sessions,
 so more features gain nothing. The coefficients are rounded; see ``docs/decisions/0010``.
 """
 
@@ -24,14 +24,14 @@ from indwell.context.compaction.digesting.lines import DigestedLine, lines_of, n
 from indwell.context.file_work import call_of
 from indwell.messages import Block, Message, ToolUse
 
-# Expected uses per token; a line with fewer costs more than reading the line again.
+# The least number of expected uses per token; below it, reading the line again is cheaper.
 LEAST_WORTH = 0.0014
-_BREAK = 1.0  # tokens of a line break, and of a mark for a gap now and then
-PAIR = 50.0  # tokens of a short call and its result, with the tags around both
-_MENTIONED = 0.3  # weight of a line if only the agent's own words use its names
-# Weight of an edit's need for a line, because one call can read all lines of the edit again.
+_BREAK = 1.0  # the tokens of a line break, and of an occasional mark for a gap
+PAIR = 50.0  # the tokens of a short call and its result, with the tags around both
+_MENTIONED = 0.3  # the weight of a line whose names only the agent's own text uses
+# The weight of an edit's need for a line, because one call can read all lines of the edit again.
 _TOGETHER = 0.8
-_ANY = 0.001  # expected uses of a line without any known feature
+_ANY = 0.001  # the expected uses of a line without any known feature
 
 
 class ReducibleText(NamedTuple):
@@ -39,13 +39,13 @@ class ReducibleText(NamedTuple):
 
     Attributes:
         text: The whole text.
-        head: Tokens of the marker; the first chosen line pays for it.
-        pair: Identifies a call and its result, which stay or go together. The first chosen line of
-            either needs ``PAIR`` more tokens. Empty if the text is not part of a call or result.
+        head: The tokens of the marker, which are added to the first chosen line.
+        pair: The key of a call and its result, which are kept or dropped together. The first chosen
+            line of the two needs ``PAIR`` more tokens. Empty if the text is not part of a call or
+            result.
         read: The call that read the text from a file; None for other texts.
-        kept: Numbers of the lines that always stay.
-        is_said: Whether the text is the agent's own words; statements in such a text are worth
-            more.
+        kept: The numbers of the lines that are always kept.
+        is_said: Whether the agent wrote the text as prose; statements in prose are worth more.
     """
 
     text: str
@@ -59,12 +59,12 @@ class ReducibleText(NamedTuple):
 def chosen(
     pieces: Sequence[ReducibleText], room: float, shown: Iterable[Block], uses: Uses
 ) -> list[set[int]]:
-    """Return the 0-based numbers of the lines that stay in each piece.
+    """Return the 0-based numbers of the lines to keep in each text.
 
     Args:
-        pieces: The candidates.
-        room: Tokens that the lines may take.
-        shown: Blocks that stay unchanged; lines with the same content are not chosen.
+        pieces: The texts whose lines may be left out.
+        room: The limit of tokens for the lines.
+        shown: The blocks that stay unchanged, whose lines are not chosen again.
         uses: The uses of names and files in the conversation.
     """
     choice = _Choice(pieces, shown, uses)
@@ -79,7 +79,7 @@ def chosen(
 
 
 class _Choice:
-    """The lines chosen so far, and the gain of each remaining line."""
+    """Tracks the lines chosen so far, and the gain of each remaining line."""
 
     def __init__(self, pieces: Sequence[ReducibleText], shown: Iterable[Block], uses: Uses) -> None:
         self._pieces, self._uses = pieces, uses
@@ -93,10 +93,10 @@ class _Choice:
                 self._show(line, is_said=block.meta.source == "assistant")
         self.kept: list[set[int]] = [set() for _ in pieces]
         self._n_lines = [piece.text.count("\n") + 1 for piece in pieces]
-        # Lines that may be chosen, by number, for each piece.
+        # The lines that may be chosen, by number, for each text.
         self._lines: list[dict[int, DigestedLine]] = [{} for _ in pieces]
-        # One heap for each piece, and a heap of the heaps' first entries, so that no step visits
-        # all lines.
+        # Each text has a heap, and another heap has their first entries, so that no step visits all
+        # lines.
         self._heaps = [self._sorted(at, piece) for at, piece in enumerate(pieces)]
         self._heads = [(heap[0][0], at) for at, heap in enumerate(self._heaps) if heap]
         heapq.heapify(self._heads)
@@ -108,7 +108,8 @@ class _Choice:
             heap = self._heaps[at]
             _, number = heapq.heappop(heap)
             worth = -self._density(at, self._lines[at][number])
-            if worth > known and -worth >= LEAST_WORTH:  # the chosen lines already have these names
+            # the chosen lines may already contain the names
+            if worth > known and -worth >= LEAST_WORTH:
                 heapq.heappush(heap, (worth, number))
                 heapq.heappush(self._heads, (heap[0][0], at))
                 continue
@@ -119,7 +120,7 @@ class _Choice:
         return None
 
     def price(self, at: int, number: int) -> float:
-        """Return the tokens that a line would take."""
+        """Return the tokens that the chosen line would take."""
         piece = self._pieces[at]
         head = 0.0 if self.kept[at] else piece.head
         if piece.pair and piece.pair not in self._pairs:
@@ -127,7 +128,7 @@ class _Choice:
         return self._lines[at][number].tokens + _BREAK + head
 
     def take(self, at: int, number: int) -> float:
-        """Keep a line; return its price in tokens."""
+        """Keep a line; return the line's price in tokens."""
         price = self.price(at, number)
         self.kept[at].add(number)
         self._pairs.add(self._pieces[at].pair)
@@ -153,7 +154,7 @@ class _Choice:
         return heap
 
     def _density(self, at: int, line: DigestedLine) -> float:
-        """Return the expected uses that a line adds per token."""
+        """Return the expected uses per token that a line adds."""
         read = self._pieces[at].read
         worth = _ANY
         if read and line.key not in self._shown_keys:
@@ -170,8 +171,8 @@ class _Choice:
 def name_chance(name: str, uses: Uses) -> float:
     """Return the chance, 0 to 1, that the agent writes ``name`` again.
 
-    The strongest sign is that the agent has written the name before. The next signs are the number
-    of texts with the name, and the number of calls since its last use.
+    The strongest sign is that the agent has already written the name. Further signs are the number
+    of texts with the name, and the number of calls since the last use.
     """
     odds = -2.7 + 0.65 * log1p(uses.spread.get(name, 0))
     odds -= 0.5 * log1p(uses.n_calls - uses.seen.get(name, 0))
@@ -186,7 +187,8 @@ def edit_chance(line: DigestedLine, n_lines: int, read: Read, uses: Uses) -> flo
 
     Args:
         line: The line.
-        n_lines: The number of lines that the same call read; among many lines, each is less likely.
+        n_lines: The number of lines that the same call read; each of many lines is less likely
+            needed.
         read: The call that read the lines.
         uses: The uses of names and files in the conversation.
     """
@@ -215,12 +217,12 @@ class Uses(msgspec.Struct, frozen=True):
     """The uses of names and files in a conversation; model calls are numbered from 1.
 
     Attributes:
-        n_calls: Model calls so far.
-        written: For each identifier, the model call in which the agent last wrote the identifier.
-        seen: For each identifier, the model call after which the identifier last occurred anywhere.
-        spread: For each identifier, the number of blocks that contain the identifier.
-        reads: For each tool call's id, the file that the call read.
-        read_last: For each path, the model call that last read the file.
+        n_calls: The number of model calls so far.
+        written: The model call in which the agent last wrote each identifier.
+        seen: The model call after which each identifier last occurred in any text.
+        spread: The number of blocks that contain each identifier.
+        reads: The file that each tool call read, by the call's id.
+        read_last: The model call that last read each file, by path.
     """
 
     n_calls: int
@@ -232,7 +234,7 @@ class Uses(msgspec.Struct, frozen=True):
 
 
 def uses_of(transcript: Sequence[Message]) -> Uses:
-    """Collect the uses of a conversation from its beginning; the work is linear in its length."""
+    """Collect the uses in a conversation from its beginning, in linear time."""
     n_calls = 0
     written: dict[str, int] = {}
     seen: dict[str, int] = {}

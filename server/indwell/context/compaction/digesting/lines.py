@@ -15,10 +15,10 @@ import msgspec
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Block, Text, ToolResult, ToolUse
 
-MOST_KEPT = 1_000_000  # characters of all texts whose lines are cached
-LONGEST_END = 400_000  # characters that are examined at each end of a long text
-LONGEST_LINE = 2_000  # characters of a line that are searched for names
-_CHARACTERS = 3.3  # approximate characters per token; exact enough to compare lines
+MOST_KEPT = 1_000_000  # the limit of characters for all texts whose lines are cached
+LONGEST_END = 400_000  # the number of characters that are examined at each end of a long text
+LONGEST_LINE = 2_000  # the number of characters of a line that are searched for names
+_CHARACTERS = 3.3  # the approximate characters per token, exact enough to compare lines
 
 
 class DigestedLine(msgspec.Struct, frozen=True, gc=False):
@@ -27,7 +27,7 @@ class DigestedLine(msgspec.Struct, frozen=True, gc=False):
     Attributes:
         number: The 0-based number of the line in its text.
         names: The identifiers in the line.
-        key: The form in which lines of different texts are compared; empty if too short.
+        key: The form of the line for comparisons; empty if the line is too short.
         tokens: The approximate number of tokens.
     """
 
@@ -38,7 +38,7 @@ class DigestedLine(msgspec.Struct, frozen=True, gc=False):
 
 
 class _LineCache:
-    """A cache of the lines of recent texts, up to ``MOST_KEPT`` characters of text."""
+    """Caches the lines of recent texts, up to ``MOST_KEPT`` characters of text."""
 
     def __init__(self) -> None:
         self._lines: dict[str, tuple[DigestedLine, ...]] = {}
@@ -63,7 +63,7 @@ _known = _LineCache()
 
 
 def lines_of(text: str) -> tuple[DigestedLine, ...]:
-    """Return the lines of a text that have content; for a huge text, only lines at both ends."""
+    """Return the lines of a text that are not blank; of a huge text, only lines at both ends."""
     return _known.lines(text)
 
 
@@ -91,7 +91,7 @@ def _numbered(text: str, first: int) -> Iterator[DigestedLine]:
 
 
 def text_of(block: Block) -> str:
-    """Return a block's text for a model; for a call, its arguments with line breaks decoded."""
+    """Return a block's text as a model reads it; for a call, its arguments with line breaks."""
     match block:
         case Text() | ToolResult():
             return block.text
@@ -103,7 +103,7 @@ def text_of(block: Block) -> str:
 
 @lru_cache(maxsize=1_000)
 def argument_texts(arguments: str) -> tuple[str, ...]:
-    """Return the texts among a call's arguments; all of the text if it is not a JSON object."""
+    """Return the texts in a call's arguments; the arguments if they are not a JSON object."""
     try:
         return tuple(_texts(msgspec.json.decode(arguments)))
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
@@ -111,7 +111,7 @@ def argument_texts(arguments: str) -> tuple[str, ...]:
 
 
 def names_of(block: Block) -> Iterable[str]:
-    """Yield the identifiers of a block; an identifier may occur more than once."""
+    """Yield the identifiers of a block, perhaps with repetitions."""
     return (name for line in lines_of(text_of(block)) for name in line.names)
 
 
@@ -129,8 +129,8 @@ def _texts(value: object) -> Iterator[str]:
             pass
 
 
-LEAST_NAME, LEAST_LINE = 5, 4  # shortest identifier and shortest line, in characters
-LONGEST_NAME = 300  # characters; a longer name is data
+LEAST_NAME, LEAST_LINE = 5, 4  # the least number of characters for an identifier, and for a line
+LONGEST_NAME = 300  # a name with more characters counts as data
 _TOKEN = lazy_pattern(r"[\w./@-]{5,}")
 _CAMEL = lazy_pattern(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
 _ERROR = lazy_pattern(r"E[A-Z]{4,}|[A-Z]{1,4}\d{3,5}")
@@ -144,7 +144,7 @@ def names_in(text: str) -> frozenset[str]:
 
 
 def line_key(line: str) -> str:
-    """Return a line without its number and trailing blanks; empty if the line is very short."""
+    """Return a line without its number and trailing blanks; empty if it is very short."""
     number = _NUMBERED.match(line)
     key = (line[number.end() :] if number else line).rstrip()
     return key if len(key.strip()) >= LEAST_LINE else ""
@@ -156,13 +156,13 @@ def forget_identifiers() -> None:
 
 
 def is_numbered(line: str) -> bool:
-    """Does the line begin with its number, as in results of file reads and searches?"""
+    """Return whether the line begins with its number, as in results of reads and searches."""
     return _NUMBERED.match(line) is not None
 
 
 @lru_cache(maxsize=50_000)
 def _names(token: str) -> tuple[str, ...]:
-    """Return the identifiers in a run of characters."""
+    """Return the identifiers in a sequence of characters without blanks."""
     token = token.strip("./-@")
     if not LEAST_NAME <= len(token) <= LONGEST_NAME:
         return ()

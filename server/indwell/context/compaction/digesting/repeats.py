@@ -1,7 +1,7 @@
-"""Replaces lines that the conversation already shows by a pointer, before sending. Pure.
+"""Replaces lines that the conversation already shows with a reference. Pure.
 
-A fifth of the file text that agents read is unchanged since an earlier read. No information is
-lost. The prompt cache stays valid, because no request has had the result yet.
+A fifth of the file text that agents read is unchanged since an earlier read. The replacement loses
+no information. The prompt cache stays valid, because no request has contained the result yet.
 """
 
 from __future__ import annotations
@@ -21,16 +21,17 @@ from indwell.context.tokens import estimate_tokens
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Block, Message, ToolResult, ToolUse
 
-LEAST_RUN = 200  # characters of consecutive lines, longer than a pointer
-LEAST_SAVED = 50  # tokens that a pointer must save
+# the least number of characters in consecutive lines, which must exceed a reference's length
+LEAST_RUN = 200
+LEAST_SAVED = 50  # the least number of tokens that a reference must save
 LEAST_MESSAGES = 5  # a prompt, and two calls with their results
-LOOKED_BACK = 400  # messages that are searched for shown lines
+LOOKED_BACK = 400  # the number of messages that are searched for shown lines
 _WORDS = "unchanged since they were read above"
 _NUMBERED = lazy_pattern(r"\s*(\d{1,9})[→\t](.*)", re.DOTALL)
 
 
 def may_repeat(messages: Sequence[Message]) -> bool:
-    """Do the newest results have text of a file? A quick check."""
+    """Return whether the newest results may contain text of a file; a fast check."""
     return (
         len(messages) >= LEAST_MESSAGES
         and messages[-1].role == "user"
@@ -39,10 +40,10 @@ def may_repeat(messages: Sequence[Message]) -> bool:
 
 
 def repeats(messages: Sequence[Message]) -> CompactionStep | None:
-    """Replace lines of the newest results that were shown before; None without such lines.
+    """Replace lines of the newest results that were shown before; None if there are none.
 
-    The time grows with the number of reads of the same files, so do not call this on the event
-    loop.
+    The time grows with the number of reads of the same files, so do not call the function on the
+    event loop.
 
     Args:
         messages: The live messages; the last message has results that were not sent yet.
@@ -67,10 +68,10 @@ def repeats(messages: Sequence[Message]) -> CompactionStep | None:
 
 
 def whole_again(conversation: Conversation, step: CompactionStep) -> CompactionStep:
-    """Return the step, extended so that later pointers into removed messages become whole texts.
+    """Extend a step so that later references to removed messages become complete texts.
 
-    If the conversation would grow, the pointers stay, because the model can read the named lines
-    again.
+    If the conversation would grow, the references are kept, because the model can read the named
+    lines again.
     """
     begin = min((one.start for one in step.splices), default=len(conversation.messages))
     rewritten = {at for one in step.splices for at in range(one.start, one.stop)}
@@ -83,9 +84,9 @@ def whole_again(conversation: Conversation, step: CompactionStep) -> CompactionS
 
 
 def unfolded(messages: Sequence[Message], history: History, start: int) -> dict[int, Message]:
-    """Return the changed messages from ``start`` on, by index, with lines in place of pointers.
+    """Return messages from ``start`` on whose references were replaced with lines, by index.
 
-    A layer needs these texts before the layer removes the lines to which the pointers refer.
+    A layer needs the complete texts before the layer removes the referenced lines.
     """
     found: dict[int, Message] = {}
     if start >= len(history.places):
@@ -126,7 +127,7 @@ def _calls(message: Message) -> Iterator[tuple[ParsedCall, ToolUse]]:
 
 
 def _shown(messages: Sequence[Message], paths: set[str]) -> dict[str, dict[int, str]]:
-    """Return the shown lines of files, by path and number, without lines of edited files."""
+    """Return the shown lines of files by path and number, without lines of edited files."""
     shown: dict[str, dict[int, str]] = {}
     for reply, results in pairwise(messages):
         reads: dict[str, str] = {}
@@ -153,7 +154,7 @@ def _shown(messages: Sequence[Message], paths: set[str]) -> dict[str, dict[int, 
 
 
 def _pointing(result: ToolResult, shown: Mapping[int, str]) -> ToolResult:
-    """Return the result with pointers in place of runs of lines that were shown before."""
+    """Return the result with references in place of line sequences that were shown before."""
     lines: list[str] = []
     run: list[str] = []
     for line in (*result.text.split("\n"), None):

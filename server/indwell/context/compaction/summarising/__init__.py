@@ -1,1 +1,1 @@
-"""Replaces old messages by a summary (H25)."""
+"""Replaces old messages with a summary."""

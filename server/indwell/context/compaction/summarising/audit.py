@@ -1,9 +1,9 @@
-"""Restores lines that a summary lost and later rounds may need (H27). Pure.
+"""Restores lines that a summary lost and later rounds may need. Pure.
 
-A summary tells what happened, but loses names. The agent mostly uses names again from its own edits
-and searches, from the newest request, and from errors that still occur. If neither the summary nor
-a live message has such a name, the *original line* with the name is restored, together with the
-line's place.
+A summary describes what happened, but loses names. The agent mostly uses names again from its own
+edits and searches, from the newest request, and from errors that still occur. If neither the
+summary nor a live message has such a name, the *original line* with the name is restored, together
+with the line's position.
 """
 
 from __future__ import annotations
@@ -21,20 +21,22 @@ from indwell.context.tokens import estimate_tokens
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Block, Message, Text, ToolResult, ToolUse
 
-MOST_TOKENS = 1_200  # beyond this size, a longer extract is as useful (benchmarks/audit.py)
-SHARE = 3  # restored lines have at most a third of the source's tokens
-MOST_NAMES = 250  # names that are looked for, the most valuable first
-LONGEST_LINE = 220  # characters; a longer line, as in a minified file, is skipped
-LOOKED_AT = 800  # newest messages that are examined; a use 400 rounds ago counts only 2 ** -33
-HALF_LIFE = 12  # rounds after which a use counts half
+# the limit of tokens; a longer extract is not more useful (benchmarks/audit.py)
+MOST_TOKENS = 1_200
+SHARE = 3  # restored lines may have a third of the source's tokens
+MOST_NAMES = 250  # the limit of names that are searched, the most valuable first
+LONGEST_LINE = 220  # a line with more characters, as in a minified file, is skipped
+# the number of newest messages that are examined; a use 400 rounds ago counts only 2 ** -33
+LOOKED_AT = 800
+HALF_LIFE = 12  # the number of rounds after which a use counts half
 HEAD = "Original lines that later work may need (data, word for word):"
 
-# Repetitions have limits, so that a megabyte without a blank is still searched quickly.
+# Repetitions are limited, so that a megabyte without a blank is still searched quickly.
 NAME = lazy_pattern(
-    r"(?<![\w.@/-])[\w.@-]{0,80}(?:/[\w.@-]{1,80}){1,20}"  # a path
-    r"|\b(?<!-)[\w-]{1,80}\.[A-Za-z]\w{0,4}\b"  # a file, or a.b
-    r"|\b[A-Za-z_]\w{0,80}(?:_\w|[a-z][A-Z])\w{0,80}\b"  # snake_case, camelCase
-    r"|\b[A-Za-z_]\w{3,80}(?=\()"  # called()
+    r"(?<![\w.@/-])[\w.@-]{0,80}(?:/[\w.@-]{1,80}){1,20}"  # matches a path
+    r"|\b(?<!-)[\w-]{1,80}\.[A-Za-z]\w{0,4}\b"  # matches a file name, or a.b
+    r"|\b[A-Za-z_]\w{0,80}(?:_\w|[a-z][A-Z])\w{0,80}\b"  # matches snake_case and camelCase
+    r"|\b[A-Za-z_]\w{3,80}(?=\()"  # matches called()
 )
 SHORTEST_NAME = 4
 _DEFINES = lazy_pattern(
@@ -45,11 +47,11 @@ _NUMBER = lazy_pattern(r"\s*(\d{1,6})(?:\t|→|: ?|\| ?)(.*)", re.DOTALL)
 
 
 class AuditedLine(msgspec.Struct, frozen=True):
-    """An original line with its place.
+    """An original line with its position.
 
     Attributes:
         place: The index of the line's message in the source, used to sort lines.
-        label: Where the line was: a path or a command; empty for the agent's own words.
+        label: The path or command of the line; empty for the agent's prose.
         number: The line number in the file or output; 0 if unknown.
         text: The line, without blanks at both ends.
     """
@@ -68,17 +70,17 @@ def audited(
     live: Sequence[Message] = (),
     most_tokens: int = MOST_TOKENS,
 ) -> str:
-    """Return the summary with important lines that it lost; call before ``apply_summary``.
+    """Return the summary with important lines that it lacks; call before ``apply_summary``.
 
-    The work takes about 0.1 s for 100,000 tokens, so do not run it on the event loop.
+    The work takes about 0.1 s for 100,000 tokens, so do not call the function on the event loop.
 
     Args:
         span: The span whose source is summarised.
         text: The summary, which ``why_unusable`` has accepted.
-        card: The task card that accompanies it.
+        card: The task card that accompanies the summary.
         live: The messages that stay unchanged; the user's newest words are taken from these
-        messages.
-        most_tokens: Tokens that may be restored at most.
+            messages.
+        most_tokens: The limit of tokens to restore.
     """
     kept = [*span.kept, *(block for message in live for block in message.blocks)]
     if card is not None:
@@ -92,13 +94,13 @@ def audited(
 def missing(
     source: Sequence[Message], shown: str, *, newest: str = "", room: int = MOST_TOKENS
 ) -> tuple[AuditedLine, ...]:
-    """Return the lines of ``source`` to restore, in their order.
+    """Return the lines of ``source`` to restore, in the source's order.
 
     Args:
         source: The original messages that were summarised.
         shown: All text that stays visible: summary, card and live messages.
-        newest: The user's newest words; names in them count most.
-        room: The most tokens of the lines.
+        newest: The user's newest text, whose names count most.
+        room: The limit of tokens for the lines.
     """
     lines: list[AuditedLine] = []
     here = names(shown)
@@ -126,13 +128,13 @@ def missing(
 
 
 def names(text: str) -> set[str]:
-    """Return the code-like names in a text; for a path, its last part."""
+    """Return the names in a text that look like code; for a path, its last part."""
     found = (match[0].rstrip("./").rpartition("/")[2] for match in NAME.finditer(text))
     return {name for name in found if len(name) >= SHORTEST_NAME}
 
 
 def rendered(lines: Iterable[AuditedLine]) -> str:
-    """Return the lines, grouped under their file or command."""
+    """Return the lines as text, grouped under their file or command."""
     parts: list[str] = []
     label = ""
     for line in lines:
@@ -145,7 +147,7 @@ def rendered(lines: Iterable[AuditedLine]) -> str:
 
 
 def _musts(source: Sequence[Message], shown: str) -> Iterator[tuple[int, str]]:
-    """Yield errors that still occur, and rules of the user, unless another block shows them."""
+    """Yield errors that still occur and rules of the user, unless a visible block shows them."""
     flat = " ".join(shown.split())
     for check in failing(source):
         if check.error and check.error not in shown:
@@ -156,7 +158,7 @@ def _musts(source: Sequence[Message], shown: str) -> Iterator[tuple[int, str]]:
 
 
 def _worth(source: Sequence[Message], newest: str, here: set[str]) -> dict[str, float]:
-    """Return the value of names that the agent used and that no visible text has."""
+    """Return the value of names that the agent used and that no visible text contains."""
     worth: dict[str, float] = {}
     n_rounds = sum(message.role == "assistant" for message in source)
     at = 0
@@ -182,7 +184,7 @@ def _worth(source: Sequence[Message], newest: str, here: set[str]) -> dict[str, 
 def _defined(source: Sequence[Message]) -> Iterator[tuple[str, float]]:
     """Return names defined in files that the agent has read: edited files first, then by age.
 
-    No call has used these names yet, so they rank after all used names.
+    Names that no call has used yet rank after all used names.
     """
     edited = {one.path for one in changed(source)}
     ages: dict[int, int] = {}
@@ -209,7 +211,7 @@ def _best_lines(source: Sequence[Message], wanted: dict[str, float]) -> dict[str
 
 
 def _lines(source: Sequence[Message]) -> Iterator[AuditedLine]:
-    """Return all lines of results, written texts and the agent's words, in order."""
+    """Return all lines of results, written texts and the agent's prose, in order."""
     labels = {use.id: _label(use) for use, _ in answered(source)}
     for place, message in enumerate(source):
         for block in message.blocks:
@@ -259,7 +261,7 @@ def _newest_words(messages: Sequence[Message]) -> str:
 
 
 def _cost(line: AuditedLine) -> int:
-    """Return the tokens of a line with its label, which often goes with each line."""
+    """Return the tokens of a line with its label, which often accompanies each line."""
     return estimate_tokens(line.text) + 4 + (estimate_tokens(line.label) if line.label else 0)
 
 

@@ -1,4 +1,4 @@
-"""Writes a summary without a model, from facts quoted word for word (H28)."""
+"""Writes a summary without a model, from facts that are quoted word for word."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from indwell.context.tokens import estimate_tokens
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Message, Text, ToolResult, ToolUse
 
-MOST_PATHS = 20  # files in a summary (H28)
-MOST_ERRORS = 5  # errors in a summary (H28)
-ERROR_LENGTH = 150  # characters of an error's line; H28
-_MOST_STATEMENT = 400  # characters of one statement of the assistant
-_MOST_LINE = 300  # characters of a line in a simulated summary
-_CHARACTERS_A_TOKEN = 3.4  # for code and logs (H15); only decides how many lines are tried
+MOST_PATHS = 20  # the limit of files in a summary
+MOST_ERRORS = 5  # the limit of errors in a summary
+ERROR_LENGTH = 150  # the limit of characters for an error's line
+_MOST_STATEMENT = 400  # the limit of characters for one statement of the assistant
+_MOST_LINE = 300  # the limit of characters for a line in a simulated summary
+# the characters per token of code and logs; only decides how many lines are tried
+_CHARACTERS_A_TOKEN = 3.4
 
 ERROR = lazy_pattern(
     r"\b(?:[A-Z]\w*(?:Error|Exception|Warning)|error|fatal|panic|FAILED|failed|failure|"
@@ -38,9 +39,9 @@ PATH = lazy_pattern(
 
 
 def extract(span: SummarySpan) -> str:
-    """Summarise a span whose summariser failed: files, errors, and the assistant's statements.
+    """Summarise a span without a model: files, errors, and the assistant's statements.
 
-    The assistant's words fill the rest of the span's target, the newest first.
+    The assistant's statements fill the rest of the span's target, newest first.
     """
     parts = ["No model could sum this up; these facts were taken from it."]
     if files := _files(span.source):
@@ -58,7 +59,7 @@ def simulated(span: SummarySpan, ratio: float) -> str:
 
     Args:
         span: The span to summarise.
-        ratio: Tokens of the summary per replaced token.
+        ratio: The tokens of the summary for each replaced token.
     """
     most = int(ratio * min(tokens_of(span.source), SUMMARY_SHARE * span.target))
     ranked = sorted(_telling(span.source), key=lambda one: (one[0], -one[1]))
@@ -69,7 +70,7 @@ def simulated(span: SummarySpan, ratio: float) -> str:
 
 
 def _chosen(ranked: Iterable[tuple[int, int, str]], room: int) -> str:
-    """Return the first lines that fit into ``room`` characters, in the order of their places."""
+    """Return the first lines that fit into ``room`` characters, ordered by position."""
     chosen: list[tuple[int, str]] = []
     seen: set[str] = set()
     for _, at, line in ranked:
@@ -84,7 +85,7 @@ def _chosen(ranked: Iterable[tuple[int, int, str]], room: int) -> str:
 
 
 def _files(source: Sequence[Message]) -> list[str]:
-    """Return at most ``MOST_PATHS`` files, newest first, each with the agent's actions."""
+    """Return up to ``MOST_PATHS`` files, newest first, each with the agent's actions."""
     done: dict[str, list[str]] = {}
     for use in _uses(source):
         call = call_of(use)
@@ -97,7 +98,7 @@ def _files(source: Sequence[Message]) -> list[str]:
 
 
 def _errors(source: Sequence[Message]) -> list[str]:
-    """Return the newest lines that state an error, at most ``MOST_ERRORS``."""
+    """Return the newest lines that state an error, up to ``MOST_ERRORS``."""
     found: dict[str, None] = {}
     for message in source:
         for block in message.blocks:
@@ -129,7 +130,7 @@ def _uses(source: Iterable[Message]) -> Iterator[ToolUse]:
 
 
 def _telling(source: Sequence[Message]) -> Iterator[tuple[int, int, str]]:
-    """Yield lines with rank (0 is kept first) and place."""
+    """Yield lines with their rank (rank 0 is kept first) and position."""
     place = 0
     for message in source:
         for block in message.blocks:

@@ -1,4 +1,4 @@
-"""Plans a summary: the messages that it replaces, and the blocks that stay (H22-H26, H29). Pure."""
+"""Plans a summary: the messages that it replaces, and the blocks to keep. Pure."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ from indwell.context.injections import inject
 from indwell.context.tokens import BLOCK_OVERHEAD
 from indwell.messages import Block, Message, Source, Text, ToolResult
 
-SUMMARY_SHARE = 5  # a summary should have a fifth of the replaced tokens (H25)
-WORDS_SHARE = 8  # the user's words may take an eighth of the window, word for word
-HEAD_TOKENS = 60  # tokens of the tag with its attributes
-_LEAST_TARGET = 100  # tokens of the shortest useful summary
-_MOST_RUNS = 12  # ranges of turns in one line
+SUMMARY_SHARE = 5  # a summary should have a fifth of the replaced tokens
+WORDS_SHARE = 8  # the user's text may take an eighth of the window, word for word
+HEAD_TOKENS = 60  # the tokens of the tag with its attributes
+_LEAST_TARGET = 100  # the tokens of the shortest useful summary
+_MOST_RUNS = 12  # the limit of turn ranges in one line
 _LEAST_GAIN_SHARE = 50  # a summary that frees less than 1/50 of the budget is not written
 
 
 class KeptBlocks(NamedTuple):
-    """Blocks that stay, and texts that go to files for lack of space."""
+    """The blocks to keep, and texts that are written to files for lack of space."""
 
     blocks: tuple[Block, ...]
     spills: tuple[SpilledText, ...] = ()
@@ -66,10 +66,9 @@ def summary_span(
         view: The inputs of the decision.
         start: The first message.
         stop: The index after the last message.
-        keep_replies: Whether the assistant's words stay; never at the beginning of the
-            conversation.
-        most_characters: See ``SummarySpan``.
-        most_of_message: See ``SummarySpan``.
+        keep_replies: Whether to keep the assistant's text, except at the conversation's beginning.
+        most_characters: The limit that ``SummarySpan`` explains.
+        most_of_message: The limit that ``SummarySpan`` explains.
 
     Returns:
         The plan; None if the conversation would not become clearly shorter.
@@ -104,16 +103,17 @@ def summary_span(
 def kept_blocks(
     source: Sequence[Message], view: View, *, keep_replies: bool, later: Sequence[Block]
 ) -> KeptBlocks:
-    """Return the user's words within their budget, pinned blocks, and replies if asked for.
+    """Return the user's text within its budget, pinned blocks, and replies if requested.
 
-    Words for which there is no space go to files. A line among the blocks names these files, so no
-    word is lost. The files have all such words of the source, also words that an earlier summary
-    has put into a file. Only the newest of the pinned blocks of one source stays.
+    User's text for which there is no space is written to files. A line among the blocks names the
+    files, so no text is lost. The files contain all such text of the source, even if an earlier
+    summary has already put it into a file. Of the pinned blocks from one source, only the newest is
+    kept.
 
     Args:
         source: The original messages.
         view: The inputs of the decision.
-        keep_replies: Whether the assistant's words stay.
+        keep_replies: Whether the assistant's text is kept.
         later: Blocks after the source; a pinned block among them replaces an older pinned block.
     """
     pinned: dict[Source, Block] = {}
@@ -129,7 +129,7 @@ def kept_blocks(
     for block in later:
         pinned.pop(block.meta.source, None)
     words = [one for one in said if is_users_words(one)]
-    # An endpoint may accept less than its window, so the words must not fill the whole budget.
+    # An endpoint may accept less than its window, so the user's text must not fill the budget.
     budget = min(view.conversation.config.window // WORDS_SHARE, view.budget // 2)
     task: tuple[int, ...] = ()
     # Otherwise the turn is over, and the next prompt may be a different task.
@@ -153,10 +153,10 @@ def kept_blocks(
 
 
 def _word_files(words: Sequence[Text], gone: Sequence[int], folder: str) -> Files:
-    """Return files with the words ``gone``, and some words around these.
+    """Return files with the user's texts ``gone``, and with some texts around them.
 
-    The words are split from the beginning, always at the same messages, and a file's name depends
-    on its text. So later summaries use the same files again, and only the newest file is written.
+    The texts are split from the beginning, always at the same messages, and a file's name depends
+    on its text. Later summaries therefore use the same files, and only the newest file is written.
     """
     spills: list[SpilledText] = []
     wanted = set(gone)
@@ -178,13 +178,13 @@ def _word_files(words: Sequence[Text], gone: Sequence[int], folder: str) -> File
 
 
 def _notes(messages: Sequence[Message], start: int, stop: int) -> tuple[Block, ...]:
-    """Return the notes on omitted content that name more than the span's files."""
+    """Return the notes on omitted content that name more files than the span's."""
     blocks = (block for message in messages[start:stop] for block in message.blocks)
     return tuple(filter(is_note, blocks))[-1:] if start else ()
 
 
 def is_users_words(block: Block) -> TypeGuard[Text]:
-    """Is the block the user's words? No compaction changes them."""
+    """Return whether the block is the user's text, which no compaction changes."""
     return isinstance(block, Text) and block.meta.source == "user"
 
 
@@ -194,10 +194,10 @@ def block_tokens(blocks: Sequence[Block]) -> int:
 
 
 def _with_originals(view: View, start: int) -> int:
-    """Return ``start``, or the head of its group of rewritten messages, which has the originals.
+    """Return ``start``, or the first message of the group that shares its originals.
 
-    Without this, the content of an older summary would be lost, because a summary is never
-    summarised (H26). The user's words next to the older summary are taken from the originals, too.
+    Otherwise the content of an older summary would be lost, because a summary is never summarised.
+    The user's text next to the older summary is also taken from the originals.
     """
     messages, history = view.messages, view.conversation.history
     start = group_start(history, start)
@@ -210,7 +210,7 @@ def _with_originals(view: View, start: int) -> int:
 
 
 def _task(words: Sequence[Text], later: Sequence[Text]) -> tuple[int, ...]:
-    """Return the words of the current task: the newest prompt, and the last words of the user."""
+    """Return the indices of the current task: the newest prompt, and the user's last text."""
     if not words:
         return ()
     turn = (*words, *later)[-1].meta.turn
@@ -220,9 +220,9 @@ def _task(words: Sequence[Text], later: Sequence[Text]) -> tuple[int, ...]:
 
 
 def _without_room(words: Sequence[Text], budget: int, task: Sequence[int]) -> list[int]:
-    """Return which words do not fit: the task comes first, then newer words before older words.
+    """Return which texts do not fit; the task comes first, then newer texts before older ones.
 
-    If a long pasted text does not fit, earlier short words get the space.
+    If a long pasted text does not fit, earlier short texts get the space.
     """
     order = dict.fromkeys((*task, *range(len(words) - 1, -1, -1)))
     left, gone = budget, list[int]()
@@ -253,14 +253,14 @@ def _range(source: Sequence[Message]) -> str:
     return f"turns {first} to {last}" if first < last else f"part of turn {last}"
 
 
-# Characters that a result may keep, in decreasing order.
+# The numbers of characters that a result may keep, in decreasing order.
 _ROOMS = (16_000, 8_000, 4_000, 2_000, 1_000, 400)
 _SUMMARY_SHARE = 4  # a summary must free at least 1/4 of the tokens that have to be removed
 _FORCED_SHARE = 10  # a forced step frees at least 1/10, even if the prompt seems to fit
 
 
 def collapse(layer: Collapse, view: View) -> Action | None:
-    """Plan a summary of all but the newest messages; if this gains too little, cut results."""
+    """Plan a summary of all but the newest messages; if that saves too little, cut results."""
     messages = view.messages
     if not messages:
         return None
@@ -300,9 +300,9 @@ def _shortened(place: ResultPlace, room: int, path: str) -> str:
     return head_and_tail(place.result.text, room, more)
 
 
-_SMALL, _LARGE = 1_000, 10_000  # characters of results with low and with high priority (H22)
+_SMALL, _LARGE = 1_000, 10_000  # the characters to keep of results with low and with high priority
 _FEWEST = 4  # a summary that frees less than 1/4 of the missing tokens is not worth a model call
-_TRIED = 3  # number of runs that are tried, the largest first
+_TRIED = 3  # the number of runs that are tried, the largest first
 
 
 class _BlockRun(NamedTuple):
@@ -312,10 +312,10 @@ class _BlockRun(NamedTuple):
 
 
 def regions(layer: Regions, view: View) -> Action | None:
-    """Plan a summary of the largest run, or of all before the tail if all runs are small.
+    """Plan a summary of the largest run; if all runs are small, of all before the tail.
 
-    A run is a range of messages between the user's words and older summaries. The assistant's words
-    stay.
+    A run is a range of messages between the user's texts and older summaries. The assistant's text
+    is kept.
     """
     if not view.to_free and not view.facts.force:
         return None
@@ -337,7 +337,7 @@ def regions(layer: Regions, view: View) -> Action | None:
 
 
 def _runs(messages: tuple[Message, ...], stop: int) -> list[_BlockRun]:
-    """Return runs of whole exchanges; a run begins with a reply and ends before user's words."""
+    """Return runs of exchanges; a run begins with a reply and ends before the user's text."""
     ends = [at for at in range(stop) if any(map(_divides, messages[at].blocks))]
     edges = [*(at + 1 for at in ends), stop]
     runs = ((start, snapped(messages, end)) for start, end in pairwise(edges))

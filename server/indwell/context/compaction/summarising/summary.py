@@ -1,7 +1,8 @@
-"""Builds the step that replaces messages by a summary, and chooses its model (H25, H26, H31).
+"""Builds the step that replaces messages with a summary, and chooses the model.
 
-A summary is a tagged block of tier 3 that begins with its range. The task card and the user's own
-words follow. Roles still alternate: a summary next to a message of the user joins that message.
+A summary is a tagged block of untrusted text (tier 3) that begins with its range. The task card and
+the user's own text follow. Roles still alternate, because a summary next to a user message joins
+that message.
 
 A summary request to the main model can continue the conversation, so that the prompt cache serves
 the prefix. Any other request has only the messages to summarise, at the full price. The
@@ -40,11 +41,11 @@ _ERROR_PAGE = lazy_pattern(
 )
 _SAID = frozenset({"user", "assistant"})
 _DROPPED = "Dropped to make room; there was none for a summary."
-_CHARACTERS_A_TOKEN = 2  # low, so that a cut text surely fits
+_CHARACTERS_A_TOKEN = 2  # the number is low, so that a cut text certainly fits
 
 
 def why_unusable(span: SummarySpan, text: str) -> str:
-    """Say briefly why ``text`` cannot be used as the summary; empty if it can."""
+    """Return why ``text`` cannot be used as the summary; empty if it can be used."""
     if not text.strip():
         return "it is empty"
     if _ERROR_PAGE.match(text):
@@ -63,19 +64,19 @@ def apply_summary(
     least: Text | None = None,
     transcript: str = "",
 ) -> CompactionStep:
-    """Make the step that puts a summary in the place of the span's messages.
+    """Make the step that replaces the span's messages with a summary.
 
     Args:
         conversation: The conversation for which the span was planned.
         span: The planned summary.
         text: The summary; cut if the conversation would not become shorter otherwise.
-        card: The task card; it replaces older cards among the messages.
+        card: The task card, which replaces older cards among the messages.
         least: A minimal card, used if there is no space for ``card``.
-        transcript: A line that names the files with the complete conversation (H31).
+        transcript: A line that names the files with the complete conversation.
 
     Returns:
-        The step. The step has no splices if even dropping the messages with a note would not make
-        the conversation shorter (H28).
+        The step, which has no splices if even dropping the messages would not shorten the
+        conversation.
     """
     attributes = {"range": span.range} | ({"transcript": transcript} if transcript else {})
     turn = conversation.messages[span.stop - 1].turn
@@ -123,7 +124,7 @@ def _splice(
 
 
 def _dialogue(kept: Iterable[Block], turn: int) -> list[Message]:
-    """Return the kept blocks as messages; the last message is the user's and may be empty."""
+    """Return the kept blocks as messages; the last message is a user's and may be empty."""
     said = (one for one in kept if one.meta.source in _SAID)
     made = [
         Message("assistant" if source == "assistant" else "user", tuple(blocks), turn)
@@ -141,7 +142,7 @@ def _cards(messages: Iterable[Message]) -> tuple[Block, ...]:
 
 
 def _without_cards(blocks: Iterable[Block], new: Text | None) -> tuple[Block, ...]:
-    """Drop older cards that a new card replaces; without a new card the old cards stay."""
+    """Drop older cards if there is a new card to replace them."""
     return tuple(one for one in blocks if not (new and one.meta.source == "task_card"))
 
 
@@ -151,24 +152,24 @@ the conversation. ``small``: a cheaper model, in a separate request. ``apart``: 
 separate request.
 """
 
-ROOM = 200  # tokens of output in addition to the requested summary (H25)
+ROOM = 200  # the tokens of output in addition to the requested summary
 LEAST_OUTPUT = 1_000
 """Least output tokens: a reasoning model needs tokens to think, even for a short summary."""
 
 
 class SummarySizes(msgspec.Struct, frozen=True):
-    """Tokens of a summary request and its reply, as the main model's endpoint counts.
+    """The tokens of a summary request and its reply, as the main model's endpoint counts.
 
-    The same numbers estimate the tokens of another model.
+    The numbers also estimate the tokens of another model.
 
     Attributes:
-        prefix: Tokens of the whole prompt of the main model.
-        region: Tokens of the text to summarise, with the instructions.
-        instructions: Tokens of the instructions alone.
-        output: Tokens of the summary.
-        main_budget: The most prompt tokens of the main model, with room for the output.
-        small_budget: The most prompt tokens of the small model; 0 without a small model.
-        is_faithful: Whether the conversation has the original messages, not an older summary (H26).
+        prefix: The tokens of the main model's whole prompt.
+        region: The tokens of the text to summarise, with the instructions.
+        instructions: The tokens of the instructions alone.
+        output: The tokens of the summary.
+        main_budget: The limit of prompt tokens for the main model, without the output.
+        small_budget: The limit of prompt tokens for the small model; 0 if there is none.
+        is_faithful: Whether the conversation has the original messages, not an older summary.
     """
 
     prefix: int
@@ -181,12 +182,12 @@ class SummarySizes(msgspec.Struct, frozen=True):
 
 
 def output_limit(target: int) -> int:
-    """Return the most tokens of the reply, for a summary of ``target`` tokens (H25)."""
+    """Return the limit of tokens for the reply, for a summary of ``target`` tokens."""
     return max(target + ROOM, LEAST_OUTPUT)
 
 
 def readers(sizes: SummarySizes, facts: CompactionFacts) -> tuple[Reader, ...]:
-    """Return the readers whose window can hold the text to summarise, the cheapest first."""
+    """Return the models whose window can hold the text to summarise, cheapest first."""
     prices: dict[Reader, float] = {}
     if sizes.is_faithful and sizes.prefix + sizes.instructions <= sizes.main_budget:
         prices["main"] = appended_price(sizes, facts.rates, is_cached=facts.is_cached)
@@ -198,7 +199,7 @@ def readers(sizes: SummarySizes, facts: CompactionFacts) -> tuple[Reader, ...]:
 
 
 def appended_price(sizes: SummarySizes, rates: TokenRates, *, is_cached: bool) -> float:
-    """Return the price of a summary request that appends its instructions to the cached prefix.
+    """Return the price of a summary request that appends instructions to the cached prefix.
 
     Without a cached prefix, the request writes the prefix to the cache, which makes the next call
     cheaper.
@@ -218,7 +219,7 @@ def without_stale(
     """Return the step, extended to drop plans that are done, rejected or replaced.
 
     Args:
-        messages: The live messages that the step is made for.
+        messages: The live messages for which the step was made.
         step: A step with a summary; a step without splices stays unchanged.
         facts: The facts that say whether a plan is outdated.
     """
@@ -247,7 +248,7 @@ def without_stale(
 
 
 def _is_stale(block: Block, facts: CompactionFacts, newest: int | None) -> bool:
-    """Is the block an outdated plan, or a plan of an earlier turn than the ``newest``?"""
+    """Return whether the block is an outdated plan, or older than the ``newest`` plan."""
     if block.meta.source != "plan":
         return False
     return not facts.keeps(block) or (newest is not None and block.meta.turn < newest)

@@ -1,9 +1,10 @@
-"""Builds the task card, the facts that must survive every compaction, without a model (H27).
+"""Builds the task card, the facts that must survive every compaction, without a model.
 
-The card is trusted like the user (tier 1, pinned), and most of it is the user's own words. The card
+The card is trusted like the user (tier 1, pinned), and most of its text is the user's own. The card
 takes only paths, counts and commands without comments from tool calls, and only *names* (files with
-lines, identifiers) from errors, never sentences. So a tool's output cannot plant a sentence in the
-card. The error's whole line goes into the summary, which is data. ``inject`` neutralises all texts.
+lines, identifiers) from errors, never sentences. A tool's output can therefore not put a sentence
+into the card. The complete line of an error goes into the summary, which is data. ``inject``
+escapes tags in all texts.
 
 A sentence of the user is a rule if it has a word that forbids or demands. Tables list these words
 for each language. A word that plain statements also use (such as *not*) counts only in short
@@ -34,21 +35,24 @@ from indwell.context.tokens import estimate_tokens
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Message, Text
 
-REQUEST_SHARE = 0.5  # share of the budget for the current request
+REQUEST_SHARE = 0.5  # the share of the budget for the current request
 MOST_CONSTRAINTS, MOST_FILES, MOST_CHECKS, MOST_EARLIER = 12, 40, 5, 60
-EARLIER_LENGTH = 160  # characters of an earlier request
-SHORT = 120  # characters of a short request; "yes, go on" is only clear with the request before it
-BEFORE_LENGTH = 600  # characters of the request before a short request
+EARLIER_LENGTH = 160  # the limit of characters for an earlier request
+# the limit of characters for a short request, such as "yes, go on", which needs the request before
+# it
+SHORT = 120
+BEFORE_LENGTH = 600  # the limit of characters for the request before a short request
 PATH_LENGTH = 200
-_RESERVE = 40  # tokens for the tags, and for the note on omitted lines
+_RESERVE = 40  # the tokens for the tags, and for the note on omitted lines
 _NAME = lazy_pattern(
-    r"[\w./\\-]*[\w\\/]\.\w{1,5}:\d+(?::\d+)?"  # file.go:12:3
-    r"|(?<![\w.])(?!\d)(?:\w*[a-z][A-Z]\w*|\w*_\w+|\w+[./]\w+)[\w./]*"  # TestSetup, a_b, os.Open
+    r"[\w./\\-]*[\w\\/]\.\w{1,5}:\d+(?::\d+)?"  # matches file.go:12:3
+    # matches TestSetup, a_b, os.Open
+    r"|(?<![\w.])(?!\d)(?:\w*[a-z][A-Z]\w*|\w*_\w+|\w+[./]\w+)[\w./]*"
 )
-# A comment in a shell command, in which line breaks are blanks.
+# Matches a comment in a shell command, in which line breaks are blanks.
 _COMMENT = lazy_pattern(r"(?<!\S)#|;#")
 MOST_NAMES, NAME_LENGTH = 4, 80
-MOST_RUNS = 12  # ranges of unfinished turns in the line for many requests
+MOST_RUNS = 12  # the limit of ranges of unfinished turns in the line for many requests
 _EARLIER = "Earlier requests; what is finished is not to be done again:"
 
 
@@ -59,7 +63,7 @@ def task_card(
 
     Args:
         messages: The complete transcript (``context.history.transcript``).
-        budget_tokens: The most tokens of the card; below about 100, the card has only the request.
+        budget_tokens: The limit of tokens for the card; below about 100, only the request fits.
         pending: Paths with the number of the agent's changes that await review.
     """
     requests = asked(messages)
@@ -74,7 +78,7 @@ def task_card(
     earlier = requests[:-1]
     kept_free = _cost([_EARLIER, *_summed_up(earlier)]) if earlier else 0
     room -= kept_free
-    # The parts are in order of value. Each part gets the space that the parts before it left.
+    # The parts are in order of value, and each part gets the space that the earlier parts left.
     for title, lines in (
         ("What the user wants kept to:", _rules(messages, words)),
         ("Files changed so far (path, successful edits):", _files(changed(messages))),
@@ -91,7 +95,7 @@ def task_card(
 
 
 def least_card(messages: Sequence[Message]) -> Text | None:
-    """Build a card that only lists finished requests; None without earlier requests."""
+    """Build a card that only lists finished requests; None if there are no earlier requests."""
     requests = asked(messages)
     if not requests[:-1]:
         return None
@@ -134,7 +138,7 @@ def _checks(messages: Sequence[Message]) -> list[str]:
 
 
 def _command(command: str) -> str:
-    """Return a command's text, quoted, without comments, because comments are prose."""
+    """Return a command's text in quotes, without comments, because comments are prose."""
     bare = _COMMENT.split(command, maxsplit=1)[0].strip()
     return json.dumps(bare if bare == command.strip() else f"{bare} …", ensure_ascii=False)
 
@@ -145,7 +149,7 @@ def _names(check: Failing) -> str:
 
 
 def _finished(earlier: Sequence[UserPrompt], room: int, *, is_short: bool) -> str:
-    """Return lines on earlier requests: the newest with their words, older requests in one line.
+    """Return lines on earlier requests: quoted if they are new, older requests in one line.
 
     The line for older requests is added even if there is no space, because the agent repeats a
     request unless a line says that the request is finished.
@@ -168,7 +172,7 @@ def _named(request: UserPrompt, length: int) -> str:
 
 
 def _summed_up(requests: Sequence[UserPrompt]) -> list[str]:
-    """Sum up requests in one line, such as ``- turns 1 to 22: finished, but 7, 9 to 10: open``.
+    """Summarise requests in a line such as ``- turns 1 to 22: finished, but 7, 9 to 10: open``.
 
     If too many requests are unfinished, a second line covers the oldest requests.
     """
@@ -200,12 +204,12 @@ def _range(requests: Sequence[UserPrompt]) -> str:
 
 
 def _cost(lines: Sequence[str]) -> int:
-    """Return the tokens of lines, with line breaks and a blank line in front."""
+    """Return the tokens of lines, with line breaks and a preceding blank line."""
     return sum(estimate_tokens(line) + 1 for line in lines) + 1
 
 
 def _fitting(title: str, lines: Sequence[str], room: int) -> tuple[str, int]:
-    """Return as many lines as fit under a title, and the tokens of the lines."""
+    """Return the lines that fit under a title, and their tokens."""
     spent = estimate_tokens(title) + 2
     taken: list[str] = []
     for line in lines:
@@ -221,11 +225,11 @@ def _fitting(title: str, lines: Sequence[str], room: int) -> tuple[str, int]:
 
 
 def _shortened(words: str, room: int) -> str:
-    """Return the text; of a long text, the head and tail, which mostly have goal and last wish."""
+    """Return the text; shorten a long text to its head and tail, with the goal and last wish."""
     tokens = estimate_tokens(words)
     if tokens <= room:
         return words
-    # Leaves some tokens for the note between head and tail.
+    # The factor leaves some tokens for the note between head and tail.
     share = len(words) * room * 0.9 / tokens
     head, tail = int(share * 0.7), int(share * 0.3)
     n_left = len(words) - head - tail
@@ -233,19 +237,19 @@ def _shortened(words: str, room: int) -> str:
 
 
 def _quoted(path: str) -> str:
-    """Return a path on one line, with odd characters escaped."""
+    """Return a path on one line, with unusual characters escaped."""
     shown = path if len(path) <= PATH_LENGTH else "…" + path[-PATH_LENGTH:]
     return shown if re.fullmatch(r"[\w./\\:@+~-]+", shown) else json.dumps(shown)
 
 
-LOOKED_AT = 20_000  # characters of one text of the user that are searched
-LONG = 2_000  # characters; in a longer text, such as a pasted log, only words of ``STRICT`` count
-MOST_OF_RULE, LEAST_OF_RULE = 240, 8  # bounds of a rule's length, in Latin characters
+LOOKED_AT = 20_000  # the limit of characters that are searched in one text of the user
+LONG = 2_000  # in a text with more characters, such as a pasted log, only words of ``STRICT`` count
+MOST_OF_RULE, LEAST_OF_RULE = 240, 8  # the limits of a rule's length, in Latin characters
 
-# The beginning of an imperative.
+# The pattern matches the beginning of an imperative.
 _BEGINS = r"(?:^|[,;:(]\s*|\b(?:please|and|but|so|also|just|you|then)\s+)"
 
-STRICT: Mapping[str, str] = {  # never, always, must, only, forbidden
+STRICT: Mapping[str, str] = {  # words such as never, always, must, only, forbidden
     "en": rf"must|never|always|{_BEGINS}(?:do not|don['’]?t|only)",
     "de": r"nie|niemals|immer|muss|musst|müssen|müsst|darf nicht|dürfen nicht|auf keinen fall",
     "fr": r"jamais|toujours|doit|dois|doivent|il faut|interdit",
@@ -264,12 +268,13 @@ STRICT: Mapping[str, str] = {  # never, always, must, only, forbidden
     "ar": r"يجب|دائما|دائمًا|أبدا|أبدًا|ممنوع",
     "hi": r"हमेशा|कभी नहीं|कभी मत|ज़रूर|जरूर",
 }
-STRICT_ANYWHERE: Mapping[str, str] = {  # scripts without blanks between words
+STRICT_ANYWHERE: Mapping[str, str] = {  # words of scripts without blanks between words
     "zh": r"不要|不得|不准|不许|請勿|请勿|切勿|禁止|必须|必須|务必|務必|一定要|只能|始终|總是|总是",
     "ja": r"ないで|禁止|必ず|絶対|なければ|いけない|いけません|べきで|常に",
     "ko": r"지 ?마|금지|반드시|절대|항상|해야",
 }
-LOOSE: Mapping[str, str] = {  # not, only, without, use, keep: also words of plain statements
+# words such as not, only, without, use, keep, which plain statements also use
+LOOSE: Mapping[str, str] = {
     "en": rf"{_BEGINS}(?:use|keep|leave|avoid|make sure|ensure|prefer|without|stick to|remember)"
     r"|instead of|no longer|should(?: not|n['’]t)?",
     "de": r"nicht|kein|keine|keinen|nur|ohne|bitte|statt|verwende|benutze|lass",
@@ -305,15 +310,15 @@ def _pattern(words: Mapping[str, str], anywhere: Mapping[str, str]) -> re.Patter
 _STRICT = _pattern(STRICT, STRICT_ANYWHERE)
 _LOOSE = _pattern(LOOSE, LOOSE_ANYWHERE)
 _WORD = lazy_pattern(r"\w+")
-_LEAST_WORDS = 3  # words of a sentence with "!" that counts as a demand; "Good work!" has fewer
+_LEAST_WORDS = 3  # a sentence with "!" is a demand if it has so many words; "Good work!" has fewer
 _END_WIDE = lazy_pattern(r"\w{4}！")
 _SENTENCE = lazy_pattern(r"(?<=[.!?;؟।])\s+|(?<=[。！？；])|\n+")
 _ASKS = ("?", "？", "؟")
-_WIDE = "\u2e80"  # characters from here on count as two Latin characters
+_WIDE = "\u2e80"  # characters from this one on count as two Latin characters
 
 
 def constraints(messages: Sequence[Message]) -> tuple[tuple[int, str], ...]:
-    """Return the user's rules, each with its turn: strict rules first, then the newest.
+    """Return the user's rules with their turns: strict rules first, then the newest.
 
     Sentences in code blocks are skipped.
     """
@@ -328,7 +333,7 @@ def constraints(messages: Sequence[Message]) -> tuple[tuple[int, str], ...]:
 
 
 def is_rule(sentence: str, *, in_short: bool) -> bool:
-    """Is the sentence a rule? In a long text only words of ``STRICT`` count."""
+    """Return whether the sentence is a rule; in a long text, only words of ``STRICT`` count."""
     if _STRICT.search(sentence):
         return True
     if not in_short or sentence.endswith(_ASKS):
