@@ -63,7 +63,7 @@ class GitGuard:
         """Return all paths that git obeys, by repository folder, even paths without a file; blocks.
 
         Args:
-        found: The paths of a scan, which contain the repositories.
+            found: The paths of a scan, which contain the repositories.
         """
         holders = dict.fromkeys(filter(self._holds, map(_above, filter(self._is_sign, found))))
         self._known = {one: self._known[one] for one in holders if one in self._known}

@@ -1,1 +1,1 @@
-"""All access to the disk: other packages open, write and list paths only through this package."""
+"""Contains all access to the disk; other packages open, write and list paths through it."""

@@ -1,7 +1,7 @@
-"""Private append-only logs, shared by several processes and read in parts.
+"""Writes and reads private append-only logs, which several processes share.
 
-All functions block; call them in a thread, not on the event loop. An ``OSError`` is passed on,
-because the caller knows the file's purpose and words the message.
+All functions block; call them in a thread, not on the event loop. An ``OSError`` is raised
+unchanged, because the caller knows the file's purpose and writes the message.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _MODE = 0o600
 
 
 def append_line(path: Path, line: bytes, *, durable: bool = False) -> None:
-    """Append ``line`` (without a line feed) in one write, so that no other process splits it.
+    """Append ``line`` in one write, so that no other process can split the line.
 
-    A line feed is written before ``line`` too, in case another process left a torn line. With
-    ``durable``, the line survives a power cut after this call.
+    The function adds line feeds before and after ``line``, in case another process left an
+    incomplete line. With ``durable``, the line then survives a power cut.
 
     Raises:
         OSError: The file cannot be opened or written.
@@ -57,7 +57,7 @@ def read_from(path: Path, offset: int, limit: int) -> bytes:
 
 
 def remove_all_but(folder: Path, keep: int) -> None:
-    """Remove all files of a folder except the last ``keep``, ordered by name.
+    """Remove the oldest files of a folder, by name, until ``keep`` files are left.
 
     Raises:
         OSError: A file cannot be removed.
@@ -74,17 +74,17 @@ _CHUNK_B = 1 << 20
 REPLACED = "another file has taken its place"
 
 _SAFE = calls.CLOEXEC | calls.NOFOLLOW | calls.BINARY
-_NO_WAIT = calls.NONBLOCK  # opening a FIFO must not block; ignored for regular files
+_NO_WAIT = calls.NONBLOCK  # opening a FIFO must not block; the flag is ignored for regular files
 
 
 class AppendLog:
-    """A log file that only this object writes, and only at its end.
+    """Writes a log file, only at its end, as the file's only writer.
 
     Written bytes never change, and the file is never truncated. One writer at a time holds an
     advisory lock, which ends with its process; readers are not locked out.
 
     Args:
-        path: The log file. A missing file is created (0600), with its parent folders (0700).
+        path: The path of the log. A missing file is created (0600), with its parent folders (0700).
 
     Raises:
         BlockingIOError: Another writer has the log open.
@@ -112,16 +112,16 @@ class AppendLog:
 
     @property
     def ends_whole(self) -> bool:
-        """Return whether the file is empty or its last byte is a line feed."""
+        """True if the file is empty or its last byte is a line feed."""
         size = calls.fstat(self._file).st_size
         if size == 0:
             return True
-        os.lseek(self._file, size - 1, os.SEEK_SET)  # appends still go to the end (O_APPEND)
+        os.lseek(self._file, size - 1, os.SEEK_SET)  # appends still go to the file's end (O_APPEND)
         return os.read(self._file, 1) == b"\n"
 
     @property
     def stands(self) -> bool:
-        """Return whether the log's path still names the open file; takes a few microseconds.
+        """Return whether the log's path still leads to the open file, in a few microseconds.
 
         Raises:
             OSError: Another file has this path (``ESTALE``), or the path cannot be checked.
@@ -146,7 +146,7 @@ class AppendLog:
         file = calls.open_file(self._path, flags, _FILE_MODE)
         try:
             _lock(file, self._path)
-            os.lseek(self._file, 0, os.SEEK_SET)  # appends still go to the end (O_APPEND)
+            os.lseek(self._file, 0, os.SEEK_SET)  # appends still go to the file's end (O_APPEND)
             while chunk := os.read(self._file, _CHUNK_B):
                 write_all(file, chunk)
             calls.fsync(file)
@@ -160,11 +160,11 @@ class AppendLog:
         self._file = file
 
     def append(self, data: bytes) -> None:
-        """Write all of ``data`` at the end.
+        """Append ``data`` to the file.
 
         Raises:
-            OSError: The disk did not take all of ``data``. ``written`` says how much was written;
-                the rest may be appended later.
+            OSError: Only a part of ``data`` was written. ``written`` is the number of written
+                bytes; the rest may be appended later.
         """
         rest = memoryview(data)
         while rest:
@@ -173,11 +173,11 @@ class AppendLog:
             rest = rest[n_bytes:]
 
     def sync(self) -> None:
-        """Flush everything written, so that it survives a power cut.
+        """Flush all written data to the disk, so that the data survives a power cut.
 
         Raises:
-            OSError: The data may not survive. Do not retry: Linux drops the failed pages and
-                reports success the second time.
+            OSError: The data may not survive. A second attempt is useless, because Linux drops the
+                failed pages and then reports success.
         """
         calls.fdatasync(self._file)
 
@@ -190,7 +190,7 @@ class AppendLog:
             self.close()
 
     def close(self) -> None:
-        """Close the file and release its lock. May be called twice."""
+        """Close the file and release its lock; the method may be called twice."""
         if self._is_open:
             self._is_open = False
             os.close(self._file)
@@ -202,7 +202,7 @@ def read_bytes_private(
     """Read a whole regular file; with ``follow_link``, also through a symbolic link.
 
     Raises:
-        OSError: Missing, a symbolic link, not a regular file, over ``limit_b``, or unreadable.
+        OSError: The file is missing, a link, not regular, over ``limit_b``, or unreadable.
     """
     flags = _SAFE & ~calls.NOFOLLOW if follow_link else _SAFE
     file = calls.open_file(path, os.O_RDONLY | _NO_WAIT | flags)
@@ -221,15 +221,15 @@ def read_bytes_private(
 
 
 def make_private_folder(path: Path) -> None:
-    """Create a folder and its missing parents, readable by the user only.
+    """Create a folder and its missing parents, which only the user can read.
 
     Raises:
-        OSError: The folder cannot be created, or its name is taken by another kind of file.
+        OSError: The folder cannot be created, or another kind of file has its name.
     """
     if path.is_dir():
         return
     make_private_folder(path.parent)
-    with suppress(FileExistsError):  # another process created it
+    with suppress(FileExistsError):  # another process created the folder
         calls.mkdir(path, _FOLDER_MODE)
         calls.sync_names(path.parent)
     if not path.is_dir():
@@ -261,7 +261,7 @@ def check_regular(file: int, path: Path) -> None:
 def _lock(file: int, path: Path) -> None:
     try:
         is_ours = lock_now(file)
-    except NoLocks:  # a file system without locks cannot enforce one writer
+    except NoLocks:  # a file system without locks cannot enforce a single writer
         return
     if not is_ours:
         raise BlockingIOError(errno.EWOULDBLOCK, "another writer has it open", str(path))
@@ -283,7 +283,7 @@ def pieces_of(path: Path) -> Iterator[bytes]:
     """Yield the bytes of a regular file, in order.
 
     Raises:
-        OSError: Missing, a symbolic link, not a regular file, or unreadable; also raised midway.
+        OSError: The file is missing, a link, not regular, or unreadable; also raised midway.
     """
     file = calls.open_file(path, _FLAGS)
     try:

@@ -1,4 +1,4 @@
-"""Atomic file writes: afterwards, a file contains all old bytes or all new bytes."""
+"""Writes files atomically: afterwards, a file contains all old bytes or all new bytes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from indwell.files.system.copying import dress_like, write_all
 from indwell.files.system.held_files import HeldOpen
 
 _NO_NEW_FILES = frozenset({errno.EACCES, errno.EPERM})
-# the file is a mount point, as is common in containers
+# The file is a mount point, as is common in containers.
 _NO_RENAME = frozenset({errno.EBUSY, errno.EXDEV})
 
 Write = Callable[[int], None]
@@ -49,24 +49,24 @@ def write_atomic(
     resolved: bool = False,
     private: Path | None = None,
 ) -> Path:
-    """Write ``data`` to the file at ``path`` beneath ``roots``; returns its resolved path.
+    """Write ``data`` to the file at ``path`` beneath ``roots``; return the resolved path.
 
     Args:
         path: The file to write.
         data: All bytes of the file.
         roots: Folders that must contain the file.
-        parents: Create missing parent folders.
-        expected: The bytes that the file must hold right before it is replaced.
+        parents: Whether to create missing parent folders.
+        expected: The bytes that the file must contain right before it is replaced.
         create: Whether the file must not exist yet.
-        resolved: Whether the path was resolved before; a path that contains a link now is then
-            refused.
+        resolved: Whether the path was already resolved, and must contain no link now.
         private: A folder in the user's state, for undo files and for the key of temporary names.
             Without this folder, a killed write in place cannot be undone.
 
     Raises:
-        TextMoved: The file no longer holds ``expected``.
-        EditRefused: The file is gone, exists despite ``create``, or is locked by others.
-        ToolError: The path is outside ``roots``, read-only or not a regular file, or refused.
+        TextMoved: The file no longer contains ``expected``.
+        EditRefused: The file is gone, exists despite ``create``, or is locked by another process.
+        ToolError: The path is outside ``roots``, read-only or not a regular file, or the system
+            refuses.
     """
     with target_of(path, roots, private, parents=parents, resolved=resolved) as target:
         if create and target.old is not None:
@@ -90,23 +90,24 @@ def replace_with(
     unchanged: os.stat_result,
     private: Path | None = None,
 ) -> Path:
-    """Replace an existing file by the output of ``write`` to a descriptor; returns its path.
+    """Replace an existing file with the output of ``write`` to a descriptor; return the path.
 
-    Use this for files that are too large for memory: ``write`` may copy unchanged parts by
+    The function is for files that are too large for memory; ``write`` may copy unchanged parts with
     ``copy_range``. If ``write`` raises an error, the file keeps its old content.
 
     Args:
         path: The file to replace.
         roots: Folders that must contain the file.
         write: Called with the descriptor of the new, empty file.
-        unchanged: The file's stat from when its text was read. Device, inode, size and modification
-            time are compared before ``write`` and right before the file is replaced.
-        private: See ``write_atomic``.
+        unchanged: The file's stat when its text was read. Device, inode, size and modification time
+            are compared before ``write`` and right before the file is replaced.
+        private: The private folder; see ``write_atomic``.
 
     Raises:
         TextMoved: The file no longer matches ``unchanged``.
-        EditRefused: The file is gone, or others keep it locked.
-        ToolError: The path is outside ``roots``, read-only or not a regular file, or refused.
+        EditRefused: The file is gone, or another process keeps it locked.
+        ToolError: The path is outside ``roots``, read-only or not a regular file, or the system
+            refuses.
     """
     with target_of(path, roots, private) as target:
         if target.old is None:
@@ -119,7 +120,7 @@ def replace_with(
 def _replace(
     target: AtomicTarget, write: Write, check: Callable[[], None], *, create: bool
 ) -> None:
-    """Write the new file, run ``check`` against concurrent changes, then replace the old file."""
+    """Write the new file, run ``check`` against concurrent changes, and replace the old file."""
     old, folder, name = target.old, target.folder, target.name
     in_place = old is not None and (old.st_nlink > 1 or _is_foreign(old))
     try:
@@ -163,7 +164,7 @@ def _take(fresh: Fresh, target: AtomicTarget, check: Callable[[], None]) -> None
     try:
         fresh.take(target.name)
     except OSError as error:
-        # the program that holds the file may let others write to it
+        # The program that has the file open may allow other programs to write to it.
         is_held = isinstance(error, HeldOpen)
         if target.old is None or not (is_held or error.errno in _NO_RENAME):
             raise
@@ -173,7 +174,7 @@ def _take(fresh: Fresh, target: AtomicTarget, check: Callable[[], None]) -> None
 def _overwrite_from_elsewhere(
     target: AtomicTarget, write: Write, check: Callable[[], None]
 ) -> None:
-    """Overwrite a file whose folder does not allow new files."""
+    """Overwrite a file in a folder that allows no new files."""
     with tempfile.TemporaryFile() as new:
         write(new.fileno())
         _overwrite(target, new.fileno(), check)
@@ -207,7 +208,7 @@ _OLD = calls.NOFOLLOW | calls.CLOEXEC | calls.NONBLOCK | calls.BINARY
 class AtomicTarget(msgspec.Struct, frozen=True):
     """A file to replace, locked for writing; ``old`` is the stat of the present file.
 
-    ``own`` is the temporary name in the same folder; ``private`` is the private folder, if any.
+    ``own`` is a temporary name in the same folder; ``private`` is the private folder or None.
     """
 
     asked: Path
@@ -228,10 +229,10 @@ def target_of(
     parents: bool = False,
     resolved: bool = False,
 ) -> Iterator[AtomicTarget]:
-    """Lock ``path`` beneath ``roots`` for writing; arguments as for ``write_atomic``.
+    """Lock ``path`` beneath ``roots`` for writing, with the arguments of ``write_atomic``.
 
     Raises:
-        EditRefused: Others keep the file locked.
+        EditRefused: Another process keeps the file locked.
         ToolError: The file is outside ``roots``, read-only or not regular, or the system refuses.
     """
     place = find(path, roots, resolved=resolved)
@@ -256,7 +257,7 @@ def target_of(
 
 
 def check_bytes(target: AtomicTarget, expected: bytes | None) -> None:
-    """Check that the file holds the ``expected`` bytes; None accepts any.
+    """Check that the file contains the ``expected`` bytes; None accepts any.
 
     Raises:
         TextMoved: The file contains other bytes.
@@ -277,7 +278,7 @@ def check_same(target: AtomicTarget, unchanged: os.stat_result) -> None:
     """Check that device, inode, size and modification time of the file are as in ``unchanged``.
 
     Raises:
-        TextMoved: One of these values differs.
+        TextMoved: One of the values differs.
     """
     now = _stat(target.name, target.folder)
     if now is None or _identity(now) != _identity(unchanged):

@@ -26,8 +26,8 @@ from indwell.files.spelling import HERE, components, quoted, slashed
 from indwell.files.system import calls
 from indwell.files.system.held_files import HeldOpen, held_words, holders_of, is_shared_out
 
-NAME_LIMIT_B = 255  # limit of one name on every common file system
-PATH_LIMIT_B = 4_096  # PATH_MAX of Linux
+NAME_LIMIT_B = 255  # the limit of bytes for one name on every common file system
+PATH_LIMIT_B = 4_096  # the limit of bytes for a path, PATH_MAX of Linux
 
 _NO_FOLLOW = calls.NOFOLLOW
 _FOLDER = os.O_RDONLY | _NO_FOLLOW | calls.DIRECTORY | calls.CLOEXEC
@@ -81,7 +81,7 @@ def check_path(path: str) -> None:
 
 
 def locate(path: Path, roots: Sequence[Path]) -> PathBeneath:
-    """Resolve all links of ``path`` and find the root that contains it.
+    """Resolve all links of ``path``, and find the root that contains the path.
 
     Components that do not exist yet are kept as written.
 
@@ -91,7 +91,7 @@ def locate(path: Path, roots: Sequence[Path]) -> PathBeneath:
     check_path(str(path))
     if HERE == "win32" and is_on_other_share(path, roots):
         raise ToolError(f"{quoted(path)} is on another share; stay within {_named(roots)}")
-    # The user chose the roots, and so their targets, too.
+    # The user chose the roots, and thereby also their targets.
     near = (*roots, *(Path(real_path(root)) for root in roots)) if HERE == "win32" else ()
     try:
         real = Path(real_path_here(path, near))
@@ -117,7 +117,7 @@ def _named(roots: Sequence[Path]) -> str:
 
 
 def _beneath(base: Path, parts: tuple[str, ...]) -> PathBeneath:
-    """Return a place with names in the disk's spelling."""
+    """Return a path beneath a root, with names in the disk's spelling."""
     folder = str(base)
     if parts and HERE != "win32" and folds_case(folder):
         parts = as_on_disk(folder, parts)
@@ -136,11 +136,11 @@ def is_on_other_share(path: PurePath, roots: Sequence[PurePath]) -> bool:
 def find(path: Path, roots: Sequence[Path], *, resolved: bool) -> PathBeneath:
     """Locate ``path``; a path that was ``resolved`` before must still resolve to itself.
 
-    A link may replace a path between its check and its use. A decision made for the old path, such
-    as a deny rule, would not apply to the link's target.
+    A link may replace a path between its check and its use. A decision about the old path, such as
+    a deny rule, would not apply to the link's target.
 
     Raises:
-        ToolError: The path is outside ``roots``, or a link appeared on the way.
+        ToolError: The path is outside ``roots``, or now contains a link.
     """
     place = locate(path, roots)
     if resolved and place.path != path:
@@ -152,7 +152,7 @@ def find(path: Path, roots: Sequence[Path], *, resolved: bool) -> PathBeneath:
 
 
 def open_beneath(path: Path, roots: Sequence[Path], flags: int, mode: int = 0o666) -> int:
-    """Open a file beneath ``roots`` and return its descriptor; ``flags`` as for ``os.open``.
+    """Open a file beneath ``roots`` with the ``flags`` of ``os.open``; return the descriptor.
 
     Raises:
         ToolError: The path is outside ``roots``, missing, or refused by the system.
@@ -178,7 +178,7 @@ def open_below(root: int, parts: Sequence[str], flags: int, mode: int = 0o666) -
     """Open ``parts`` below the open folder ``root`` without following any link.
 
     Raises:
-        OSError: ELOOP or ENOTDIR for a link on the way, else as ``os.open``.
+        OSError: ELOOP or ENOTDIR if a component is a link; else the errors of ``os.open``.
     """
     if works():
         return open_at(root, "/".join(parts) or ".", flags, mode)
@@ -205,11 +205,11 @@ def walk_below(root: int, parts: Sequence[str], flags: int, mode: int = 0o666) -
 
 @contextlib.contextmanager
 def parent_folder(place: PathBeneath, *, create: bool = False) -> Iterator[tuple[int, str]]:
-    """Open the parent folder of ``place``: yields its descriptor and the last name.
+    """Open the parent folder of ``place``; yield its descriptor and the last name.
 
     Args:
         place: The path to reach; for the root itself the name is ``.``.
-        create: Create missing parent folders.
+        create: Whether to create missing parent folders.
 
     Raises:
         ToolError: A component was replaced by a link, is missing, or is not a folder.
@@ -225,7 +225,7 @@ def parent_folder(place: PathBeneath, *, create: bool = False) -> Iterator[tuple
 
 @contextlib.contextmanager
 def plain_os_errors(path: Path) -> Iterator[None]:
-    """Convert an ``OSError`` in the block to a message about ``path`` in plain words."""
+    """Convert an ``OSError`` in the context to a plain message about ``path``."""
     try:
         yield
     except OSError as error:
@@ -282,22 +282,23 @@ def _open_folder(root: Path, parts: Sequence[str], *, create: bool) -> int:
 
 
 def _step(folder: int, part: str) -> int:
-    """Open a subfolder and close ``folder``; returns the new descriptor."""
+    """Open a subfolder, close ``folder``, and return the new descriptor."""
     deeper = calls.open_file(part, _STEP, dir_fd=folder)
     os.close(folder)
     return deeper
 
 
-_NUMBER = 437  # this number is the same on every architecture with a Python wheel
-_NO_MAGIC_LINKS = 0x02  # linux/openat2.h: links such as /proc/*/fd
+_NUMBER = 437  # the number is the same on every architecture with a Python wheel
+_NO_MAGIC_LINKS = 0x02  # the flag in linux/openat2.h refuses links such as those in /proc/*/fd
 _NO_SYMLINKS = 0x04
 _BENEATH = 0x08
 _RESOLVE = _BENEATH | _NO_MAGIC_LINKS | _NO_SYMLINKS
-_TRIES = 64  # tries; EAGAIN means that a rename ran during the walk (man 2 openat2)
+# the limit of attempts, because EAGAIN means that a rename ran during the walk (man 2 openat2)
+_TRIES = 64
 
 
 class _How(ctypes.Structure):
-    """``struct open_how``."""
+    """The C structure ``open_how``."""
 
     _fields_ = (
         ("flags", ctypes.c_uint64),
@@ -308,16 +309,17 @@ class _How(ctypes.Structure):
 
 @functools.cache
 def works() -> bool:
-    """Return whether the kernel supports ``openat2``; tested once.
+    """Return whether the kernel supports ``openat2``, which is tested once.
 
-    An old kernel returns ENOSYS, a container's filter EPERM, a kernel without a flag EINVAL.
+    The test fails with ENOSYS on an old kernel, with EPERM in a container with a filter, and with
+    EINVAL on a kernel without one of the flags.
     """
     if sys.platform != "linux":
         return False
     folder = calls.open_file("/", os.O_RDONLY | calls.DIRECTORY | calls.CLOEXEC)
     try:
         os.close(open_at(folder, ".", os.O_RDONLY | calls.DIRECTORY | calls.CLOEXEC))
-    except (OSError, AttributeError):  # AttributeError: the C library has no syscall()
+    except (OSError, AttributeError):  # an AttributeError means that the C library has no syscall()
         return False
     finally:
         os.close(folder)
@@ -325,13 +327,13 @@ def works() -> bool:
 
 
 def open_at(folder: int, path: str, flags: int, mode: int = 0o666) -> int:
-    """Open ``path`` beneath the open ``folder``; ``flags`` and ``mode`` as for ``os.open``.
+    """Open ``path`` beneath the open ``folder``, with the arguments of ``os.open``.
 
     Raises:
         OSError: ELOOP if a component is a link, EXDEV if ``path`` leaves the folder, EAGAIN if
-            concurrent renames do not stop, else as ``os.open``.
+            concurrent renames do not stop; else the errors of ``os.open``.
     """
-    # without O_CREAT, a mode leads to EINVAL
+    # Without O_CREAT, a mode would cause EINVAL.
     how = _How(flags, mode if flags & os.O_CREAT else 0, _RESOLVE)
     name = os.fsencode(path)
     problem = 0
@@ -364,7 +366,7 @@ _HANDLE_OF_FOLDER = os.O_RDONLY | calls.DIRECTORY | calls.CLOEXEC
 
 
 class Child(msgspec.Struct, frozen=True):
-    """An entry of a folder that is not a link."""
+    """An entry of a folder; links are not included."""
 
     name: str
     is_folder: bool
@@ -375,7 +377,7 @@ def handle(path: str) -> Iterator[int]:
     """Open an absolute path that contains no link.
 
     Raises:
-        OSError: The path is gone, or a link is on the way.
+        OSError: The path is gone, or contains a link.
     """
     descriptor = _open(path, _HANDLE)
     try:
@@ -388,7 +390,7 @@ def children(folder: str) -> tuple[Child, ...]:
     """List the entries of a folder, unordered and without links.
 
     Raises:
-        OSError: The path is gone, not a folder, unreadable, or a link is on the way.
+        OSError: The path is gone, not a folder, unreadable, or contains a link.
     """
     descriptor = _open(folder, _HANDLE_OF_FOLDER)
     try:

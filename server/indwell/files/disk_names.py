@@ -1,4 +1,4 @@
-"""The spelling of names on disks that ignore case or the form of accents. Blocks.
+"""Finds the spelling of names on disks that ignore case or accents' forms. Blocks.
 
 The rest of the program compares paths exactly, so each path gets the disk's own names when it
 enters the program. Otherwise, an open document or a file that the model has read would not be
@@ -19,21 +19,21 @@ from pathlib import Path
 from indwell.files.spelling import HERE, folded, long_form, slashed
 from indwell.lazy_pattern import lazy_pattern
 
-_MOST_ASKED = 64  # most entries of a folder that are tried until a name has a letter
-_MOST_LINKS = 63  # most links on one path (ntifs.h)
+_MOST_ASKED = 64  # the limit of a folder's entries that are tried until a name has a letter
+_MOST_LINKS = 63  # the limit of links on one path (ntifs.h)
 _VOLUME = lazy_pattern(r"//\?/(?:volume\{[0-9a-f-]+\}|[a-z]:)(?:/|\Z)", re.IGNORECASE)
 
 
 def folds_case(folder: str) -> bool:
-    """Return whether a folder ignores the case of names; tested once, without writing.
+    """Return whether a folder ignores the case of names, which is tested once.
 
-    An empty folder, or a folder whose names have no letters, is judged by its own name.
+    An empty folder, or a folder whose names have no letters, is tested with its own name.
     """
     if HERE == "win32":
         return True
     try:
         return _folds_case(folder)
-    except OSError:  # the folder is missing or not listable, so no spelling is known
+    except OSError:  # the folder is missing or cannot be listed, so no spelling is known
         return False
 
 
@@ -50,7 +50,7 @@ def _folds_case(folder: str) -> bool:
 
 
 def _folds(folder: str, name: str) -> bool | None:
-    """Whether the disk finds an existing name in another case; None if the name has no letters."""
+    """Return whether the disk finds a name in another case; None if it has no letters."""
     other = name.swapcase()
     if other == name or len(other) != len(name):
         return None
@@ -73,7 +73,7 @@ def _is_same(one: str, other: str) -> bool:
 
 
 def as_on_disk(folder: str, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the disk's own spelling of ``names`` below a folder; missing names stay as written."""
+    """Return the disk's spelling of ``names`` below a folder; missing names stay as written."""
     found: list[str] = []
     for at, name in enumerate(names):
         own = _own_name(folder, name)
@@ -85,7 +85,7 @@ def as_on_disk(folder: str, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _own_name(folder: str, name: str) -> str | None:
-    """Return the name of an entry from its folder's listing; None if missing."""
+    """Return the name of an entry from its folder's listing; None if the entry is missing."""
     try:
         os.lstat(f"{folder}/{name}")
         listed = _listed(folder)
@@ -99,7 +99,7 @@ def _own_name(folder: str, name: str) -> str | None:
 
 
 class OtherShare(OSError):
-    """A path leads to a network share that nobody chose.
+    """A path leads to a network share that the user did not choose.
 
     Args:
         share: The share, such as ``//host/share``.
@@ -116,14 +116,14 @@ def real_path(path: str | os.PathLike[str]) -> str:
 
 
 def real_path_here(path: str | os.PathLike[str], near: Iterable[os.PathLike[str]]) -> str:
-    """Return the same as ``real_path``, for a path that a repository's author may have created.
+    """Return an absolute path without links, for a path that a repository may contain.
 
     Args:
         path: An absolute path.
-        near: Folders that the user chose, such as the workspace's; their shares are allowed.
+        near: Folders that the user chose, such as the workspace's, whose shares are allowed.
 
     Raises:
-        OtherShare: The path leads to another network share; nothing has looked there (Windows).
+        OtherShare: The path leads to another network share, which was not accessed (Windows).
     """
     if HERE == "win32" and (share := _share_behind(path, near)):
         raise OtherShare(share)
@@ -143,12 +143,12 @@ def resolved_here(path: Path, near: Iterable[Path], *, strict: bool = False) -> 
 
 
 def leads_abroad(path: str | os.PathLike[str], near: Iterable[os.PathLike[str]]) -> bool:
-    """Return whether a path leads to another network share; follows no link."""
+    """Return whether a path leads to another network share, without following a link."""
     return HERE == "win32" and bool(_share_behind(path, near))
 
 
 def _share_behind(path: str | os.PathLike[str], near: Iterable[os.PathLike[str]]) -> str:
-    # `Path.resolve` would follow links.
+    # The method `Path.resolve` would follow links.
     return share_behind(os.path.abspath(path), map(os.fspath, near), link_target)  # noqa: PTH100
 
 
@@ -156,12 +156,12 @@ def share_behind(path: str, near: Iterable[str], target_of: Callable[[str], str 
     r"""Return the share to which a Windows path and its links lead, such as ``//host/share``.
 
     Windows sends the hash of the user's password to a share's host when a link to the share is
-    followed. Each link is therefore only read, and its target is judged by its text.
+    followed. The function therefore only reads each link, and judges the target by its text.
 
     Args:
         path: An absolute path.
         near: Paths whose shares are allowed.
-        target_of: Returns the target of a link; None for anything else.
+        target_of: Returns the target of a link; None for any other file.
 
     Returns:
         The first share that is not allowed; empty if there is none.
@@ -183,7 +183,7 @@ def share_behind(path: str, near: Iterable[str], target_of: Callable[[str], str 
             continue
         n_links += 1
         if n_links > _MOST_LINKS:
-            return ""  # Windows does not follow more links, either
+            return ""  # Windows also stops following links at this point
         if target.startswith("\\??\\"):  # the kernel writes ``\\?\`` in this form
             target = f"\\\\?\\{target[4:]}"
         plain = slashed(target, "win32")
@@ -197,10 +197,10 @@ def share_behind(path: str, near: Iterable[str], target_of: Callable[[str], str 
 
 
 def link_target(path: str) -> str | None:
-    """Return the target of a symbolic link or junction without following it; None for others."""
+    """Return the target of a symbolic link or junction; None for any other file."""
     try:
         return os.readlink(path)  # noqa: PTH115 - a text with all of its prefix
-    except (OSError, ValueError):  # ValueError: another reparse point, such as a cloud file
+    except (OSError, ValueError):  # a ValueError means another reparse point, such as a cloud file
         return None
 
 
@@ -234,7 +234,7 @@ def true_path(path: str) -> str:
 
 
 def is_same_folder(one: str, other: str) -> bool:
-    """Return whether two paths that differ only in their spelling lead to the same folder."""
+    """Return whether two paths that differ only in spelling lead to the same folder."""
     try:
         return Path(one).samefile(other)
     except OSError:

@@ -1,15 +1,15 @@
-"""Overwrites a file in place, and undoes a write that a killed process did not finish.
+"""Overwrites a file in place, and undoes an unfinished write of a killed process.
 
 A file with hard links, another owner or a mount must keep its inode. Overwriting takes several
 steps, so an undo file is written first: the old bytes, the new bytes and an end mark. Without the
 end mark, the undo file is incomplete, and nothing was overwritten yet. If a write fails, the old
 bytes are restored from the undo file. If the process is killed, the next Indwell process that reads
-or writes the file restores them.
+or writes the file restores the old bytes.
 
 The undo file is in a private folder of the user's state, never in a project. The name of the undo
 file is a digest of the resolved path. The writer holds a lock on the undo file, so an unlocked undo
 file belongs to a dead process. An undo file is used only for its own path and inode, and only while
-the file is a mixture of old and new bytes. Files inside a project are never trusted for this.
+the file is a mixture of old and new bytes. Files inside a project are never used as undo files.
 """
 
 from __future__ import annotations
@@ -46,10 +46,9 @@ class NotPutBack(OSError):
     """A write in place failed and the old bytes could not be restored.
 
     Args:
-        error: Why the system refused to restore the old bytes.
+        error: The reason why the system refused to restore the old bytes.
         kept: The file that starts with the old bytes; None if the old bytes are lost.
-        comes_back: Whether ``kept`` is an undo file, which is used again at the next access to the
-            file.
+        comes_back: Whether ``kept`` is an undo file, which the next access to the file uses again.
     """
 
     def __init__(self, error: OSError, kept: Path | None, *, comes_back: bool) -> None:
@@ -62,7 +61,7 @@ def open_for_both(name: str, folder: int) -> int:
     """Open an existing file for reading and writing, following no link.
 
     Raises:
-        OSError: The system refuses.
+        OSError: The system refuses to open the file.
     """
     return calls.open_file(name, _READ_WRITE, dir_fd=folder)
 
@@ -71,11 +70,11 @@ def overwrite(target: int, new: int, journal: Journal, check: Callable[[], None]
     """Copy the open file ``new`` over the open file ``target``.
 
     Args:
-        target: Open for reading and writing; no other Indwell process writes to the file.
-        new: Holds the new bytes.
+        target: The file, open for reading and writing, and locked against other Indwell processes.
+        new: The descriptor of a file with the new bytes.
         journal: An empty undo file, which is discarded unless it has the only copy of the old
             bytes.
-        check: Runs right before the first byte is overwritten; errors are passed on.
+        check: Called right before the first byte is overwritten; its errors are raised.
 
     Raises:
         NotPutBack: The system refused both the write and the restore.
@@ -104,13 +103,14 @@ def overwrite(target: int, new: int, journal: Journal, check: Callable[[], None]
 
 
 def pour(source: int, offset: int, length: int, target: int) -> None:
-    """Replace the content of ``target`` by a part of ``source``, and flush it.
+    """Replace the content of ``target`` with a part of ``source``, and flush the file.
 
     Raises:
-        OSError: The system refuses; ``target`` may contain only a part.
+        OSError: The system refuses; ``target`` may contain only some of the bytes.
     """
     if length and sys.platform == "linux":
-        try:  # reserve the space first, so that a full disk is noticed before a byte is overwritten
+        # Reserve the space first, so that a full disk is noticed before a byte is overwritten.
+        try:
             os.posix_fallocate(target, 0, length)
         except OSError as error:
             if error.errno not in _UNSUPPORTED:
@@ -121,7 +121,7 @@ def pour(source: int, offset: int, length: int, target: int) -> None:
     calls.fsync(target)
 
 
-_MARK = struct.Struct("<8sQQQ")  # signature, inode, sizes before and after
+_MARK = struct.Struct("<8sQQQ")  # the signature, the inode, and the sizes before and after
 _MAGIC = b"indwell2"
 _TRIES = 5
 _SAFE = calls.NOFOLLOW | calls.CLOEXEC | calls.BINARY
@@ -147,7 +147,7 @@ class Journal:
     """An open, locked undo file; without ``place``, the file is unnamed and temporary.
 
     Attributes:
-        descriptor: Open for reading and writing: old bytes, new bytes, end mark.
+        descriptor: The open file, with old bytes, new bytes and end mark.
         place: The path of the undo file.
     """
 
@@ -187,7 +187,7 @@ class Journal:
         return UndoContent(inode=inode, old_b=old_b, new_b=new_b)
 
     def set_aside(self, old_b: int) -> Path:
-        """Turn the undo file into a permanent file with the old bytes; return the file's path.
+        """Convert the undo file to a permanent file with the old bytes; return its path.
 
         Raises:
             OSError: The system refuses; the undo file is unchanged.
@@ -202,14 +202,14 @@ class Journal:
         return kept
 
     def discard(self) -> None:
-        """Remove the undo file; if that fails, the next use of the file removes it."""
+        """Remove the undo file; after a failure, the next use of the file removes the undo file."""
         if self.place is not None:
             with contextlib.suppress(OSError):
                 calls.unlink(self.place)
             self.place = None
 
     def close(self) -> None:
-        """Close and unlock the undo file, and keep it on disk."""
+        """Close and unlock the undo file, but keep the file on disk."""
         os.close(self.descriptor)
 
     def _copied(self, old_b: int) -> Path:
@@ -226,8 +226,8 @@ def new_journal(private: Path | None, path: Path) -> Journal:
     """Create an empty undo file for ``path``; unnamed if ``private`` does not support locks.
 
     Raises:
-        EditRefused: An undo file exists already.
-        OSError: The system refuses.
+        EditRefused: An undo file already exists.
+        OSError: The system refuses to create the file.
     """
     for _ in range(_TRIES if private is not None else 0):
         assert private is not None
@@ -255,7 +255,7 @@ def new_journal(private: Path | None, path: Path) -> Journal:
 
 
 def left_journal(private: Path, path: Path, *, wait_s: float) -> Journal | None:
-    """Lock the undo file that a dead process left for ``path``; None if missing.
+    """Lock the undo file that a dead process left for ``path``; None if there is none.
 
     Raises:
         EditRefused: A living process holds the undo file for longer than ``wait_s``.
@@ -278,7 +278,7 @@ def left_journal(private: Path, path: Path, *, wait_s: float) -> Journal | None:
 
 
 def _is_at(place: Path, descriptor: int) -> bool:
-    """Return whether the open file still has its name."""
+    """Return whether the open file still has the name ``place``."""
     try:
         return os.path.samestat(calls.lstat(place), calls.fstat(descriptor))
     except FileNotFoundError:
@@ -291,14 +291,14 @@ def _check_own(descriptor: int, place: Path) -> None:
         raise OSError(errno.EINVAL, "it is not an undo file of Indwell", str(place))
 
 
-READ_WAIT_S = 1.0  # seconds that a reader waits for a writer before it reads the file as it is
+READ_WAIT_S = 1.0  # the wait, in seconds, of a reader for a writer before the file is read as it is
 _PIECE_B = 1 << 16
 
 
 def free_name(folder: int, private: Path | None) -> str | None:
     """Free Indwell's temporary name in the open, locked ``folder``; return the name.
 
-    Return None if there is no such name, or if the name cannot be freed.
+    The result is None if there is no private folder, or if the name cannot be freed.
     """
     own = known_name(folder, private)
     if own is None:
@@ -316,15 +316,15 @@ def free_name(folder: int, private: Path | None) -> str | None:
 
 
 def put_right(place: PathBeneath, private: Path | None) -> None:
-    """Before a read: wait for a running write in place, or undo an unfinished write.
+    """Wait for a running write in place, or undo an unfinished one, before a read.
 
-    Usually this call only checks the private folder. If the system refuses the restore, the file is
-    read unchanged, and the next read tries the undo file again.
+    Usually, the function only checks the private folder. If the system refuses the restore, the
+    file is read unchanged, and the next read tries the undo file again.
 
     Raises:
-        ToolError: Others changed the half-written file; reported once, see ``settle``.
+        ToolError: Another program changed the half-written file; see ``settle``.
     """
-    # This check runs for each file that is read.
+    # The check must be fast, because it runs for each file that is read.
     if private is None or not place.parts or not os.path.lexists(undo_path(private, place.path)):
         return
     if usable(private) is None:
@@ -334,19 +334,19 @@ def put_right(place: PathBeneath, private: Path | None) -> None:
 
 
 def settle(path: Path, name: str, folder: int, private: Path, *, wait_s: float = WAIT_S) -> None:
-    """Finish or undo a write in place that a dead process did not finish.
+    """Finish or undo the write in place of a dead process.
 
     Args:
         path: The file's resolved path.
         name: The file's name in the open ``folder``.
         folder: The folder's descriptor.
         private: The private folder.
-        wait_s: Seconds to wait for living writers.
+        wait_s: The time to wait for living writers, in seconds.
 
     Raises:
         EditRefused: A living process is writing the file.
         ToolError: Another program changed the file, so the file is neither old, new nor a mixture.
-            The old text is kept in a permanent file; this is reported once.
+            The old text is kept in a permanent file, and the error is raised only once.
         NotPutBack: The old text cannot be restored; the undo file stays.
         OSError: Any other failure; the undo file stays.
     """
@@ -355,12 +355,12 @@ def settle(path: Path, name: str, folder: int, private: Path, *, wait_s: float =
         return
     try:
         told = journal.told()
-        if told is None:  # the undo file is incomplete, so nothing was overwritten yet
+        if told is None:  # the undo file is incomplete, so no byte was overwritten yet
             journal.discard()
             return
         with _opened(name, folder) as target:
             if target is not None:
-                # a process may be using a hard link of the file
+                # A process may be using a hard link of the file.
                 wait_locked(target, path, wait_s=wait_s)
                 if _is_settled(target, journal, told):
                     journal.discard()
@@ -377,7 +377,7 @@ def settle(path: Path, name: str, folder: int, private: Path, *, wait_s: float =
 
 @contextlib.contextmanager
 def _opened(name: str, folder: int) -> Iterator[int | None]:
-    """Open the regular file of that name for reading and writing; None if missing."""
+    """Open the regular file with this name for reading and writing; None if it is missing."""
     try:
         kind = calls.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
@@ -394,7 +394,7 @@ def _opened(name: str, folder: int) -> Iterator[int | None]:
 
 
 def _is_settled(target: int, journal: Journal, told: UndoContent) -> bool:
-    """Restore a mixture; return whether the file now has the old or the new text."""
+    """Restore a mixture of old and new bytes; return whether the file is complete now."""
     holds = _holds(target, journal.descriptor, told)
     assert journal.place is not None
     if holds == "mixture" and calls.fstat(target).st_ino == told.inode:

@@ -1,4 +1,4 @@
-"""Lists folders and the newest files, and detects whether files changed."""
+"""Lists folders and the newest files, and detects changes of files."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ import msgspec
 from indwell.files.beneath import locate, open_place, plain_os_errors
 from indwell.files.system import calls
 
-MOST_BESIDE = 10_000  # names of a folder that are searched for hard links, which takes about 5 ms
+# the limit of a folder's names that are searched for hard links, in about 5 ms
+MOST_BESIDE = 10_000
 
 
 class FolderEntry(msgspec.Struct, frozen=True, order=True):
-    """A name in a folder; a link does not count as a folder."""
+    """An entry of a folder; a link does not count as a folder."""
 
     name: str
     is_folder: bool
@@ -44,17 +45,17 @@ def list_folder(path: Path, roots: Sequence[Path]) -> tuple[FolderEntry, ...]:
 
 
 def exists(path: Path) -> bool:
-    """Return whether anything exists at ``path``, even a dangling link."""
+    """Return whether a file exists at ``path``, even a dangling link."""
     return os.path.lexists(path)
 
 
 def has_other_names(path: Path) -> bool:
-    """Return whether a file has further hard links; follows no symbolic link."""
+    """Return whether a file has more than one hard link, without following a link."""
     return linked_mark(path) is not None
 
 
 def linked_mark(path: Path) -> tuple[int, ...] | None:
-    """Return a value that changes with a file's hard links; None if it has a single name.
+    """Return a value that changes with a file's hard links; None if it has only one.
 
     The value also changes when the text changes. The function follows no symbolic link.
     """
@@ -68,7 +69,7 @@ def linked_mark(path: Path) -> tuple[int, ...] | None:
 
 
 def names_of_file(path: Path, folders: Iterable[Path]) -> tuple[Path, ...]:
-    """Find other hard links of a file directly in ``folders``; follows no symbolic link.
+    """Find other hard links of a file directly in ``folders``, without following links.
 
     At most ``MOST_BESIDE`` names in each folder are searched.
     """
@@ -91,7 +92,7 @@ def is_file(path: Path) -> bool:
 
 
 def same_file(one: Path, other: Path) -> bool:
-    """Return whether two paths are the same file; follows no link."""
+    """Return whether two paths are the same file, without following links."""
     try:
         return os.path.samestat(calls.lstat(one), calls.lstat(other))
     except OSError:
@@ -99,7 +100,7 @@ def same_file(one: Path, other: Path) -> bool:
 
 
 def modified_s(path: Path) -> float:
-    """Return a file's modification time in seconds since 1970; 0 if gone. Follows no link."""
+    """Return a file's modification time in seconds since 1970; 0 if it is gone."""
     try:
         return calls.lstat(path).st_mtime
     except OSError:
@@ -107,7 +108,7 @@ def modified_s(path: Path) -> float:
 
 
 def newest_first(paths: Iterable[Path]) -> tuple[Path, ...]:
-    """Sort by modification time, newest first, then by name."""
+    """Sort files by modification time, newest first, then by name."""
     return tuple(sorted(paths, key=lambda path: (-modified_s(path), path)))
 
 
@@ -126,24 +127,25 @@ class Newest:
 
     Args:
         folder: The folder of the files.
-        limit: How many names to keep.
-        is_hidden: Tells whether to leave a name out; called only for names that would be kept.
+        limit: The number of names to keep.
+        is_hidden: Returns whether to leave a name out; called only for names that would be kept.
     """
 
     def __init__(self, folder: Path, limit: int, is_hidden: Callable[[str], bool]) -> None:
-        self.n_files = 0  # files, without the names that are known to be hidden
+        self.n_files = 0  # the number of files, without those whose names are known to be hidden
         self._folder = os.fsencode(folder) + b"/"
         self._limit = limit
         self._is_hidden = is_hidden
-        self._kept: list[tuple[int, bytes]] = []  # pairs: negative nanoseconds, name
+        # pairs of the negative time in nanoseconds and the name
+        self._kept: list[tuple[int, bytes]] = []
 
     @property
     def names(self) -> tuple[tuple[int, str], ...]:
-        """Return modification times in nanoseconds and names; newest first, then by name."""
+        """Return modification times in nanoseconds with names; newest first, then by name."""
         return tuple((-age, os.fsdecode(name)) for age, name in self._kept)
 
     def add(self, names: Sequence[bytes]) -> None:
-        """Add more names; takes about 2 µs for each file, and follows no link."""
+        """Add more names, in about 2 µs for each file, without following links."""
         last = self._kept[-1] if len(self._kept) == self._limit else None
         new = []
         folder, look = self._folder, os.lstat
@@ -171,8 +173,8 @@ class Newest:
 def same_named(name: str, folder: Path, most: int) -> tuple[Path, ...]:
     """Find up to ``most`` files or folders called ``name`` in any case, the nearest first.
 
-    The search ends after ``MOST_LOOKED_AT`` names or 20 ms. The search follows no link, and skips
-    names that begin with a dot and the folders in ``PASSED_BY``.
+    The search ends after ``MOST_LOOKED_AT`` names or 20 ms. It skips links, names that begin with a
+    dot, and the folders in ``PASSED_BY``.
     """
     found: list[Path] = []
     wanted, left, todo = name.casefold(), MOST_LOOKED_AT, deque([folder])
@@ -198,14 +200,14 @@ PASSED_BY = frozenset({"node_modules", "target", "__pycache__", "venv", "dist", 
 OF_EDITORS = (".swp", ".swo", "~", ".DS_Store")
 """Endings of files that editors create and remove while someone types."""
 
-MOST_FILES = 20_000  # most files, for about 60 ms
-COARSE_NS = 20_000_000  # the kernel's clock for files lags by a tick or two
+MOST_FILES = 20_000  # the limit of files, which takes about 60 ms
+COARSE_NS = 20_000_000  # the kernel's clock for files is late by one or two ticks
 
 
 def mark_of(folder: Path, most: int = MOST_FILES) -> str:
     """Compute a mark from names, sizes and modification times; empty above ``most`` files.
 
-    The call blocks, follows no link, and skips the folders in ``PASSED_BY``.
+    The function blocks, follows no link, and skips the folders in ``PASSED_BY``.
     """
     hashed = hashlib.blake2b(digest_size=16)
     n_files = 0
@@ -247,7 +249,7 @@ def changed_since(path: Path, when_ns: int) -> bool:
 
 
 def file_mark(path: Path) -> tuple[int, ...] | None:
-    """Return a file's stat values, which differ after each write; None if there is no file."""
+    """Return stat values of a file that differ after each write; None if there is no file."""
     try:
         found = calls.stat(path)
     except OSError:
@@ -255,16 +257,16 @@ def file_mark(path: Path) -> tuple[int, ...] | None:
     return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_dev
 
 
-RACY_NS = 2_000_000_000  # FAT has a resolution of 2 s, so two changes within 2 s may look the same
+RACY_NS = 2_000_000_000  # FAT has a resolution of 2 s, so two changes within 2 s may look equal
 
 
 class FileState(msgspec.Struct, frozen=True):
-    """A file's state from ``stat``.
+    """The state of a file, as reported by ``stat``.
 
     Attributes:
         seen: The times of change, the size and the inode.
-        is_certain: Whether an equal state later proves an unchanged file. The last change must be
-            older than one tick of the clock.
+        is_certain: Whether an equal state later proves that the file is unchanged, because the last
+            change is older than one tick of the clock.
     """
 
     seen: tuple[int, int, int, int]
@@ -272,11 +274,11 @@ class FileState(msgspec.Struct, frozen=True):
 
 
 def state_of(path: Path, clock: Callable[[], int] = time.time_ns) -> FileState | None:
-    """Return the state of the file at ``path``, links followed; None if unreadable.
+    """Return the state of the file at ``path``, following links; None if unreadable.
 
     Args:
         path: The file.
-        clock: Returns nanoseconds since 1970.
+        clock: Returns the time in nanoseconds since 1970.
     """
     try:
         stat = calls.stat(path)

@@ -2,12 +2,12 @@
 
 The lock of a folder (flock) leaves no file and ends with the process. On a file system without such
 locks (some network drives), only threads of this process exclude each other. Other programs ignore
-these locks, so writers compare the file right before they replace it.
+the locks, so writers compare the file right before they replace it.
 
 Windows cannot lock a folder, so a mutex named after the folder replaces the lock. The locked byte
-of a file is far after its end, because Windows lets nobody read locked bytes.
+of a file is far after its end, because on Windows locked bytes cannot be read.
 
-``locked`` blocks while another holds the lock: call it in a thread.
+The function ``locked`` blocks while another process holds the lock, so call it in a thread.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from indwell.errors import EditRefused
 from indwell.files.spelling import quoted
 from indwell.files.system import calls
 
-WAIT_S = 5.0  # seconds for one small edit by another process; a slow disk takes 0.1
-_STEP_S = 0.002  # seconds between two attempts to get a lock
+WAIT_S = 5.0  # the wait, in seconds, for one small edit by another process; a slow disk takes 0.1
+_STEP_S = 0.002  # the wait, in seconds, between two attempts to get a lock
 _UNSUPPORTED = frozenset(
     {errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EBADF, errno.EINVAL}
-)  # EBADF: NFS locks only what is open for writing, which a folder never is
+)  # with EBADF, NFS can only lock files open for writing, which a folder never is
 
 _threads = threading.Lock()
 
 
 class NoLocks(OSError):
-    """The file system has no locks of this kind."""
+    """The file system does not support such locks."""
 
 
 @contextmanager
@@ -45,12 +45,12 @@ def one_writer(folder: int, path: Path, *, wait_s: float = WAIT_S) -> Iterator[b
     """Hold the writer's lock of the open ``folder``; yield whether other processes respect it.
 
     Args:
-        folder: The folder's descriptor, opened by this caller alone.
-        path: The file to write, for the message.
-        wait_s: Seconds to wait for others.
+        folder: The folder's descriptor, which only the caller uses.
+        path: The file to write, for the error message.
+        wait_s: The time to wait for other processes, in seconds.
 
     Raises:
-        EditRefused: Others did not release the lock in time.
+        EditRefused: Another process did not release the lock in time.
     """
     with _folder_lock(folder, path, wait_s) as is_locked:
         if is_locked:
@@ -68,10 +68,11 @@ if sys.platform == "win32":
     import msvcrt
 
     _FAR = 0x7FFFFFFF  # the upper half of the locked byte's offset
-    _NOW, _ALONE = 0x1, 0x2  # LOCKFILE_FAIL_IMMEDIATELY, LOCKFILE_EXCLUSIVE_LOCK
-    _DEFAULT: Any = None  # the default access list; pywin32's types do not allow None
-    _TAKEN = frozenset({33, 997})  # ERROR_LOCK_VIOLATION, ERROR_IO_PENDING
-    _NONE = frozenset({1, 50})  # ERROR_INVALID_FUNCTION, ERROR_NOT_SUPPORTED
+    _NOW, _ALONE = 0x1, 0x2  # the values of LOCKFILE_FAIL_IMMEDIATELY and LOCKFILE_EXCLUSIVE_LOCK
+    # the value for the default access list, because pywin32's types do not allow None
+    _DEFAULT: Any = None
+    _TAKEN = frozenset({33, 997})  # the values of ERROR_LOCK_VIOLATION and ERROR_IO_PENDING
+    _NONE = frozenset({1, 50})  # the values of ERROR_INVALID_FUNCTION and ERROR_NOT_SUPPORTED
 
     def lock_now(descriptor: int) -> bool:
         """Try to lock an open file; False if another open description holds the lock.
@@ -108,7 +109,7 @@ if sys.platform == "win32":
             yield False
             return
         try:
-            # The mutex of a dead owner is taken over, as a lock would be.
+            # The mutex of a dead owner is taken over, as a file lock would be.
             waited = win32event.WaitForSingleObject(int(mutex), int(wait_s * 1000))
             if waited == win32event.WAIT_TIMEOUT:
                 raise _busy(path)
@@ -148,7 +149,7 @@ def wait_locked(descriptor: int, path: Path, *, wait_s: float = WAIT_S) -> bool:
     """Wait for the lock of an open file or folder; False if the file system has no locks.
 
     Raises:
-        EditRefused: Others did not release the lock in time.
+        EditRefused: Another process did not release the lock in time.
     """
     until = time.monotonic() + wait_s
     try:
@@ -170,7 +171,7 @@ def _busy(path: Path) -> EditRefused:
 _SAFE = calls.CLOEXEC | calls.NOFOLLOW | calls.BINARY
 _FLAGS = os.O_RDWR | os.O_CREAT | calls.NONBLOCK | _SAFE
 _MODE = 0o600
-_LOCK_STEP_S = 0.01  # seconds between two attempts to get a lock
+_LOCK_STEP_S = 0.01  # the wait, in seconds, between two attempts to get a lock
 
 _threads_by_path: defaultdict[str, threading.RLock] = defaultdict(threading.RLock)
 _held = threading.local()
@@ -178,17 +179,17 @@ _held = threading.local()
 
 @contextmanager
 def locked(path: Path, *, timeout_s: float) -> Iterator[None]:
-    """Hold the lock of ``path``; reentrant within a thread.
+    """Hold the lock of ``path`` in this context; reentrant within a thread.
 
     On a file system without locks, only threads of this process are excluded.
 
     Args:
         path: The lock file, which is created empty (0600) if missing, and stays empty. The lock
             file's folder must exist.
-        timeout_s: Seconds to wait for others.
+        timeout_s: The time to wait for other processes, in seconds.
 
     Raises:
-        TimeoutError: Others did not release the lock in time.
+        TimeoutError: Another process did not release the lock in time.
         OSError: The file cannot be opened, or is a link.
     """
     name = os.path.abspath(path)  # noqa: PTH100 -- links are kept as written

@@ -1,4 +1,4 @@
-"""New files that get their final name only after all their bytes are written."""
+"""Creates files that get their final name only after all their bytes are written."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Fresh:
 
     Args:
         folder: The open folder.
-        mode: Permissions before the process's umask.
+        mode: The permissions before the process's umask.
         own: The temporary name, if the file needs a name; the name must be free.
 
     Raises:
@@ -45,7 +45,7 @@ class Fresh:
             self._open_named(mode)
 
     def take(self, name: str) -> None:
-        """Rename the file to ``name``, and replace a file of this name.
+        """Rename the file to ``name``, replacing an existing file.
 
         Raises:
             OSError: The system refuses; the old file is unchanged.
@@ -75,13 +75,13 @@ class Fresh:
         except OSError as error:
             if error.errno not in _NO_LINKS:
                 raise
-            # the file system has no hard links (FAT, some network drives); the caller checked the
-            # name
+            # The file system has no hard links (FAT, some network drives), and the caller checked
+            # the name.
             self.take(name)
         self.discard()
 
     def discard(self) -> None:
-        """Remove the file unless it has its final name; may be called several times.
+        """Remove the file, unless it has its final name; may be called several times.
 
         No error is raised, because the next write removes the file if it cannot be removed now.
         """
@@ -113,7 +113,7 @@ class Fresh:
         self._name = self._own
 
     def _copy_to_named(self) -> None:
-        """Start again with a named file, because the file system cannot name an anonymous file."""
+        """Start again with a named file, because the file system cannot name the anonymous file."""
         anonymous = self.descriptor
         mode = stat.S_IMODE(calls.fstat(anonymous).st_mode)
         self._open_named(mode & 0o777)  # set the mode now, because it may be refused later
@@ -131,7 +131,7 @@ class Fresh:
 
 
 def _anonymous(folder: int, mode: int) -> int:
-    """Open a file without a name; return -1 if the system has no such files."""
+    """Open a file without a name; return -1 if the system does not support such files."""
     flag = calls.TMPFILE
     if not flag or not _OWN_LINKS.is_dir():
         return _CLOSED
@@ -175,7 +175,7 @@ def known_name(folder: int, private: Path | None) -> str | None:
 
 
 def usable(private: Path | None) -> Path | None:
-    """Return the private folder, created if missing; None if others may write to the folder.
+    """Return the private folder, created if missing; None if other users may write to it.
 
     The result is also None if the folder cannot be created.
     """

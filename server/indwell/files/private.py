@@ -1,7 +1,8 @@
 """Reads and writes Indwell's private files and system files such as /proc.
 
-These paths never come from the model, so no roots bound them. System errors are passed on, because
-the caller knows the file's purpose. ``append_log`` handles the folders and logs of sessions.
+The paths never come from the model, so no roots limit them. System errors are raised unchanged,
+because the caller knows the file's purpose. ``append_log`` handles the folders and logs of
+sessions.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW | _CLOSE
 
 
 def write_private(path: Path, data: bytes) -> Path:
-    """Write a new file that only the user can read (0600); returns ``path``.
+    """Write a new file that only the user can read (0600); return ``path``.
 
     Raises:
-        FileExistsError: The name is taken, even by a dangling link.
+        FileExistsError: A file or a dangling link has the name.
         OSError: The system refuses.
     """
     descriptor = calls.open_file(path, _NEW, 0o600)
@@ -41,7 +42,7 @@ def write_private(path: Path, data: bytes) -> Path:
 
 
 def append_own(path: Path, data: bytes) -> None:
-    """Append to an existing file of Indwell's own; follow no link.
+    """Append to an existing file of Indwell, without following links.
 
     Raises:
         OSError: The file does not exist, or the system refuses.
@@ -56,10 +57,10 @@ def append_own(path: Path, data: bytes) -> None:
 def write_durable(path: Path, data: bytes) -> None:
     """Write a new private file that is complete or absent after a power cut.
 
-    Two processes may write the same name at once, because each writes a temporary file first.
+    Two processes may write the same file at once, because each writes a temporary file first.
 
     Raises:
-        FileExistsError: The name is taken, even by a dangling link.
+        FileExistsError: A file or a dangling link has the name.
         OSError: The system refuses.
     """
     _write_and_rename(path, data, _rename_to_free)
@@ -69,7 +70,7 @@ def replace_durable(path: Path, data: bytes) -> None:
     """Replace a file durably; readers see all old bytes or all new bytes.
 
     Raises:
-        OSError: The system refuses; the old file stays.
+        OSError: The system refuses; the old file is unchanged.
     """
     _write_and_rename(path, data, calls.replace)
 
@@ -78,7 +79,7 @@ def replace_own(path: Path, data: bytes) -> None:
     """Replace a file whose data can be rebuilt, because a power cut may damage the file.
 
     Raises:
-        OSError: The system refuses; the old file stays.
+        OSError: The system refuses; the old file is unchanged.
     """
     half = path.with_name(random_name())
     try:
@@ -114,7 +115,7 @@ def _rename_to_free(half: Path, path: Path) -> None:
 
 
 def rename_own(path: Path, name: str) -> Path:
-    """Rename a file of Indwell's own within its folder; return the new path.
+    """Rename a file of Indwell within its folder; return the new path.
 
     Raises:
         OSError: The file does not exist, or the folder is not writable.
@@ -125,7 +126,7 @@ def rename_own(path: Path, name: str) -> Path:
 
 
 def read_own(path: Path, limit_b: int) -> bytes:
-    """Read a regular file of the user or the system; follow links.
+    """Read a regular file of the user or the system, following links.
 
     Raises:
         ToolError: The path is a folder, pipe or device, or the file is over ``limit_b``.
@@ -155,10 +156,10 @@ def remove_own(path: Path) -> bool:
 
 
 def remove_own_tree(path: Path) -> bool:
-    """Remove a folder tree, following no link; return False if it does not exist.
+    """Remove a folder tree, without following links; return False if it does not exist.
 
     Raises:
-        OSError: The system refuses; a part may be removed.
+        OSError: The system refuses; a part of the tree may be removed.
     """
     try:
         if not stat.S_ISDIR(calls.lstat(path).st_mode):
@@ -173,7 +174,7 @@ def remove_own_tree(path: Path) -> bool:
 
 
 def _open_folders(path: Path) -> None:
-    """Restore the user's permissions on each folder of a tree; follow no link."""
+    """Restore the user's permissions on each folder of a tree, without following links."""
     _open(path)
     for at, names, _ in os.walk(path):
         for name in names:
@@ -190,7 +191,7 @@ def _open(folder: Path) -> None:
 
 
 def size_b(path: Path) -> int:
-    """Return the size of a file, or of all files in a folder; unreadable ones count as 0."""
+    """Return the size of a file, or of all files in a folder; unreadable files count as 0."""
     try:
         if path.is_file():
             return calls.lstat(path).st_size
@@ -199,14 +200,14 @@ def size_b(path: Path) -> int:
         return 0
 
 
-MODE = 0o444  # read-only, so that an editor shows the file as read-only
+MODE = 0o444  # the mode is read-only, so that an editor shows the file as read-only
 
 
 def write_shown(path: Path, data: bytes, *, n_kept: int) -> Path:
     """Write ``data`` to ``path`` as a read-only file; return ``path``.
 
-    The file is complete at every moment. The file's folder contains only such files, and is created
-    if missing (0700). The newest ``n_kept`` files are kept.
+    The file is complete at every moment. The file's folder contains only read-only files, and is
+    created if missing (0700). The newest ``n_kept`` files are kept.
 
     Raises:
         OSError: The system refuses.
@@ -241,7 +242,7 @@ NOWHERE = Path("/nonexistent/indwell")
 
 
 def scratch_folder() -> Path:
-    """Create a private temporary folder; ``NOWHERE`` if that fails."""
+    """Create a private temporary folder; return ``NOWHERE`` if that is impossible."""
     try:
         return Path(tempfile.mkdtemp(prefix="indwell-"))
     except OSError:
@@ -249,7 +250,7 @@ def scratch_folder() -> Path:
 
 
 def parted(folder: Path) -> tuple[Path, Path]:
-    """Return a folder for temporary files of other programs, and an unreadable file beside it."""
+    """Return a folder for other programs' temporary files, and an unreadable file beside it."""
     temporary, mask = folder / "tmp", folder / "hidden"
     temporary.mkdir(mode=0o700, exist_ok=True)
     mask.touch(mode=0, exist_ok=True)

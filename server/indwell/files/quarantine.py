@@ -1,4 +1,4 @@
-"""Quarantine: moves a file or folder out of the workspace without losing it.
+"""Moves files and folders out of the workspace, into quarantine, without losing them.
 
 The moved files were created by a confined command without permission. The module uses folder
 descriptors and follows no symbolic link, because the command may have left links as traps. The new
@@ -27,7 +27,7 @@ from indwell.files.system import calls
 from indwell.files.system.copying import copy_all
 from indwell.lazy_pattern import lazy_pattern
 
-MOST_B = 1 << 30  # most bytes of a file or folder that is copied to another file system
+MOST_B = 1 << 30  # the limit of bytes for a file or folder that is copied to another file system
 MOST_ENTRIES = 10_000
 MOST_DEPTH = 100
 NOTE = "from.txt"
@@ -35,8 +35,8 @@ NOTE = "from.txt"
 
 _RANDOM_B = 16
 _SAFE = lazy_pattern(r"quarantined-[0-9a-f]{32}\.txt")
-_MOST_SHOWN = 400  # most characters of a path in a message
-_MOST_NAME = 60  # most characters of the old name in the new name
+_MOST_SHOWN = 400  # the limit of characters for a path in a message
+_MOST_NAME = 60  # the limit of characters of the old name in the new name
 _NOT_FOLLOWED = calls.NOFOLLOW | calls.CLOEXEC
 _PATH = calls.PATH | _NOT_FOLLOWED
 _FOLDER = _PATH | calls.DIRECTORY
@@ -47,11 +47,11 @@ _REFUSED = frozenset({errno.EACCES, errno.EPERM})
 
 
 class NotRemoved(msgspec.Struct, frozen=True):
-    """A file that was renamed in its folder but could not be moved out of it.
+    """A file that was renamed in its folder, but could not be moved out of the folder.
 
     Attributes:
         at: The file's new path, relative to the workspace folder.
-        why: The system's error.
+        why: The system's error, in words.
     """
 
     at: str
@@ -59,13 +59,13 @@ class NotRemoved(msgspec.Struct, frozen=True):
 
 
 class Quarantine:
-    """A private folder outside the workspace that takes the moved files.
+    """A private folder outside the workspace for the moved files.
 
     Args:
         folder: A folder in the state folder, created when needed. If it is None or cannot be
             created, a temporary folder is used.
         roots: The workspace folders.
-        spare_in: The parent for that temporary folder, if not the system's own.
+        spare_in: The parent for a temporary folder; by default, the system's.
     """
 
     def __init__(
@@ -81,18 +81,18 @@ class Quarantine:
         self._home: Path | None = None
 
     def take(self, root: Path, at: str, safe_name: str) -> Path | NotRemoved | None:
-        """Move ``at`` from ``root`` to the quarantine; return the new path, or None if it is gone.
+        """Move ``at`` from ``root`` to the quarantine; return the new path, None if it is gone.
 
         If a folder's mode prevents the move, its owner's permissions are restored first.
 
         Args:
             root: A resolved folder.
             at: The path relative to ``root``, with slashes.
-            safe_name: A harmless name for the new place, which no tool loads.
+            safe_name: A harmless name for the moved file, which no tool loads.
 
         Raises:
-            OSError: The file is still in place: the system refuses, a symbolic link is on the way,
-                or no new place can be created.
+            OSError: The file was not moved, because the system refuses, the path contains a
+                symbolic link, or no new path can be created.
         """
         *folders, name = at.split("/")
         try:
@@ -120,10 +120,10 @@ class Quarantine:
             os.close(folder)
 
     def home(self) -> Path:
-        """Return the quarantine folder, created if missing; it is never in the workspace.
+        """Return the quarantine folder, created if missing, which is never in the workspace.
 
         Raises:
-            OSError: No such folder can be created.
+            OSError: The folder cannot be created.
         """
         if self._home is not None and self._home.is_dir():
             return self._home
@@ -147,13 +147,13 @@ class Quarantine:
     def _new_place(self, origin: str) -> Path:
         place = self.home() / secrets.token_hex(_RANDOM_B)
         place.mkdir(mode=0o700)
-        # the note only helps the user to find the file
+        # The note only helps the user to find the file.
         with contextlib.suppress(OSError, UnicodeError):
             (place / NOTE).write_text(f"{origin}\n", "utf-8", "backslashreplace")
         return place
 
     def _give_up(self, place: Path) -> None:
-        """Remove an unused new place, and the temporary folder if empty."""
+        """Remove an unused new path, and the temporary folder if it is empty."""
         with contextlib.suppress(OSError):
             if {one.name for one in place.iterdir()} <= {NOTE}:
                 (place / NOTE).unlink(missing_ok=True)
@@ -179,7 +179,7 @@ def named(path: str) -> str:
 
 
 def restore_access(root: Path, at: str) -> bool:
-    """Restore the owner's permissions of a folder; False if that fails. Follows no link."""
+    """Restore the owner's permissions of a folder; return False if that fails."""
     try:
         with _held(_entered(root, [one for one in at.split("/") if one])) as folder:
             _open_up(folder)
@@ -189,7 +189,7 @@ def restore_access(root: Path, at: str) -> bool:
 
 
 def put_link(root: Path, at: str, leads_to: str) -> None:
-    """Create a symbolic link again, unless its name is taken.
+    """Create a symbolic link again, unless another file has its name.
 
     Raises:
         ToolError: The folder was replaced by a link, or is gone.
@@ -200,11 +200,11 @@ def put_link(root: Path, at: str, leads_to: str) -> None:
 
 
 def put_file(root: Path, at: str, data: bytes, mode: int) -> None:
-    """Create a file again, unless its name is taken.
+    """Create a file again, unless another file has its name.
 
     Raises:
         ToolError: The folder was replaced by a link, or is gone.
-        OSError: The system refuses, or the name is taken.
+        OSError: The system refuses, or another file has the name.
     """
     place = PathBeneath(root=root, parts=tuple(at.split("/")))
     with parent_folder(place) as (folder, name):
@@ -222,7 +222,7 @@ def _held(descriptor: int) -> Iterator[int]:
 
 
 def _entered(root: Path, folders: Sequence[str]) -> int:
-    """Open the folder at these names below ``root``, following no link."""
+    """Open the folder with these names below ``root``, without following links."""
     top = calls.open_file(root, _FOLDER)
     folder = os.dup(top)
     try:
@@ -240,7 +240,7 @@ def _entered(root: Path, folders: Sequence[str]) -> int:
 
 
 def _rename(folder: int, name: str, target: int, new: str) -> None:
-    """Rename across folders; if a folder's mode prevents this, first restore permissions."""
+    """Move a name to another folder; if a folder's mode prevents it, restore permissions."""
 
     def move() -> None:
         calls.rename(name, new, src_dir_fd=folder, dst_dir_fd=target)
@@ -252,7 +252,7 @@ def _rename(folder: int, name: str, target: int, new: str) -> None:
             raise
         _open_up(folder)
         with contextlib.suppress(NotADirectoryError), _held(_opened(folder, name)) as own:
-            _open_up(own)  # moving a folder also writes its ".." entry
+            _open_up(own)  # moving a folder also changes its ".." entry
         move()
 
 
@@ -261,7 +261,7 @@ def _opened(folder: int, name: str) -> int:
 
 
 def _allowed(folder: int, act: Callable[[], int]) -> int:
-    """Call ``act``; if the mode of ``folder`` prevents it, restore permissions and try again."""
+    """Call ``act``; if the mode of ``folder`` prevents it, restore permissions and call again."""
     try:
         return act()
     except OSError as error:
@@ -272,7 +272,7 @@ def _allowed(folder: int, act: Callable[[], int]) -> int:
 
 
 def _open_up(handle: int, bits: int = 0o700) -> None:
-    """Restore the owner's permissions by descriptor, so that a swapped name has no effect."""
+    """Restore the owner's permissions by descriptor, so that a replaced name has no effect."""
     mode = stat.S_IMODE(calls.fstat(handle).st_mode)
     if mode & bits == bits:
         return
@@ -283,7 +283,7 @@ def _open_up(handle: int, bits: int = 0o700) -> None:
 
 
 def _is_there(folder: int, name: str) -> bool:
-    """Return whether a name exists; restore permissions of its folder if needed."""
+    """Return whether a name exists; restore permissions of the folder if needed."""
 
     def look() -> int:
         return calls.stat(name, dir_fd=folder, follow_symlinks=False).st_ino
@@ -302,7 +302,7 @@ def _shortened(name: str) -> str:
 
 
 def _carried(folder: int, name: str, target: int, new: str) -> tuple[str, str] | None:
-    """Move to another file system; return the present path and the error if that fails.
+    """Move an entry to another file system; after a failure, return its path and the error.
 
     The original is renamed to a harmless name first, so that tools stop loading it at once.
     """
@@ -324,14 +324,14 @@ def _carried(folder: int, name: str, target: int, new: str) -> tuple[str, str] |
 
 
 class _Copying:
-    """A bounded, recursive copy."""
+    """Copies files recursively, within limits."""
 
     def __init__(self) -> None:
         self._n_entries = 0
         self._size_b = 0
 
     def copy(self, source: int, name: str, target: int, new: str, depth: int = 0) -> None:
-        """Copy a name of one folder to a free name in another folder.
+        """Copy an entry of one folder to a free name in another folder.
 
         Raises:
             OSError: The limits are exceeded, or the system refuses.
@@ -355,7 +355,7 @@ class _Copying:
             if self._size_b > MOST_B:
                 raise OSError(errno.EFBIG, "it is too large to be copied elsewhere")
             self._file(source, name, target, new)
-        # Pipes, sockets and devices contain no data; the note with the moved files names them.
+        # Pipes, sockets and devices contain no data, and the note with the moved files names them.
 
     def _file(self, source: int, name: str, target: int, new: str) -> None:
         try:
@@ -378,7 +378,7 @@ def _listed(folder: int, name: str) -> Iterator[int]:
 
 
 def _remove(folder: int, name: str) -> None:
-    """Remove a file, a folder tree, or a symbolic link itself."""
+    """Remove a file, a folder tree, or a symbolic link."""
     if not stat.S_ISDIR(calls.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
         calls.unlink(name, dir_fd=folder)
         return

@@ -1,4 +1,4 @@
-"""Reads a regular file: all of it, up to a limit, or only if no other user can write to it."""
+"""Reads regular files, up to a limit, or only if no other user can write to them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class OpenFile(msgspec.Struct, frozen=True):
 
     Attributes:
         path: The resolved path.
-        descriptor: The open descriptor, at the file's beginning; closed at the end of the block.
+        descriptor: The open descriptor, at the file's beginning; closed at the context's end.
         stat: The stat of the open descriptor.
     """
 
@@ -41,9 +41,10 @@ def opened_beneath(
 ) -> Iterator[OpenFile]:
     """Open the regular file at ``path`` beneath ``roots``, for ``os.read`` and ``os.pread``.
 
-    Use this for files that are too large to read at once. An ``OSError`` in the block becomes a
-    ToolError about ``path``. With ``resolved``, a path that contains a link now is refused. With a
-    ``private`` folder, an unfinished write in place by a dead process is undone first.
+    The function is for files that are too large to read at once. An ``OSError`` in the context
+    becomes a ToolError about ``path``. With ``resolved``, a path that contains a link now is
+    refused. With a ``private`` folder, an unfinished write in place by a dead process is undone
+    first.
 
     Raises:
         ToolError: The path is outside ``roots``, missing, not a regular file, or unreadable.
@@ -74,7 +75,7 @@ def read_bytes(
 
 
 def check_regular(kind: os.stat_result, path: Path) -> None:
-    """Refuse anything but a regular file.
+    """Check that a file is a regular file.
 
     Raises:
         ToolError: The file is a folder, pipe, socket or device.
@@ -88,7 +89,7 @@ def check_regular(kind: os.stat_result, path: Path) -> None:
 def read_regular(descriptor: int, path: Path, limit_b: int) -> bytes:
     """Read an open file to its end.
 
-    The size from stat does not count, because files of /proc have size 0, and a log may grow.
+    The size from stat is ignored, because files of /proc have size 0, and a log may grow.
 
     Raises:
         TooLarge: The file is over ``limit_b``.
@@ -116,13 +117,14 @@ _GUARDED_FLAGS = os.O_RDONLY | calls.CLOEXEC | calls.NOFOLLOW | calls.NONBLOCK |
 
 
 def read_guarded(path: Path, limit_b: int) -> bytes:
-    """Read a file of Indwell's own, if only the user can have written the file and its folder.
+    """Read a file of Indwell, if only the user can write to the file and its folder.
 
     Owner and mode are checked on the open file, which cannot be replaced. On Windows, the call
     waits a moment for a program that prevents reading.
 
     Raises:
-        ToolError: The file is a link, not regular, over ``limit_b``, or others can write to it.
+        ToolError: The file is a link, not regular, over ``limit_b``, or other users can write to
+            it.
         OSError: The file is missing or unreadable.
     """
     descriptor = patiently(

@@ -1,10 +1,11 @@
-r"""The meaning of a path's spelling on Linux, macOS and Windows. Pure, without any disk.
+r"""Interprets the spelling of paths on Linux, macOS and Windows. Pure.
 
-One file has many spellings. Windows ignores case, trailing dots and blanks, takes ``/`` and ``\``,
-addresses streams (``x.txt::$DATA``), keeps 8.3 names (``GIT~1``) and devices (``nul.txt``). macOS
-ignores case, the form of accents and invisible characters. Linux reaches disks of the other systems
-(WSL, network shares), so rules about names judge all ``readings`` of a path on every system. The
-target of a path depends on the system, so ``plain_path`` takes the system as an argument.
+One file has many spellings. Windows ignores case, trailing dots and blanks, and accepts ``/`` and
+``\``. Windows also knows streams (``x.txt::$DATA``), 8.3 names (``GIT~1``) and devices
+(``nul.txt``). macOS ignores case, the form of accents and invisible characters. Linux reaches disks
+of the other systems (WSL, network shares), so rules about names apply to all ``readings`` of a path
+on every system. The target of a path depends on the system, so ``plain_path`` takes the system as
+an argument.
 """
 
 from __future__ import annotations
@@ -30,7 +31,6 @@ HERE: System = (
 
 Components: TypeAlias = tuple[str, ...]
 
-# Names, for rules about names ------------------------------------------------------------------
 
 _DOTLESS = str.maketrans("\u0131\u0130", "ii")
 """Turkish letters that equal ``i`` on some disks, but not for Python's case folding."""
@@ -46,7 +46,7 @@ def folded(name: str) -> str:
 
 @lru_cache(maxsize=4096)
 def components(path: str) -> Components:
-    """Return the folded names of a path, split at both slashes, without trailing dots and blanks.
+    """Split a path at both slashes; return folded names without trailing dots and blanks.
 
     A name with only dots and blanks stays unchanged.
     """
@@ -55,13 +55,13 @@ def components(path: str) -> Components:
 
 
 def has_more_readings(path: str) -> bool:
-    """Whether the path could name another file than its ``components`` suggest; a quick test."""
+    """Return whether the path could have more ``readings`` than its ``components``; fast."""
     return ":" in path or "~" in path
 
 
 @lru_cache(maxsize=1024)
 def readings(path: str) -> tuple[Components, ...]:
-    """Return possible meanings of a path: as it is, without streams, and after a drive letter.
+    """Return possible meanings of a path: unchanged, without streams, without a drive letter.
 
     ``.env:x`` and ``.git::$INDEX_ALLOCATION/config`` are ``.env`` and ``.git/config`` on Windows,
     and ``C:.env`` is ``.env`` in the current folder of the drive.
@@ -76,18 +76,17 @@ def readings(path: str) -> tuple[Components, ...]:
 
 
 def _without_streams(names: Components) -> Components:
-    """Return the names up to their colons, except for a drive; drop empty names."""
+    """Return the names up to their colons, except for a drive, without empty names."""
     start = names[:1] if names[:1] and _DRIVE.fullmatch(names[0]) else ()
     bases = (name.partition(":")[0].rstrip(". ") for name in names[len(start) :])
     return (*start, *(base for base in bases if base))
 
 
-# 8.3 names -------------------------------------------------------------------------------------
-
 _SHORT = lazy_pattern(r"([^. ]{1,6})~([0-9]{1,6}|[a-z])(?:\.([^. ]{1,3}))?")
 _HASHED = lazy_pattern(r"(.{1,2})[0-9a-f]{4}")
 _LONGEST_STEM = 8
-_MOST_STAND_INS = 256  # combinations; a path with more short names counts as any of the names
+# the limit of combinations; a path with more short names counts as any of the names
+_MOST_STAND_INS = 256
 
 
 def is_short_name(name: str) -> bool:
@@ -97,14 +96,14 @@ def is_short_name(name: str) -> bool:
 
 
 def stand_ins(names: Components, patterns: tuple[str, ...]) -> Iterator[Components] | None:
-    """Yield the paths that a path with 8.3 names could mean, by the names in ``patterns``.
+    """Return the paths that a path with 8.3 names could mean, by the names in ``patterns``.
 
     Args:
         names: The folded names of a path.
         patterns: Names in lower case, with ``*`` and ``?`` as in globs.
 
     Returns:
-        None if there are too many.
+        The paths; None if there are too many.
     """
     choices = [
         (name, *_could_be(name, patterns)) if is_short_name(name) else (name,) for name in names
@@ -117,7 +116,7 @@ def stand_ins(names: Components, patterns: tuple[str, ...]) -> Iterator[Componen
 
 @lru_cache(maxsize=256)
 def _could_be(short: str, patterns: tuple[str, ...]) -> tuple[str, ...]:
-    """Return one name for each pattern that the long name of an 8.3 name could match."""
+    """Return a name for each pattern that the long form of an 8.3 name could match."""
     found = _SHORT.fullmatch(short)
     assert found is not None, "the caller has checked is_short_name"
     wanted = _long_names(found[1], found[2], found[3] or "")
@@ -141,9 +140,10 @@ _Token: TypeAlias = tuple[str | frozenset[str], bool]
 def _long_names(stem: str, number: str, ending: str) -> tuple[_Token, ...]:
     """Return the long names from which Windows makes an 8.3 name.
 
-    Windows drops blanks and all dots but the last; ``+,;=[]`` and letters outside its code page
-    become ``_``. A stem of six letters was cut. From the fifth equal name on, two letters and four
-    digits of a hash remain. Samba keeps one letter or none, and its names end with a letter.
+    Windows drops blanks and all dots but the last, and replaces ``+,;=[]`` and letters outside its
+    code page with ``_``. A stem of six letters was cut. From the fifth equal name on, two letters
+    and four digits of a hash remain. Samba keeps one letter or none, and its names end with a
+    letter.
     """
     is_cut = len(stem) + 1 + len(number) == _LONGEST_STEM
     if number.isalpha():
@@ -175,7 +175,7 @@ def _tokens(pattern: str) -> tuple[_Token, ...]:
 
 
 def _meet(one: Sequence[_Token], other: Sequence[_Token]) -> bool:
-    """Return whether a name exists that both sequences describe."""
+    """Return whether some name matches both sequences."""
     seen: set[tuple[int, int]] = set()
     todo = [(0, 0)]
     while todo:
@@ -202,9 +202,7 @@ def _share(one: str | frozenset[str], other: str | frozenset[str]) -> bool:
     return not one.isdisjoint(other)
 
 
-# Paths, for where they lead --------------------------------------------------------------------
-
-_MOST_QUOTED = 200  # most characters of a path that a model may have made up
+_MOST_QUOTED = 200  # the limit of characters for a quoted path that a model may have made up
 _DRIVE = lazy_pattern(r"([A-Za-z]):")
 _UNIX_DRIVE = lazy_pattern(r"/(?:(?:mnt|cygdrive)/)?([A-Za-z])(?=/|\Z)")
 """``/c/…`` of Git Bash, ``/mnt/c/…`` of WSL, ``/cygdrive/c/…`` of Cygwin."""
@@ -217,7 +215,7 @@ _FORBIDDEN = lazy_pattern(r'[<>"|?*\x00-\x1f\ud800-\udfff]')
 
 
 def plain_path(written: str, system: System = HERE) -> str:
-    r"""Return the path that a written path means on a system, in only one spelling.
+    r"""Return the path that a written path means on a system, in a single spelling.
 
     On Windows, the result has the form of ``slashed``, without ``\\?\`` and without trailing dots
     and blanks. ``file:`` URIs are decoded on every system.
@@ -273,7 +271,7 @@ def _usable(name: str, written: str) -> str:
 
 
 def is_device(name: str) -> bool:
-    """Return whether Windows reserves this name for a device, with any suffix (``nul.txt``)."""
+    """Return whether Windows reserves the name for a device, with any suffix (``nul.txt``)."""
     stem = re.split(r"[.:]", name, maxsplit=1)[0].rstrip(" ").lower()
     return _DEVICE.fullmatch(stem) is not None
 
@@ -287,10 +285,10 @@ def _of_uri(written: str, system: System) -> str:
     no_file = ToolError(f"{_said(written, system)} is not a file of this machine; write a path")
     try:
         uri = urlsplit(written)
-    except ValueError as error:  # an invalid URI, such as one with an open bracket in the host
+    except ValueError as error:  # the URI is invalid, for example with an open bracket in the host
         raise no_file from error
     host = "" if uri.netloc.lower() == "localhost" else unquote(uri.netloc)
-    is_drive = _DRIVE.fullmatch(host) is not None  # `file://C:/x`, as some programs write it
+    is_drive = _DRIVE.fullmatch(host) is not None  # some programs write `file://C:/x`
     if uri.scheme != "file" or (host and system != "win32"):
         raise no_file
     path = unquote(uri.path)
@@ -302,10 +300,10 @@ def _of_uri(written: str, system: System) -> str:
 
 
 def slashed(path: str, system: System = HERE) -> str:
-    r"""Return a path as the rules and the model see it: with ``/`` alone, ``C:/x``, ``//host/x``.
+    r"""Return a path in the form for rules and the model, such as ``C:/x`` or ``//host/x``.
 
-    On Windows ``\\?\C:\x``, ``c:\x``, ``/c/x`` and ``/mnt/c/x`` become ``C:/x``. Windows accepts
-    this form, too. On other systems, the path is unchanged.
+    On Windows ``\\?\C:\x``, ``c:\x``, ``/c/x`` and ``/mnt/c/x`` become ``C:/x``. Windows also
+    accepts the form with ``/``. On other systems, the path is unchanged.
     """
     if system != "win32":
         return path
@@ -326,7 +324,7 @@ def slashed_glob(pattern: str, system: System = HERE) -> str:
 
 
 def without_drive(path: str, system: System = HERE) -> str:
-    """Return a path without its drive, for rules that apply to every drive: ``C:/x`` is ``/x``."""
+    """Return a path without its drive, for rules that apply to every drive."""
     plain = slashed(path, system)
     has_drive = system == "win32" and _DRIVE.match(plain) is not None
     return (plain[2:] or "/") if has_drive else plain
@@ -341,22 +339,22 @@ def is_absolute(path: str, system: System = HERE) -> bool:
 
 @lru_cache(maxsize=4096)
 def exact_parts(path: str, system: System = HERE) -> Components:
-    """Return the names of an absolute path, as exact as the system, for checks that grant access.
+    """Return an absolute path's names in a form to compare before access is granted.
 
-    On Windows, case does not count. A drive differs from a folder with the drive's letter.
+    On Windows, the form ignores case. A drive differs from a folder with the drive's letter.
     """
     if system != "win32":
         return tuple(part for part in path.split("/") if part not in {"", "."})
     plain = _in_one_case(slashed(path, system))
     parts = tuple(part for part in plain.split("/") if part not in {"", "."})
     if any(not part.strip(". ") or part[1:2] == ":" for part in parts[1:]):
-        # on Windows, ``.. `` depends on its place, and ``c:x`` on the folder of c:
+        # On Windows, ``.. `` depends on its position, and ``c:x`` on the current folder of c:.
         return ("..", plain)
     return ("//", *parts) if plain.startswith("//") else parts
 
 
 def _in_one_case(text: str) -> str:
-    """Return lower case as Windows computes it: letter by letter, and only ASCII becomes ASCII."""
+    """Return a text in lower case as Windows computes it, letter by letter."""
     if text.isascii():
         return text.lower()
     return "".join(
@@ -366,12 +364,12 @@ def _in_one_case(text: str) -> str:
 
 
 def compared(path: str, system: System = HERE) -> str:
-    """Return an absolute path for comparison, because Windows mixes slashes and cases."""
+    """Return an absolute path in a form to compare, because Windows mixes slashes and cases."""
     return path if system != "win32" else _in_one_case(slashed(path, system))
 
 
 def relative(path: str, root: str, system: System = HERE) -> str | None:
-    """Return a path relative to a root, with ``/`` only; ``.`` for the root, None outside."""
+    """Return a path relative to a root, with ``/``; ``.`` for the root, None outside the root."""
     if system != "win32":
         if path == root:
             return "."
@@ -391,7 +389,7 @@ LONG = 248
 def long_form(path: str, system: System = HERE) -> str:
     r"""Return an absolute path in the form that passes the limit of 260 characters: ``\\?\C:\…``.
 
-    Only long paths change, because a path in this form is taken literally.
+    Only long paths change, because Windows does not normalise paths in this form.
     """
     if system != "win32" or len(path) < LONG or path.startswith("\\\\?\\"):
         return path
@@ -404,10 +402,10 @@ def _said(written: str, system: System) -> str:
 
 
 def quoted(path: object, system: System = HERE) -> str:
-    """Return a path in quotes, for people and the model: with ``/``, odd characters escaped.
+    """Return a path in quotes for display, with ``/`` and with unusual characters escaped.
 
     Args:
         path: A path as text, or a ``Path``.
-        system: The system whose path it is.
+        system: The system to which the path belongs.
     """
     return repr(slashed(str(path), system))

@@ -1,4 +1,4 @@
-"""Deletes and restores the user's files, keeping a copy first so that nothing is lost.
+"""Deletes and restores the user's files, after saving a copy.
 
 The copies are in a private folder of the user's state.
 """
@@ -32,7 +32,7 @@ _ODD = lazy_pattern(r"[^A-Za-z0-9._-]+")
 
 
 def keep_copy(private: Path | None, path: Path, data: bytes) -> Path:
-    """Keep a permanent copy of ``data``, the content of ``path``; return the copy's path.
+    """Store a permanent copy of ``data``, the content of ``path``; return the copy's path.
 
     Raises:
         ToolError: The private folder is missing or cannot be written.
@@ -52,17 +52,17 @@ def keep_copy(private: Path | None, path: Path, data: bytes) -> Path:
 
 
 def delete_exactly(path: Path, roots: Sequence[Path], expected: bytes) -> None:
-    """Delete the regular file at ``path`` beneath ``roots`` if it holds ``expected``; blocks.
+    """Delete the regular file at ``path`` beneath ``roots`` if it contains ``expected``.
 
-    Compares right before it deletes, and flushes the folder afterwards.
+    The function blocks, compares right before the deletion, and then flushes the folder.
 
     Args:
-        path: A resolved path; refused if it contains a link now.
+        path: The resolved path, which must contain no link now.
         roots: Folders that must contain the file.
         expected: All bytes of the file.
 
     Raises:
-        TextMoved: The file holds other bytes.
+        TextMoved: The file contains other bytes.
         EditRefused: The file is gone.
         ToolError: The path is outside ``roots``, not a regular file, or the system refuses.
     """
@@ -111,12 +111,12 @@ def put_back(
         path: The file to restore.
         data: The content to write.
         roots: Folders that must contain the file.
-        mode: The file's former permissions; ``ANY_MODE`` for those of a new file.
+        mode: The file's former permissions; ``ANY_MODE`` for a new file's permissions.
         expected: The present content; None if the file does not exist.
-        private: See ``write_atomic``.
+        private: The private folder; see ``write_atomic``.
 
     Raises:
-        TextMoved: The file holds other bytes.
+        TextMoved: The file contains other bytes.
         EditRefused: The file exists unexpectedly, or no longer exists.
         ToolError: The path is outside ``roots``, or the system refuses.
     """
@@ -134,7 +134,7 @@ def put_back(
         with plain_os_errors(place):
             descriptor = open_place(locate(place, roots), os.O_RDONLY)
             try:
-                # if the mode is refused, the bytes are still restored
+                # If the system refuses the mode, the bytes are still restored.
                 set_mode(descriptor, stat.S_IMODE(mode))
             finally:
                 os.close(descriptor)
@@ -144,7 +144,7 @@ def put_back(
 _NEW = (
     os.O_WRONLY
     | os.O_CREAT
-    | os.O_EXCL  # a link of this name is not followed
+    | os.O_EXCL  # a link with the name is not followed
     | calls.NOFOLLOW
     | calls.CLOEXEC
     | calls.BINARY
@@ -155,8 +155,9 @@ _MOST = 1_000
 def keep_beside(path: Path, data: bytes, suffix: str) -> Path:
     """Write ``data``, the content of ``path``, to a new file beside ``path``; return its path.
 
-    The name is ``path`` plus ``suffix``, plus a number if the name is taken. An existing copy with
-    these bytes is used again. The mode of a copy never grants more than that of ``path``.
+    The name is ``path`` plus ``suffix``, plus a number if a file already has that name. An existing
+    copy with the same bytes is used again. The mode of a copy never grants more than that of
+    ``path``.
 
     Raises:
         OSError: The system refuses, or there are too many copies.
@@ -172,7 +173,7 @@ def keep_beside(path: Path, data: bytes, suffix: str) -> Path:
             continue
         try:
             write_all(file, data)
-            set_mode(file, mode)  # if the mode is refused, only the user can read the copy
+            set_mode(file, mode)  # if the system refuses the mode, only the user can read the copy
             calls.fsync(file)
         except BaseException:
             with suppress(OSError):
@@ -187,5 +188,5 @@ def keep_beside(path: Path, data: bytes, suffix: str) -> Path:
 def _holds(path: Path, data: bytes) -> bool:
     try:
         return read_bytes_private(path) == data
-    except OSError:  # a link, a folder, or an unreadable file
+    except OSError:  # the name belongs to a link, a folder, or an unreadable file
         return False

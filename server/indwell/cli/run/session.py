@@ -147,7 +147,7 @@ async def _resumed(wish: RunOptions, service: Service, store: SessionStore) -> t
     """Resume a session; return the session and its next prompt.
 
     Raises:
-    UserError: The session cannot be resumed.
+        UserError: The session cannot be resumed.
     """
     identifier = await asyncio.to_thread(_identified, wish.session, store)
     if wish.turn is not None:

@@ -226,7 +226,7 @@ def _checked(rules: PatternRules) -> PatternRules:
     """Check patterns as the settings do.
 
     Raises:
-    SettingsError: A rule is not a valid pattern.
+        SettingsError: A rule is not a valid pattern.
     """
     allow, ask, deny = (
         convert(f"rules_{name}", list(getattr(rules, name))) for name in ("allow", "ask", "deny")

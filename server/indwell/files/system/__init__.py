@@ -1,1 +1,1 @@
-"""The system's file calls, in one shape for POSIX and Windows."""
+"""Wraps the system's file calls in a common form for POSIX and Windows."""

@@ -1,7 +1,7 @@
 """Determines who besides the user may read or write a file, and makes files private.
 
-POSIX has owners and modes, Windows has access lists. Root and Administrators are ignored, because
-they may do anything. A group that contains only the user is ignored, too.
+POSIX has owners and modes, and Windows has access lists. Root and Administrators are ignored,
+because they have access to all files. A group that contains only the user is ignored, too.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 class Ace(NamedTuple):
-    """An entry of a Windows access list: its kind (0 allows), flags, rights and account."""
+    """An entry of a Windows access list: kind (0 allows access), flags, access bits, account."""
 
     kind: int
     flags: int
@@ -29,31 +29,34 @@ class Ace(NamedTuple):
     sid: str
 
 
-READ = 0x1 | 0x80000000 | 0x10000000  # rights: read data, all reading, everything
+# the access bits for reading data, for all reading, and for full access
+READ = 0x1 | 0x80000000 | 0x10000000
 WRITE = 0x2 | 0x4 | 0x40 | 0x10000 | 0x40000 | 0x80000 | 0x40000000 | 0x10000000
 """The rights to change data, delete, change the list or the owner, write, and do everything."""
 
-_ALLOWS = frozenset({0, 5, 9, 11})  # kinds of entries: plain, for an object, with a condition, both
+# the kinds of entries that allow access: plain, for an object, with a condition, both
+_ALLOWS = frozenset({0, 5, 9, 11})
 _INHERIT_ONLY = 0x8
 _INHERITED = 0x10
 SYSTEM = "S-1-5-18"
 _TRUSTED = frozenset(
     {
         SYSTEM,
-        "S-1-5-32-544",  # Administrators
+        "S-1-5-32-544",  # the account of Administrators
         "S-1-3-4",  # the owner, who is examined separately
-        "S-1-5-80-956008885-3418522649-1831038044-1853292631-2271478464",  # TrustedInstaller
+        # the account of TrustedInstaller
+        "S-1-5-80-956008885-3418522649-1831038044-1853292631-2271478464",
     }
 )
 EVERYONE = "S-1-1-0"
-_AUTHENTICATED = "S-1-5-11"  # every account with a password
+_AUTHENTICATED = "S-1-5-11"  # the group of all accounts with a password
 
 
 def others_among(aces: Iterable[Ace] | None, user: str, rights: int) -> tuple[str, ...]:
-    """Return the accounts besides ``user`` and the system that a list gives one of ``rights``.
+    """Return the accounts, except ``user`` and the system, that have one of ``rights``.
 
-    Refusals in the list are ignored, so an account with a refusal still counts. Without a list
-    (None), everyone may do everything.
+    Entries that deny access are ignored, so an account with such an entry still counts. Without a
+    list (None), everyone has full access.
     """
     if aces is None:
         return (EVERYONE,)
@@ -66,14 +69,14 @@ def others_among(aces: Iterable[Ace] | None, user: str, rights: int) -> tuple[st
 
 
 def without_default(aces: Sequence[Ace] | None) -> Sequence[Ace] | None:
-    """Leave out rights inherited from a drive on which everybody may create folders."""
+    """Leave out entries inherited from a drive on which all accounts may create folders."""
     if aces is None:
         return None
     return [one for one in aces if not (one.sid == _AUTHENTICATED and one.flags & _INHERITED)]
 
 
 def writers_of(aces: Sequence[Ace] | None, user: str, *, is_project: bool) -> tuple[str, ...]:
-    """Return who else may write; in a project, without rights that the drive grants.
+    """Return other accounts that may write; for a project, ignore the drive's defaults.
 
     Trust in a project is bound to the content of its files. Files of Indwell and of the user can
     extend permissions, so every account that may write to them counts.
@@ -82,9 +85,9 @@ def writers_of(aces: Sequence[Ace] | None, user: str, *, is_project: bool) -> tu
 
 
 def why_foreign(path: Path, *, is_project: bool = True) -> str:
-    """Explain who else may have written or replaced a file; empty if nobody may.
+    """Explain which other accounts may write or replace a file; empty if there are none.
 
-    Links are followed; the target and its folder count.
+    Links are followed, and the target and its folder are examined, too.
 
     Args:
         path: The file.
@@ -102,7 +105,7 @@ if sys.platform == "win32":
     from indwell.files.system import windows
 
     def why_writable(path: Path) -> str:
-        """Explain who else may write to a file or folder; empty if nobody may.
+        """Explain which other accounts may write to a file or folder; empty if there are none.
 
         Raises:
             OSError: The access list cannot be read.
@@ -110,10 +113,10 @@ if sys.platform == "win32":
         return _why_writable(path, is_project=False)
 
     def why_planted(path: Path) -> str:
-        """Explain who else may write to a project's file or folder; empty if nobody may.
+        """Explain which other accounts may write to a project's file or folder; else empty.
 
-        Windows lets every account with a password write to new folders outside the user's own.
-        Inherited rights are therefore ignored; trust in the project depends on its content.
+        On Windows, every account with a password may write to new folders outside the user's own.
+        Inherited access is therefore ignored, because trust in the project depends on its content.
         """
         return _why_writable(path, is_project=True)
 
@@ -128,21 +131,21 @@ if sys.platform == "win32":
         return f"{_names(others)} can write {quoted(path)}; run `{how_to_close(path)}`"
 
     def why_readable(path: Path) -> str:
-        """Explain who else may read a file; empty if nobody may."""
+        """Explain which other accounts may read a file; empty if there are none."""
         others = others_among(_list_of(path)[1], windows.user_sid(), READ)
         return f"others on this machine may read it ({_names(others)})" if others else ""
 
     def how_to_close(path: Path) -> str:
-        """Return the command that removes all access but the owner's from a file or folder."""
+        """Return the command that removes all access except the owner's from a file or folder."""
         rights = "(OI)(CI)F" if path.is_dir() else "F"
         grants = (f'/grant:r "*{one}:{rights}"' for one in (windows.user_sid(), SYSTEM))
         return f'icacls "{path}" /inheritance:r {" ".join(grants)}'
 
     def check_guarded(descriptor: int, path: Path) -> None:
-        """Check that only the user can have written an open file of Indwell, or its folder.
+        """Check that only the user can write to an open file of Indwell and to its folder.
 
         Raises:
-            ToolError: Others can have written it.
+            ToolError: Other accounts can write to the file or its folder.
         """
         real = Path(windows.final_path(descriptor))
         if why := why_writable(real) or why_writable(real.parent):
@@ -199,7 +202,7 @@ if sys.platform == "win32":
 else:
 
     def why_writable(path: Path) -> str:
-        """Explain who else may write to a file or folder; empty if nobody may.
+        """Explain which other accounts may write to a file or folder; empty if there are none.
 
         Raises:
             OSError: The file or its folder cannot be examined.
@@ -219,14 +222,14 @@ else:
     why_planted = why_writable
 
     def why_readable(path: Path) -> str:
-        """Explain who else may read or use a file; empty if nobody may."""
+        """Explain which other accounts may read or use a file; empty if there are none."""
         mode = stat.S_IMODE(path.stat().st_mode)
         if not mode & (stat.S_IRWXG | stat.S_IRWXO):
             return ""
         return f"others on this machine may read it (mode {mode:o})"
 
     def how_to_close(path: Path) -> str:
-        """Return the command that removes all access but the owner's from a file."""
+        """Return the command that removes all access except the owner's from a file."""
         return f"chmod 600 {path}"
 
     def is_alone(path: Path) -> bool:
@@ -239,10 +242,10 @@ else:
         return found.st_uid == os.geteuid()
 
     def check_guarded(descriptor: int, path: Path) -> None:
-        """Check that only the user can have written an open file of Indwell, or its folder.
+        """Check that only the user can write to an open file of Indwell and to its folder.
 
         Raises:
-            ToolError: Others can have written it.
+            ToolError: Other accounts can write to the file or its folder.
         """
         for found, at in ((os.fstat(descriptor), path), (path.parent.stat(), path.parent)):
             if not is_users(found):
@@ -256,7 +259,7 @@ else:
         return True
 
     def _is_own(group: int) -> bool:
-        """Whether a group contains only the user; some systems give each user such a group."""
+        """Return whether a group contains only the user, as some systems' default groups do."""
         import grp  # noqa: PLC0415 - as below
         import pwd  # noqa: PLC0415 - rarely needed
 

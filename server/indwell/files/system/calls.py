@@ -1,8 +1,8 @@
-"""The file calls of the system: those of ``os`` on POSIX, and their equivalents on Windows.
+"""Provides the file calls of ``os`` on POSIX, and their equivalents on Windows.
 
-All modules in ``files`` use these names, which mean the same on all systems. A folder descriptor
-bounds a path, ``NOFOLLOW`` refuses a link, and ``st_ctime`` is the time of change. A rename
-replaces an open file, and a flush reaches the drive.
+All modules in ``files`` use the names of this module, which mean the same on all systems. A folder
+descriptor limits a path, ``NOFOLLOW`` refuses a link, and ``st_ctime`` is the time of change. A
+rename replaces an open file, and a flush reaches the drive.
 """
 
 from __future__ import annotations
@@ -29,11 +29,12 @@ if sys.platform == "win32":
     mkdir, rmdir, set_mode = windows.mkdir, windows.rmdir, windows.set_mode
     pread, pwrite, check_beneath = windows.pread, windows.pwrite, windows.check_beneath
     CLOEXEC = os.O_NOINHERIT
-    # not needed: opening a pipe below a folder does not wait for its other end
+    # The flags are not needed, because opening a pipe below a folder does not wait for its other
+    # end.
     NONBLOCK = NOCTTY = TMPFILE = 0
 
     def open_file(path: Name, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
-        """Open as ``os.open`` does; before a write, wait a moment for a program with the file."""
+        """Open like ``os.open``; before a write, wait a moment for a program that has it open."""
         if not flags & (os.O_WRONLY | os.O_RDWR):
             return windows.open_file(path, flags, mode, dir_fd=dir_fd)
         return patiently(
@@ -45,7 +46,7 @@ if sys.platform == "win32":
     def replace(
         src: Name, dst: Name, *, src_dir_fd: int | None = None, dst_dir_fd: int | None = None
     ) -> None:
-        """Rename and replace a file; wait a moment for a program that holds the file open."""
+        """Rename and replace a file; wait a moment for a program that has the file open."""
 
         def is_held(error: OSError) -> bool:
             if getattr(error, "winerror", None) != 5:  # noqa: PLR2004 - ERROR_ACCESS_DENIED
@@ -62,7 +63,7 @@ if sys.platform == "win32":
     rename = replace
 
     def unlink(path: Name, *, dir_fd: int | None = None) -> None:
-        """Remove a file or a link; wait a moment for a program that holds the file open."""
+        """Remove a file or a link; wait a moment for a program that has the file open."""
         patiently(
             lambda: windows.unlink(path, dir_fd=dir_fd),
             is_shared_out,
@@ -70,7 +71,7 @@ if sys.platform == "win32":
         )
 
     def remove_tree(path: Name) -> None:
-        """Remove a folder tree, following no link and no junction."""
+        """Remove a folder tree, without following links and junctions."""
         with scan(path) as entries:
             found = list(entries)
         for one in found:
@@ -93,27 +94,27 @@ if sys.platform == "win32":
         _whole(dst, dst_dir_fd).hardlink_to(_whole(src, src_dir_fd))
 
     def symlink(leads_to: str, path: Name, *, dir_fd: int | None = None) -> None:
-        """Create a symbolic link; on Windows, most users may not."""
+        """Create a symbolic link, which most users may not do on Windows."""
         _whole(path, dir_fd).symlink_to(leads_to)
 
     def readlink(path: Name, *, dir_fd: int | None = None) -> str:
-        """Return a link's target, as written."""
+        """Return a link's target as written."""
         return str(_whole(path, dir_fd).readlink())
 
     def list_names(folder: Name | int) -> list[str]:
-        """Return the names in a folder."""
+        """Return the names of a folder's entries."""
         with scan(folder) as entries:
             return [one.name for one in entries]
 
     OPEN_FILES_HOLD_FOLDERS = True  # Windows cannot rename a folder that contains an open file
     FRESH_MODE = 0o666  # a replacement inherits its folder's access list, as the old file did
-    fsync = fdatasync = os.fsync  # Windows calls FlushFileBuffers
+    fsync = fdatasync = os.fsync  # on Windows, os.fsync calls FlushFileBuffers
 
     def sync_folder(folder: int) -> None:
         """Do nothing, because Windows flushes no folder; NTFS keeps a journal of names."""
 
     def sync_names(folder: Path) -> None:
-        """Do nothing, as in ``sync_folder``."""
+        """Do nothing, for the same reason as ``sync_folder``."""
 
     def _whole(path: Name, dir_fd: int | None) -> Path:
         return Path(path) if dir_fd is None else Path(windows.final_path(dir_fd), path)
@@ -147,7 +148,7 @@ else:
         _NOT_FULL = frozenset({errno.ENOTSUP, errno.EINVAL, errno.ENOTTY, errno.ENODEV})
 
         def fsync(descriptor: int) -> None:
-            """Flush to the medium; on macOS, ``os.fsync`` stops at the drive's cache."""
+            """Flush a file to the medium; on macOS, ``os.fsync`` only reaches the drive's cache."""
             try:
                 fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
             except OSError as error:
@@ -160,7 +161,7 @@ else:
         fsync, fdatasync = os.fsync, os.fdatasync
 
     def sync_folder(folder: int) -> None:
-        """Flush a folder's entries if the file system can, so that a rename is durable."""
+        """Flush a folder's entries, if the file system can, so that a rename is durable."""
         with contextlib.suppress(OSError):  # some file systems refuse fsync of a folder
             fsync(folder)
 
@@ -181,4 +182,4 @@ else:
         os.fchmod(descriptor, mode)
 
     def check_beneath(descriptor: int, root: int, parts: Sequence[str]) -> None:
-        """Do nothing, because the open itself refuses links on POSIX."""
+        """Do nothing, because on POSIX, opening a file already refuses links."""

@@ -11,16 +11,16 @@ import sys
 from indwell.files.system import calls
 
 _PIECE_B = 1 << 20
-# bytes per system call, so that a copy can be interrupted between two pieces
+# The limit of bytes for one system call, so that a copy can be interrupted.
 _KERNEL_PIECE_B = 1 << 26
 _BY_HAND = frozenset({errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM})
 
 
 def write_all(descriptor: int, data: bytes | memoryview) -> None:
-    """Write all bytes; one system call may take only a part.
+    """Write all bytes, because one system call may write only a part.
 
     Raises:
-        OSError: The system does not take all bytes.
+        OSError: The system cannot write all bytes.
     """
     view = memoryview(data)
     while view:
@@ -50,7 +50,7 @@ def copy_range(source: int, target: int, offset: int, length: int) -> None:
 if sys.platform == "linux":
 
     def _copy_in_kernel(source: int, target: int, offset: int, length: int) -> int:
-        """Return how many bytes the kernel copied; 0 if it cannot copy between the file systems."""
+        """Return the number of bytes that the kernel copied; 0 if it cannot copy the files."""
         done = 0
         while done < length:
             wanted = min(_KERNEL_PIECE_B, length - done)
@@ -80,7 +80,7 @@ _NO_MODES = frozenset(
 def set_mode(descriptor: int, mode: int) -> bool:
     """Set the permissions of an open file; return False if the file system cannot.
 
-    Some network drives, FUSE and FAT refuse every change, so a mode that is already right is kept.
+    Some network drives, FUSE and FAT refuse every change, so a correct mode is not set again.
 
     Raises:
         OSError: Any other failure, such as a disk error.
@@ -97,11 +97,11 @@ def set_mode(descriptor: int, mode: int) -> bool:
 
 
 def dress_like(fresh: int, name: str, folder: int, old: os.stat_result) -> bool:
-    """Copy group, mode and attributes of ``name``, whose stat is ``old``, to the file ``fresh``.
+    """Copy group, mode and attributes of ``name`` with stat ``old`` to the file ``fresh``.
 
-    Return False if the group, the access list or the mode could not be set, because the file's
-    readers could then change. Other attributes that the system refuses are skipped. On Windows,
-    False also for a file with more than one stream of bytes.
+    The result is False if the group, the access list or the mode could not be set, because other
+    users could then read the file. Other attributes that the system refuses are skipped. On
+    Windows, the result is also False for a file with several streams.
     """
     if not _set_group(fresh, old):
         return False
@@ -130,7 +130,7 @@ else:
         if old.st_gid != calls.fstat(fresh).st_gid:
             try:
                 os.fchown(fresh, -1, old.st_gid)
-            except OSError:  # the user is not a member of this group
+            except OSError:  # the user is not a member of the group
                 return False
         return True
 
@@ -138,18 +138,20 @@ else:
 if sys.platform == "darwin":
     import ctypes
 
-    _ACL_AND_ATTRIBUTES = 0x1 | 0x4  # copyfile.h: the access list; attributes such as quarantine
+    # copyfile.h: the access list, and attributes such as quarantine
+    _ACL_AND_ATTRIBUTES = 0x1 | 0x4
 
     def _copy_attributes(source: int, fresh: int) -> bool:
         copy = ctypes.CDLL(None, use_errno=True).fcopyfile
         copy.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_void_p, ctypes.c_uint32)
         if copy(source, fresh, None, _ACL_AND_ATTRIBUTES) == 0:
             return True
-        return ctypes.get_errno() in {errno.ENOTSUP, errno.EOPNOTSUPP}  # the disk supports neither
+        # the disk supports neither access lists nor attributes
+        return ctypes.get_errno() in {errno.ENOTSUP, errno.EOPNOTSUPP}
 
 
 elif sys.platform == "linux":
-    _ACCESS = "system.posix_acl_access"  # the access list of other users
+    _ACCESS = "system.posix_acl_access"  # the attribute with the access list for other users
 
     def _copy_attributes(source: int, fresh: int) -> bool:
         given = []
@@ -166,7 +168,7 @@ elif sys.platform == "linux":
         return True
 
     def _undress(fresh: int, given: list[str]) -> bool:
-        """Remove attributes that the folder's defaults added and the old file lacks."""
+        """Remove attributes that came from the folder's defaults and that the old file lacks."""
         with contextlib.suppress(OSError):
             for attribute in set(os.listxattr(fresh)) - set(given):
                 try:

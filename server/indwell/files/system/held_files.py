@@ -15,9 +15,10 @@ from typing import NamedTuple, TypeVar
 
 T = TypeVar("T")
 
-WAIT_S = 1.0  # seconds; scanners and editors hold a file for some tens of milliseconds
+# the wait in seconds; scanners and editors keep a file open for some tens of milliseconds
+WAIT_S = 1.0
 _FIRST_STEP_S = 0.005
-_SHARED_OUT = frozenset({32, 33})  # ERROR_SHARING_VIOLATION, ERROR_LOCK_VIOLATION
+_SHARED_OUT = frozenset({32, 33})  # the values of ERROR_SHARING_VIOLATION and ERROR_LOCK_VIOLATION
 _MOST_NAMED = 3
 
 
@@ -38,7 +39,7 @@ def is_shared_out(error: OSError) -> bool:
 
 
 def held_words(holders: Sequence[Holder]) -> str:
-    """Describe which programs hold a file open, and what to do."""
+    """Describe which programs have a file open, and what the user can do."""
     if not holders:
         return (
             "is held open by another program (an editor, a build, a virus scanner); "
@@ -61,13 +62,13 @@ def patiently(
     """Call ``act`` again while another program holds the file open.
 
     Args:
-        act: Succeeds as a whole, or changes nothing.
+        act: The function to call, which succeeds completely or changes nothing.
         is_held: Returns whether an error is due to an open file.
-        path: Returns the file's path, by which the holding program is found.
-        wait_s: Seconds to wait.
+        path: Returns the file's path, for finding the program.
+        wait_s: The time to wait, in seconds.
 
     Raises:
-        HeldOpen: The file is still held.
+        HeldOpen: The file is still open in another program.
         OSError: Any other error of ``act``.
     """
     until, step_s = time.monotonic() + wait_s, _FIRST_STEP_S
@@ -95,7 +96,7 @@ if sys.platform == "win32":
     import os
 
     class _Process(ctypes.Structure):
-        """``RM_PROCESS_INFO``."""
+        """The C structure ``RM_PROCESS_INFO``."""
 
         _fields_ = (
             ("process", ctypes.c_uint32),
@@ -109,7 +110,7 @@ if sys.platform == "win32":
         )
 
     def holders_of(path: Path) -> tuple[Holder, ...]:
-        """Ask the Restart Manager which other programs have a file open; empty if unknown."""
+        """Ask the Restart Manager which programs have a file open; return nothing if unknown."""
         try:
             manager = ctypes.WinDLL("rstrtmgr")
         except OSError:

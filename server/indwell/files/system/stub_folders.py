@@ -1,4 +1,4 @@
-"""Empty placeholder folders (stubs) for sandbox mounts, recognized by their mode.
+"""Creates empty placeholder folders (stubs) for sandbox mounts, recognized by their mode.
 
 Several Indwell processes may need the same stub, so each process locks the stub during its use. If
 the folder beneath a mount is removed, the kernel drops that mount in every sandbox.
@@ -14,13 +14,13 @@ from pathlib import Path
 
 from indwell.files.system import calls
 
-_MODE = 0o1755  # sticky: has no effect on these folders, and is rare
+_MODE = 0o1755  # the sticky bit has no effect on these folders, and is rare
 
 
 def make_stub(path: Path) -> bool:
     """Create a stub; return True if the stub exists now, perhaps from a killed process.
 
-    The result is False on Windows, which has neither such mounts nor modes.
+    The result is False on Windows, which has no such mounts and no such modes.
     """
     if sys.platform == "win32":
         return False
@@ -28,7 +28,8 @@ def make_stub(path: Path) -> bool:
         path.mkdir(_MODE)
     except FileExistsError:
         return is_stub(path)
-    except OSError:  # the parent folder is not writable, so no command can create the folder either
+    # the parent folder is not writable, so commands cannot create the folder either
+    except OSError:
         return False
     with contextlib.suppress(OSError):
         path.chmod(_MODE)  # set the mode again, because the umask may have changed it
@@ -36,7 +37,7 @@ def make_stub(path: Path) -> bool:
 
 
 def is_stub(path: Path) -> bool:
-    """Return whether ``path`` is a stub; follows no link."""
+    """Return whether ``path`` is a stub, without following links."""
     try:
         found = calls.lstat(path)
         is_folder = stat.S_ISDIR(found.st_mode) and stat.S_IMODE(found.st_mode) == _MODE
@@ -46,7 +47,7 @@ def is_stub(path: Path) -> bool:
 
 
 def remove_stub(path: Path, held: int | None = None) -> None:
-    """Remove a stub unless somebody filled it, changed its mode or holds it.
+    """Remove a stub, unless it was filled, has another mode, or is locked.
 
     Args:
         path: The stub.
@@ -64,7 +65,7 @@ def remove_stub(path: Path, held: int | None = None) -> None:
 if sys.platform == "win32":
 
     def hold_stub(_path: Path) -> int | None:
-        """Return nothing, because Windows has no stubs."""
+        """Return None, because Windows has no stubs."""
         return None
 
     def _is_alone(_descriptor: int) -> bool:

@@ -1,9 +1,9 @@
-"""POSIX's file calls on Windows: open folders, links that are not followed, times of change.
+"""Implements POSIX's file calls on Windows, such as opening a path without following links.
 
-NT opens a name below an open folder, as ``openat`` does, so a path can be opened without following
-links. All handles are shared for reading, writing and deleting, so no handle blocks another
-program. Python's ``os.stat`` lacks the time of change, ``os.open`` lacks the sharing, and pywin32
-cannot open below a folder. Callers import ``files.system.calls``.
+NT can open a name below an open folder, as ``openat`` does. All handles are shared for reading,
+writing and deleting, so no handle blocks another program. Python's ``os.stat`` lacks the time of
+change, ``os.open`` lacks the sharing, and pywin32 cannot open below a folder. Callers import
+``files.system.calls``.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ Name: TypeAlias = str | os.PathLike[str]
 
 NOFOLLOW, DIRECTORY, PATH = 1 << 24, 1 << 25, 1 << 26  # bits that the C library does not use
 
-_READ_DATA, _WRITE_DATA, _APPEND, _TRAVERSE = 0x1, 0x2, 0x4, 0x20  # winnt.h
+_READ_DATA, _WRITE_DATA, _APPEND, _TRAVERSE = 0x1, 0x2, 0x4, 0x20  # the values of winnt.h
 _READ_FACTS, _WRITE_FACTS, _DELETE, _SYNCHRONIZE = 0x80, 0x100, 0x10000, 0x100000
 _SHARE_ALL, _ANY_CASE = 0x7, 0x40
-# ntddk.h, as for the next constants
+# The values of ntddk.h, as for the next constants.
 _OPEN, _CREATE, _OPEN_IF, _OVERWRITE, _OVERWRITE_IF = 1, 2, 3, 4, 5
 _IS_FOLDER, _SYNCHRONOUS, _NO_FOLDER, _LINK_ITSELF = 0x1, 0x20, 0x40, 0x200000
 _RENAME, _DISPOSITION, _DISPOSITION_EX, _RENAME_EX = 10, 13, 64, 65
 _NO_SUCH_CLASS = frozenset({0xC0000003, 0xC0000002, 0xC000000D, 0xC00000BB})
 _BASIC, _STREAMS, _TAG, _ENTRIES, _ENTRIES_AGAIN = 0, 7, 9, 10, 11
-# attributes: hidden, system, archive, not indexed
+# The attributes hidden, system, archive and not indexed, then encrypted.
 _COPIED, _ENCRYPTED = 0x2 | 0x4 | 0x20 | 0x2000, 0x4000
 _MORE_DATA = 234
 _MOST_NAME_B, _FAILED = 0xFFFF, 0x80000000
 _END_OF_FILE = 38
 _BUFFER_B = 1 << 16
-_ORDINARY = 0x80  # an attribute, because 0 would leave the old attributes
+_ORDINARY = 0x80  # an ordinary attribute, because 0 would keep the old attributes
 
 
 if sys.platform == "win32":
@@ -70,10 +70,10 @@ if sys.platform == "win32":
     )
 
     def open_file(path: Name, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
-        """Open as ``os.open`` does; the file is private if ``mode`` gives others no right.
+        """Open a file like ``os.open``; it is private if ``mode`` gives others no access.
 
         Raises:
-            OSError: ELOOP for a link if ``flags`` has ``NOFOLLOW``, else as ``os.open``.
+            OSError: ELOOP for a link if ``flags`` has ``NOFOLLOW``; else the errors of ``os.open``.
         """
         access = _SYNCHRONIZE | _READ_FACTS
         writes = flags & (os.O_WRONLY | os.O_RDWR)
@@ -111,18 +111,18 @@ if sys.platform == "win32":
     def stat(
         path: Name, *, dir_fd: int | None = None, follow_symlinks: bool = True
     ) -> os.stat_result:
-        """Return a file's facts; ``st_ctime`` is the time of change, ``st_ino`` its index."""
+        """Return a file's stat; ``st_ctime`` is the time of change, ``st_ino`` the file's index."""
         with _held(path, _READ_FACTS, dir_fd, follows=follow_symlinks) as handle:
             return _facts(handle)
 
     lstat = functools.partial(stat, follow_symlinks=False)
 
     def fstat(descriptor: int) -> os.stat_result:
-        """``stat`` of an open file."""
+        """Return the stat of an open file."""
         return _facts(msvcrt.get_osfhandle(descriptor))
 
     def mkdir(path: Name, mode: int = 0o777, *, dir_fd: int | None = None) -> None:
-        """Create a folder; private, with its later contents, if ``mode`` gives others no right."""
+        """Create a folder, which is private if ``mode`` gives others no access."""
         access, is_private = _READ_FACTS | _SYNCHRONIZE, not mode & 0o077
         options = _IS_FOLDER | _SYNCHRONOUS
         handle = _opened(path, access, _CREATE, options, dir_fd, is_private=is_private)
@@ -131,12 +131,12 @@ if sys.platform == "win32":
     def replace(
         src: Name, dst: Name, *, src_dir_fd: int | None = None, dst_dir_fd: int | None = None
     ) -> None:
-        """Rename and replace a file of that name; Indwell's open handles do not prevent this."""
+        """Rename a file and replace an existing file, even if Indwell has it open."""
         with _held(src, _DELETE | _SYNCHRONIZE, src_dir_fd) as handle:
             _named(handle, dst, dst_dir_fd)
 
     def may_be_deleted(path: Name, *, dir_fd: int | None = None) -> bool:
-        """Return whether an existing file may be deleted, apart from programs that have it open."""
+        """Return whether an existing file may be deleted, if no program has it open."""
         try:
             with _held(path, _DELETE | _SYNCHRONIZE, dir_fd) as handle:
                 return not kinds.S_ISDIR(_facts(handle).st_mode)
@@ -144,14 +144,15 @@ if sys.platform == "win32":
             return is_shared_out(error)
 
     def remove_at(path: Name, *, is_folder: bool, dir_fd: int | None = None) -> None:
-        """Remove a file or an empty folder; its name is free at once where the disk supports it."""
+        """Remove a file or an empty folder, and free its name immediately if the disk can."""
         options = _SYNCHRONOUS | (_IS_FOLDER if is_folder else 0)
         access = _DELETE | _SYNCHRONIZE | _READ_FACTS
         with _held(path, access, dir_fd, options=options) as handle:
             is_link = kinds.S_ISLNK(_facts(handle).st_mode)
             if not is_folder and not is_link and kinds.S_ISDIR(_facts(handle).st_mode):
                 raise OSError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-            # flags: delete, free the name at once, also if read-only
+            # The flags delete the file, free the name immediately, and ignore a read-only
+            # attribute.
             how = ctypes.c_uint32(0x1 | 0x2 | 0x10)
             status = _set(handle, _DISPOSITION_EX, how)
             if status in _NO_SUCH_CLASS:
@@ -166,7 +167,7 @@ if sys.platform == "win32":
             _check(status, path)
 
     def unlink(path: Name, *, dir_fd: int | None = None) -> None:
-        """Remove a file or a link, also a junction."""
+        """Remove a file, a link or a junction."""
         remove_at(path, is_folder=False, dir_fd=dir_fd)
 
     def rmdir(path: Name, *, dir_fd: int | None = None) -> None:
@@ -186,7 +187,7 @@ if sys.platform == "win32":
         raise ctypes.WinError(error)
 
     def pwrite(descriptor: int, data: bytes, offset: int) -> int:
-        """Write at an offset; see ``pread``."""
+        """Write at an offset; like ``pread``, the function moves the position."""
         n_bytes, at = ctypes.c_uint32(), facts.Overlapped(offset=offset)
         handle = msvcrt.get_osfhandle(descriptor)
         if _kernel.WriteFile(handle, data, len(data), ctypes.byref(n_bytes), ctypes.byref(at)):
@@ -200,9 +201,9 @@ if sys.platform == "win32":
             _set_read_only(handle, is_read_only=not mode & 0o222)
 
     def copy_facts(source: int, fresh: int) -> bool:
-        """Copy the time of creation and the hidden attribute; False if the file has more to copy.
+        """Copy creation time and hidden attribute; return False if a copy would lose data.
 
-        A copy would lose encryption and further streams, such as the file's origin on the web.
+        A copy loses encryption and further streams, such as the file's origin on the web.
         """
         old, new = msvcrt.get_osfhandle(source), msvcrt.get_osfhandle(fresh)
         basic = facts.BasicFacts()
@@ -235,7 +236,7 @@ if sys.platform == "win32":
         """Check that an open file has the requested path below the open folder ``root``.
 
         Raises:
-            OSError: ELOOP: a link or a short name led elsewhere.
+            OSError: ELOOP if a link or a short name led to another file.
         """
         top, found = (_final_path(msvcrt.get_osfhandle(one)) for one in (root, descriptor))
         wanted = "\\".join((top.rstrip("\\"), *(part for part in parts if part != ".")))
@@ -243,7 +244,7 @@ if sys.platform == "win32":
             raise OSError(errno.ELOOP, facts.LINK_WORDS, "/".join(parts))
 
     class _Entries:
-        """The entries of a folder, as ``os.scandir`` returns them; also a context manager."""
+        """The entries of a folder, like those of ``os.scandir``; also a context manager."""
 
         def __init__(self, handle: int, path: str, *, is_ours: bool) -> None:
             self._handle = handle
@@ -268,11 +269,11 @@ if sys.platform == "win32":
                 which = _ENTRIES
                 yield from facts.entries_in(buffer.raw, self._path, self._volume)
             error = ctypes.get_last_error()
-            if error not in {18, 2}:  # no more files, or none at all
+            if error not in {18, 2}:  # the folder has no more files, or no files
                 raise ctypes.WinError(error)
 
     def scan(path: Name | int) -> _Entries:
-        """List a folder as ``os.scandir`` does, by path or descriptor, with times of change.
+        """List a folder like ``os.scandir``, by path or descriptor, with times of change.
 
         A file with several hard links may show an outdated size.
         """
@@ -309,7 +310,7 @@ if sys.platform == "win32":
         follows: bool = False,
         is_private: bool = False,
     ) -> int:
-        """Open or create; without ``follows``, refuse links but load placeholders of a cloud."""
+        """Open or create a file; unless ``follows``, refuse links but open cloud placeholders."""
         if how in {_CREATE, _OPEN_IF, _OVERWRITE_IF}:
             facts.check_new_name(PureWindowsPath(path).name)
         security = private_descriptor() if is_private else None
@@ -327,7 +328,7 @@ if sys.platform == "win32":
             _refuse_if(path, is_elsewhere="~" in str(path) and _is_short(handle, path))
             if not attributes & facts.REPARSE and first == how:
                 handle, again = 0, handle
-            else:  # a reparse point that is not a link, such as a cloud file: open its target
+            else:  # a reparse point that is no link, such as a cloud file: open its target
                 again = _create(path, access, how, options, dir_fd, security)
                 is_same = os.path.samestat(_facts(again), _facts(handle))
                 _refuse_if(path, is_elsewhere=not is_same)
@@ -395,7 +396,7 @@ if sys.platform == "win32":
         else:
             folder, text = msvcrt.get_osfhandle(dir_fd), facts.one_name(text)
         raw = text.encode("utf-16-le", "surrogatepass")
-        # Replace as POSIX does: also a file that is open, and also a read-only file.
+        # Replace as POSIX does, even if a file is open or read-only.
         rest = struct.pack("<QI", folder, len(raw)) + raw + b"\0\0"
         status = _set(handle, _RENAME_EX, _bytes(struct.pack("<Q", 0x1 | 0x2 | 0x40) + rest))
         if status in _NO_SUCH_CLASS:
@@ -432,7 +433,7 @@ if sys.platform == "win32":
         return found[0], found[1]
 
     def _is_short(handle: int, path: Name) -> bool:
-        """Whether a name is a short name (``GIT~1``); rules were applied to the long name."""
+        """Return whether a name is a short name (``GIT~1``), because rules know the long name."""
         asked, real = (PureWindowsPath(one).name for one in (path, _final_path(handle)))
         return os.path.normcase(asked) != os.path.normcase(real)
 
@@ -495,7 +496,7 @@ if sys.platform == "win32":
 
     @functools.cache
     def private_descriptor() -> ctypes.Array[ctypes.c_char]:
-        """Return the access list of private files: only the user and SYSTEM, nothing inherited."""
+        """Return the access list of private files: only the user and SYSTEM have access."""
         import win32security as api  # noqa: PLC0415 - as above
 
         text = f"D:P(A;OICI;FA;;;{user_sid()})(A;OICI;FA;;;SY)"

@@ -1,4 +1,4 @@
-"""The arguments and results of Windows' file calls, and their meaning in POSIX's terms. Pure.
+"""Converts the arguments and results of Windows' file calls to those of POSIX. Pure.
 
 A junction counts as a link. A name may not end in a dot or a blank, contain a colon (for a stream),
 or name a device.
@@ -16,16 +16,16 @@ from typing import NamedTuple
 
 READ_ONLY, FOLDER, REPARSE = 0x1, 0x10, 0x400
 SURROGATE = 0x20000000  # a reparse tag with this bit refers to another path
-_EPOCH = 116_444_736_000_000_000  # 1601 to 1970, in 100 ns
-_ENTRY = struct.Struct("<IIqqqqqqIIIbx24sxxq")  # FILE_ID_BOTH_DIR_INFO, before the name
+_EPOCH = 116_444_736_000_000_000  # the time from 1601 to 1970, in units of 100 ns
+_ENTRY = struct.Struct("<IIqqqqqqIIIbx24sxxq")  # FILE_ID_BOTH_DIR_INFO, without the name at its end
 _FORBIDDEN = frozenset('<>:"/\\|?*') | {chr(number) for number in range(32)}
 _PORTS = ("COM", "LPT")
 _DEVICES = {"CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"}
 _DEVICES |= {port + digit for port in _PORTS for digit in "123456789¹²³"}
-LINK_WORDS = "a link is on the way"  # the words for ELOOP, which Windows lacks
+LINK_WORDS = "a link is on the way"  # the text for ELOOP, which Windows lacks
 ERRNOS = {
-    0xC000050B: errno.ELOOP,  # a link is on the path
-    0xC0000056: errno.ENOENT,  # deleted, but a program still has it open
+    0xC000050B: errno.ELOOP,  # a component of the path is a link
+    0xC0000056: errno.ENOENT,  # the file is deleted, but a program still has it open
     0xC0000103: errno.ENOTDIR,
     0xC00000BA: errno.EISDIR,
     0xC0000033: errno.EINVAL,
@@ -34,7 +34,7 @@ ERRNOS = {
 
 
 class UnicodeString(ctypes.Structure):
-    """``UNICODE_STRING``."""
+    """The C structure ``UNICODE_STRING``."""
 
     _fields_ = (
         ("length", ctypes.c_ushort),
@@ -44,7 +44,7 @@ class UnicodeString(ctypes.Structure):
 
 
 class ObjectAttributes(ctypes.Structure):
-    """``OBJECT_ATTRIBUTES``."""
+    """The C structure ``OBJECT_ATTRIBUTES``."""
 
     _fields_ = (
         ("size", ctypes.c_uint32),
@@ -57,13 +57,13 @@ class ObjectAttributes(ctypes.Structure):
 
 
 class StatusBlock(ctypes.Structure):
-    """``IO_STATUS_BLOCK``."""
+    """The C structure ``IO_STATUS_BLOCK``."""
 
     _fields_ = (("status", ctypes.c_void_p), ("information", ctypes.c_void_p))
 
 
 class HandleFacts(ctypes.Structure):
-    """``BY_HANDLE_FILE_INFORMATION``."""
+    """The C structure ``BY_HANDLE_FILE_INFORMATION``."""
 
     _pack_ = 4
     _fields_ = (
@@ -79,7 +79,7 @@ class HandleFacts(ctypes.Structure):
 
 
 class BasicFacts(ctypes.Structure):
-    """``FILE_BASIC_INFO``; times in 100 ns since 1601, 0 for "leave it"."""
+    """The C structure ``FILE_BASIC_INFO``; times in 100 ns since 1601, 0 for no change."""
 
     _fields_ = (
         ("created", ctypes.c_int64),
@@ -91,7 +91,7 @@ class BasicFacts(ctypes.Structure):
 
 
 class Overlapped(ctypes.Structure):
-    """``OVERLAPPED``: the offset for reading or writing."""
+    """The C structure ``OVERLAPPED``, with the offset for reading or writing."""
 
     _fields_ = (
         ("internal", ctypes.c_void_p * 2),
@@ -101,7 +101,7 @@ class Overlapped(ctypes.Structure):
 
 
 class StatFacts(NamedTuple):
-    """A file's facts as Windows reports them; times in 100 ns since 1601.
+    """A file's metadata as Windows reports it; times are in 100 ns since 1601.
 
     ``number`` is the file's index on its volume.
     """
@@ -118,7 +118,7 @@ class StatFacts(NamedTuple):
 
 
 def stat_result(facts: StatFacts) -> os.stat_result:
-    """Convert facts to POSIX's: a junction is a link, and a read-only file has no write bits."""
+    """Convert metadata to a stat result: a junction is a link, a read-only file not writable."""
     is_link = bool(facts.attributes & REPARSE) and bool(facts.tag & SURROGATE)
     if is_link:
         mode = kinds.S_IFLNK | 0o777
@@ -136,7 +136,7 @@ def stat_result(facts: StatFacts) -> os.stat_result:
 
 
 class WindowsEntry:
-    """An entry of a folder, in the shape of ``os.DirEntry``; it never follows a link."""
+    """An entry of a folder, in the form of ``os.DirEntry``; links are never followed."""
 
     __slots__ = ("_facts", "name", "path")
 
@@ -164,7 +164,7 @@ class WindowsEntry:
         return not self._facts.attributes & FOLDER and not self.is_symlink()
 
     def stat(self, *, follow_symlinks: bool = False) -> os.stat_result:
-        """Return the facts of the listing, without another call; ``st_nlink`` is always 1."""
+        """Return the metadata from the listing, without another call; ``st_nlink`` is always 1."""
         del follow_symlinks
         return stat_result(self._facts)
 
@@ -173,7 +173,7 @@ class WindowsEntry:
 
 
 def entries_in(data: bytes, path: str, volume: int) -> Iterator[WindowsEntry]:
-    """Yield the entries that one call returned."""
+    """Yield the entries in the buffer that one call returned."""
     at = 0
     front = path
     if path and not path.endswith(("/", "\\")):
@@ -198,7 +198,7 @@ def nt_path(path: str) -> str:
     r"""Return a path in NT's own spelling (``\??\C:\a``), which may exceed 260 characters.
 
     Raises:
-        OSError: The name is that of a device.
+        OSError: The name belongs to a device.
     """
     whole = path if path.startswith("\\\\?\\") else os.path.abspath(path)  # noqa: PTH100 - as written
     if whole.startswith("\\\\?\\"):
@@ -218,7 +218,7 @@ def plain_path(path: str) -> str:
 
 
 def check_new_name(name: str) -> None:
-    """Refuse a name that Windows' own programs could not open, or would interpret differently.
+    """Check that Windows' own programs can open a name, and interpret it in the same way.
 
     Raises:
         OSError: The name is forbidden (EINVAL).
@@ -229,7 +229,7 @@ def check_new_name(name: str) -> None:
 
 
 def one_name(name: str) -> str:
-    """Return a single name below an open folder; ``.`` is the folder itself."""
+    """Return a single name below an open folder; ``.`` means the folder."""
     if name == ".":
         return ""
     if name in {"", ".."} or _FORBIDDEN & set(name):

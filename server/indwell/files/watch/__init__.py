@@ -1,1 +1,1 @@
-"""Detects changes on disk: snapshots, incremental listings, and notifications by the system."""
+"""Detects changes on disk with snapshots, incremental listings, and the system's notifications."""

@@ -1,8 +1,8 @@
-"""Watches single files for changes, through system notifications (watchdog).
+"""Watches single files for changes, with the system's notifications (watchdog).
 
 macOS (FSEvents) names a file by the real path of its folder, in the disk's spelling. FSEvents
-reports a change at least 10 ms later, and may drop events silently. On macOS the watch therefore
-also checks files on request. Windows names a file in the disk's spelling, too.
+reports a change at least 10 ms later, and may drop events silently. On macOS, the watch therefore
+also checks files on request. Windows also names a file in the disk's spelling.
 """
 
 from __future__ import annotations
@@ -21,18 +21,19 @@ from typing import TYPE_CHECKING, TypeAlias
 from indwell.files.spelling import HERE, System, folded
 from indwell.files.system import calls
 
-if TYPE_CHECKING:  # imported late: this takes 0.1 s, and most processes never need it
+if TYPE_CHECKING:  # the import is late, because it takes 0.1 s and most processes never need it
     from watchdog.events import FileSystemEvent
     from watchdog.observers.api import BaseObserver, ObservedWatch
 
 _log = logging.getLogger(__name__)
 
-MOST_FOLDERS = 500  # folders; Linux grants a user 8,192 watches by default, shared with the editor
-MOST_POLLED = 500  # most files that are checked on request, 2 µs each
-BUSY_EVENTS = 1_000  # events in one folder within BUSY_S; a person causes fewer
+# the limit of folders; Linux grants a user 8,192 watches by default, shared with the editor
+MOST_FOLDERS = 500
+MOST_POLLED = 500  # the limit of files that are checked on request, in 2 µs for each
+BUSY_EVENTS = 1_000  # a person causes fewer events in one folder within BUSY_S seconds
 BUSY_S = 1.0
 
-MOST_ENTRIES = 1_000  # most entries of whole watched folders that are checked on request
+MOST_ENTRIES = 1_000  # the limit of entries of whole watched folders that are checked on request
 
 _Mark: TypeAlias = tuple[tuple[int, int, int, int], ...] | None
 
@@ -53,7 +54,7 @@ class FolderWatch:
     file.
 
     Args:
-        begin: Starts a thread; a RuntimeError means that the system allows no more threads.
+        begin: Starts a thread; raises RuntimeError if the system allows no more threads.
         system: The system that sends the notifications.
     """
 
@@ -63,11 +64,11 @@ class FolderWatch:
         self._lock = threading.Lock()
         self._files: set[Path] = set()
         self._spelled: dict[Path, set[Path]] = {}  # the watched files, by the disk's spelling
-        self._whole: set[Path] = set()  # folders whose every entry is watched
+        self._whole: set[Path] = set()  # the folders in which every entry is watched
         self._folders: dict[Path, _WatchedFolder] = {}
         self._polled: dict[Path, _Mark] = {}
         self._changed: set[Path] = set()
-        self._waiting: list[Path] = []  # folders that the thread has not watched yet
+        self._waiting: list[Path] = []  # the folders that the thread has not watched yet
         self._observer: BaseObserver | None = None
         self._starter: threading.Thread | None = None
         self._is_closed = False
@@ -86,8 +87,7 @@ class FolderWatch:
     def follow_all(self, folder: Path) -> None:
         """Report ``folder`` when an entry directly in it appears, changes or disappears.
 
-        The folder need not exist yet. Without notifications, the entries are polled, a part of them
-        at a time.
+        The folder need not exist yet. Without notifications, the entries are polled in turns.
         """
         with self._lock:
             if folder in self._whole or self._is_closed:
@@ -96,7 +96,7 @@ class FolderWatch:
             self._watch(folder, folder)
 
     def _watch(self, at: Path, path: Path) -> None:
-        """Watch ``path`` by notifications of the folder ``at``, or poll it. Requires the lock."""
+        """Watch ``path`` with notifications of the folder ``at``, or poll it. Requires the lock."""
         folder = self._folders.get(at)
         if folder is None and len(self._folders) < MOST_FOLDERS:
             self._folders[at] = _WatchedFolder()
@@ -123,7 +123,7 @@ class FolderWatch:
         return frozenset(changed)
 
     def close(self) -> None:
-        """End all watches; returns at once, and the threads end soon after."""
+        """End all watches; return at once, although the threads end a moment later."""
         with self._lock:
             self._is_closed = True
             self._waiting.clear()
@@ -132,7 +132,7 @@ class FolderWatch:
             observer.stop()
 
     def settle(self) -> None:
-        """Wait until all followed files are watched; blocks. For tests."""
+        """Wait until all followed files are watched, for tests; blocks."""
         starter = self._starter
         if starter is not None:
             starter.join()
@@ -142,7 +142,7 @@ class FolderWatch:
 
         Args:
             event: The event.
-            folder: The watched folder, as it is followed.
+            folder: The watched folder, in the caller's spelling.
             real: The folder's path without links, which events may contain.
         """
         paths = [Path(str(name)) for name in (event.src_path, event.dest_path) if name]
@@ -174,7 +174,7 @@ class FolderWatch:
                 self._changed |= self._files | self._whole
 
     def _spelling(self, path: Path) -> Path:
-        """Return one key for all spellings of a file; a false match is harmless."""
+        """Return a key that is equal for all spellings of a file; a false match is harmless."""
         return path if self._system == "linux" else path.parent / folded(path.name)
 
     def _start(self) -> None:
@@ -220,7 +220,7 @@ class FolderWatch:
                     continue
             place = _place(folder)
             try:
-                # on Windows, only the watching thread would notice a missing folder
+                # On Windows, only the watching thread would notice a missing folder.
                 if place is None:
                     raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(folder))
                 watched = observer.schedule(Handler(folder), str(folder), event_filter=changes)
@@ -235,8 +235,8 @@ class FolderWatch:
         """Return the only running observer. Requires the lock.
 
         Raises:
-            OSError: The system grants no more observers (Linux: 128 a user by default, shared with
-                the editor).
+            OSError: The system allows no more observers (on Linux, by default 128 for a user,
+                shared with the editor).
         """
         from watchdog.observers import Observer  # noqa: PLC0415 - see the top
 
@@ -248,7 +248,7 @@ class FolderWatch:
         return self._observer
 
     def _refused(self, folder: Path, error: OSError | RuntimeError) -> None:
-        """Record that the system does not watch this folder. Requires the lock."""
+        """Record that the system cannot watch this folder. Requires the lock."""
         _log.info("%s is not watched: %s", folder, error)
         self._give_up(folder)
 
@@ -281,12 +281,12 @@ class FolderWatch:
 
 
 class _WatchedFolder:
-    """A watched folder: how busy it is, and whether its files are polled instead."""
+    """A watched folder: its recent events, and whether its files are polled instead."""
 
     def __init__(self) -> None:
         self.is_polled = False
         self.watch: ObservedWatch | None = None
-        self.place: tuple[int, int] | None = None  # device and inode; see ``is_elsewhere``
+        self.place: tuple[int, int] | None = None  # the device and inode; see ``is_elsewhere``
         self._n_events = 0
         self._since = time.monotonic()
 
@@ -295,7 +295,7 @@ class _WatchedFolder:
         return self.watch is not None and not self.is_polled and self.place != _place(at)
 
     def is_busy(self) -> bool:
-        """Count one event; return whether there are too many."""
+        """Count one event; return whether there were too many."""
         now = time.monotonic()
         if now - self._since > BUSY_S:
             self._since, self._n_events = now, 0

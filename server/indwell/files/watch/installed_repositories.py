@@ -1,9 +1,9 @@
 """Finds repositories deep in folders of installed files, such as ``node_modules``.
 
-These folders contain too many files for the full guards. But git and similar tools load a
-repository's configuration for anyone who opens a file beneath it. Each folder is therefore listed
-for these few names, and again only after a change: 30 µs the first time, 6 µs afterwards. Links are
-not followed.
+Folders of installed files are too large for full protection, but git loads a repository's
+configuration for anyone who opens a file beneath it. Each folder is therefore searched for a few
+names, and again only after a change, in 30 µs the first time and 6 µs afterwards. Links are not
+followed.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ class Signs(msgspec.Struct, frozen=True):
     """The result of a scan. Paths are relative to the workspace folder.
 
     Attributes:
-        paths: Paths whose name is a sign.
+        paths: Paths whose name shows a repository.
         closed: Folders that cannot be read.
-        is_whole: Every folder was scanned.
-        n_folders: How many folders were scanned.
+        is_whole: Whether every folder was scanned.
+        n_folders: The number of scanned folders.
         too_deep: Folders that were skipped because their paths are too long.
     """
 
@@ -70,11 +70,11 @@ class _InstalledFolder(msgspec.Struct, frozen=True):
 
 
 class Installed:
-    """The folders of installed files beneath one folder.
+    """Scans the folders of installed files beneath one folder.
 
     Args:
-        root: A resolved folder.
-        is_sign: Returns whether a name is searched for.
+        root: The resolved folder.
+        is_sign: Returns whether a name shows a repository.
         most_folders: The limit of folders, above which the scan counts as incomplete.
     """
 
@@ -89,7 +89,7 @@ class Installed:
         self._looking = threading.Lock()
 
     def known(self, tops: Iterable[str], limit_s: float) -> Signs:
-        """Return the last scan; without one, scan for up to ``limit_s``. Blocks.
+        """Return the last scan; if there is none, scan for up to ``limit_s``. Blocks.
 
         If the last scan found too many folders, scan again, because there may be fewer now.
         """
@@ -101,10 +101,10 @@ class Installed:
             return self._last
 
     def look(self, tops: Iterable[str]) -> Signs:
-        """Scan now, in the folders below these; blocks.
+        """Scan the folders below ``tops`` now; blocks.
 
         Args:
-            tops: Folders of installed files, whose direct entries the caller has checked.
+            tops: The folders of installed files, whose direct entries the caller has checked.
         """
         with self._looking:
             self._last = self._look(tops, self._most_folders * _TIMES_AFTER)
@@ -118,7 +118,7 @@ class Installed:
         is_whole = True
         above = set(tops)
         waiting = list(above)
-        for at in waiting:  # grows during the loop, so the shallowest folders come first
+        for at in waiting:  # the list grows during the loop, so the shallowest folders come first
             is_late = until_s is not None and time.monotonic() > until_s
             if len(known) > most or is_late:
                 is_whole = False
@@ -141,7 +141,7 @@ class Installed:
 
     def _read(self, at: str) -> _InstalledFolder:
         path = f"{self._root}/{at}"
-        # Not the modification time, because a program can set that time freely.
+        # The modification time is useless, because a program can set it freely.
         changed_ns = calls.stat(path, follow_symlinks=False).st_ctime_ns
         before = self._known.get(at)
         if before is not None and before.changed_ns == changed_ns:

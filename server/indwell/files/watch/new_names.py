@@ -1,4 +1,4 @@
-"""Reports names that appear in a folder tree within a millisecond (inotify, Linux)."""
+"""Reports new names in a folder tree within a millisecond (inotify, Linux)."""
 
 from __future__ import annotations
 
@@ -18,32 +18,35 @@ import msgspec
 
 from indwell.files.system import calls
 
-MOST_WATCHED = 25_000  # most folders; the kernel needs about a kilobyte for each
-POLL_S = 0.25  # seconds between two full scans if no notifications arrive
-GATHER_S = 0.001  # seconds for which events without a name are collected before one wake-up
-# pause after a scan, as a multiple of its duration: limits the load under a flood of names
+MOST_WATCHED = 25_000  # the limit of folders; the kernel needs about a kilobyte for each
+POLL_S = 0.25  # the time, in seconds, between two full scans if no notifications arrive
+# the time, in seconds, for which events without a name are collected before one wake-up
+GATHER_S = 0.001
+# The pause after a scan, as a multiple of the scan's duration, which limits the load.
 REST = 3
-BEHIND_S = 0.05  # seconds after which the listener hears that events are waiting
-_SLICE_S = 0.02  # seconds of reading events before listeners hear of them
+BEHIND_S = 0.05  # the listener is told of waiting events after so many seconds
+_SLICE_S = 0.02  # listeners are told of events after so many seconds of reading
 
 _CREATE, _MOVED_TO, _OVERFLOW, _IGNORED, _FOLDER = 0x100, 0x80, 0x4000, 0x8000, 0x40000000
-_MASK = _CREATE | _MOVED_TO | 0x01000000 | 0x02000000 | 0x04000000  # ONLYDIR, DONT_FOLLOW, EXCL
+# the flags ONLYDIR, DONT_FOLLOW and EXCL
+_MASK = _CREATE | _MOVED_TO | 0x01000000 | 0x02000000 | 0x04000000
 _WRITTEN = 0x2
-_EVENT = struct.Struct("iIII")  # struct inotify_event of linux/inotify.h, before the name
-_READ_B = 1 << 12  # bytes, for about a hundred events
+# struct inotify_event of linux/inotify.h, without the name at its end
+_EVENT = struct.Struct("iIII")
+_READ_B = 1 << 12  # the number of bytes for about a hundred events
 
 
 def _nothing(_seconds: float) -> None:
-    """Ignore a delay of events (the default for ``behind``)."""
+    """Ignore a delay of events; the default value of ``behind``."""
 
 
 class Listener(msgspec.Struct, frozen=True, eq=False):
     """Callbacks of a listener; all are called in a thread of the watch.
 
     Attributes:
-        heard: Called at once, with paths relative to the folder.
-        look: Scans everything, some time later. The result True requests another scan soon, because
-            a write to mapped memory causes no event.
+        heard: Called immediately with the new paths, relative to the folder.
+        look: Called some time later to scan all folders. The result True requests another scan
+            soon, because a write to mapped memory causes no event.
         behind: Called repeatedly with the seconds that events have been waiting, then with 0; also
             called around a long scan.
     """
@@ -57,11 +60,11 @@ class NewNames:
     """Watches one folder and all folders beneath it.
 
     Args:
-        root: A resolved folder.
-        is_wanted: Tells whether a path is reported.
-        is_entered: Tells whether a new folder is watched as well.
-        is_read: Tells whether changed contents of this folder's files are reported too.
-        most: How many folders are watched.
+        root: The resolved folder.
+        is_wanted: Returns whether a path is reported.
+        is_entered: Returns whether a new folder is watched, too.
+        is_read: Returns whether changed contents of a folder's files are reported, too.
+        most: The limit of watched folders.
     """
 
     def __init__(
@@ -73,7 +76,7 @@ class NewNames:
         *,
         most: int = MOST_WATCHED,
     ) -> None:
-        self.blind = ""  # why some names are missed, as a clause
+        self.blind = ""  # the reason why some names are missed, as a clause
         self.is_full = False  # whether there are more folders than can be watched
         self._root = root
         self._is_wanted = is_wanted
@@ -81,25 +84,25 @@ class NewNames:
         self._is_read = is_read
         self._most = most
         self._lock = threading.Lock()
-        # the inotify instance, which is closed when no listener needs it
+        # The inotify instance, which is closed when no listener needs it.
         self._open: list[int] = []
         weakref.finalize(self, _close, self._open)
         self._places: dict[int, str] = {}
         self._watched: dict[str, int] = {}
-        self._joining = threading.Lock()  # held only while a list is changed
+        self._joining = threading.Lock()  # the lock is held only while a list is changed
         self._listeners: list[Listener] = []
         self._thread: threading.Thread | None = None
         self._ended: threading.Thread | None = None  # the last thread, which may still be ending
         self._is_closed = False
         self._wake = (-1, -1)
         self._since = 0.0  # the time at which the oldest unread event may have arrived
-        self._told_at = 0.0  # the time at which listeners last heard of a delay; 0 for no delay
-        self._look_s = 0.0  # the duration of the last full scan
+        self._told_at = 0.0  # the time at which listeners were last told of a delay; 0 for no delay
+        self._look_s = 0.0  # the duration of the last full scan in seconds
 
     def follow(self, folders: Iterable[str]) -> None:
-        """Watch these folders from now on, as paths relative to the root; blocks.
+        """Watch these folders, given as paths relative to the root, from now on; blocks.
 
-        Without a listener, earlier events are dropped.
+        If there is no listener, earlier events are dropped.
         """
         with self._lock:
             if self._is_closed:
@@ -115,9 +118,9 @@ class NewNames:
                     return
 
     def close(self) -> None:
-        """Close the inotify instance for good; blocks for a moment.
+        """Close the inotify instance permanently; blocks for a moment.
 
-        While a listener is active, the instance is closed when this object is no longer referenced.
+        If a listener is active, the instance is closed when this object is no longer referenced.
         """
         with self._joining:
             if self._listeners:
@@ -133,7 +136,7 @@ class NewNames:
 
     @contextlib.contextmanager
     def heard_by(self, listener: Listener) -> Iterator[None]:
-        """Within the block, report new names to ``listener``, at least below followed folders."""
+        """Report new names to ``listener`` in this context, at least below followed folders."""
         with self._joining:
             self._listeners.append(listener)
             if self._thread is None:
@@ -167,7 +170,7 @@ class NewNames:
         return True
 
     def _watch(self, at: str) -> bool:
-        """Watch one folder; False if the limit is reached."""
+        """Watch one folder; return False if the limit is reached."""
         if len(self._places) >= self._most and at not in self._watched:
             self.blind = f"more than {self._most:,} folders would have to be watched"
             self.is_full = True
@@ -209,7 +212,7 @@ class NewNames:
                     for one in self._all():
                         one.heard(frozenset(hits))
             if is_all and self._told_at:
-                self._tell(0)  # only after the listeners have received the events
+                self._tell(0)  # The listeners must receive the events first.
             is_now = time.monotonic() >= next_look
             if is_all and is_now and (is_due or is_polling):
                 is_open = self._looked()
@@ -223,7 +226,7 @@ class NewNames:
             return tuple(self._listeners)
 
     def _limit_s(self, next_look: float, *, is_due: bool, is_polling: bool) -> float | None:
-        """Return how many seconds to wait for events; None for no limit."""
+        """Return the number of seconds to wait for events; None for no limit."""
         if self._told_at:
             return 0
         left_s = max(0.0, next_look - time.monotonic())
@@ -232,24 +235,24 @@ class NewNames:
         return max(left_s, POLL_S if self.blind else 0) if is_polling else None
 
     def _looked(self) -> bool:
-        """Let all listeners scan; a long scan counts as a delay."""
+        """Ask all listeners to scan; a long scan counts as a delay."""
         if self._look_s > BEHIND_S:
             self._tell(BEHIND_S)
         began = time.monotonic()
         with self._noting_time():
-            wishes = [one.look() for one in self._all()]  # a list, so that every listener scans
+            wishes = [one.look() for one in self._all()]  # the list makes every listener scan
         self._look_s = time.monotonic() - began
         return any(wishes)
 
     @contextlib.contextmanager
     def _noting_time(self) -> Iterator[None]:
-        """Count events that arrive within the block as waiting since its start."""
+        """Treat events that arrive in this context as waiting since its start."""
         began = time.monotonic()
         yield
         self._since = self._since or began
 
     def _waits(self, wake: int, limit_s: float | None) -> bool:
-        """Wait for events for at most ``limit_s`` seconds; return True after the last listener."""
+        """Wait for events for up to ``limit_s`` seconds; return True after the last listener."""
         if sys.platform == "win32":
             time.sleep(POLL_S if limit_s is None else max(POLL_S, limit_s))
             return self._thread is not threading.current_thread()
@@ -274,14 +277,14 @@ class NewNames:
         return hits, True
 
     def _read(self) -> bytes:
-        """Read some events; empty if none are ready."""
+        """Read some events; return no bytes if no event is ready."""
         try:
             return os.read(self._fd, _READ_B) if self._fd >= 0 else b""
         except (BlockingIOError, InterruptedError):
             return b""
 
     def _note_lag(self) -> None:
-        """Tell listeners of a delay, and again after a while."""
+        """Tell listeners of a delay, and tell them again after a while."""
         now = time.monotonic()
         if now - self._since > BEHIND_S and now - self._told_at > BEHIND_S:
             self._tell(now - self._since)
@@ -294,7 +297,7 @@ class NewNames:
     def _take(self, number: int, mask: int, raw: bytes, hits: set[str]) -> None:
         if mask & _OVERFLOW:
             hits.add("")
-            self._tell(BEHIND_S)  # the queue overflowed and events were lost, so scan everything
+            self._tell(BEHIND_S)  # the queue overflowed and events were lost, so scan all folders
             for one in tuple(self._watched):  # find renamed folders by their new names
                 self._enter(one, hits)
             return
@@ -334,7 +337,7 @@ class NewNames:
                     waiting.append(path)
 
 
-_NO_ROOM = frozenset({12, 24, 28})  # ENOMEM, EMFILE, ENOSPC
+_NO_ROOM = frozenset({12, 24, 28})  # the values of ENOMEM, EMFILE and ENOSPC
 
 
 def _close(descriptors: list[int]) -> None:

@@ -1,7 +1,7 @@
-"""Snapshots of a folder tree: ``stat`` results, and digests of contents. Blocks.
+"""Takes snapshots of a folder tree: ``stat`` results, and digests of contents. Blocks.
 
 Only folders are read. Links are recorded as links and not followed. Cache folders
-(``CACHEDIR.TAG``) are skipped. The size is bounded: deep folders are left out first, and
+(``CACHEDIR.TAG``) are skipped. The size is limited: deep folders are left out first, and
 ``is_whole`` is then false.
 
 The files of a folder are packed into one value. Comparing two snapshots of 50,000 files therefore
@@ -28,7 +28,7 @@ from indwell.files.system import calls
 Facts: TypeAlias = tuple[int, int, int, int, int]
 """Inode, size, modification time and change time in ns, mode."""
 
-CACHE_TAG = "CACHEDIR.TAG"  # https://bford.info/cachedir/
+CACHE_TAG = "CACHEDIR.TAG"  # the convention is described at https://bford.info/cachedir/
 _N_FACTS = 5
 _KINDS = frozenset({stat.S_IFREG, stat.S_IFLNK})
 _FOLDER = os.O_RDONLY | calls.DIRECTORY | calls.CLOEXEC
@@ -39,20 +39,20 @@ class FolderListing(NamedTuple):
     """The files and links directly in one folder.
 
     Attributes:
-        names: In the system's order, which is stable while the folder does not change.
-        packed: The facts of each file from ``stat``, with eight bytes for each number.
+        names: The names in the system's order, which is stable while the folder does not change.
+        packed: Each file's values from ``stat``, with eight bytes for each number.
     """
 
     names: tuple[str, ...] = ()
     packed: bytes = b""
 
     def facts(self) -> Iterator[Facts]:
-        """Yield the facts of each file, in the order of ``names``."""
+        """Yield the ``stat`` values of each file, in the order of ``names``."""
         numbers = array("q", self.packed)
         return zip(*[iter(numbers)] * _N_FACTS, strict=True)
 
     def by_name(self) -> dict[str, Facts]:
-        """Map each name to its facts."""
+        """Return the ``stat`` values of each file, by name."""
         return dict(zip(self.names, self.facts(), strict=True))
 
 
@@ -61,7 +61,7 @@ class Census(NamedTuple):
 
     Attributes:
         folders: The listed folders, by relative path with slashes.
-        is_whole: Every folder was listed.
+        is_whole: Whether every folder was listed.
         closed: Folders that could not be listed.
     """
 
@@ -80,17 +80,18 @@ def take_census(
     """List all files beneath ``root``.
 
     Args:
-        root: A resolved folder.
+        root: The resolved folder.
         shut: Names of folders and files to skip anywhere; an entry with a slash is a relative path.
         most_files: The limit at which the scan ends.
-        before: Folders that were listed before; they are listed again, even if they are caches now.
+        before: The folders that were listed before, which are listed again even if they are caches
+            now.
     """
     listed: dict[str, FolderListing] = {}
     closed: list[str] = []
     waiting = [""]
     is_whole = True
     n_files = 0
-    for at in waiting:  # grows during the loop, so the shallowest folders come first
+    for at in waiting:  # the list grows during the loop, so the shallowest folders come first
         if n_files > most_files:
             is_whole = False
             break
@@ -108,7 +109,7 @@ def take_census(
 
 
 def is_gone(root: str, at: str) -> bool:
-    """Return whether a path below a folder is gone, as far as this can be seen; follows no link."""
+    """Return whether a path below a folder seems to be gone, without following links."""
     folder = f"{root}/{at}".rpartition("/")[0]
     if Path(os.path.realpath(folder)) != Path(folder):
         return True
@@ -122,28 +123,28 @@ def is_gone(root: str, at: str) -> bool:
 
 
 def is_link(facts: Facts) -> bool:
-    """Return whether the facts are those of a symbolic link."""
+    """Return whether the ``stat`` values are those of a symbolic link."""
     return stat.S_ISLNK(facts[4])
 
 
 def facts_of(found: os.stat_result) -> Facts:
-    """Extract the facts from a stat result."""
+    """Extract the relevant values from a stat result."""
     times = (found.st_mtime_ns, found.st_ctime_ns)
     facts = (found.st_ino, found.st_size, *times, found.st_mode)
     return facts if min(facts) >= -_HALF and max(facts) < _HALF else _fitting(facts)
 
 
 def _fitting(facts: Facts) -> Facts:
-    """Reduce facts to 64 bits, because some file systems have larger numbers or late dates.
+    """Reduce values to 64 bits, because some file systems have larger numbers or late dates.
 
-    Facts still differ afterwards, unless they differ only by multiples of 2⁶⁴.
+    Different values still differ afterwards, unless they differ only by multiples of 2⁶⁴.
     """
     number, size_b, written, changed, mode = ((one + _HALF) % (2 * _HALF) - _HALF for one in facts)
     return number, size_b, written, changed, mode
 
 
 def _shut_in(at: str, shut: Collection[str]) -> Collection[str]:
-    """Return the names to skip in one folder."""
+    """Return the names to skip in one folder, as a set of plain names."""
     below = [one for one in shut if "/" in one and one.rpartition("/")[0] == at]
     return shut if not below else {*shut, *(one.rpartition("/")[2] for one in below)}
 
@@ -203,16 +204,16 @@ _READ = os.O_RDONLY | _SAFE | calls.NONBLOCK | calls.BINARY
 
 
 class FileBody(NamedTuple):
-    """A file's bytes, with the facts from ``stat`` at that moment."""
+    """A file's bytes, with the ``stat`` values of the same moment."""
 
     facts: Facts
     data: bytes
 
 
 def read_body(root: int, at: str, most_b: int) -> FileBody | None:
-    """Read a regular file below the open folder ``root``, following no link.
+    """Read a regular file below the open folder ``root``, without following links.
 
-    Return None if the file is not regular, is over ``most_b``, or changed during the read.
+    The result is None if the file is not regular, is over ``most_b``, or changed during the read.
     """
     try:
         descriptor = open_below(root, at.split("/"), _READ)
@@ -235,7 +236,7 @@ def read_body(root: int, at: str, most_b: int) -> FileBody | None:
 
 @contextlib.contextmanager
 def opened_folder(path: Path) -> Iterator[int]:
-    """Open a folder for ``read_body``; if that fails, ``read_body`` returns None for each file."""
+    """Open a folder for ``read_body``; if that fails, ``read_body`` returns None."""
     try:
         descriptor = calls.open_file(path, os.O_RDONLY | calls.DIRECTORY | _SAFE)
     except OSError:
@@ -248,10 +249,10 @@ def opened_folder(path: Path) -> Iterator[int]:
 
 
 class Bodies:
-    """A bounded store of file contents by digest.
+    """Stores file contents by digest, up to a limit.
 
     Args:
-        most_b: The limit in bytes; further contents are not kept.
+        most_b: The limit in bytes, above which no more contents are stored.
     """
 
     def __init__(self, most_b: int = MOST_B) -> None:
@@ -267,7 +268,7 @@ class Bodies:
         return self._end
 
     def put(self, data: bytes) -> str | None:
-        """Store ``data`` and return its digest; None if the limit or the disk prevents this."""
+        """Store ``data`` and return its digest; None if the limit or the disk prevents that."""
         digest = digest_of(data)
         with self._lock:
             if digest in self._places:
@@ -304,7 +305,7 @@ class Bodies:
             self._places.clear()
 
     def close(self) -> None:
-        """Remove all contents and accept no more."""
+        """Remove all contents, and accept no more contents."""
         self.most_b = 0
         self.clear()
 

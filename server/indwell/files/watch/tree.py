@@ -1,7 +1,7 @@
 """Finds files of some kinds beneath a folder; later scans list only changed folders.
 
 A folder with an unchanged change time has the same names, so its listing is used again. Links are
-not followed. The scan is bounded: shallow folders come first. If deep or too many folders are left
+not followed. The scan is limited: shallow folders come first. If deep or too many folders are left
 out, ``is_whole`` is false, and files found earlier are checked by name. A folder that cannot be
 listed is reported with its last known files.
 """
@@ -24,10 +24,11 @@ import msgspec
 from indwell.files.system import calls
 from indwell.files.watch.installed_repositories import FRESH_NS, GONE, is_too_deep
 
-# folders: 150 ms without changes; the first scan takes little more than `os.walk`
+# The limit of folders: an unchanged tree takes 150 ms, and the first scan hardly longer than
+# `os.walk`.
 MOST_FOLDERS = 20_000
 _SHORT = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
-MOST_ENTRIES = 1_000_000  # most entries, each of which needs eight bytes
+MOST_ENTRIES = 1_000_000  # the limit of entries, each of which needs eight bytes
 
 
 class FileStamp(msgspec.Struct, frozen=True):
@@ -43,10 +44,10 @@ class FoundChanges(msgspec.Struct, frozen=True):
 
     Attributes:
         path: The path relative to the folder, with slashes.
-        is_folder: True for a folder, False for a link.
-        leads_to: A link's target, as written.
-        stamp: The present stamp; for a folder, only the inode counts.
-        n_names: How many hard links the file has.
+        is_folder: Whether the path is a folder; a link to a folder is none.
+        leads_to: The target of a link, as written.
+        stamp: The present stamp; for a folder, only the inode is used.
+        n_names: The number of hard links.
     """
 
     path: str
@@ -61,9 +62,9 @@ class TreeLook(msgspec.Struct, frozen=True):
 
     Attributes:
         found: The existing files of the wanted kinds.
-        is_whole: Every folder was scanned.
-        unreadable: Folders that cannot be listed or entered; empty for the folder itself.
-        n_folders: How many folders were scanned.
+        is_whole: Whether every folder was scanned.
+        unreadable: Folders that cannot be listed or entered; the root is an empty path.
+        n_folders: The number of scanned folders.
         too_deep: Folders that were skipped because their paths are too long.
     """
 
@@ -79,11 +80,11 @@ class Listed(msgspec.Struct, frozen=True, weakref=True):
 
     Attributes:
         changed: The folder's inode and times, by which the next scan detects a change.
-        names: All names, joined with slashes; one string needs a fifth of the memory.
-        folders: Names of subfolders.
-        links: Names of links.
-        numbers: Inodes of all entries.
-        is_readable: The folder could be listed.
+        names: All names, joined with slashes, because one string needs a fifth of the memory.
+        folders: The names of subfolders.
+        links: The names of links.
+        numbers: The inodes of all entries.
+        is_readable: Whether the folder could be listed.
     """
 
     changed: tuple[int, int, int]
@@ -95,12 +96,12 @@ class Listed(msgspec.Struct, frozen=True, weakref=True):
 
 
 class Listings:
-    """Listings of all folders beneath one root; several trees share each listing.
+    """Lists all folders beneath one root; several trees share each listing.
 
-    A listing is kept while a tree uses that listing.
+    A listing is cached while a tree uses that listing.
 
     Args:
-        root: A resolved folder.
+        root: The resolved folder.
     """
 
     def __init__(self, root: Path) -> None:
@@ -128,7 +129,7 @@ class Listings:
             with calls.scan(path) as entries:
                 listed = _listed((now.st_ino, -1, -1) if is_fresh else changed, entries)
         except OSError as error:
-            if error.errno in _SHORT:  # the content is unknown, but not gone
+            if error.errno in _SHORT:  # the folder may still exist, although its content is unknown
                 raise
             return None if error.errno in GONE else Listed((0, 0, 0), is_readable=False)
         self._known[at] = listed
@@ -139,17 +140,17 @@ class Listings:
 def listings_of(root: Path) -> Listings:
     """Return the listings of a workspace's folders, shared by all scans.
 
-    The scans for nested repositories, protected files and secret files took a third of a second
-    each in a workspace of 200,000 files, mostly for the same listings.
+    Without sharing, the scans for nested repositories, protected files and secret files would each
+    take a third of a second in a workspace of 200,000 files.
 
     Args:
-        root: A resolved folder.
+        root: The resolved folder.
     """
     return Listings(root)
 
 
 def _listed(changed: tuple[int, int, int], entries: Iterable[calls.Entry]) -> Listed:
-    """Create a folder's listing; entries must cost little, because there may be very many."""
+    """Create a folder's listing, which must be small, because there may be very many entries."""
     names: list[str] = []
     folders: list[str] = []
     links: list[str] = []
@@ -172,15 +173,15 @@ class _TreeFolder(msgspec.Struct, frozen=True):
 
 
 class Tree:
-    """The files of some kinds beneath one folder.
+    """Finds files of some kinds beneath one folder.
 
     Args:
-        root: A resolved folder.
+        root: The resolved folder.
         is_wanted: Returns whether a path is searched for.
-        shut: Names of folders in which only the direct entries are scanned.
+        shut: The names of folders in which only the direct entries are scanned.
         is_ordinary: Returns whether a name makes no path wanted; a path of only such names is
             skipped quickly.
-        with_links: Whether to find all links, too, whatever their names.
+        with_links: Whether to find all links, too, with any name.
         most_folders: The limit of scanned folders.
         listings: Listings of this folder, shared with other trees.
     """
@@ -208,7 +209,7 @@ class Tree:
         self._lock = threading.Lock()
 
     def look(self, most_folders: int | None = None) -> TreeLook:
-        """Scan now; block, also while another thread scans.
+        """Scan now; blocks, even while another thread scans.
 
         Args:
             most_folders: A limit for this scan only.
@@ -224,7 +225,7 @@ class Tree:
         waiting = [""]
         n_entries = 0
         is_whole = True
-        for at in waiting:  # grows during the loop, so the shallowest folders come first
+        for at in waiting:  # the list grows during the loop, so the shallowest folders come first
             if len(known) >= most_folders or n_entries >= MOST_ENTRIES:
                 is_whole = False
                 break
@@ -278,7 +279,7 @@ class Tree:
     def _again(
         self, found: Mapping[str, FoundChanges], beneath: tuple[str, ...] | None
     ) -> dict[str, FoundChanges]:
-        """Return earlier findings that this scan could not reach; with None, all of them."""
+        """Return earlier findings that this scan could not reach; all findings for None."""
         left = (one for path, one in self._last.items() if path not in found)
         if beneath is not None:
             left = (one for one in left if any(_is_in(one.path, at) for at in beneath))
@@ -337,7 +338,7 @@ def _is_in(path: str, folder: str) -> bool:
 
 
 def found_at(root: str, at: str) -> FoundChanges | None:
-    """Describe the entry at a path below a folder; None if nothing exists there."""
+    """Describe the entry at a path below a folder; None if there is no entry."""
     path = f"{root}/{at}"
     try:
         now = calls.stat(path, follow_symlinks=False)
@@ -346,13 +347,13 @@ def found_at(root: str, at: str) -> FoundChanges | None:
         return None
     if stat.S_ISDIR(now.st_mode):
         return FoundChanges(at, is_folder=True, stamp=FileStamp(now.st_ino, 0, 0))
-    # Not the modification time, because a program can set that time freely.
+    # The modification time is useless, because a program can set it freely.
     stamp = FileStamp(now.st_ino, now.st_size, now.st_ctime_ns)
     return FoundChanges(at, is_folder=False, stamp=stamp, leads_to=leads_to, n_names=now.st_nlink)
 
 
 def names_in(folder: Path) -> tuple[str, ...]:
-    """Return the names in a folder, unordered; empty if it cannot be read."""
+    """Return the names in a folder, unordered; empty if the folder cannot be read."""
     try:
         return tuple(calls.list_names(folder))
     except OSError:

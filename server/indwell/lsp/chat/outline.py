@@ -33,7 +33,7 @@ class TextPositions:
     """Converts many positions in one text to LSP positions; may be used in a thread.
 
     Args:
-    text: The whole text.
+        text: The whole text.
 
     encoding: The negotiated position encoding.
     """

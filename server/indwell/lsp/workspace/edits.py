@@ -175,7 +175,7 @@ class Unanswered:
     """Tracks edits that no caller awaits, after a time-out or because the turn was stopped.
 
     Args:
-    documents: The open documents.
+        documents: The open documents.
     """
 
     def __init__(self, documents: Documents) -> None:
