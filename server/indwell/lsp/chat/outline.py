@@ -34,8 +34,7 @@ class TextPositions:
 
     Args:
         text: The whole text.
-
-    encoding: The negotiated position encoding.
+        encoding: The negotiated position encoding.
     """
 
     def __init__(self, text: str, encoding: str) -> None:
