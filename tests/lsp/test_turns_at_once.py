@@ -8,6 +8,7 @@ from pathlib import Path
 
 from indwell.lsp.messages import documents
 from indwell.lsp.messages import methods as protocol
+from indwell.lsp.messages.context import ContextParams
 from indwell.service.turns.turns import MOST_AT_ONCE
 from indwell.sessions.records import TurnEndRecord
 from support import chatting
@@ -325,6 +326,34 @@ async def test_a_prompt_beside_leaves_the_current_session_the_current_one(tmp_pa
         done = await desk.editor.client.protocol.send_request_async("indwell/prompt", params)
         assert (done.session, done.ending) == (other, "done")
         assert (await desk.status()).session == current
+
+
+async def test_a_session_opened_rewound_or_forked_beside_leaves_the_current_session_and_its_turn(
+    tmp_path,
+) -> None:
+    async with a_desk(tmp_path) as desk:
+        other = await desk.older("other")
+        gate = asyncio.Event()
+        desk.scripts.play("main", Answer((gate, *say("Main.").parts), headers=SSE))
+        main = desk.prompt("main", "new")
+        await desk.asked("main")
+        current = (await desk.status()).session
+        beside = {"session": other, "wait": True, "beside": True}
+
+        opened = await desk.editor.execute("indwell.resume", {**beside, "quiet": True})
+        assert opened["session"] == other
+        forked = await desk.editor.execute("indwell.fork", {**beside, "turn": 1})
+        assert forked["session"] not in {other, current}
+        rewound = await desk.editor.execute("indwell.rewind", {**beside, "turn": 0, "files": False})
+        assert rewound["session"] == other
+
+        request = desk.editor.client.protocol.send_request_async
+        context = await request("indwell/context", ContextParams(other))
+        assert context.session == other, "a session beside has a context of its own"
+        now = await desk.status()
+        assert (now.session, now.running) == (current, 1)
+        gate.set()
+        assert (await main).answer == "Main."
 
 
 async def test_no_more_turns_begin_than_fit_when_no_session_is_current(tmp_path) -> None:

@@ -32,6 +32,9 @@ export const COMMANDS: readonly SlashCommand[] = [
 /** The prompt by which the server continues a turn that the server's end interrupted. */
 export const CONTINUE = "/continue";
 
+/** The prompt by which the server shortens the conversation of a session. */
+export const COMPACT = "/compact";
+
 /** The meaning of a typed line: a message, an incomplete command (`/mode ` needs a value), or none. */
 export type CommandOutcome =
   | { readonly kind: "post"; readonly message: ToHost }

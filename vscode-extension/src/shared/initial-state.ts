@@ -4,6 +4,7 @@ import type { PanelState } from "./state.ts";
 /** No turns, no questions, and no server yet. */
 export const initialState: PanelState = {
   revision: 0,
+  isTab: false,
   connection: { kind: "starting", reason: "" },
   status: null,
   models: null,

@@ -28,7 +28,10 @@ export type ToPanel =
   | { readonly type: "found"; readonly id: number; readonly rows: readonly FoundRow[] }
   /** The answer to `colour`; with null, the code is not coloured. */
   | { readonly type: "coloured"; readonly id: string; readonly coloured: Coloured | null }
-  | { readonly type: "focus"; readonly where: "composer" | "question" };
+  | { readonly type: "focus"; readonly where: "composer" | "question" | "find" };
+
+/** Where the focus can be moved to. */
+export type FocusPlace = Extract<ToPanel, { readonly type: "focus" }>["where"];
 
 /** One row of a completion list; `insert` replaces the typed text, `attach` adds a chip instead. */
 export interface FoundRow {
@@ -183,6 +186,8 @@ export type ToHost =
   | { readonly type: "sessions"; readonly query: string; readonly more: boolean }
   | { readonly type: "closeSessions" }
   | { readonly type: "openSession"; readonly session: string }
+  | { readonly type: "openInEditor"; readonly session: string } // in an editor tab
+  | { readonly type: "focused" } // the user works in this view now
   | { readonly type: "renameSession"; readonly session: string; readonly title: string }
   | { readonly type: "deleteSession"; readonly session: string }
   | { readonly type: "exportSession"; readonly session: string }

@@ -10,6 +10,14 @@ export function runningTurn(state: PanelState): Turn | undefined {
   return last?.ending === "running" ? last : undefined;
 }
 
+/** Returns the server's title; for a session that is only shown for reading, the beginning of its first prompt. */
+export function titleOf(state: PanelState): string {
+  const said = state.status?.session === state.session ? (state.status?.title ?? "") : "";
+  const first = state.turns[0];
+  if (said === "" && state.title !== "") return state.title;
+  return said !== "" ? said : (first?.title || first?.words.split("\n")[0] || "").slice(0, 120);
+}
+
 /** Returns whether a turn of any session runs or is about to begin. */
 export function isBusy(state: PanelState): boolean {
   if (state.connection.kind !== "ready") return false;

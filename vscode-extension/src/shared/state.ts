@@ -300,6 +300,8 @@ export interface Looks {
 export interface PanelState {
   /** The revision grows with every action, and links a snapshot with the actions after it. */
   readonly revision: number;
+  /** The chat is an editor tab, which shows one session. */
+  readonly isTab: boolean;
   readonly connection: Connection;
   readonly status: StatusResult | null;
   readonly models: readonly ModelRow[] | null;

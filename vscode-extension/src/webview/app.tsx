@@ -22,9 +22,9 @@ export function App(props: ViewProps) {
   const { state } = props;
   const isPage = state.list !== null || state.mcp !== null;
   return (
-    <div class={state.looks.reducedMotion ? "panel still" : "panel"}>
+    <div class={classOf(state)}>
       <Header {...props} />
-      {state.list === null && <OthersLine {...props} />}
+      {state.list === null && !state.isTab && <OthersLine {...props} />}
       <Banner {...props} />
       <main class="panel-main">
         <Middle {...props} />
@@ -49,6 +49,10 @@ export function App(props: ViewProps) {
       <Announcer state={state} />
     </div>
   );
+}
+
+function classOf({ looks, isTab }: ViewProps["state"]): string {
+  return ["panel", ...(looks.reducedMotion ? ["still"] : []), ...(isTab ? ["tab"] : [])].join(" ");
 }
 
 function Middle(props: ViewProps) {

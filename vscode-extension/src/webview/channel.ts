@@ -1,7 +1,7 @@
 /** The webview's connection to the extension host, with a copy of the state that follows action by action. */
 import type { Action } from "../shared/action.ts";
 import { withDraft } from "../shared/draft.ts";
-import type { FoundRow, ToHost, ToPanel } from "../shared/messages.ts";
+import type { FocusPlace, FoundRow, ToHost, ToPanel } from "../shared/messages.ts";
 import { reduce } from "../shared/reducer.ts";
 import type { PanelState } from "../shared/state.ts";
 import { KeptWords, noSlot, type Slot } from "./kept-words.ts";
@@ -21,7 +21,7 @@ export interface Channel {
   /** The id of the newest draft in `typed`. */
   readonly drafted: number;
   onFound(listener: (id: number, rows: readonly FoundRow[]) => void): () => void;
-  onFocus(listener: (where: "composer" | "question") => void): () => void;
+  onFocus(listener: (where: FocusPlace) => void): () => void;
   onSnapshot(listener: (typed: string) => void): () => void;
   /**
    * Called for each draft of the host, even if a batch has several drafts and the state only the
@@ -29,7 +29,7 @@ export interface Channel {
    */
   onDraft(listener: (draft: PanelState["draft"]) => void): () => void;
   /** Moves the focus, as a message of the host does. */
-  focus(where: "composer" | "question"): void;
+  focus(where: FocusPlace): void;
 }
 
 /** The transport: sends messages, and receives incoming ones. */
@@ -46,18 +46,26 @@ export class HostChannel implements Channel {
   state: PanelState | null = null;
   readonly #wire: Wire;
   readonly #found = new Set<(id: number, rows: readonly FoundRow[]) => void>();
-  readonly #focus = new Set<(where: "composer" | "question") => void>();
+  readonly #focus = new Set<(where: FocusPlace) => void>();
   readonly #snapshot = new Set<(typed: string) => void>();
   readonly #draft = new Set<(draft: PanelState["draft"]) => void>();
   #asked = false;
 
-  constructor(wire: Wire, changed: (state: PanelState) => void, slot: Slot = noSlot()) {
-    this.kept = new KeptWords(slot);
+  constructor(
+    wire: Wire,
+    changed: (state: PanelState) => void,
+    slot: Slot = noSlot(),
+    tab: string | null = null,
+  ) {
+    this.kept = new KeptWords(slot, tab);
     this.#wire = wire;
     wire.receive((message) => {
       // Only the extension host can post here, so the message's shape is trusted once its tag is
       // known.
-      if (isToPanel(message) && this.#take(message) && this.state !== null) changed(this.state);
+      if (isToPanel(message) && this.#take(message) && this.state !== null) {
+        this.kept.keepSession(this.state.session);
+        changed(this.state);
+      }
     });
   }
 
@@ -73,7 +81,7 @@ export class HostChannel implements Channel {
   onFound(listener: (id: number, rows: readonly FoundRow[]) => void): () => void {
     return subscribe(this.#found, listener);
   }
-  onFocus(listener: (where: "composer" | "question") => void): () => void {
+  onFocus(listener: (where: FocusPlace) => void): () => void {
     return subscribe(this.#focus, listener);
   }
   onSnapshot(listener: (typed: string) => void): () => void {
@@ -88,7 +96,7 @@ export class HostChannel implements Channel {
     return this.state?.draft.id ?? 0;
   }
 
-  focus(where: "composer" | "question"): void {
+  focus(where: FocusPlace): void {
     for (const tell of this.#focus) tell(where);
   }
 

@@ -14,6 +14,11 @@ export interface KeptText {
   readonly at: number;
 }
 
+interface TabNamed {
+  readonly id: string;
+  readonly session: string | null;
+}
+
 /** The most drafts besides the composer's that are kept; the oldest is dropped first. */
 const MOST_DRAFTS = 20;
 
@@ -21,12 +26,23 @@ export class KeptWords {
   readonly #slot: Slot;
   #typed: KeptText | null;
   #drafts: ReadonlyMap<string, string>;
+  #tab: TabNamed | null;
 
-  constructor(slot: Slot) {
+  /** `tab`: the id of the editor tab that the page is in; null for the panel. */
+  constructor(slot: Slot, tab: string | null = null) {
     this.#slot = slot;
+    this.#tab = tab === null ? null : { id: tab, session: null };
     const state = slot.getState();
     this.#typed = typedOf(fieldOf(state, "typed"));
     this.#drafts = draftsOf(fieldOf(state, "drafts"));
+    if (tab !== null) this.#write();
+  }
+
+  /** The session of the tab, by which VS Code's state finds it again; does nothing in the panel. */
+  keepSession(session: string | null): void {
+    if (this.#tab === null || this.#tab.session === session) return;
+    this.#tab = { ...this.#tab, session };
+    this.#write();
   }
 
   /** The composer's text as last written; null if it was never written. */
@@ -55,7 +71,8 @@ export class KeptWords {
   }
 
   #write(): void {
-    this.#slot.setState({ typed: this.#typed, drafts: [...this.#drafts] });
+    const tab = this.#tab === null ? {} : { tab: this.#tab };
+    this.#slot.setState({ ...tab, typed: this.#typed, drafts: [...this.#drafts] });
   }
 }
 

@@ -37,6 +37,7 @@ const channel = new HostChannel(
     requestAnimationFrame(draw);
   },
   editor,
+  document.getElementById("root")?.dataset["tab"] ?? null,
 );
 
 function draw(now: number): void {
@@ -53,6 +54,8 @@ function draw(now: number): void {
   pause = Math.max(PACE, (performance.now() - now) / SHARE);
 }
 
+// Commands of the palette act on the chat in which the user worked last.
+window.addEventListener("focus", () => channel.post({ type: "focused" }));
 openVisibleDoor();
 watchTheme();
 channel.begin();

@@ -48,6 +48,7 @@ export function emptyState(more: Partial<PanelState> = {}): PanelState {
     outgoing: [],
     marks: [],
     title: "",
+    isTab: false,
     isRemembered: false,
     draft: { id: 0, text: "", mode: "replace" },
     history: [],

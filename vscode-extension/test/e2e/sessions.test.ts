@@ -151,4 +151,80 @@ describe("sessions", () => {
     await chat.idle();
     await chat.panel.getByText("Understood.", { exact: true }).waitFor();
   });
+
+  describe("in editor tabs", () => {
+    const label = (words: string): Locator =>
+      chat.page.getByRole("tab", { name: words, exact: true });
+
+    test("open from the list, stream beside the panel, and are live in both", async () => {
+      const model = await theModel();
+      let release: () => void = () => {};
+      const released = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      model.on("tabbed", (_round, rest) => [say("Begun. "), wait(released), say(rest)]);
+      await chat.slash("sessions");
+      await row("Fruit").first().hover();
+      await row("Fruit")
+        .first()
+        .getByRole("button", { name: /^Open in Editor/ })
+        .click();
+      await label("Fruit").waitFor();
+      const { tab } = chat;
+      await tab.getByText("Apples are sorted.", { exact: true }).waitFor();
+      const box = tab.getByLabel("Prompt", { exact: true });
+      await box.fill("tabbed All of it.");
+      await box.press("Enter");
+      await tab.getByText("Begun.").waitFor();
+      await chat.picture("tab-running");
+      // The panel goes on with its own session meanwhile, then shows the one of the tab.
+      await chat.ask("say In the panel.");
+      await chat.slash("sessions");
+      await rows.filter({ hasText: "Fruit" }).first().click();
+      await chat.panel.getByText("Begun.").waitFor();
+      release();
+      await tab.getByText("Begun. All of it.", { exact: true }).waitFor();
+      await chat.panel.getByText("Begun. All of it.", { exact: true }).waitFor();
+    });
+
+    test("come back after a reload, with what was typed", async () => {
+      await chat.tab.getByLabel("Prompt", { exact: true }).fill("typed in the tab");
+      await until("the tab to be stored", async () => {
+        const stored = (await chat.stored()).join(" ");
+        return stored.includes("indwell.session") && stored.includes("typed in the tab");
+      });
+      await chat.reload();
+      await label("Fruit").waitFor();
+      await chat.tab.getByText("Begun. All of it.", { exact: true }).waitFor();
+      await until(
+        "the words",
+        async () =>
+          (await chat.tab.getByLabel("Prompt", { exact: true }).inputValue()) ===
+          "typed in the tab",
+      );
+      await chat.picture("tab-restored");
+    });
+
+    test("begin a session of their own, whose turn goes on when the tab is closed", async () => {
+      const model = await theModel();
+      let release: () => void = () => {};
+      const released = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      model.on("closed", (_round, rest) => [say("Working. "), wait(released), say(rest)]);
+      await chat.command("indwell.newSessionInEditor");
+      await label("New Session").waitFor();
+      const { tab } = chat;
+      const box = tab.getByLabel("Prompt", { exact: true });
+      await box.fill("closed To the end.");
+      await box.press("Enter");
+      await tab.getByText("Working.").waitFor();
+      await chat.command("workbench.action.closeActiveEditor");
+      release();
+      await chat.showPanel();
+      await chat.slash("sessions");
+      await rows.filter({ hasText: "closed To the end." }).first().click();
+      await chat.panel.getByText("Working. To the end.", { exact: true }).waitFor();
+    });
+  });
 });

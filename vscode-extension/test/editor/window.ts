@@ -67,6 +67,8 @@ export interface Window {
   readonly folder: string;
   /** Inside of the chat panel. */
   readonly panel: FrameLocator;
+  /** Inside of the chat in the editor tab that is shown. */
+  readonly tab: FrameLocator;
   /** Run a command by its id, in the extension host. */
   readonly command: (id: string, ...args: readonly unknown[]) => Promise<unknown>;
   /** Choose a command by its title in the palette, as a user does. */
@@ -112,7 +114,12 @@ export async function openWindow(workbench: Workbench, opening: Opening): Promis
   await opening.prepare?.(page);
   await page.goto(address(port, folder, opening));
   await ready(page, host);
-  const panel = page.frameLocator("iframe.webview.ready").frameLocator("#active-frame");
+  const panel = page
+    .frameLocator("iframe.webview.ready[src*='purpose=webviewView']")
+    .frameLocator("#active-frame");
+  const tab = page
+    .frameLocator("iframe.webview.ready:not([src*='purpose=webviewView'])")
+    .frameLocator("#active-frame");
   const command: Window["command"] = (id, ...args) =>
     host.run(
       async (vscode, [name, rest]) => {
@@ -126,6 +133,7 @@ export async function openWindow(workbench: Workbench, opening: Opening): Promis
     host,
     folder,
     panel,
+    tab,
     command,
     palette: (title) => choose(page, title),
     showPanel: async () => {

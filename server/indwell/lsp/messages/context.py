@@ -58,7 +58,12 @@ class DetachResult(Value, frozen=True):
 
 
 class ContextParams(Value, frozen=True):
-    """The parameters are empty: the answer describes the current session's next request."""
+    """The session whose next request is described; by default the current one.
+
+    For a session that is not open, the answer has ``session`` null and only what is attached.
+    """
+
+    session: str | None = None
 
 
 class BlockRow(Value, frozen=True):

@@ -84,6 +84,7 @@ class ForkArguments(CommandArguments, frozen=True):
         model: One of the user's models, to replace the turn's model.
         wait: Whether to answer only when the fork exists.
         keep: Whether a running turn continues beside the fork; otherwise the turn is stopped.
+        beside: Whether the current session stays the current one; no turn is stopped then.
     """
 
     session: str | None = None
@@ -91,6 +92,7 @@ class ForkArguments(CommandArguments, frozen=True):
     model: str | None = None
     wait: bool = False
     keep: bool = False
+    beside: bool = False
 
 
 class RewindArguments(CommandArguments, frozen=True):
@@ -103,6 +105,7 @@ class RewindArguments(CommandArguments, frozen=True):
         files: Whether to restore the files, too. If left out, plain editors ask the user, and other
             editors restore no files.
         wait: Whether to answer only when the session is rewound.
+        beside: Whether the current session stays the current one.
     """
 
     turn: int
@@ -110,6 +113,7 @@ class RewindArguments(CommandArguments, frozen=True):
     model: str | None = None
     files: bool | None = None
     wait: bool = False
+    beside: bool = False
 
 
 class ApplyParams(Value, frozen=True):

@@ -339,6 +339,8 @@ class ResumeArguments(CommandArguments, frozen=True):
         wait: Whether to answer only when the session is open.
         quiet: Whether a failure is only an error answer, and shows no message.
         keep: Whether a running turn continues beside the session; otherwise the turn is stopped.
+        beside: Whether the session only opens, and the current session stays the current one. No
+            turn is stopped then, and ``model`` is ignored.
     """
 
     session: str | None = None
@@ -346,6 +348,7 @@ class ResumeArguments(CommandArguments, frozen=True):
     wait: bool = False
     quiet: bool = False
     keep: bool = False
+    beside: bool = False
 
 
 class TrustArguments(CommandArguments, frozen=True):

@@ -223,7 +223,7 @@ async def take_up(host: Host, arguments: protocol.ResumeArguments) -> views.Resu
     """
     host.service.check_usable()
     resumed = await host.service.commands.switch(
-        arguments.session, arguments.model, keep=arguments.keep
+        arguments.session, arguments.model, keep=arguments.keep, is_beside=arguments.beside
     )
     if resumed is None:
         return None
@@ -253,7 +253,11 @@ async def forked(
     """
     host.service.check_usable()
     taken, notices, origin = await host.service.commands.fork_from(
-        arguments.session, arguments.turn, arguments.model, keep=arguments.keep
+        arguments.session,
+        arguments.turn,
+        arguments.model,
+        keep=arguments.keep,
+        is_beside=arguments.beside,
     )
     host.service.warn(taken.notices)
     await show_fork(host, chats, origin, taken.session.id, arguments.turn)
@@ -271,7 +275,11 @@ async def rewound(
     """
     host.service.check_usable()
     done = await host.service.commands.rewind(
-        arguments.session, arguments.turn, files=arguments.files, model=arguments.model
+        arguments.session,
+        arguments.turn,
+        files=arguments.files,
+        model=arguments.model,
+        is_beside=arguments.beside,
     )
     host.service.warn(done.session.notices)
     await mark_rewound(chats, done.session.session.id, arguments.turn)

@@ -314,8 +314,8 @@ def _models(server: Server, host: Host) -> None:
 
 def _context(server: Server, host: Host) -> None:
     @server.feature("indwell/context")
-    async def context(_params: next_request.ContextParams | None) -> msgspec.Raw:
-        return await context_json(host)
+    async def context(params: next_request.ContextParams | None) -> msgspec.Raw:
+        return await context_json(host, params.session if params is not None else None)
 
     @server.feature("indwell/detach")
     def detach(params: next_request.DetachParams) -> next_request.DetachResult:

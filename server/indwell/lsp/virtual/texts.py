@@ -351,25 +351,30 @@ async def text_of(host: Host, document: Virtual) -> str:
             return await _transcript(host, session)
 
 
-async def context_json(host: Host) -> msgspec.Raw:
+async def context_json(host: Host, wanted: str | None = None) -> msgspec.Raw:
     """Return a ``ContextResult`` as JSON, which is created and encoded in a thread."""
-    laid_open = await context_maker(host)
+    laid_open = await context_maker(host, wanted)
     return await asyncio.to_thread(lambda: msgspec.Raw(msgspec.json.encode(laid_open())))
 
 
-async def context_maker(host: Host, *, is_whole: bool = False) -> Callable[[], ContextResult]:
+async def context_maker(
+    host: Host, wanted: str | None = None, *, is_whole: bool = False
+) -> Callable[[], ContextResult]:
     """Return a function that creates a ``ContextResult`` of this moment, to run in a thread.
 
     Args:
         host: The server whose next request is described.
+        wanted: The session's id; None for the current session.
         is_whole: Whether the rows contain complete texts instead of previews.
     """
-    session, settings = host.sessions.current, host.service.configuration.settings
+    session = host.sessions.current if wanted is None else host.sessions.find(wanted)
+    own = host.sessions.settings_of(session) if session is not None else None
+    settings = host.service.configuration.settings if own is None else own.between_turns
     coming = await forthcoming(session) if session else NOTHING
     conversation = session.conversation if session else None
     await host.prompting.look()
     attached, preset = host.prompting.attached(), PRESETS[settings.compaction]
-    identifier, health = host.sessions.id, session.health if session else None
+    identifier, health = (session.id, session.health) if session else (None, None)
     return lambda: context_of(
         identifier,
         conversation,

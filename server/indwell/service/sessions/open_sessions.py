@@ -201,9 +201,7 @@ class OpenSessions:
             await self._stored.check_session(target)
 
     async def get(self, target: str | None, mode: Mode | None = None) -> Session:
-        """Open the session of a turn that begins, and make it the current one.
-
-        If no model can be called, the first run helps the user to set up a model.
+        """Open the session of a turn that begins; without a model, the first run comes first.
 
         Args:
             target: An id, ``new``, or None for the current session.
@@ -244,22 +242,21 @@ class OpenSessions:
         UserError: The session cannot be opened.
         """
         await self.settle()
-        known = self._beside.get(target)
-        model = "" if target == "new" or known is not None else await self._models.of(target)
+        model = "" if target in {"new", *self._beside} else await self._models.of(target)
         async with self._changing:
             if target == self.id:
                 session = await self._with_model()
             elif target == "new":
                 session = self._opened_beside(await self._made())
-            elif target in self._beside:
-                session = await self._switched(self._beside[target])
             else:
-                session = self._opened_beside((await self._restored(target, model))[0])
+                session = (await self._resumed_beside(target, model)).session
             self._begin_turn(session, mode)
             return session
 
-    async def resume(self, session: str, model: str | None = None) -> Resumed:
-        """Make a stored session the current one, with its own model or with ``model``.
+    async def resume(
+        self, session: str, model: str | None = None, *, is_beside: bool = False
+    ) -> Resumed:
+        """Make a stored session the current one, or with ``is_beside`` open it beside that.
 
         Raises:
             UserError: The session cannot be resumed; the current session is unchanged.
@@ -267,7 +264,7 @@ class OpenSessions:
         await self.settle()
         if self.current is not None and session == self.id:
             return Resumed(self.current, "", ())
-        resumed = await self._taken_up(session, model)
+        resumed = await self._taken_up(session, model, is_beside=is_beside)
         resumed.session.notice = ""  # The caller shows the notices.
         return resumed
 
@@ -280,9 +277,9 @@ class OpenSessions:
     async def close_idle(self) -> None:
         """Close all sessions but the current one and those with a background command."""
         async with self._changing:
-            for one in tuple(self._beside.values()):
-                if not self.is_used(one.session.id) and not _is_busy(one.session):
-                    await self._close_beside(one.session.id)
+            for name, one in tuple(self._beside.items()):
+                if not self.is_used(name) and not _is_busy(one.session):
+                    await self._close_beside(name)
 
     async def release(self, session: str) -> None:
         """Close a session that is not the current one and runs no turn."""
@@ -308,9 +305,8 @@ class OpenSessions:
         """Close all sessions; store which task the next server's new session continues."""
         async with self._changing:
             old, self._current = self._current, None
-            beside = tuple(self._beside)
             await close_all(
-                *(partial(self._close_beside, one) for one in beside),
+                *(partial(self._close_beside, one) for one in tuple(self._beside)),
                 partial(self._close_current, old),
                 self._close_workspace,
             )
@@ -356,11 +352,7 @@ class OpenSessions:
             self.on_current("")
 
     async def _save(self) -> None:
-        """Write the last records of the current session to disk before it is left.
-
-        Raises:
-            SessionError: The disk is full; the user can try again when there is free space.
-        """
+        """Write the last records of the current session; ``SessionError`` if the disk is full."""
         if self.current is not None:
             # Waiting does not help; closing the session reports the loss.
             with suppress(RecordsLost):
@@ -384,10 +376,13 @@ class OpenSessions:
         except SessionError as error:
             self._door.warn(str(error))
 
-    async def _taken_up(self, session: str, model: str | None) -> Resumed:
+    async def _taken_up(
+        self, session: str, model: str | None, *, is_beside: bool = False
+    ) -> Resumed:
         chosen = "" if session in self._beside else await self._models.of(session, model)
-        # The lock comes after the question, because a question may take minutes.
-        async with self._changing:
+        async with self._changing:  # A question may take minutes, so the lock comes after it.
+            if is_beside:
+                return await self._resumed_beside(session, chosen)
             await self._save()
             if session in self._beside:
                 known = self._beside[session]
@@ -427,9 +422,8 @@ class OpenSessions:
         now = settings.now
         opened: list[Session] = []
         approver = self._door.approver(now, partial(self._asking, opened))
-        review = await self._ledger()
         resumed = await self._factory.resume(
-            session, self.workspace, approver, settings.read, review
+            session, self.workspace, approver, settings.read, await self._ledger()
         )
         opened.append(resumed.session)
         return OpenSession(resumed.session, settings, model_identity(now)), resumed
@@ -441,8 +435,8 @@ class OpenSessions:
         now = settings.now
         opened: list[Session] = []
         approver = self._door.approver(now, partial(self._asking, opened))
-        review = await self._ledger()
-        session = await self._factory.begin(self.workspace, approver, settings.read, review)
+        ledger = await self._ledger()
+        session = await self._factory.begin(self.workspace, approver, settings.read, ledger)
         opened.append(session)
         await self._tell_state(session, settings.now)
         return OpenSession(session, settings, model_identity(now))
@@ -468,10 +462,16 @@ class OpenSessions:
         is_current = (session := opened[0]) is self.current
         return AskingSession(session.id, "" if is_current else session.title or session.id)
 
+    async def _resumed_beside(self, session: str, model: str) -> Resumed:
+        if session in self._beside:
+            return Resumed(await self._switched(self._beside[session]), "", ())
+        opened, resumed = await self._restored(session, model)
+        self._opened_beside(opened)
+        return resumed
+
     def _opened_beside(self, opened: OpenSession) -> Session:
         opened.settings.keep()
-        self._beside[opened.session.id] = opened
-        return opened.session
+        return self._beside.setdefault(opened.session.id, opened).session
 
     async def _switched(self, opened: OpenSession) -> Session:
         """Switch a session to the model that is chosen for it now."""
@@ -497,5 +497,4 @@ class OpenSessions:
 
 def _is_busy(session: Session) -> bool:
     """Return whether the session has a running background command."""
-    board = session.parts.features.find(BackgroundBoard)
-    return board is not None and bool(board.running)
+    return bool((board := session.parts.features.find(BackgroundBoard)) and board.running)

@@ -152,7 +152,12 @@ class SessionCommands:
         await self._sessions.leave(inherit=inherit)
 
     async def switch(
-        self, session: str | None, model: str | None = None, *, keep: bool = False
+        self,
+        session: str | None,
+        model: str | None = None,
+        *,
+        keep: bool = False,
+        is_beside: bool = False,
     ) -> Resumed | None:
         """Make another session the current one; a running turn is stopped first.
 
@@ -160,6 +165,7 @@ class SessionCommands:
             session: The session's id; None lets the user choose.
             model: The model that continues the session; None for the session's own model.
             keep: Whether the running turn continues while the other session is current.
+            is_beside: Whether the session only opens; the current session and its turn stay.
 
         Returns:
             The resumed session; None if the user chose no session.
@@ -171,9 +177,9 @@ class SessionCommands:
         if wanted is None:
             return None
         await self._sessions.check(wanted)
-        if wanted != self._sessions.id:
+        if wanted != self._sessions.id and not is_beside:
             await self._drain("another session was taken up", keep=keep)
-        return await self._sessions.resume(wanted, model)
+        return await self._sessions.resume(wanted, model, is_beside=is_beside)
 
     async def fork_from(
         self,
@@ -182,6 +188,7 @@ class SessionCommands:
         model: str | None = None,
         *,
         keep: bool = False,
+        is_beside: bool = False,
     ) -> tuple[Resumed, tuple[str, ...], str]:
         """Switch to a new session that begins with another session's state at the end of a turn.
 
@@ -190,6 +197,7 @@ class SessionCommands:
             turn: The turn; None for the newest turn.
             model: The model that continues the new session; None for the model of the turn.
             keep: Whether the running turn continues while the new session is current.
+            is_beside: Whether the current session stays the current one.
 
         Returns:
             The new session, notices about the copy, and the id of the other session.
@@ -203,12 +211,18 @@ class SessionCommands:
             # The end of the other session's log must stay readable.
             await opened.parts.log.commit()
         fork = await self._stored.fork_session(origin, turn)
-        taken = await self.switch(fork.session, model, keep=keep)
+        taken = await self.switch(fork.session, model, keep=keep, is_beside=is_beside)
         assert taken is not None, "a session was named"
         return taken, fork.notices, origin
 
     async def rewind(
-        self, session: str | None, turn: int, *, files: bool | None, model: str | None = None
+        self,
+        session: str | None,
+        turn: int,
+        *,
+        files: bool | None,
+        model: str | None = None,
+        is_beside: bool = False,
     ) -> RewoundSession:
         """Rewind a conversation to the end of a turn, and the files if requested.
 
@@ -222,6 +236,7 @@ class SessionCommands:
             files: Whether to restore files; with None, the service asks the user, unless the client
                 asks.
             model: The model that continues the session; None for the session's own model.
+            is_beside: Whether the current session stays the current one.
 
         Raises:
             UserError: The session or turn does not exist, or the session cannot be written; nothing
@@ -246,7 +261,7 @@ class SessionCommands:
         if back is not None:
             said = *await back.take(named, turn), *back.unrecorded(made.changed)
         said = (*said, *filter(None, [installation.news()]))
-        taken = await self.switch(named, model)
+        taken = await self.switch(named, model, is_beside=is_beside and not is_current)
         assert taken is not None, "a session was named"
         notices = (*made.notices, *taken.notices)
         return RewoundSession(taken, taken.draft or made.draft, said, notices)

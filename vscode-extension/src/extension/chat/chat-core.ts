@@ -1,6 +1,7 @@
 /** The chat without the editor: joins its state, events, questions and handlers. */
 import type { EventParams } from "../../protocol.ts";
-import { CONTINUE } from "../../shared/commands.ts";
+import { COMPACT, CONTINUE } from "../../shared/commands.ts";
+import { initialState } from "../../shared/initial-state.ts";
 import type { ToPanel } from "../../shared/messages.ts";
 import { isOwnQuestion, sessionOf } from "../../shared/selectors.ts";
 import type { Attachment, PanelState, Question } from "../../shared/state.ts";
@@ -32,8 +33,9 @@ import { Intake } from "./session/intake.ts";
 import { Pages } from "./session/pages.ts";
 import { Refresh } from "./session/refresh.ts";
 import { Sessions } from "./session/sessions.ts";
-import { startWith } from "./session/starting.ts";
+import { startTab, startWith } from "./session/starting.ts";
 import { Store } from "./store.ts";
+import type { Elsewhere, TabRole } from "./tab/role.ts";
 import { Bridge, type Handlers, type HandlersOf } from "./wire/bridge.ts";
 import { Outbox, type Post } from "./wire/outbox.ts";
 
@@ -58,6 +60,18 @@ export interface Surroundings {
     readonly useEditorModels: () => Promise<void>;
     readonly manageKeys: () => Promise<void>;
   };
+  /** Opens a session in an editor tab; null: a new session. */
+  readonly openTab?: (session: string | null) => Promise<void>;
+  /** Is the session in a tab that the user sees? */
+  readonly isSeenInTab?: (session: string) => boolean;
+  /** Is a tab bound to the session? */
+  readonly hasTab?: (session: string) => boolean;
+  /** Tells the other chats of the window about a change of a session. */
+  readonly tellOthers?: (session: string, what: Elsewhere) => void;
+  /** The user works in this chat now. */
+  readonly focused?: () => void;
+  /** In a tab: the chat of the panel, whose board and questions are those of the window. */
+  readonly panel?: ChatCore;
 }
 
 export class ChatCore {
@@ -72,22 +86,40 @@ export class ChatCore {
   readonly #keeping: Keeping;
   readonly #lastShown: LastShown;
   readonly #sending: Sending;
-  readonly #chosen: Chosen;
+  readonly #chosen: Chosen | null;
+  readonly #sessions: Sessions;
+  readonly #panel: ChatCore | undefined;
   readonly #log: (words: string) => void;
   #stopListening: () => void;
 
-  constructor(around: Surroundings, store = new Store()) {
-    const { backend, ports, clock } = around;
+  constructor(around: Surroundings) {
+    const { backend, ports, clock, panel } = around;
+    const store = new Store(panel === undefined ? initialState : tabState(panel.state));
     this.store = store;
+    this.#panel = panel;
     this.#log = around.log;
-    this.board = new SessionBoard(
-      (session) => session === store.state.session,
-      (marks) => store.dispatch({ type: "marks", marks }),
-    );
-    this.#room = { store, backend, ports, clock, board: this.board };
+    this.board =
+      panel?.board ??
+      new SessionBoard(
+        (session) => session === store.state.session || around.isSeenInTab?.(session) === true,
+        (marks) => store.dispatch({ type: "marks", marks }),
+        around.hasTab,
+      );
+    const { openTab, tellOthers } = around;
+    const tab: TabRole | undefined = panel && { mode: null };
+    this.#room = {
+      store,
+      backend,
+      ports,
+      clock,
+      board: this.board,
+      ...(tab && { tab }),
+      ...(openTab && { openTab }),
+      ...(tellOthers && { tellOthers }),
+    };
     this.#keeping = new Keeping(ports.memory, clock);
     this.#lastShown = new LastShown(ports.memory, clock);
-    this.#chosen = new Chosen(this.#room);
+    this.#chosen = tab === undefined ? new Chosen(this.#room) : null;
     this.outbox = new Outbox(around.post, clock, () => ({
       state: store.state,
       typed: this.#keeping.typed,
@@ -98,7 +130,7 @@ export class ChatCore {
       this.#keeping.heard(action, state);
       this.#lastShown.heard(action, state);
       if (action.type === "status") {
-        this.#chosen.heard(action.status);
+        this.#chosen?.heard(action.status);
         if (action.status.session !== null)
           this.board.titled(action.status.session, action.status.title);
         // While no model can be called, the list of models is not requested.
@@ -117,11 +149,14 @@ export class ChatCore {
     const pages = new Pages(this.#room);
     this.#intake = new Intake(this.#room, pages, quietly);
     // The card takes the focus by itself, unless the user is typing.
-    this.questions = new Questions(store, around.nonce, (question) => {
-      if (isOwnQuestion(question, store.state.session)) around.reveal();
-      else around.askedBehind(question, this.board.title(sessionOf(question)));
-    });
+    this.questions =
+      panel?.questions ??
+      new Questions(store, around.nonce, (question) => {
+        if (isOwnQuestion(question, store.state.session)) around.reveal();
+        else around.askedBehind(question, this.board.title(sessionOf(question)));
+      });
     this.#sending = new Sending(this.#room, this.#keeping);
+    this.#sessions = new Sessions(this.#room, this.#intake, this.refresh);
     this.bridge = new Bridge(this.#handlers(around, pages), {
       dropped: (why) => this.#log(`A message of the panel was dropped (${why})`),
       failed: (error, message) => {
@@ -139,11 +174,17 @@ export class ChatCore {
     return this.store.state;
   }
 
+  /** The session of the chat; before a server runs, the one of before the reload. */
+  get session(): string | null {
+    return this.state.session ?? this.#keeping.session;
+  }
+
   /** Handles one event of the server. */
   event(params: EventParams): void {
-    this.board.heard(params);
+    if (this.#panel === undefined) this.board.heard(params);
     this.#intake.take(params);
     this.refresh.heard(params);
+    if (this.#panel !== undefined) return;
     const { event, session } = params;
     if (event.type === "permissionAsked") this.questions.asked(event.question, session);
     else if (event.type === "permissionAnswered") this.questions.withdrawn(event.question, session);
@@ -164,7 +205,9 @@ export class ChatCore {
         const waiting = this.state.queue.waiting.map((row) => row.text);
         for (const action of this.#keeping.unsent(waiting)) this.store.dispatch(action);
       };
-      await startWith(this.#room, this.#intake, this.refresh, this.#chosen, session, giveBack);
+      if (this.#chosen === null)
+        await startTab(this.#room, this.#intake, this.refresh, session, giveBack);
+      else await startWith(this.#room, this.#intake, this.refresh, this.#chosen, session, giveBack);
     } catch (error) {
       this.#log(sentenceOf(error));
       if (!isCancelled(error) && !isGone(error)) tell(this.#room, "error", sentenceOf(error));
@@ -174,10 +217,23 @@ export class ChatCore {
   /** Called when the server has ended, or has not started. */
   gone(connection: Exclude<PanelState["connection"], { kind: "ready" }>): void {
     this.#intake.reset();
-    this.#chosen.gone();
-    this.questions.clear();
-    this.board.gone();
+    if (this.#chosen !== null) {
+      this.#chosen.gone();
+      this.questions.clear();
+      this.board.gone();
+    }
     this.store.dispatch({ type: "connection", connection });
+  }
+
+  /** The user did something with a session in another chat of the window. */
+  async elsewhere(session: string, what: Elsewhere): Promise<void> {
+    if (session !== this.state.session) return;
+    if (what === "deleted") await this.#sessions.empty();
+    else {
+      if (what === "rewound") this.#intake.reset();
+      await this.#intake.open(session, true).catch((error) => this.#log(sentenceOf(error)));
+      this.refresh.soon("status", "queue", "context");
+    }
   }
 
   /** Sends a prompt with its own attachments; the draft keeps its attachments. */
@@ -191,7 +247,7 @@ export class ChatCore {
   }
 
   dispose(): void {
-    this.questions.clear();
+    if (this.#panel === undefined) this.questions.clear();
     this.refresh.dispose();
     this.#keeping.dispose();
     this.#lastShown.dispose();
@@ -202,7 +258,7 @@ export class ChatCore {
   #handlers(around: Surroundings, pages: Pages): Handlers {
     const room = this.#room;
     const sending = this.#sending;
-    const sessions = new Sessions(room, this.#intake, this.refresh);
+    const sessions = this.#sessions;
     const branches = new Branches(room, this.#intake, this.refresh, sessions, sending);
     const { connect, useEditorModels, manageKeys, firstRun, login } = around.firstRun;
     return {
@@ -224,17 +280,19 @@ export class ChatCore {
       ...codeHandlers(room, (words) => sending.alone(words)),
       ...linkHandlers(room),
       ...verdictHandlers(room, this.refresh),
-      ...choiceHandlers(room, this.refresh, sessions, this.#chosen, {
+      ...choiceHandlers(room, this.refresh, sessions, this.#chosen ?? NO_CHOICE, {
         connect,
         useEditorModels,
         manageKeys,
         exportCurrent: () => exportSession(room, null),
         // The command is sent as a prompt, which waits until the session is resumed after a reload.
         goOn: () => sending.alone(CONTINUE),
+        compactOwn: () => sending.alone(COMPACT),
       }),
       firstRun,
       login,
       ready: () => this.outbox.ready(),
+      focused: () => around.focused?.(),
       typed: ({ text, at }) => this.#keeping.setTyped(text, at),
       older: () => pages.older(),
       openTool: ({ turn, id }) => pages.detail(turn, id),
@@ -258,4 +316,15 @@ export class ChatCore {
       },
     };
   }
+}
+
+/** In a tab, a choice applies to the tab, or to the settings; the panel keeps those of the window. */
+const NO_CHOICE: Pick<Chosen, "choose"> = { choose: () => undefined };
+
+/** A new tab knows what the panel knows about the window, and nothing of its session. */
+function tabState(panel: PanelState): PanelState {
+  const { connection, models, pending, suggestions, looks, marks, questions, history, firstRun } =
+    panel;
+  const known = { connection, models, pending, suggestions, looks, marks, questions, history };
+  return { ...initialState, ...known, firstRun, isTab: true };
 }

@@ -9,13 +9,15 @@ export interface PageParts {
   readonly script: string;
   readonly style: string;
   readonly nonce: string;
+  /** The id of an editor tab; the panel has none. */
+  readonly tab?: string;
 }
 
 /**
  * Allows no frames, no forms and no network; pictures are the user's own (`data:`), fonts and
  * styles are shipped.
  */
-export function pageHtml({ source, script, style, nonce }: PageParts): string {
+export function pageHtml({ source, script, style, nonce, tab }: PageParts): string {
   const policy = [
     "default-src 'none'",
     `script-src 'nonce-${nonce}'`,
@@ -35,7 +37,7 @@ export function pageHtml({ source, script, style, nonce }: PageParts): string {
 <title>Indwell</title>
 </head>
 <body>
-<div id="root"></div>
+<div id="root"${tab === undefined ? "" : ` data-tab="${tab}"`}></div>
 <script nonce="${nonce}" src="${script}"></script>
 </body>
 </html>

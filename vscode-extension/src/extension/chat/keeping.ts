@@ -149,6 +149,7 @@ export class Keeping {
         // Sent attachments must not return as chips, not even after a crash.
         this.flush();
         return;
+      case "history":
       case "attach":
       case "unattach":
       case "answered":

@@ -5,6 +5,7 @@ import { behindWords } from "../../shared/mark-words.ts";
 import { ownQuestions, sessionOf } from "../../shared/selectors.ts";
 import type { PanelState, Question } from "../../shared/state.ts";
 import type { LastCommands } from "../editor/attach/last-command.ts";
+import type { ChatHere } from "../editor/chat-link.ts";
 import { FirstRunFlow } from "../first-run/flow.ts";
 import { manageKeys } from "../first-run/manage-keys.ts";
 import type { Models } from "../models/register.ts";
@@ -12,12 +13,13 @@ import { say } from "../say.ts";
 import type { Server } from "../server/server.ts";
 import { watchSuggestions } from "../suggestions/watch.ts";
 import type { Chat } from "./chat.ts";
-import { ChatCore } from "./chat-core.ts";
+import { ChatCore, type Surroundings } from "./chat-core.ts";
 import { debounced, realClock } from "./clock.ts";
 import { connectionOf } from "./connection.ts";
 import { watchLooks } from "./looks.ts";
 import { serveQuestions } from "./serve-questions.ts";
 import { serverBackend } from "./server-backend.ts";
+import { SessionTabs, type TabParts } from "./tab/session-tabs.ts";
 import { ChatViewProvider, freshNonce, VIEW } from "./view.ts";
 import { vscodePorts } from "./vscode-ports.ts";
 
@@ -56,17 +58,15 @@ export function registerChat(
     },
   });
   const log = (words: string): void => server.log.info(`Chat: ${words}`);
-  const core: ChatCore = new ChatCore({
+  const ports = vscodePorts(context, subscriptions, terminals, log);
+  const inCommon: Pick<
+    Surroundings,
+    "backend" | "clock" | "nonce" | "log" | "firstRun" | "openTab"
+  > = {
     backend,
-    ports: vscodePorts(context, subscriptions, terminals, log),
     clock: realClock,
-    post: view.post,
     nonce: freshNonce,
     log,
-    reveal: () => {
-      if (!view.visible) void view.show(false);
-    },
-    askedBehind: (question, title) => void askedBehind(question, title),
     firstRun: {
       firstRun: (message) => flow.handle(message),
       login: (message) => flow.handle(message),
@@ -74,16 +74,45 @@ export function registerChat(
       useEditorModels: () => flow.useEditorModels(),
       manageKeys: () => manageKeys(context.secrets),
     },
+    openTab: (session) => tabs.open(session),
+  };
+  const core: ChatCore = new ChatCore({
+    ...inCommon,
+    ports,
+    post: view.post,
+    reveal: () => {
+      const session = core.state.session ?? "";
+      if (!view.visible && !tabs.isSeen(session)) void view.show(false);
+    },
+    askedBehind: (question, title) => void askedBehind(question, title),
+    isSeenInTab: (session) => tabs.isSeen(session),
+    hasTab: (session) => tabs.has(session),
+    tellOthers: (session, what) => tabs.tell(session, what),
+    focused: () => tabs.leave(),
   });
-  const show = async (focus: boolean | "question"): Promise<boolean> => {
+  const makeTab = ({ memory, ...parts }: TabParts): ChatCore =>
+    new ChatCore({
+      ...inCommon,
+      ...parts,
+      ports: { ...ports, memory },
+      reveal: () => undefined,
+      askedBehind: () => undefined,
+      panel: core,
+    });
+  const tabs = new SessionTabs(context, core, makeTab, () => server.state.kind === "running");
+  const show = async (focus: Parameters<Chat["show"]>[0]): Promise<boolean> => {
     const behind = core.state.questions[0];
     const asks = ownQuestions(core.state).length > 0;
     if (focus === "question" && !asks && behind !== undefined)
-      await core.bridge.perform({ type: "openSession", session: sessionOf(behind) });
+      if (tabs.reveal(sessionOf(behind))) return true;
+      else await core.bridge.perform({ type: "openSession", session: sessionOf(behind) });
     const shown = await view.show(focus !== false);
     if (shown && focus !== false) {
       const has = focus === "question" && ownQuestions(core.state).length > 0;
-      core.send({ type: "focus", where: has ? "question" : "composer" });
+      core.send({
+        type: "focus",
+        where: has ? "question" : focus === "find" ? "find" : "composer",
+      });
     }
     return shown;
   };
@@ -92,26 +121,47 @@ export function registerChat(
    * question.
    */
   const askedBehind = async (question: Question, title: string): Promise<void> => {
+    const session = sessionOf(question);
+    if (tabs.isSeen(session)) return;
     const chosen = await say("info", behindWords(question, title), SHOW);
-    if (chosen !== SHOW) return;
+    if (chosen !== SHOW || tabs.reveal(session)) return;
     await core.bridge.perform({ type: "openSession", session: sessionOf(question) });
     await show("question");
   };
   const look = (): void => {
     const connection = connectionOf(server.state, Date.now());
-    if (connection === null) void core.started();
-    else if (connection.kind !== "ready") core.gone(connection);
+    if (connection === null) {
+      void core.started();
+      tabs.started();
+    } else if (connection.kind !== "ready") {
+      core.gone(connection);
+      tabs.gone(connection);
+    }
   };
   const contextSoon = debounced(realClock, 300, () => {
     if (view.visible) core.refresh.soon("context");
+    tabs.lookedElsewhere();
   });
   let isPlanned = false;
   let wasEmpty = true;
+  const report = (): void => {
+    if (isPlanned) return;
+    isPlanned = true;
+    realClock.after(REPORT_MS, () => {
+      isPlanned = false;
+      states.fire(core.state);
+      const isEmpty = core.state.turns.length === 0;
+      if (isEmpty && !wasEmpty) returned.fire();
+      wasEmpty = isEmpty;
+      view.badge(core.state.questions.length, "Indwell asks");
+    });
+  };
   subscriptions.push(
     states,
     events,
     returned,
     flow,
+    tabs,
     core,
     contextSoon,
     vscode.window.registerWebviewViewProvider(VIEW, view, {
@@ -122,10 +172,13 @@ export function registerChat(
     server.attach((client) =>
       vscode.Disposable.from(
         client.onNotification("indwell/event", (params: EventParams) => {
+          tabs.event(params);
           core.event(params);
           events.fire(params);
         }),
-        serveQuestions(client, core.questions, flow, view, () => core.state.session),
+        serveQuestions(client, core.questions, flow, view, (session) =>
+          session === core.state.session ? "panel" : tabs.isSeen(session) ? "tab" : "nowhere",
+        ),
       ),
     ),
     vscode.window.onDidChangeTextEditorSelection(contextSoon),
@@ -135,22 +188,17 @@ export function registerChat(
       isLooking: () => view.visible && core.state.turns.length === 0,
       onDidReturn: returned.event,
     }),
-    {
-      dispose: core.store.listen(() => {
-        if (isPlanned) return;
-        isPlanned = true;
-        realClock.after(REPORT_MS, () => {
-          isPlanned = false;
-          states.fire(core.state);
-          const isEmpty = core.state.turns.length === 0;
-          if (isEmpty && !wasEmpty) returned.fire();
-          wasEmpty = isEmpty;
-          view.badge(core.state.questions.length, "Indwell asks");
-        });
-      }),
-    },
+    { dispose: core.store.listen(report) },
+    tabs.onDidChange(report),
   );
   look();
+  const panel: ChatHere = {
+    get state() {
+      return core.state;
+    },
+    show,
+    perform: (message) => core.bridge.perform(message),
+  };
   return {
     get state() {
       return core.state;
@@ -158,9 +206,16 @@ export function registerChat(
     onDidChangeState: states.event,
     onEvent: events.event,
     get visible() {
-      return view.visible;
+      return view.visible || tabs.isSeen(core.state.session ?? "");
     },
     show,
+    get here() {
+      return tabs.here ?? panel;
+    },
+    get all() {
+      return [panel, ...tabs.all];
+    },
+    openTab: tabs.open,
     perform: (message) => core.bridge.perform(message),
     ask: (words, attachments) => core.ask(words, attachments),
     dispose: () => vscode.Disposable.from(...subscriptions).dispose(),

@@ -4,6 +4,7 @@ import type { Clock } from "./clock.ts";
 import type { Ports } from "./ports.ts";
 import type { SessionBoard } from "./session/board.ts";
 import type { Store } from "./store.ts";
+import type { Elsewhere, TabRole } from "./tab/role.ts";
 
 export interface Room {
   readonly board: SessionBoard;
@@ -11,6 +12,12 @@ export interface Room {
   readonly backend: Backend;
   readonly ports: Ports;
   readonly clock: Clock;
+  /** Set in an editor tab. */
+  readonly tab?: TabRole;
+  /** Opens a session in an editor tab; null: a new session. */
+  readonly openTab?: (session: string | null) => Promise<void>;
+  /** Tells the other chats of the window about a change of a session. */
+  readonly tellOthers?: (session: string, what: Elsewhere) => void;
 }
 
 /** The message for a session that another window has open. */

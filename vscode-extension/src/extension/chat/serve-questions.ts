@@ -20,7 +20,7 @@ export function serveQuestions(
   questions: Questions,
   flow: FirstRunFlow,
   view: ChatViewProvider,
-  shown: () => string | null,
+  shown: (session: string) => "panel" | "tab" | "nowhere",
 ): vscode.Disposable {
   return vscode.Disposable.from(
     client.onRequest(
@@ -31,9 +31,10 @@ export function serveQuestions(
     client.onRequest(
       "indwell/ask",
       async (params: AskParams, token: vscode.CancellationToken): Answer<"indwell/ask"> => {
-        // A session that is not shown asks by a badge and a notice.
-        const isBehind = (params.session ?? "") !== "" && params.session !== shown();
-        if (isBehind || view.visible || (await view.show(false)))
+        // A session that is not shown asks by a badge and a notice; a tab that is seen asks itself.
+        const session = params.session ?? "";
+        const isElsewhere = session !== "" && shown(session) !== "panel";
+        if (isElsewhere || view.visible || (await view.show(false)))
           return questions.ask(params, token);
         return askElsewhere(params, token);
       },

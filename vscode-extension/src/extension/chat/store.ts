@@ -7,8 +7,12 @@ import type { PanelState } from "../../shared/state.ts";
 export type Heard = (action: Action, state: PanelState) => void;
 
 export class Store {
-  #state: PanelState = initialState;
+  #state: PanelState;
   readonly #listeners = new Set<Heard>();
+
+  constructor(state: PanelState = initialState) {
+    this.#state = state;
+  }
 
   /** The current state. */
   get state(): PanelState {

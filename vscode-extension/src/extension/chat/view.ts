@@ -12,6 +12,26 @@ export function freshNonce(): string {
   return randomBytes(24).toString("base64url");
 }
 
+/** Puts the chat's page into a webview; `tab` is the id of an editor tab. */
+export function fillWebview(webview: vscode.Webview, extension: vscode.Uri, tab?: string): void {
+  const dist = vscode.Uri.joinPath(extension, "dist");
+  webview.options = {
+    enableScripts: true,
+    // The forms are Indwell's own; the content policy prevents sending them anywhere.
+    enableForms: true,
+    enableCommandUris: false,
+    localResourceRoots: [dist],
+  };
+  const reached = (name: string) => String(webview.asWebviewUri(vscode.Uri.joinPath(dist, name)));
+  webview.html = pageHtml({
+    source: webview.cspSource,
+    script: reached("webview.js"),
+    style: reached("webview.css"),
+    nonce: freshNonce(),
+    ...(tab !== undefined && { tab }),
+  });
+}
+
 /** Listeners for events of the view. */
 export interface ViewListener {
   /** Called with a message of unknown type. */
@@ -37,15 +57,6 @@ export class ChatViewProvider implements vscode.WebviewViewProvider {
   resolveWebviewView(view: vscode.WebviewView): void {
     this.#view = view;
     const { webview } = view;
-    const dist = vscode.Uri.joinPath(this.#extension, "dist");
-    webview.options = {
-      enableScripts: true,
-      // The forms are Indwell's own; the content policy prevents sending them anywhere.
-      enableForms: true,
-      enableCommandUris: false,
-      localResourceRoots: [dist],
-    };
-    const reached = (name: string) => String(webview.asWebviewUri(vscode.Uri.joinPath(dist, name)));
     const heard = [
       webview.onDidReceiveMessage((raw: unknown) => this.#listener.took(raw)),
       view.onDidChangeVisibility(() => this.#listener.shown(view.visible)),
@@ -56,12 +67,7 @@ export class ChatViewProvider implements vscode.WebviewViewProvider {
       this.#view = undefined;
       this.#listener.shown(false);
     });
-    webview.html = pageHtml({
-      source: webview.cspSource,
-      script: reached("webview.js"),
-      style: reached("webview.css"),
-      nonce: freshNonce(),
-    });
+    fillWebview(webview, this.#extension);
     this.#listener.shown(view.visible);
   }
 

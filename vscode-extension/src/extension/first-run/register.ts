@@ -13,6 +13,8 @@ export interface ChatDoor {
   readonly state: PanelState;
   show(focus: boolean): Promise<boolean>;
   perform(message: ToHost): Promise<void>;
+  /** The chat in which the user worked last. */
+  readonly here: Pick<ChatDoor, "state" | "perform">;
 }
 
 /** Registers the commands Connect a Model, Manage Keys, Show Sessions and Rename the Session. */
@@ -32,11 +34,11 @@ export function registerFirstRun(
     vscode.commands.registerCommand("indwell.sessions", () =>
       inPanel({ type: "sessions", query: "", more: false }),
     ),
-    vscode.commands.registerCommand("indwell.renameSession", () => rename(chat)),
+    vscode.commands.registerCommand("indwell.renameSession", () => rename(chat.here)),
   );
 }
 
-async function rename(chat: ChatDoor): Promise<void> {
+async function rename(chat: Pick<ChatDoor, "state" | "perform">): Promise<void> {
   const { session, status } = chat.state;
   if (session === null) {
     void say("info", "Indwell: there is no session yet.");

@@ -33,15 +33,22 @@ export function Conversation(props: ViewProps) {
   const [isFinding, setFinding] = useState(false);
   const [target, setTarget] = useState<{ readonly key: string } | null>(null);
   useEffect(() => {
+    const find = () => {
+      setFinding(true);
+      document.querySelector<HTMLInputElement>(".find-bar input")?.select();
+    };
     const keys = (event: KeyboardEvent) => {
       if (event.key !== "f" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey)
         return;
       event.preventDefault();
-      setFinding(true);
-      document.querySelector<HTMLInputElement>(".find-bar input")?.select();
+      find();
     };
     document.addEventListener("keydown", keys);
-    return () => document.removeEventListener("keydown", keys);
+    const off = channel.onFocus((where) => where === "find" && find());
+    return () => {
+      document.removeEventListener("keydown", keys);
+      off();
+    };
   }, []);
   const onTop = () => {
     const oldest = state.turns[0];

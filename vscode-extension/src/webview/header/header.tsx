@@ -3,7 +3,7 @@
  * own toolbar.
  */
 import { useRef, useState } from "preact/hooks";
-import type { PanelState } from "../../shared/state.ts";
+import { titleOf } from "../../shared/selectors.ts";
 import type { ViewProps } from "../view-props.ts";
 import { TitleField } from "./title-field.tsx";
 
@@ -45,15 +45,4 @@ export function Header({ state, post }: ViewProps) {
       )}
     </header>
   );
-}
-
-/**
- * Returns the server's title; for a session that is only shown for reading, the beginning of its
- * first prompt.
- */
-function titleOf(state: PanelState): string {
-  const said = state.status?.session === state.session ? (state.status?.title ?? "") : "";
-  const first = state.turns[0];
-  if (said === "" && state.title !== "") return state.title;
-  return said !== "" ? said : (first?.title || first?.words.split("\n")[0] || "").slice(0, 120);
 }

@@ -40,6 +40,10 @@ export function SessionEntry({ row, isShown, work, post }: Props) {
   const remove = () => post({ type: "deleteSession", session: row.id });
   const keys = (event: KeyboardEvent) => {
     if (event.key === "F2") setRenaming(true);
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+      event.preventDefault();
+      post({ type: "openInEditor", session: row.id });
+    }
     if (event.key === "Delete") remove();
   };
   return (
@@ -67,6 +71,11 @@ export function SessionEntry({ row, isShown, work, post }: Props) {
         ))}
       </button>
       <div class="session-actions">
+        <Action
+          icon="open-in-product"
+          label="Open in Editor (Ctrl+Enter)"
+          act={() => post({ type: "openInEditor", session: row.id })}
+        />
         <Action icon="edit" label="Rename (F2)" act={() => setRenaming(true)} />
         <Action
           icon="repo-forked"

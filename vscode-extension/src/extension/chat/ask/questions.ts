@@ -6,7 +6,7 @@ import type {
   PermissionResult,
 } from "../../../protocol.ts";
 import { askingCall, isOwnQuestion } from "../../../shared/selectors.ts";
-import type { Question } from "../../../shared/state.ts";
+import type { PanelState, Question } from "../../../shared/state.ts";
 import type { Token } from "../backend.ts";
 import type { Store } from "../store.ts";
 
@@ -41,10 +41,12 @@ export class Questions {
     // The card of the call that the question is about.
     const { state } = this.#store;
     const isShown = asked.session === "" || asked.session === state.session;
-    const asking = isShown ? askingCall(state) : undefined;
-    const tool = asking?.call.name ?? null;
-    const agent = asking?.agent?.target ?? "";
-    const question: Question = { kind: "permission", nonce, asked, tool, agent };
+    const question: Question = {
+      kind: "permission",
+      nonce,
+      asked,
+      ...(isShown ? askerIn(state) : { tool: null, agent: "" }),
+    };
     return new Promise((resolve) => {
       this.#wait(token, {
         question,
@@ -157,6 +159,17 @@ export class Questions {
     this.#waiting.delete(nonce);
     this.#store.dispatch({ type: "questionGone", nonce });
   }
+}
+
+/** The question as a tab shows it: with the call and the sub-agent of its own session. */
+export function shownIn(state: PanelState, question: Question): Question {
+  const isOwn = question.kind === "permission" && question.asked.session === state.session;
+  return isOwn ? { ...question, ...askerIn(state) } : question;
+}
+
+function askerIn(state: PanelState): { readonly tool: string | null; readonly agent: string } {
+  const asking = askingCall(state);
+  return { tool: asking?.call.name ?? null, agent: asking?.agent?.target ?? "" };
 }
 
 /** Accepts only an answer that was offered; any other answer means no. */

@@ -13,6 +13,8 @@ export interface Elsewhere {
   exportCurrent(): Promise<void>;
   /** Continues an interrupted turn. */
   goOn(): void;
+  /** Compacts the conversation of a tab. */
+  compactOwn(): void;
   connect(): Promise<void>;
   /** Connects the first of the editor's own models. */
   useEditorModels(): Promise<void>;
@@ -24,16 +26,17 @@ export function choiceHandlers(
   room: Room,
   refresh: Refresh,
   sessions: Sessions,
-  choice: Chosen,
+  choice: Pick<Chosen, "choose">,
   elsewhere: Elsewhere,
 ): HandlersOf<"mode" | "model" | "effort" | "command" | "closeBanner"> {
-  const { store, backend, ports } = room;
+  const { store, backend, ports, tab } = room;
   const perform = async (command: Command): Promise<void> => {
     switch (command) {
       case "new":
         return sessions.begin();
       case "compact":
-        await backend.execute("indwell.compact", null);
+        if (tab === undefined) await backend.execute("indwell.compact", null);
+        else elsewhere.compactOwn();
         return;
       case "continue":
         return elsewhere.goOn();
@@ -92,6 +95,14 @@ export function choiceHandlers(
         return;
       }
       const { session, status } = store.state;
+      if (tab !== undefined) {
+        tab.mode = chosen;
+        // A turn that runs takes the mode at once; a session that is not open takes it with its next prompt.
+        if ((status?.running ?? null) !== null)
+          await backend.execute("indwell.mode", { mode: chosen, session });
+        await refresh.now("status");
+        return;
+      }
       const isBeside = status?.beside.some((one) => one.session === session) ?? false;
       await backend.execute("indwell.mode", { mode: chosen, ...(isBeside && { session }) });
       await refresh.now("status");

@@ -6,7 +6,7 @@ import type { HandlersOf } from "../wire/bridge.ts";
  * The handlers; the server opens the plan's document and keeps its state, and events report the
  * outcome.
  */
-export function planHandlers({ store, backend, ports }: Room): HandlersOf<"plan"> {
+export function planHandlers({ store, backend, ports, tab }: Room): HandlersOf<"plan"> {
   return {
     plan: async ({ action, text, words }) => {
       const { session } = store.state;
@@ -19,6 +19,8 @@ export function planHandlers({ store, backend, ports }: Room): HandlersOf<"plan"
           // If the plan's document is open, its text is the plan: the user may have changed it.
           const { path } = await backend.request("indwell/plan", { session, action: "show" });
           const shown = path !== "" && ports.documents.isOpen(path) ? null : text;
+          // The server chooses the mode in which the plan is carried out.
+          if (tab !== undefined) tab.mode = null;
           await backend.request("indwell/plan", { session, action, text: shown });
           return;
         }

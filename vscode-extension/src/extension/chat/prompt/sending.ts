@@ -111,6 +111,7 @@ export class Sending {
       return;
     }
     const { session } = state;
+    if (session === null && this.#room.tab !== undefined) return; // nothing has begun here
     await this.#room.backend.execute("indwell.cancel", session === null ? {} : { session });
   }
 
@@ -131,7 +132,9 @@ export class Sending {
     store.dispatch({ type: "sent", id, words: text, images: picturesOf(own), taken });
     try {
       await unlessCancelled(this.#before, cancel);
-      const params = promptParams(text, this.#session(id), own, mode);
+      const { tab } = this.#room;
+      const named = promptParams(text, this.#session(id), own, mode ?? tab?.mode ?? undefined);
+      const params = tab === undefined ? named : { ...named, beside: true };
       for (const piece of twice) await backend.request("indwell/detach", { id: piece });
       const result = await backend.request("indwell/prompt", params, cancel);
       // Turn 0: the prompt was removed from the queue, and no event returns its text.

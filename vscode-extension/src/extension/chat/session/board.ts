@@ -21,17 +21,22 @@ export class SessionBoard {
   readonly #entries = new Map<string, Entry>();
   /** Sessions that the user left: the panel does not follow their turns. */
   readonly #left = new Set<string>();
+  readonly #hasTab: (session: string) => boolean;
+  /** Sessions that a tab began. */
+  readonly #claimed = new Set<string>();
 
   /**
    * `isShown` returns whether the user sees the session; `changed` receives all marks after a
-   * change.
+   * change; `hasTab` returns whether an editor tab is bound to the session.
    */
   constructor(
     isShown: (session: string) => boolean,
     changed: (marks: readonly SessionMark[]) => void,
+    hasTab: (session: string) => boolean = () => false,
   ) {
     this.#isShown = isShown;
     this.#changed = changed;
+    this.#hasTab = hasTab;
   }
 
   /** Records an event of any session. */
@@ -101,7 +106,14 @@ export class SessionBoard {
 
   /** Returns whether the user left the session, so that its turns are not shown automatically. */
   isLeft(session: string): boolean {
-    return this.#left.has(session);
+    return this.#left.has(session) || this.#claimed.has(session) || this.#hasTab(session);
+  }
+
+  /** A tab takes a session that its prompt began; false if another tab has it. */
+  claim(session: string): boolean {
+    if (this.#claimed.has(session)) return false;
+    this.#claimed.add(session);
+    return true;
   }
 
   /**
@@ -110,6 +122,11 @@ export class SessionBoard {
    */
   since(session: string): number | null {
     return this.#entries.get(session)?.since ?? null;
+  }
+
+  /** The work of a session; null if it has none. */
+  work(session: string): SessionWork | null {
+    return this.#entries.get(session)?.work ?? null;
   }
 
   /** Returns the session's title; empty if the title is unknown. */

@@ -31,6 +31,7 @@ export class Branches {
   handlers(): HandlersOf<"rewind" | "fork" | "resend"> {
     return {
       rewind: async ({ turn, files }) => {
+        if (this.#room.store.state.session === null) return;
         await this.#alone(async () => {
           const taken = files ?? (await this.#chooseFiles(turn));
           if (taken === null || !(await this.#sessions.mayStop("Rewind?", "Stop and Rewind")))
@@ -87,10 +88,15 @@ export class Branches {
   }
 
   async #rewind(turn: number, files: boolean): Promise<ResumeResult | null> {
-    const { store, backend } = this.#room;
+    const { store, backend, tab } = this.#room;
     const { session } = store.state;
-    const result = await backend.execute("indwell.rewind", { session, turn, files, wait: true });
+    const wanted = { session, turn, files, wait: true };
+    const result = await backend.execute(
+      "indwell.rewind",
+      tab === undefined ? wanted : { ...wanted, beside: true },
+    );
     if (result === null) return null;
+    this.#room.tellOthers?.(result.session, "rewound");
     await this.#intake.open(result.session, true);
     if (result.notices.length > 0) tell(this.#room, "info", result.notices.join("\n"));
     this.#refresh.soon("status", "queue", "changes", "context");

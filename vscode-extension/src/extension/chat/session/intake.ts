@@ -17,7 +17,7 @@ const MOST_HELD = 20_000;
 const GATHER_MS = 15;
 
 export class Intake {
-  readonly #room: Pick<Room, "store" | "backend" | "clock" | "board">;
+  readonly #room: Pick<Room, "store" | "backend" | "clock" | "board" | "tab">;
   readonly #pages: Pages;
   readonly #failed: (error: unknown) => void;
   /** The number of the next expected event; null accepts any. */
@@ -30,7 +30,7 @@ export class Intake {
   #later: (() => void) | undefined;
 
   constructor(
-    room: Pick<Room, "store" | "backend" | "clock" | "board">,
+    room: Pick<Room, "store" | "backend" | "clock" | "board" | "tab">,
     pages: Pages,
     failed: (error: unknown) => void,
   ) {
@@ -123,9 +123,14 @@ export class Intake {
       // The panel follows the running turn, whatever began it (a code action, a chat document), but
       // keeps showing a turn until it has ended.
       if (params.event.type !== "turnStarted") return;
-      this.#begunElsewhere(params.session, params.event.words);
-      if (this.#room.board.isLeft(params.session)) return;
-      if (this.#isShownRunning()) return;
+      if (this.#room.tab !== undefined) {
+        if (!this.#isOwnBeginning(params.event.words)) return;
+        if (!this.#room.board.claim(params.session)) return;
+      } else {
+        this.#begunElsewhere(params.session, params.event.words);
+        if (this.#room.board.isLeft(params.session)) return;
+        if (this.#isShownRunning()) return;
+      }
       this.reset();
       this.#room.store.dispatch({ type: "opened", session: params.session });
       if (params.event.turn > 1) this.reload(params.session).catch(this.#failed);
@@ -147,6 +152,12 @@ export class Intake {
     if (sent === undefined) return;
     if (sent.session === "") board.left(session);
     store.dispatch({ type: "answered", id: sent.id, attachments: [] });
+  }
+
+  /** Did the prompt of this tab begin the session? */
+  #isOwnBeginning(words: string): boolean {
+    const { session, outgoing } = this.#room.store.state;
+    return session === null && outgoing.some((one) => one.session === null && one.words === words);
   }
 
   /** Returns whether the shown turn is still running; its end may wait for missed events. */

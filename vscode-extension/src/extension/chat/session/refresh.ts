@@ -5,6 +5,9 @@ import type { Room } from "../room.ts";
 
 type Part = "status" | "queue" | "changes" | "commands" | "context" | "models";
 
+/** The name of a session that has not begun: the server has none of this name open. */
+const NEW = "new";
+
 /** Milliseconds for which changes are collected before they are requested. */
 const REST_MS: Readonly<Record<Part, number>> = {
   status: 50,
@@ -16,12 +19,12 @@ const REST_MS: Readonly<Record<Part, number>> = {
 };
 
 export class Refresh {
-  readonly #room: Pick<Room, "store" | "backend">;
+  readonly #room: Pick<Room, "store" | "backend" | "tab">;
   readonly #failed: (error: unknown) => void;
   readonly #parts: Readonly<Record<Part, { (): void; dispose(): void }>>;
 
   constructor(
-    room: Pick<Room, "store" | "backend"> & { readonly clock: Clock },
+    room: Pick<Room, "store" | "backend" | "tab"> & { readonly clock: Clock },
     failed: (error: unknown) => void,
   ) {
     this.#room = room;
@@ -49,7 +52,7 @@ export class Refresh {
     if (store.state.connection.kind !== "ready") return;
     switch (part) {
       case "status":
-        store.dispatch({ type: "status", status: await backend.request("indwell/status", {}) });
+        await this.#status();
         return;
       case "queue":
         store.dispatch({ type: "queue", queue: await backend.request("indwell/queue", {}) });
@@ -65,7 +68,10 @@ export class Refresh {
         return;
       }
       case "context":
-        store.dispatch({ type: "context", context: await backend.request("indwell/context", {}) });
+        store.dispatch({
+          type: "context",
+          context: await backend.request("indwell/context", this.#named()),
+        });
         return;
       case "models": {
         if (store.state.status?.lacking) return; // No server can be asked.
@@ -101,6 +107,25 @@ export class Refresh {
         return;
       default:
         return;
+    }
+  }
+
+  /** A tab asks about its own session; a new one has none, and the panel shows the current one. */
+  #named(): { readonly session?: string } {
+    const { session } = this.#room.store.state;
+    return this.#room.tab === undefined ? {} : { session: session ?? NEW };
+  }
+
+  async #status(): Promise<void> {
+    const { store, backend, tab } = this.#room;
+    const status = await backend.request("indwell/status", this.#named());
+    if (tab === undefined) store.dispatch({ type: "status", status });
+    else {
+      const session = status.session === NEW ? null : status.session;
+      // The answer to an earlier session of the tab is of no use.
+      if (session !== store.state.session) return;
+      const mode = tab.mode ?? status.mode;
+      store.dispatch({ type: "status", status: { ...status, session, mode } });
     }
   }
 

@@ -16,6 +16,7 @@ type Listed =
   | "sessions"
   | "closeSessions"
   | "openSession"
+  | "openInEditor"
   | "forkSession"
   | "renameSession"
   | "deleteSession";
@@ -35,12 +36,14 @@ export class Sessions {
   }
 
   handlers(): HandlersOf<Listed> {
-    const { store } = this.#room;
     return {
       sessions: ({ query, more }) => this.#list(query, more),
-      closeSessions: () =>
-        store.dispatch({ type: "list", query: "", result: null, where: "close" }),
+      closeSessions: () => this.#closeList(),
       openSession: ({ session }) => this.open(session),
+      openInEditor: async ({ session }) => {
+        this.#closeList();
+        await this.#room.openTab?.(session);
+      },
       forkSession: ({ session }) => this.fork(session, null),
       renameSession: ({ session, title }) => this.#rename(session, title),
       deleteSession: ({ session }) => this.#delete(session),
@@ -49,9 +52,13 @@ export class Sessions {
 
   /** Resume another session; a running turn continues. */
   async open(session: string): Promise<void> {
-    const { store, backend } = this.#room;
+    const { store, backend, tab } = this.#room;
+    if (tab !== undefined && session !== store.state.session) {
+      await this.#inTab(session);
+      return;
+    }
     if (session === store.state.session && store.state.status?.session === session) {
-      store.dispatch({ type: "list", query: "", result: null, where: "close" });
+      this.#closeList();
       return;
     }
     await this.#goOn(() => backend.execute("indwell.resume", { session, wait: true, keep: true }));
@@ -59,7 +66,13 @@ export class Sessions {
 
   /** Begin a new session from the end of `turn` (null means the last one) of `session`. */
   async fork(session: string | null, turn: number | null): Promise<void> {
-    const { backend } = this.#room;
+    const { backend, tab } = this.#room;
+    if (tab !== undefined) {
+      const forked = { session, turn, wait: true, beside: true };
+      const result = await backend.execute("indwell.fork", forked);
+      if (result !== null) await this.#inTab(result.session);
+      return;
+    }
     await this.#goOn(() =>
       backend.execute("indwell.fork", { session, turn, wait: true, keep: true }),
     );
@@ -67,15 +80,30 @@ export class Sessions {
 
   /** Clear the panel; the next prompt begins a session. A running turn continues. */
   async begin(): Promise<void> {
-    const { store, backend, board } = this.#room;
+    const { store, backend, board, tab } = this.#room;
+    if (tab !== undefined) {
+      await this.#inTab(null);
+      return;
+    }
     this.#newest += 1;
     board.left(store.state.session);
     if (store.state.connection.kind === "ready")
       await backend.execute("indwell.newSession", { keep: true });
-    await this.#empty();
+    await this.empty();
   }
 
-  async #empty(): Promise<void> {
+  /** Opens a session in another tab: the one of this tab stays. */
+  async #inTab(session: string | null): Promise<void> {
+    this.#closeList();
+    await this.#room.openTab?.(session);
+  }
+
+  #closeList(): void {
+    this.#room.store.dispatch({ type: "list", query: "", result: null, where: "close" });
+  }
+
+  /** The session is gone: the next prompt begins another one. */
+  async empty(): Promise<void> {
     const { store } = this.#room;
     this.#newest += 1;
     if (store.state.banner?.level === "info") store.dispatch({ type: "banner", banner: null });
@@ -136,6 +164,8 @@ export class Sessions {
 
   async #rename(session: string, title: string): Promise<void> {
     await this.#room.backend.request("indwell/rename", { session, title });
+    this.#room.board.titled(session, title);
+    this.#room.tellOthers?.(session, "renamed");
     await this.#again();
     this.#refresh.soon("status");
   }
@@ -154,12 +184,13 @@ export class Sessions {
     const chosen = await ports.dialogs.confirm(`Delete ${named}?`, detail, [choice]);
     if (chosen !== choice) return;
     // The server does not delete a running session; a session that it refuses to delete stays in the panel.
-    const isCurrent = session === store.state.status?.session;
+    const isCurrent = this.#room.tab === undefined && session === store.state.status?.session;
     if (stops && isCurrent) await backend.execute("indwell.newSession", {});
     else if (stops) await backend.execute("indwell.cancel", { session });
     await backend.request("indwell/delete", { session });
     board.forget(session);
-    if (session === store.state.session) await this.#empty();
+    this.#room.tellOthers?.(session, "deleted");
+    if (session === store.state.session) await this.empty();
     await this.#again();
   }
 

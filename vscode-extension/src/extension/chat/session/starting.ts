@@ -15,6 +15,7 @@ const PATIENCE_MS = 330_000;
 const SOON_MS = 1000;
 const LATER_MS = 5000;
 const SOON_TRIES = 20;
+const NOT_THERE = "The session of this tab is not there any more. A prompt begins a new one.";
 const WAITING = "Waiting for the earlier window to release this session…";
 
 /**
@@ -57,8 +58,27 @@ export async function startWith(
   refresh.soon("status", "context", "models");
 }
 
+/** The same for a tab: it goes on with its own session, and leaves the current one. */
+export async function startTab(
+  room: Pick<Room, "store" | "backend" | "clock" | "tab">,
+  intake: Intake,
+  refresh: Refresh,
+  session: string | null,
+  unsent: () => void,
+): Promise<void> {
+  const { store } = room;
+  intake.reset();
+  store.dispatch({ type: "connection", connection: { kind: "ready" } });
+  const queue = Promise.allSettled([refresh.now("queue")]);
+  await refresh.now("status");
+  await queue;
+  unsent();
+  if (session !== null) await goOnWith(room, intake, session);
+  refresh.soon("status", "context", "models");
+}
+
 async function goOnWith(
-  room: Pick<Room, "store" | "backend" | "clock">,
+  room: Pick<Room, "store" | "backend" | "clock" | "tab">,
   intake: Intake,
   session: string,
 ): Promise<void> {
@@ -71,6 +91,7 @@ async function goOnWith(
     }
   } catch {
     await intake.open(null); // The session was deleted since, or belongs to another folder.
+    if (room.tab !== undefined) tell(room, "warning", NOT_THERE);
     return;
   }
   // The session is shown for reading; it continues when a model can be called.
@@ -91,7 +112,7 @@ async function goOnWith(
  * longer needed.
  */
 async function patiently(
-  { store, backend, clock }: Pick<Room, "store" | "backend" | "clock">,
+  { store, backend, clock, tab }: Pick<Room, "store" | "backend" | "clock" | "tab">,
   session: string,
 ): Promise<ResumeResult | null> {
   const since = clock.now();
@@ -105,7 +126,11 @@ async function patiently(
   try {
     for (let tries = 1; ; tries += 1) {
       try {
-        return await backend.execute("indwell.resume", { session, quiet: true });
+        const wanted = { session, quiet: true };
+        return await backend.execute(
+          "indwell.resume",
+          tab === undefined ? wanted : { ...wanted, beside: true },
+        );
       } catch (error) {
         if (!isMine() || store.state.session !== session) return null;
         if (!isOpenElsewhere(error) || clock.now() - since > PATIENCE_MS) throw error;

@@ -105,6 +105,8 @@ const SCHEMA = v.variant("type", [
   tagged("sessions", { query: text(1000), more: v.boolean() }),
   tagged("closeSessions", {}),
   tagged("openSession", { session: id }),
+  tagged("openInEditor", { session: id }),
+  tagged("focused", {}),
   tagged("renameSession", { session: id, title: text(1000) }),
   tagged("deleteSession", { session: id }),
   tagged("exportSession", { session: id }),

@@ -2,7 +2,7 @@
 import * as vscode from "vscode";
 import { problemsOf } from "../../client/problems.ts";
 import { isWork } from "../../client/told-documents.ts";
-import type { ChatLink } from "../chat-link.ts";
+import type { ChatHere, ChatLink } from "../chat-link.ts";
 import type { Handler } from "../commands/run.ts";
 import { boundedText, nameOf } from "./mention.ts";
 import { selected } from "./selection.ts";
@@ -13,15 +13,16 @@ export function attachCommands(chat: ChatLink): Readonly<Record<string, Handler>
   return {
     "indwell.focusChat": () => chat.show(true),
     "indwell.focusQuestion": () => chat.show("question"),
-    "indwell.askAboutSelection": () => addSelection(chat),
-    "indwell.addSelectionToChat": () => addSelection(chat),
-    "indwell.addFileToChat": (...args) => addFiles(chat, args),
-    "indwell.addProblemsToChat": (...args) => addProblems(chat, args),
-    "indwell.addTerminalToChat": () => addTerminal(chat),
+    "indwell.find": () => chat.here.show("find"),
+    "indwell.askAboutSelection": () => addSelection(chat.here),
+    "indwell.addSelectionToChat": () => addSelection(chat.here),
+    "indwell.addFileToChat": (...args) => addFiles(chat.here, args),
+    "indwell.addProblemsToChat": (...args) => addProblems(chat.here, args),
+    "indwell.addTerminalToChat": () => addTerminal(chat.here),
   };
 }
 
-async function addSelection(chat: ChatLink): Promise<void> {
+async function addSelection(chat: ChatHere): Promise<void> {
   const chosen = selected();
   const document = vscode.window.activeTextEditor?.document;
   if (chosen?.kind === "text") {
@@ -39,7 +40,7 @@ async function addSelection(chat: ChatLink): Promise<void> {
 }
 
 /** Attaches files; the explorer passes the clicked file, then all selected files. */
-async function addFiles(chat: ChatLink, args: readonly unknown[]): Promise<void> {
+async function addFiles(chat: ChatHere, args: readonly unknown[]): Promise<void> {
   const [clicked, marked] = args;
   const chosen = Array.isArray(marked) && marked.length > 0 ? marked : [clicked];
   const uris = chosen.filter((one) => one instanceof vscode.Uri);
@@ -51,7 +52,7 @@ async function addFiles(chat: ChatLink, args: readonly unknown[]): Promise<void>
   await chat.show(true);
 }
 
-async function addProblems(chat: ChatLink, args: readonly unknown[]): Promise<void> {
+async function addProblems(chat: ChatHere, args: readonly unknown[]): Promise<void> {
   const [clicked] = args;
   const active = vscode.window.activeTextEditor?.document.uri;
   const uri = clicked instanceof vscode.Uri ? clicked : active;
@@ -63,7 +64,7 @@ async function addProblems(chat: ChatLink, args: readonly unknown[]): Promise<vo
   await chat.show(true);
 }
 
-async function addTerminal(chat: ChatLink): Promise<void> {
+async function addTerminal(chat: ChatHere): Promise<void> {
   const text = await terminalSelection();
   if (text === null) throw new Error("Mark something in the terminal first.");
   const label = `Terminal: ${vscode.window.activeTerminal?.name ?? "selection"}`;

@@ -2,7 +2,7 @@
 import * as vscode from "vscode";
 import type { ModelsResult, SessionsResult, StatusResult } from "../../../protocol.ts";
 import type { Server } from "../../server/server.ts";
-import type { ChatLink } from "../chat-link.ts";
+import type { ChatHere, ChatLink } from "../chat-link.ts";
 import { argumentOf, type Handler, numberIn, stringIn } from "./run.ts";
 import {
   effortRows,
@@ -25,24 +25,33 @@ export function sessionCommands(server: Server, chat: ChatLink): Readonly<Record
       await chat.perform({ type: "command", command: "new" });
       await chat.show(true);
     },
-    "indwell.compact": () => chat.perform({ type: "command", command: "compact" }),
+    "indwell.newSessionInEditor": () => chat.openTab(null),
+    "indwell.openInEditor": async (...args) => {
+      const session = stringIn(argumentOf(args), "session") ?? chat.here.state.session;
+      if (session === null) throw new Error("There is no session yet. Send a prompt first.");
+      await chat.openTab(session);
+    },
+    "indwell.compact": () => chat.here.perform({ type: "command", command: "compact" }),
     "indwell.continue": async () => {
-      await chat.perform({ type: "command", command: "continue" });
-      await chat.show(true);
+      await chat.here.perform({ type: "command", command: "continue" });
+      await chat.here.show(true);
     },
     "indwell.cancel": async (...args) => {
       // A chat document names its session; the panel may show another session, whose turn continues.
       const session = stringIn(argumentOf(args), "session");
-      if (session === null) await chat.perform({ type: "stop" });
+      if (session === null) await chat.here.perform({ type: "stop" });
       else await server.execute("indwell.cancel", { session });
     },
-    "indwell.export": () => chat.perform({ type: "command", command: "export" }),
+    "indwell.export": () => chat.here.perform({ type: "command", command: "export" }),
     "indwell.trust": () => trust(server),
     "indwell.memory": (...args) => server.execute("indwell.memory", argumentOf(args) ?? {}),
-    "indwell.plan": () => chat.perform({ type: "plan", action: "open", text: null, words: null }),
-    "indwell.approvePlan": async () => {
-      await chat.perform({ type: "plan", action: "approve", text: null, words: null });
-      await chat.show(true);
+    "indwell.plan": () =>
+      chat.here.perform({ type: "plan", action: "open", text: null, words: null }),
+    "indwell.approvePlan": async (...args) => {
+      const path = args[0] instanceof vscode.Uri ? args[0].path : "";
+      const own = chat.all.find(({ state }) => state.plan?.path === path) ?? chat.here;
+      await own.perform({ type: "plan", action: "approve", text: null, words: null });
+      await own.show(true);
     },
     "indwell.resume": async (...args) => {
       const session = stringIn(argumentOf(args), "session") ?? (await chooseSession(server));
@@ -51,29 +60,29 @@ export function sessionCommands(server: Server, chat: ChatLink): Readonly<Record
       await chat.show(true);
     },
     "indwell.fork": async (...args) => {
-      const turn = numberIn(argumentOf(args), "turn") ?? lastEnded(chat);
+      const turn = numberIn(argumentOf(args), "turn") ?? lastEnded(chat.here);
       if (turn === null) throw new Error("There is no finished turn to fork from.");
-      await chat.perform({ type: "fork", turn });
-      await chat.show(true);
+      await chat.here.perform({ type: "fork", turn });
+      await chat.here.show(true);
     },
     "indwell.rewind": async (...args) => {
-      const turn = numberIn(argumentOf(args), "turn") ?? (await chooseTurn(chat));
+      const turn = numberIn(argumentOf(args), "turn") ?? (await chooseTurn(chat.here));
       const files = turn === null ? null : await chooseFiles();
       if (turn === null || files === null) return;
-      await chat.perform({ type: "rewind", turn, files });
-      await chat.show(true);
+      await chat.here.perform({ type: "rewind", turn, files });
+      await chat.here.show(true);
     },
     "indwell.mode": async (...args) => {
       const mode = stringIn(argumentOf(args), "mode") ?? (await chooseMode(server));
-      if (mode !== null) await chat.perform({ type: "mode", mode });
+      if (mode !== null) await chat.here.perform({ type: "mode", mode });
     },
     "indwell.effort": async (...args) => {
       const effort = stringIn(argumentOf(args), "effort") ?? (await chooseEffort(server));
-      if (effort !== null) await chat.perform({ type: "effort", effort });
+      if (effort !== null) await chat.here.perform({ type: "effort", effort });
     },
     "indwell.model": async (...args) => {
       const model = stringIn(argumentOf(args), "model") ?? (await chooseModel(server));
-      if (model !== null) await chat.perform({ type: "model", model });
+      if (model !== null) await chat.here.perform({ type: "model", model });
     },
     "indwell.chat": (...args) => server.execute("indwell.chat", argumentOf(args) ?? {}),
     "indwell.send": (...args) => server.execute("indwell.send", argumentOf(args) ?? chatHere()),
@@ -95,7 +104,7 @@ function chatHere(): { readonly uri?: string } {
   return uri?.path.endsWith(".chat.md") ? { uri: uri.toString() } : {};
 }
 
-function lastEnded(chat: ChatLink): number | null {
+function lastEnded(chat: ChatHere): number | null {
   const { session, turns } = chat.state;
   const ended = turns.findLast((one) => one.session === session && one.ending !== "running");
   return ended?.number ?? null;
@@ -114,7 +123,7 @@ async function pick<Value>(
   return chosen?.value ?? null;
 }
 
-function chooseTurn(chat: ChatLink): Promise<number | null> {
+function chooseTurn(chat: ChatHere): Promise<number | null> {
   const rows = rewindRows(chat.state.turns, chat.state.session);
   return pick("go back to", rows, "There is no turn to go back to.");
 }

@@ -32,7 +32,10 @@ export function keepContextKeys(
     keep("hasSession", chat.state.session !== null);
     keep("hasCommands", chat.state.commands.length > 0);
     keep("hasPlan", (chat.state.plan?.state ?? "none") !== "none");
-    keep("planPaths", planPaths(chat.state.plan));
+    keep(
+      "planPaths",
+      chat.all.flatMap(({ state }) => planPaths(state.plan)),
+    );
     keep("mayTrust", server.state.kind === "running" && chat.state.status?.trusted === false);
     // The steps of the walkthrough record what was done, however it was done.
     keep("connected", chat.state.status?.lacking === "");

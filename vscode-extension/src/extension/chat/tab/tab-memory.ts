@@ -1,0 +1,58 @@
+/** The storage of editor tabs: each has its own draft, chips and session. Free of VS Code. */
+import type { Memory } from "../ports.ts";
+
+const PREFIX = "indwell.tab.";
+/** Stored tabs; VS Code does not say which tabs of an earlier window are gone. */
+const MOST_TABS = 30;
+/** Values of the workspace, which the panel stores. */
+const SHARED = new Set(["history"]);
+
+/** VS Code's `Memento`. */
+export interface Stored {
+  keys(): readonly string[];
+  get(key: string): unknown;
+  update(key: string, value: unknown): PromiseLike<void>;
+}
+
+export class TabMemories {
+  readonly #stored: Stored;
+
+  constructor(stored: Stored) {
+    this.#stored = stored;
+    const order = this.#order();
+    for (const id of order.slice(MOST_TABS)) this.#clear(id);
+    if (order.length > MOST_TABS) void stored.update(`${PREFIX}ids`, order.slice(0, MOST_TABS));
+  }
+
+  /** The storage of a tab; the newest tab is forgotten last. */
+  of(id: string): Memory {
+    const order = [id, ...this.#order().filter((one) => one !== id)];
+    void this.#stored.update(`${PREFIX}ids`, order);
+    return {
+      get: (key) => this.#stored.get(nameOf(id, key)),
+      set: (key, value) =>
+        SHARED.has(key) ? undefined : this.#stored.update(nameOf(id, key), value),
+    };
+  }
+
+  /** The user closed the tab. */
+  forget(id: string): void {
+    const order = this.#order().filter((one) => one !== id);
+    void this.#stored.update(`${PREFIX}ids`, order);
+    this.#clear(id);
+  }
+
+  #order(): readonly string[] {
+    const order = this.#stored.get(`${PREFIX}ids`);
+    return Array.isArray(order) ? order.map(String) : [];
+  }
+
+  #clear(id: string): void {
+    for (const key of this.#stored.keys())
+      if (key.startsWith(`${PREFIX}${id}.`)) void this.#stored.update(key, undefined);
+  }
+}
+
+function nameOf(id: string, key: string): string {
+  return SHARED.has(key) ? `indwell.chat.${key}` : `${PREFIX}${id}.${key}`;
+}
