@@ -191,7 +191,10 @@ describe("sessions", () => {
       await chat.tab.getByLabel("Prompt", { exact: true }).fill("typed in the tab");
       await until("the tab to be stored", async () => {
         const stored = (await chat.stored()).join(" ");
-        return stored.includes("indwell.session") && stored.includes("typed in the tab");
+        return (
+          stored.includes("mainThreadWebview-indwell.session") &&
+          stored.includes("typed in the tab")
+        );
       });
       await chat.reload();
       await label("Fruit").waitFor();

@@ -112,7 +112,8 @@ export class SessionTabs implements vscode.WebviewPanelSerializer, vscode.Dispos
   /** VS Code restores a tab; `state` is what its page has kept. */
   async deserializeWebviewPanel(panel: vscode.WebviewPanel, state: unknown): Promise<void> {
     const { id, session } = keptTab(state);
-    const own = id ?? freshNonce();
+    // A window that closes soon after its tab was opened may have stored the tab without its page's state.
+    const own = id ?? this.#memories.left() ?? freshNonce();
     const memory = this.#memories.of(own);
     if (session !== null && typeof memory.get("session") !== "string")
       memory.set("session", session);

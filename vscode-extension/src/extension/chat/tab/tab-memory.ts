@@ -16,6 +16,7 @@ export interface Stored {
 
 export class TabMemories {
   readonly #stored: Stored;
+  readonly #taken = new Set<string>();
 
   constructor(stored: Stored) {
     this.#stored = stored;
@@ -26,6 +27,7 @@ export class TabMemories {
 
   /** The storage of a tab; the newest tab is forgotten last. */
   of(id: string): Memory {
+    this.#taken.add(id);
     const order = [id, ...this.#order().filter((one) => one !== id)];
     void this.#stored.update(`${PREFIX}ids`, order);
     return {
@@ -33,6 +35,11 @@ export class TabMemories {
       set: (key, value) =>
         SHARED.has(key) ? undefined : this.#stored.update(nameOf(id, key), value),
     };
+  }
+
+  /** The newest tab of the earlier window that is not restored yet; null if there is none. */
+  left(): string | null {
+    return this.#order().find((id) => !this.#taken.has(id)) ?? null;
   }
 
   /** The user closed the tab. */

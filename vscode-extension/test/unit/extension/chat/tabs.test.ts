@@ -175,6 +175,9 @@ test("what is typed in a tab stays in the tab, and a later window finds it there
   memory.set("typed", "in the tab");
   assert.equal(new TabMemories(memento).of("a").get("typed"), "in the tab");
   assert.equal(new TabMemories(memento).of("b").get("typed"), undefined);
+  const next = new TabMemories(memento);
+  next.of("b");
+  assert.equal(next.left(), "a", "a tab whose page kept nothing is found by what is left");
   new TabMemories(memento).forget("a");
   assert.equal(new TabMemories(memento).of("a").get("typed"), undefined);
   assert.equal(tab("s").state.isTab, true);
