@@ -300,8 +300,14 @@ export interface CompleteResult {
   readonly message?: string;
 }
 
-/** The parameters are empty: the answer describes the current session's next request. */
-export type ContextParams = Readonly<Record<string, never>>;
+/**
+ * The session whose next request is described; by default the current one.
+ *
+ * For a session that is not open, the answer has `session` null and only what is attached.
+ */
+export interface ContextParams {
+  readonly session?: string | null;
+}
 
 /**
  * The contents of the next request.
@@ -558,6 +564,8 @@ export interface ForkArguments {
   readonly wait?: boolean;
   /** Whether a running turn continues beside the fork; otherwise the turn is stopped. */
   readonly keep?: boolean;
+  /** Whether the current session stays the current one; no turn is stopped then. */
+  readonly beside?: boolean;
 }
 
 /** A compaction layer, which may run at `at` tokens, after `left` more tokens. */
@@ -1185,6 +1193,11 @@ export interface ResumeArguments {
   readonly quiet?: boolean;
   /** Whether a running turn continues beside the session; otherwise the turn is stopped. */
   readonly keep?: boolean;
+  /**
+   * Whether the session only opens, and the current session stays the current one. No turn is stopped then, and
+   * `model` is ignored.
+   */
+  readonly beside?: boolean;
 }
 
 /**
@@ -1215,6 +1228,8 @@ export interface RewindArguments {
   readonly files?: boolean | null;
   /** Whether to answer only when the session is rewound. */
   readonly wait?: boolean;
+  /** Whether the current session stays the current one. */
+  readonly beside?: boolean;
 }
 
 /** A turn that runs in a session other than the current session. */

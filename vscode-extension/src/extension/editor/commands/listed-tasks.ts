@@ -2,6 +2,7 @@
 import * as vscode from "vscode";
 import type { TaskRow, TasksResult } from "../../../protocol.ts";
 import { plainWords } from "../../plain-words.ts";
+import { say } from "../../say.ts";
 import type { Server } from "../../server/server.ts";
 import type { ChatLink } from "../chat-link.ts";
 import { argumentOf, type Handler, stringIn } from "./run.ts";
@@ -71,9 +72,7 @@ async function show(server: Server, chat: ChatLink): Promise<void> {
       const done = await server.request<TasksResult>("indwell/tasks", { words });
       tasks = done.tasks as unknown as readonly TaskRow[];
     } catch (error) {
-      void vscode.window.showErrorMessage(
-        `Indwell: ${error instanceof Error ? error.message : String(error)}`,
-      );
+      void say("error", `Indwell: ${error instanceof Error ? error.message : String(error)}`);
     }
     draw();
   };
