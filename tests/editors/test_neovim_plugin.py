@@ -123,7 +123,7 @@ def test_a_plan_has_its_code_action_in_its_window(tmp_path: Path) -> None:
 
 
 def test_without_a_file_each_command_works_or_says_what_it_needs(tmp_path: Path) -> None:
-    seen, _ = play("everywhere", tmp_path)
+    seen, model = play("everywhere", tmp_path, (say("All of them.", usage=USAGE),))
     wanted = (
         "chat ask fix plan mode model review next prev accept reject rewind sessions trust stop"
     )
@@ -131,7 +131,11 @@ def test_without_a_file_each_command_works_or_says_what_it_needs(tmp_path: Path)
     modes = ["plan", "ask", "review", "auto"]
     assert seen["arguments"] == [modes, ["file"], ["approve"], []]
     assert (seen["clients"], seen["outside"]) == (1, 0), "a server of the folder, none elsewhere"
-    assert seen["turns"] == ["0"]
+    assert seen["turns"] == ["0", "1"]
+    assert seen["answers"] == "# Which things?\n\nAll of them.\n"
+    sent = json.dumps(model.bodies[0]["messages"][-1])
+    assert "of things" in sent
+    assert "a list" not in sent, "the range is one line"
     needs_file = "this buffer has no file of a project. `:Indwell fix` needs one"
     assert seen["said"][0].startswith(f"Indwell: {needs_file}")
     assert seen["said"][5].startswith(f"Indwell: {needs_file}")

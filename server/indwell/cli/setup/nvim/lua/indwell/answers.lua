@@ -7,6 +7,7 @@ local ANSWERED = { '^Ask about this', '^Explain this' } -- titles of turns whose
 
 local turns = {} -- by session and turn: question, title, text, round (where the text of this reply begins), place
 local pending = {} -- turns with text that the window does not show yet
+local expected = {} -- words of prompts whose answer opens the window
 local buffer, is_due
 
 local function key_of(session, event) return session .. ' ' .. event.turn end
@@ -98,11 +99,14 @@ local function flush(it)
     if not is_empty then lines = vim.list_extend({ '', '---', '' }, lines) end
     local from = is_empty and 0 or count
     write(from, lines)
-    it.place, answers.newest = from + #lines, it
+    it.place, it.n_written, answers.newest = from + #lines, 0, it
     it.heading = is_empty and 1 or from + 4
     if vim.api.nvim_get_current_win() ~= window() then reveal() end
   end
-  write(it.place, vim.split((it.text:gsub('%s+$', '')), '\n'))
+  local lines = vim.split((it.text:gsub('%s+$', '')), '\n')
+  local kept = math.max(0, math.min(it.n_written, #lines) - 1) -- only the last line changed, and those below are new
+  write(it.place + kept, vim.list_slice(lines, kept + 1))
+  it.n_written = #lines
 end
 
 local function flush_all()
@@ -124,8 +128,13 @@ local function later(it)
   vim.defer_fn(client.guarded(flush_all), REDRAW_MS)
 end
 
+-- Lets the turn with these words open the window as soon as it answers.
+function answers.expect(words) expected[vim.trim(words)] = true end
+
 local function on_started(session, event)
-  local opens = false
+  local words = vim.trim(event.words)
+  local opens = expected[words] or false
+  expected[words] = nil
   for _, pattern in ipairs(ANSWERED) do
     opens = opens or event.title:match(pattern) ~= nil
   end
@@ -137,7 +146,9 @@ local function on_started(session, event)
 end
 
 local function on_text(it, event)
-  if event.restart then it.text = it.text:sub(1, it.round) end
+  if event.restart then
+    it.text, it.n_written = it.text:sub(1, it.round), 0
+  end
   it.text = it.text .. event.text
   later(it)
 end

@@ -24,8 +24,28 @@ local function place(given)
   return { uri = vim.uri_from_bufnr(buffer), version = vim.lsp.util.buf_versions[buffer], range = range }
 end
 
+-- Returns the text that goes with a question from a buffer without a file: the selection, or an unnamed buffer.
+local function text_here(given)
+  local is_unnamed = vim.api.nvim_buf_get_name(0) == '' and vim.bo.buftype == ''
+  if given.range == 0 and not is_unnamed then return nil end
+  local first, last = given.range == 0 and 1 or given.line1, given.range == 0 and vim.fn.line('$') or given.line2
+  local text = table.concat(vim.fn.getline(first, last), '\n')
+  local name = is_unnamed and 'unnamed buffer' or vim.fn.fnamemodify(vim.api.nvim_buf_get_name(0), ':t')
+  return text ~= '' and { kind = 'text', text = text, label = ('%s, lines %d-%d'):format(name, first, last) } or nil
+end
+
+-- Asks from a buffer without a file of a project, such as an unnamed buffer, a terminal or a listing of a folder.
+local function ask_without_file(given, it)
+  local text = text_here(given)
+  local function begin(words)
+    require('indwell.answers').expect(words)
+    client.request('indwell/prompt', { text = words, attachments = text and { text } }, nil, it)
+  end
+  if given.words ~= '' then return begin(given.words) end
+  require('indwell.prompt').open('Ask: ' .. (text and text.label or 'the project'), begin)
+end
+
 local function name_of(argument)
-  if not argument.uri then return 'the project' end
   local first, last = argument.range.start.line + 1, argument.range['end'].line + 1
   local path = vim.fn.fnamemodify(vim.uri_to_fname(argument.uri), ':t')
   return first == last and ('%s, line %d'):format(path, first) or ('%s, lines %d–%d'):format(path, first, last)
@@ -36,19 +56,18 @@ local function task(name, asks)
   return function(given)
     client.with(function(it)
       local argument = place(given)
-      local function begin(words)
-        argument.text = words
-        client.run('indwell.' .. name, argument, nil, it)
-      end
-      if given.words == '' and asks then
-        return require('indwell.prompt').open(('%s: %s'):format(asks, name_of(argument)), begin)
-      end
-      if not argument.uri and not asks then
+      if not argument.uri and name == 'ask' then return ask_without_file(given, it) end
+      if not argument.uri then
         return client.warn(
           ('this buffer has no file of a project. `:Indwell %s` needs one; `:Indwell ask` does not.'):format(name)
         )
       end
-      begin(given.words)
+      local function begin(words)
+        argument.text = words
+        client.run('indwell.' .. name, argument, nil, it)
+      end
+      if given.words ~= '' or not asks then return begin(given.words) end
+      require('indwell.prompt').open(('%s: %s'):format(asks, name_of(argument)), begin)
     end)
   end
 end
