@@ -138,7 +138,7 @@ def test_without_a_file_each_command_works_or_says_what_it_needs(tmp_path: Path)
     assert "a list" not in sent, "the range is one line"
     needs_file = "this buffer has no file of a project. `:Indwell fix` needs one"
     assert seen["said"][0].startswith(f"Indwell: {needs_file}")
-    assert seen["said"][5].startswith(f"Indwell: {needs_file}")
+    assert seen["said"][6].startswith(f"Indwell: {needs_file}")
     assert all(line.startswith("Indwell: ") for line in seen["said"])
     assert "The model is loopback-model." in seen["health"]
     assert "The folder is trusted." in seen["health"]

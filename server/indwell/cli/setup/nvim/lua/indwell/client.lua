@@ -1,38 +1,15 @@
 -- The connection to the server: where the server starts, and how the plugin talks to the server.
+local messages = require('indwell.messages')
+
 local client = { options = { cmd = { 'indwell', 'serve', '--stdio' }, keys = true, answers = 'split' } }
 
 local MARKERS = { '.git', '.indwell' }
 local waiting = {} -- functions to call once a client is ready, by the client's id
 local listeners = {}
 
--- Returns the words, cut to the width that needs no <Enter>.
-local function cut(words)
-  local more, room = ' …', vim.v.echospace
-  words = words:gsub('%s+', ' ')
-  if vim.fn.strdisplaywidth(words) <= room then return words end
-  while words ~= '' and vim.fn.strdisplaywidth(words .. more) > room do
-    words = vim.fn.strcharpart(words, 0, vim.fn.strchars(words) - 1)
-  end
-  return words .. more
-end
+function client.say(words) messages.show('Indwell: ' .. words, vim.log.levels.INFO) end
 
--- Shows a message; Neovim's own display of a long one, which waits for <Enter>, becomes one line.
-function client.show(message, level)
-  local shown = cut(message)
-  if shown == message or not debug.getinfo(vim.notify, 'S').short_src:find('vim/_editor', 1, true) then
-    return vim.notify(message, level)
-  end
-  local option = vim.o.messagesopt
-  vim.o.messagesopt = option:gsub('hit%-enter', 'wait:0')
-  vim.notify(message, level)
-  vim.o.messagesopt = option
-  vim.cmd.redraw()
-  vim.api.nvim_echo({ { shown, level >= vim.log.levels.WARN and 'WarningMsg' or nil } }, false, {})
-end
-
-function client.say(words) client.show('Indwell: ' .. words, vim.log.levels.INFO) end
-
-function client.warn(words) client.show('Indwell: ' .. words, vim.log.levels.WARN) end
+function client.warn(words) messages.show('Indwell: ' .. words, vim.log.levels.WARN) end
 
 -- Returns a function that shows an error of `act` as a sentence.
 function client.guarded(act)
@@ -159,7 +136,7 @@ function client.start()
       waiting[it.id] = nil
     end,
     handlers = {
-      ['window/showMessage'] = function(_, it) client.show(it.message, 5 - it.type) end,
+      ['window/showMessage'] = function(_, it) messages.show(it.message, 5 - it.type) end,
       ['indwell/event'] = on_event,
       ['indwell/save'] = on_save,
       ['window/showDocument'] = on_show,

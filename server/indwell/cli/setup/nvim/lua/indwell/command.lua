@@ -105,7 +105,10 @@ local function set_mode(mode)
 end
 
 local function mode(given)
-  if given.words ~= '' then return set_mode(given.words) end
+  if vim.tbl_contains(MODES, given.words) then return set_mode(given.words) end
+  if given.words ~= '' then
+    return client.warn(('`:Indwell mode %s` is unknown; there are plan, ask, review and auto.'):format(given.words))
+  end
   client.request('indwell/status', vim.empty_dict(), function(now)
     local labels = {
       plan = 'plan: changes nothing',
