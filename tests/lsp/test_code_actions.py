@@ -10,7 +10,7 @@ from lsprotocol.types import CodeActionKind, CodeActionTriggerKind, Position, Ra
 
 from indwell.lsp.messages.features import ACTION_KINDS
 from indwell.lsp.prompts.attention import hint_words
-from indwell.lsp.prompts.code_actions import ActionPlace, offer
+from indwell.lsp.prompts.code_actions import MOST_SHOWN, ActionPlace, menu, offer
 from indwell.lsp.wire import sync
 
 CONVERTER = get_converter()
@@ -151,3 +151,41 @@ def test_no_code_action_is_marked_as_preferred() -> None:
 def test_every_code_action_kind_is_our_own_and_declared() -> None:
     actions = offered(problems=[WRONG], can_ask=True, running=True)
     assert {action.kind for action in actions} == set(ACTION_KINDS)
+
+
+def action(title: str, kind: str = "source.indwell", command: str = "") -> dict[str, object]:
+    return {"title": title, "kind": kind, "command": {"title": title, "command": command or title}}
+
+
+TASKS = [action(f"task {number}") for number in range(7)]
+STOP = action("Stop the running turn", command="indwell.cancel")
+HERE_TOO = [action(f"{verb} this change", ACTION_KINDS[0]) for verb in ("Accept", "Reject")]
+WIDER = [
+    *(
+        action(f"{verb} {what}", command=f"indwell.{verb.lower()}")
+        for what in ("file", "turn", "all")
+        for verb in ("Accept", "Reject")
+    ),
+    action("Show the changes as a diff"),
+]
+
+
+def shown(*arguments) -> list[object]:
+    return [one["title"] for one in menu(*arguments)]
+
+
+def test_a_menu_begins_with_the_verdicts_on_a_change_at_the_place_and_has_eight_entries() -> None:
+    assert shown([STOP, *TASKS], [*HERE_TOO, *WIDER], None) == [
+        "Accept this change", "Reject this change", "Stop the running turn",
+        "Accept file", "Reject file", "Accept all", "Reject all", "task 0",
+    ]  # fmt: skip
+    of_file = ["Accept file", "Reject file"]
+    assert shown(TASKS, WIDER, None) == [*(f"task {n}" for n in range(6)), *of_file]
+    assert shown(TASKS, [], None) == [f"task {n}" for n in range(7)]
+    for tasks in ([], TASKS, [STOP, *TASKS]):
+        for verdicts in ([], HERE_TOO, WIDER, [*HERE_TOO, *WIDER], [*HERE_TOO, *WIDER[:2]]):
+            assert len(menu(tasks, verdicts, None)) <= MOST_SHOWN
+
+
+def test_a_menu_of_one_kind_has_all_of_that_kind() -> None:
+    assert len(menu([STOP, *TASKS], [*HERE_TOO, *WIDER], ["source"])) == 17

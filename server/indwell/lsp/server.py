@@ -217,9 +217,10 @@ def _actions(
             interrupted=host.sessions.is_interrupted,
             known=host.attention.problems(uri),
         )
-        offered = code_actions.offer(place, params.range, params.context)
-        offered += review.actions(uri, params.range, params.context)
-        return msgspec.Raw(msgspec.json.encode(offered))
+        tasks = code_actions.offer(place, params.range, params.context)
+        verdicts = review.actions(uri, params.range, params.context)
+        shown = code_actions.menu(tasks, verdicts, params.context.only)
+        return msgspec.Raw(msgspec.json.encode(shown))
 
     @server.feature("textDocument/codeLens")
     async def code_lens(params: sync.CodeLens) -> msgspec.Raw:

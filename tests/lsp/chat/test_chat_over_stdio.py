@@ -322,6 +322,7 @@ async def test_editors_ask_about_chats_and_get_turns_tools_and_files(home) -> No
         )
         lines = buffer.text.split("\n")
         assert [lines[one.end_line] for one in folds][-1] == "</details>"
+        assert [one.collapsed_text.partition(" · ")[0] for one in folds] == ["Edit shop.py +1 −1"]
         links = await editor.client.text_document_document_link_async(
             types.DocumentLinkParams(identifier)
         )
@@ -331,8 +332,13 @@ async def test_editors_ask_about_chats_and_get_turns_tools_and_files(home) -> No
         ]
         lenses = await editor.client.text_document_code_lens_async(types.CodeLensParams(identifier))
         titles = [one.command.title for one in lenses]
-        assert titles[0] == "Send"
+        assert "Send" not in titles, "there is no draft to send"
         assert {"Accept changes", "Reject changes", "Rewind to here", "Fork from here"} <= {*titles}
+        columns = [(one.range.start.line, one.range.start.character) for one in lenses]
+        assert len({*columns}) == len(columns), "so the lenses of a line have a fixed order"
+        write(editor, buffer, "More.")
+        lenses = await editor.client.text_document_code_lens_async(types.CodeLensParams(identifier))
+        assert lenses[0].command.title == "Send"
         other = types.TextDocumentIdentifier(uri=home.shop.as_uri())
         assert (
             await editor.client.text_document_document_symbol_async(

@@ -10,7 +10,7 @@ from indwell.lsp.chat import layout
 from indwell.lsp.chat import layout as moving
 from indwell.lsp.chat.files import NOT_ENDED, caught_up
 from indwell.lsp.chat.layout import draft_of, edited
-from indwell.lsp.chat.outline import ChatState, lenses
+from indwell.lsp.chat.outline import ChatState, folding_ranges, lenses
 from indwell.lsp.messages import methods as protocol
 from indwell.policy.paths import is_protected
 from support.chatting import chat, draft, held, is_over, opened, send, write
@@ -203,3 +203,9 @@ def test_chat_files_are_protected_files() -> None:
     assert is_protected("docs/Notes.CHAT.md")
     assert not is_protected("chat.md.txt")
     assert layout.draft_of("## You") is not None
+
+
+def test_an_older_turn_collapses_to_its_first_words() -> None:
+    turns = [f"## You\n\nAsk {n}.\n\n## Indwell · turn {n}\n\nYes, {n}.\n\n" for n in (1, 2)]
+    found = folding_ranges("".join(turns) + "## You\n\n", lambda at: {"line": at, "character": 1})
+    assert [one["collapsedText"] for one in found] == ["You: Ask 1.", "Indwell · turn 1: Yes, 1."]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import html
+from html.parser import HTMLParser
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from indwell.lsp.chat.layout import headings
-from indwell.lsp.chat.markdown import Neutral, bounded, code, details, fence, inert, quoted
+from indwell.lsp.chat.markdown import Neutral, bounded, code, details, escaped, fence, inert, quoted
 
 
 def streamed(*pieces: str) -> str:
@@ -96,9 +99,44 @@ def test_every_line_of_a_quote_is_marked(text) -> None:
 
 def test_the_summary_of_a_fold_is_always_one_escaped_line() -> None:
     head = details("Edit <b>x</b>\n## You\n</summary>", "body").split("\n")[0]
-    assert head == ("<details><summary>Edit &lt;b&gt;x&lt;/b&gt; ## You &lt;/summary&gt;</summary>")
+    assert head == ("<details><summary>Edit &lt;b>x&lt;/b> ## You &lt;/summary></summary>")
     assert details("Read x") == "<details><summary>Read x</summary></details>"
     assert code("a`b\nc") == "`a'b c`"
+
+
+def test_signs_that_are_text_in_a_summary_stay_readable() -> None:
+    for line in ("npm test && a < 2 > b", "x 2>&1 | y", "a&b", "if x <= 3"):
+        assert details(line) == f"<details><summary>{line}</summary></details>"
+
+
+@given(st.text(alphabet="&<>;#/!aAltgmpxcopy19 \"'", max_size=30))
+def test_a_reader_of_html_gets_exactly_the_text_and_no_tag(text) -> None:
+    shown = escaped(text)
+    assert html.unescape(shown) == text
+    parsed = _Parsed()
+    parsed.feed(f"<summary>{shown}</summary>")
+    parsed.close()
+    assert parsed.tags == ["summary", "/summary"]
+
+
+class _Parsed(HTMLParser):
+    """Notes the tags, comments and declarations of a text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        del attrs
+        self.tags.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        self.tags.append(f"/{tag}")
+
+    def handle_comment(self, data: str) -> None:
+        self.tags.append(data)
+
+    handle_decl = handle_pi = unknown_decl = handle_comment
 
 
 def test_a_long_output_in_the_chat_is_cut_with_a_note() -> None:

@@ -237,6 +237,76 @@ async def test_the_receipt_and_the_returned_prompt_come_in_one_edit(tmp_path) ->
     assert desk.text[draft.start : draft.stop] == ASKED
 
 
+def starts(call: str, target: str) -> events.ToolStarted:
+    return events.ToolStarted(1, call, "bash", target)
+
+
+def ends(call: str, target: str) -> events.ToolFinished:
+    return events.ToolFinished(1, call, "bash", target, is_error=False, figure="exit 0", seconds=2)
+
+
+@pytest.mark.parametrize("kind", [PLAIN, *CLIENTS], ids=["plain", *NAMES])
+@in_no_time
+async def test_a_running_command_is_shown_until_it_ends(tmp_path, kind) -> None:
+    desk = PaperDesk(tmp_path, kind)
+    stream = desk.stream()
+    going = asyncio.ensure_future(stream.run())
+    shown = []
+    for event in (
+        started(), text("One."), starts("c1", "npm test"), starts("c2", "ruff *"),
+        ends("c1", "npm test"), ends("c2", "ruff *"), text("Two."), finished(),
+    ):  # fmt: skip
+        stream.take(event)
+        await asyncio.sleep(1)
+        shown.append([line for line in desk.text.splitlines() if line.endswith(" …")])
+    await going
+    both, last = "`Run npm test`, `Run ruff *` …", "`Run ruff *` …"
+    assert shown == [[], [], ["`Run npm test` …"], [both], [last], [], [], []]
+    assert desk.text.count("npm test") == desk.text.count("ruff *") == 1
+    assert desk.text.index("One.") < desk.text.index("npm test") < desk.text.index("Two.")
+    await desk.editor.leave()
+
+
+@in_no_time
+async def test_a_taken_message_is_shown_until_the_model_receives_it(tmp_path) -> None:
+    desk = PaperDesk(tmp_path)
+    desk.gave = False
+    stream = desk.stream()
+    going = asyncio.ensure_future(stream.run())
+    stream.take(started())
+    await asyncio.sleep(1)
+    stream.took("Be quick.")
+    await asyncio.sleep(1)
+    assert "> taken for the next step: `Be quick.`" in desk.text
+    stream.take(events.Steered(1, "Be quick.", delivered=True))
+    await asyncio.sleep(1)
+    assert "taken for" not in desk.text
+    assert "> **You, meanwhile:**" in desk.text
+    stream.take(finished())
+    await going
+
+
+@in_no_time
+async def test_an_undone_line_about_a_running_command_does_not_stop_the_stream(tmp_path) -> None:
+    desk = PaperDesk(tmp_path)
+    stream = desk.stream()
+    going = asyncio.ensure_future(stream.run())
+    for event in (started(), text("One, "), starts("c1", "npm test")):
+        stream.take(event)
+        await asyncio.sleep(1)
+    before = desk.text
+    stream.take(ends("c1", "npm test"))
+    await asyncio.sleep(1)
+    desk.editor.desk.undo(desk.buffer)
+    assert desk.text == before
+    stream.take(text("two."))
+    await asyncio.sleep(1)
+    stream.take(finished())
+    await going
+    assert "`Run npm test` …" not in desk.text
+    assert desk.text.count("two.") == 1
+
+
 @in_no_time
 async def test_a_steering_message_leaves_the_draft_when_the_model_received_it(tmp_path) -> None:
     desk = PaperDesk(tmp_path)

@@ -232,6 +232,12 @@ class Chats:
         running = self._host.turns.running_in(session)
         return 0 if running is None or running.finished is not None else running.number
 
+    def took(self, ticket: Ticket, words: str) -> None:
+        """Show in the running turn's document that the turn has taken a message."""
+        stream = self._streams.get((ticket.session.id, ticket.number)) if ticket.session else None
+        if stream is not None:
+            stream.took(words)
+
     def _is_own(self, path: Path) -> bool:
         try:
             return path.parent == chats_folder(self._host.root)

@@ -148,6 +148,21 @@ def ends_alike(text: str, end: int, written: str) -> bool:
     return bool(least) and there[-least:] == ours[-least:]
 
 
+def start_of_end(text: str, end: int, written: str) -> int | None:
+    """Return where ``written`` begins if ``text`` up to ``end`` ends with it; else None.
+
+    White space does not count, as in ``ends_alike``.
+    """
+    at = end
+    for one in reversed("".join(written.split())):
+        while at and text[at - 1].isspace():
+            at -= 1
+        if not at or text[at - 1] != one:
+            return None
+        at -= 1
+    return at
+
+
 def spliced(text: str, splices: Sequence[TextSplice]) -> str:
     """Apply splices that do not overlap, in ascending order."""
     pieces, at = [], 0

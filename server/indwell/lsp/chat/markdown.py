@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 
 from indwell.context.untrusted_text import short_line
@@ -304,9 +305,20 @@ def bounded(text: str) -> str:
     return f"{text[:_HEAD]}\n{said}\n{text[-tail:]}"
 
 
+_REFERENCE = lazy_pattern(r"&[#\w]{1,40};?")
+
+
 def escaped(text: str) -> str:
-    """Escape text for an HTML element."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    """Escape what would not be text in an HTML element; other signs stay readable as they are.
+
+    For example, ``a && b < 2`` stays as it is. ``html.unescape`` returns the text.
+    """
+
+    def reference(found: re.Match[str]) -> str:
+        is_text = html.unescape(found[0]) == found[0]
+        return found[0] if is_text else f"&amp;{found[0][1:]}"
+
+    return _TAG.sub("&lt;", _REFERENCE.sub(reference, text))
 
 
 def code(text: str) -> str:

@@ -111,13 +111,19 @@ def symbols(text: str, place: Place) -> list[dict[str, Any]]:
 
 
 def folding_ranges(text: str, place: Place) -> list[dict[str, Any]]:
-    """Return folding ranges for tool calls, reasoning, and all turns except the newest."""
+    """Return folding ranges for tool calls, reasoning, and all turns except the newest.
+
+    The collapsed text of a range begins with the first words of the range.
+    """
     found = list(headings(text))
-    ranges = [_range(one.start, one.stop, place) for one in folds(text)]
+    ranges = [_range(one.start, one.stop, place, one.summary) for one in folds(text)]
     last = max((n for n, one in enumerate(found) if one.kind == "turn"), default=-1)
     newest = last - 1 if last > 0 and found[last - 1].kind == "you" else last
     older = [pair for n, pair in enumerate(_sections(text, found)) if n < newest]
-    ranges += [_range(heading.start, stop, place) for heading, stop in older]
+    ranges += [
+        _range(heading.start, stop, place, _first_words(text, heading, stop))
+        for heading, stop in older
+    ]
     return sorted(
         (one for one in ranges if one["endLine"] > one["startLine"]),
         key=lambda one: (one["startLine"], -one["endLine"]),
@@ -167,11 +173,24 @@ def _range_of(start: int, stop: int, place: Place) -> dict[str, Any]:
     return {"start": place(start), "end": place(stop)}
 
 
-def _range(start: int, stop: int, place: Place) -> dict[str, Any]:
-    """Return the range from the first to the last line with text."""
+def _first_words(text: str, heading: Heading, stop: int) -> str:
+    """Return the heading of a section and the beginning of its text, in one line."""
+    end = _line_end(text, heading.start)
+    words = " ".join(text[end : min(stop, end + 4 * NAME_CHARACTERS)].split())
+    name = text[heading.start : end].lstrip("# ")
+    return f"{name}: {words[:NAME_CHARACTERS]}" if words else name
+
+
+def _range(start: int, stop: int, place: Place, words: str) -> dict[str, Any]:
+    """Return the range from the first to the last line with text, and its collapsed text."""
     end = place(stop)
     last = end["line"] if end["character"] else end["line"] - 1
-    return {"startLine": place(start)["line"], "endLine": last, "kind": "region"}
+    return {
+        "startLine": place(start)["line"],
+        "endLine": last,
+        "kind": "region",
+        "collapsedText": words,
+    }
 
 
 def _line_end(text: str, start: int) -> int:
@@ -227,7 +246,8 @@ def sending(text: str, state: ChatState) -> list[dict[str, Any]]:
             found.append(_command("Send next", state, how="next"))
         found.append(_stop(state))
     elif draft is not None:
-        found.append(_command("Send", state, how="next" if state.busy else "auto"))
+        if has_words:
+            found.append(_command("Send", state, how="next" if state.busy else "auto"))
         found += of_plan(state)
     return found
 
@@ -275,8 +295,11 @@ def lenses(text: str, state: ChatState, place: Place) -> list[dict[str, Any]]:
             is_own = bool(state.session) and heading.start >= own
             if is_own and not (state.running and n_turns == 1):
                 commands = (*commands, *of_turn(state, heading.turn))
-        here = place(heading.start)
-        found += [{"range": {"start": here, "end": here}, "command": one} for one in commands]
+        end = _line_end(text, heading.start)
+        for number, one in enumerate(commands):
+            # Neovim sorts the lenses of a line by column, and equal columns come in any order.
+            here = place(min(heading.start + number, end))
+            found.append({"range": {"start": here, "end": here}, "command": one})
     return found
 
 

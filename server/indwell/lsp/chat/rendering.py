@@ -12,14 +12,9 @@ from indwell.context.untrusted_text import short_line
 from indwell.lazy_pattern import lazy_pattern
 from indwell.lsp.chat.layout import YOU, turn_line
 from indwell.lsp.chat.markdown import Neutral, code, details, fence, quoted
-from indwell.service.sessions.recorded_turns import (
-    RecordedCall,
-    RecordedTurn,
-    by_call,
-    named_text,
-    spent,
-)
+from indwell.service.sessions.recorded_turns import RecordedTurn, spent
 
+_OF_COMMANDS = frozenset({"bash", "commands"})
 _OF_FILES = frozenset({"read_file", "edit_file", "write_file"})
 _VERBS = {
     "read_file": "Read",
@@ -66,6 +61,7 @@ Link = Callable[[str, int], str]
 """Returns a link to a line of a file; empty if there can be none."""
 
 MOST_KEPT = 40_000  # the limit of characters for one output, or for the reasoning
+MOST_RUNNING = 3  # the limit of running calls that are named in the line about them
 MOST_LINKS = 12  # the limit of links to hunks of one edit
 _REASON = 300  # the limit of characters for the reason why a turn ended
 # The start of a hunk in the new text, and the lines before its first changed line.
@@ -93,6 +89,7 @@ class Rendering:
         self._outputs: dict[str, list[str]] = {}
         self._of_agents: dict[str, list[str]] = {}
         self._n_output: dict[str, int] = {}
+        self._running: dict[str, str] = {}  # the description of each running call, by its id
         self._todo = ""  # the model's newest to-do list, if it is not shown yet
 
     @property
@@ -100,6 +97,13 @@ class Rendering:
         """The text so far, from the heading on, without white space at the end."""
         self._pieces = ["".join(self._pieces)]
         return self._pieces[0]
+
+    @property
+    def running(self) -> str:
+        """The calls that run now, as one line; empty if none runs."""
+        calls = [*self._running.values()]
+        more = f" and {len(calls) - MOST_RUNNING} more" if len(calls) > MOST_RUNNING else ""
+        return f"{', '.join(map(code, calls[:MOST_RUNNING]))}{more} …" if calls else ""
 
     def take(self, event: events.Event) -> None:  # noqa: C901 - one flat table of events
         """Add an event to the text."""
@@ -113,16 +117,20 @@ class Rendering:
                 self._words(text, restart=restart)
             case events.ThinkingAdded(text=text):
                 self._think(text)
+            case events.ToolStarted(id=call, name=name, target=target):
+                self._running[call] = call_line(name, target, "", None)
             case events.ToolOutput(id=call, text=text):
                 self._output(call, text)
             case events.EditApplied(id=call):
                 self._diffs.setdefault(call, []).append(event)
-            case events.ToolFinished():
+            case events.ToolFinished(id=call):
+                self._running.pop(call, None)
                 self._close()
                 self._block(self._tool(event))
             case events.TodoChanged(items=items):
                 self._todo = "\n".join(shown_lines(items))
             case events.TurnFinished():
+                self._running.clear()
                 self._finish(event)
             case _:
                 note = _note(event)
@@ -230,6 +238,11 @@ class Rendering:
         self._blanks += text[len(words) :]
 
 
+def taken_line(words: Sequence[str]) -> str:
+    """Return a line with messages that wait for the model's next request; empty without one."""
+    return f"> taken for the next step: {', '.join(map(code, words))}" if words else ""
+
+
 def _words(text: str) -> str:
     """Return Markdown of the model, complete and safe for the document."""
     shown = Neutral()
@@ -300,51 +313,20 @@ def own_words(words: str) -> str:
 
 
 def _turn(turn: RecordedTurn) -> str:
+    """Return a turn of the log as it looked when it ran."""
     began, *told = turn.events
     assert isinstance(began, events.TurnStarted)
-    parts = [YOU, own_words(began.words), turn_line(turn.turn)]
-    parts += filter(None, map(_told, by_call(told)))
-    done = turn.finished
+    rendering = Rendering(turn.turn, lambda _path, _line: "")
+    rendering.take(began)
+    for event in told:
+        if isinstance(event, events.ToolFinished) and event.name in _OF_COMMANDS and event.result:
+            rendering.take(events.ToolOutput(turn.turn, event.id, event.result[:_RESULT]))
+        rendering.take(event)
+    parts = [YOU, own_words(began.words), rendering.text]
+    if turn.finished is None:
+        usage, dollars = spent(turn)
+        cost = "cost unknown" if dollars is None else f"${dollars:.4f}"
+        parts.append(f"*not ended · {usage.input:,} tokens in, {usage.output:,} out · {cost}*")
     if turn.left:
         parts.append("> The conversation was rewound, and continues without this turn.")
-    if done is not None and done.ending == "cancelled":
-        parts.append("> Stopped.")
-    elif done is not None and done.message:
-        parts.append(quoted(done.message))
-    usage, dollars = spent(turn)
-    cost = "cost unknown" if dollars is None else f"${dollars:.4f}"
-    ended = done.ending if done else "not ended"
-    parts.append(f"*{ended} · {usage.input:,} tokens in, {usage.output:,} out · {cost}*")
     return "\n\n".join(parts)
-
-
-def _told(told: events.Event | RecordedCall) -> str:
-    match told:
-        case RecordedCall(started=started, result=result):
-            state = " failed" if told.is_error else " not answered" if result is None else ""
-            body = (
-                fence(started.arguments, "json"),
-                *map(_inner, told.inner),
-                fence(result[:_RESULT]) if result and result[:_RESULT].strip() else "",
-            )
-            return details(f"{started.name}{state}", *body)
-        case events.Steered(text=text):
-            return f"> **You, meanwhile:**\n{quoted(text)}"
-        case events.TextAdded(text=text):
-            return own_words(text)
-        case events.ThinkingAdded(text=text):
-            return details(f"Thinking · {len(text.split())} words", fence(text, "text"))
-        case events.Notice() | events.Compacted():
-            return quoted(named_text(told)[1])
-        case _:
-            return ""
-
-
-def _inner(call: RecordedCall) -> str:
-    """Return a sub-agent's work in the form that the chat showed during its run."""
-    done = call.finished
-    figure = "not ended" if done is None else "failed" if done.is_error else done.figure
-    parts = [quoted(done.message)] if done is not None and done.is_error else []
-    parts += [fence(one.diff, "diff") for one in call.edits]
-    seconds = done.seconds if done is not None else None
-    return details(call_line(call.started.name, call.started.target, figure, seconds), *parts)

@@ -170,6 +170,7 @@ async def _steered(
         await _change(chats, document, partial(moving.cleared, words=raw))
     else:
         chats.drafts.vouch(document, raw)
+        chats.took(running, words)
     return result
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,7 @@ from indwell.errors import EditRefused, TextMoved
 from indwell.lsp.chat import layout
 from indwell.lsp.chat import layout as moving
 from indwell.lsp.chat.layout import Section, TextSplice, edited, in_breaks, line_break
-from indwell.lsp.chat.rendering import Rendering
+from indwell.lsp.chat.rendering import Rendering, taken_line
 from indwell.lsp.editor.client import Client
 from indwell.lsp.workspace.buffer_edits import BufferEdits
 from indwell.lsp.workspace.documents import Document, Documents
@@ -31,6 +31,7 @@ class AnsweredPrompt(NamedTuple):
     shown: str
 
 
+_MOST_TAILS = 20  # the limit of tails that a late edit or an undo may bring back
 _KNOWN_BY = 40  # a text is found by so many characters at its end
 
 
@@ -56,6 +57,7 @@ class Writing:
         self._planned = self._now
         self._was_there = False
         self._delivered: list[str] = []
+        self._tails: deque[str] = deque(maxlen=_MOST_TAILS)
         self._is_doubtful = self._is_planned = False
 
     @property
@@ -86,18 +88,26 @@ class Writing:
         self._is_doubtful = True
 
     def plan(
-        self, text: str, whole: str, *, is_last: bool = False, back: tuple[str, ...] = ()
+        self,
+        text: str,
+        whole: str,
+        *,
+        tail: str = "",
+        is_last: bool = False,
+        back: tuple[str, ...] = (),
     ) -> str:
         """Plan the next text of the document.
 
         Args:
             text: The present text of the document.
             whole: The text of the turn so far, from its heading on.
+            tail: Text below the turn until the next edit, such as the running tools.
             is_last: Whether no more text follows.
             back: Texts that return to the draft.
         """
         self._is_doubtful |= self._is_planned  # the last edit was sent, and its result is unknown
         self._is_planned = True
+        text = self._without_tail(text)
         if self._now.state == "new":
             text = self._first(text, whole, is_last=is_last)
         else:
@@ -111,7 +121,26 @@ class Writing:
         if is_last and layout.draft_of(text) is None:
             at = len(text)
             text = edited(text, (TextSplice(at, at, f"\n\n{layout.YOU}\n\n"),))
+        return self._with_tail(text, tail) if tail and not is_last else text
+
+    def _without_tail(self, text: str) -> str:
+        """Return the text without the tail of an earlier edit, however the editor wrapped it."""
+        section = layout.section_of(text, self._turn, self._now.near)
+        if section is None:
+            return text
+        for tail in reversed(self._tails):
+            start = layout.start_of_end(text, section.end, tail)
+            if start is not None and start > section.heading.end:
+                return text[:start].rstrip() + text[section.end :]
         return text
+
+    def _with_tail(self, text: str, tail: str) -> str:
+        section = layout.section_of(text, self._turn, self._planned.near)
+        if section is None or self._planned.state != "there":
+            return text
+        if tail not in self._tails:
+            self._tails.append(tail)
+        return edited(text, (TextSplice(section.end, section.end, f"\n\n{tail}"),))
 
     def _first(self, text: str, whole: str, *, is_last: bool) -> str:
         if self._session:
@@ -267,6 +296,7 @@ class Stream:
         self._news = asyncio.Event()
         self._over = asyncio.Event()
         self._back: list[str] = []
+        self._taken: list[str] = []
         self._document: Document | None = None
         self._was_told: set[State] = set()
 
@@ -290,6 +320,8 @@ class Stream:
         self._rendering.take(event)
         match event:
             case events.Steered(text=text, delivered=True):
+                if text in self._taken:
+                    self._taken.remove(text)
                 if words := self._given(text):
                     self._writing.delivered(words)
             case events.Steered(text=text):
@@ -300,6 +332,11 @@ class Stream:
                 self._over.set()
             case _:
                 pass
+        self._news.set()
+
+    def took(self, words: str) -> None:
+        """Show that the running turn has taken a message, before the model receives it."""
+        self._taken.append(words)
         self._news.set()
 
     async def run(self) -> None:
@@ -336,7 +373,10 @@ class Stream:
     async def _write(self, *, is_last: bool) -> None:
         document = self._opened()
         back = tuple(self._back) if is_last else ()
-        plan = partial(self._writing.plan, whole=self._rendering.text, is_last=is_last, back=back)
+        tail = "\n\n".join(filter(None, (self._rendering.running, taken_line(self._taken))))
+        plan = partial(
+            self._writing.plan, whole=self._rendering.text, tail=tail, is_last=is_last, back=back
+        )
         if document is None:
             if is_last and self._document is not None:
                 self._writing.reopened()

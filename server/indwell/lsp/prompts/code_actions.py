@@ -65,6 +65,41 @@ def offer(
     ]
 
 
+MOST_SHOWN = 8  # entries of a menu that is not limited to one kind
+_VERDICTS = frozenset({"indwell.accept", "indwell.reject"})
+_CONTROLS = frozenset({_CANCEL.command, _CONTINUE.command})
+
+
+def menu(
+    tasks: Sequence[dict[str, Any]], verdicts: Sequence[dict[str, Any]], only: Sequence[str] | None
+) -> list[dict[str, Any]]:
+    """Return the actions in the order of the menu: verdicts on the change at the place come first.
+
+    A menu for all kinds has at most ``MOST_SHOWN`` actions; a menu for one kind has all of that
+    kind.
+
+    Args:
+        tasks: The actions of ``offer``.
+        verdicts: The actions of the review, from the change at the place to all pending changes.
+        only: The requested kinds.
+    """
+    here = [one for one in verdicts if one["kind"] == ACTION_KINDS[0]]
+    wider = [one for one in verdicts if one not in here]
+    controls = [one for one in tasks if one["command"]["command"] in _CONTROLS]
+    rest = [one for one in tasks if one not in controls]
+    if only:
+        return [*here, *controls, *rest, *wider]
+    room = MOST_SHOWN - len(here) - len(controls)
+    if here:
+        # Accept and Reject of the smallest and the largest scope stay, and room for "Fix this".
+        verdicts = [one for one in wider if one["command"]["command"] in _VERDICTS]
+        most = verdicts if len(wider) < room else [*verdicts[:2], *verdicts[2:][-2:]]
+        views = [one for one in wider if one not in verdicts][: room - 1 - len(most)]
+        return [*here, *controls, *most, *views, *rest][:MOST_SHOWN]
+    n_wider = min(2, len(wider))
+    return [*controls, *rest[: room - n_wider], *wider][:MOST_SHOWN]
+
+
 def _touching(
     problems: Sequence[types.Diagnostic], range_: sync.Range
 ) -> Sequence[types.Diagnostic]:
