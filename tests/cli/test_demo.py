@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from indwell.cli.demo.project import make_project
 from indwell.providers.scripted import CHECK, DEMO_MODEL
+from indwell.service.demo_project import make_project
 from support.editing import MODEL, USAGE, Home, bash, results, texts_of
 from support.loopback_endpoint import LoopbackEndpoint, refuse, say
 from support.terminal import indwell

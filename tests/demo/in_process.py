@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unittest
 
-from indwell.cli.demo.project import Project
+from indwell.service.demo_project import Project
 
 
 def passes(project: Project, source: str) -> bool:

@@ -6,11 +6,11 @@ import pytest
 
 from demo.in_process import passes
 from indwell.agent.core.events import EditApplied
-from indwell.cli.demo.project import Project, make_project
 from indwell.context.attachments import Selection
 from indwell.policy.approvals import Answer
 from indwell.prompt.system import task_words
 from indwell.providers.scripted import CHECK, WHAT_IT_IS, _enclosing, demo_reply
+from indwell.service.demo_project import Project, make_project
 from indwell.tools.base import Tool, ToolContext, ToolTable
 from indwell.tools.commands.bash import Shell
 from indwell.tools.editing.edit import make_edit_file

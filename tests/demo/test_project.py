@@ -5,8 +5,8 @@ import ast
 import pytest
 
 from demo.in_process import passes
-from indwell.cli.demo.project import Project, make_project
 from indwell.providers.scripted import CHECK, Repair, repairs
+from indwell.service.demo_project import Project, make_project
 
 SEEDS = range(201)
 

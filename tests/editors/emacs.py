@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from editors.place import PAGES, Played, missing, put, run, serve, sessions
-from indwell.cli.demo.project import Project
+from indwell.service.demo_project import Project
 
 SCRIPT = Path(__file__).resolve().parent / "emacs_scenarios.el"
 PAGE = PAGES / "emacs-eglot.md"

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from editors.place import PAGES, ROOT, Played, missing, put, run, serve, serve_model, sessions
-from indwell.cli.demo.project import Project
 from indwell.cli.setup.configurations import CONFIGURATIONS, PLUGIN
 from indwell.providers.scripted import CHECK
+from indwell.service.demo_project import Project
 from support.loopback_endpoint import Script, endpoint_in_thread
 
 __all__ = ["PLUGIN", "ROOT", "Played", "lua_blocks", "play"]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from editors.neovim import DOCUMENTED_COMMAND, lua_list
 from editors.place import PAGES, Played, missing, put, run, serve, sessions
-from indwell.cli.demo.project import Project
+from indwell.service.demo_project import Project
 
 SCRIPT = Path(__file__).resolve().parent / "neovim07_scenarios.lua"
 PAGE = PAGES / "neovim-older.md"

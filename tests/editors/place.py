@@ -12,8 +12,8 @@ from typing import Any, NamedTuple, NoReturn
 
 import pytest
 
-from indwell.cli.demo.project import Project
 from indwell.providers.scripted import CHECK
+from indwell.service.demo_project import Project
 
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "editors"
 ROOT = "my projéct"  # the editors percent-encode this path in URIs

@@ -8,7 +8,7 @@ import pytest
 
 from editors.emacs import elisp, play
 from editors.test_neovim import BEFORE, SHIPPING, UMLAUTS
-from indwell.cli.demo.project import Project
+from indwell.service.demo_project import Project
 
 UMLAUTS_BEFORE = UMLAUTS.files[UMLAUTS.path]
 UMLAUTS_AFTER = UMLAUTS_BEFORE.replace("größe > grenze", "größe >= grenze")

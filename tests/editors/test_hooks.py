@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from editors.neovim import ROOT, play
-from indwell.cli.demo.project import Project, make_project
+from indwell.service.demo_project import Project, make_project
 
 SHIPPING = make_project(1)  # the project's fault is `amount > limit`
 BEFORE = SHIPPING.files[SHIPPING.path]

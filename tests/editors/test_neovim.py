@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from editors.neovim import ROOT, lua_blocks, play
-from indwell.cli.demo.project import Project, make_project
 from indwell.providers.scripted import CHECK
+from indwell.service.demo_project import Project, make_project
 
 TITLES = {
     "Fix this": "quickfix.indwell",

@@ -9,8 +9,8 @@ import pytest
 
 from editors.neovim07 import neovim07, play
 from editors.test_neovim import BEFORE, SHIPPING, UMLAUTS
-from indwell.cli.demo.project import Project
 from indwell.cli.setup.configurations import CONFIGURATIONS
+from indwell.service.demo_project import Project
 
 UMLAUTS_BEFORE = UMLAUTS.files[UMLAUTS.path]
 UMLAUTS_AFTER = UMLAUTS_BEFORE.replace("größe > grenze", "größe >= grenze")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from indwell.cli.demo.client import edited
-from indwell.cli.demo.project import Project, make_project
+from indwell.service.demo_project import Project, make_project
 
 PATIENCE_S = 90.0  # seconds; only a failing test waits so long
 Message = dict[str, Any]

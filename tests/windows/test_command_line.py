@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from indwell.cli.demo.project import make_project
 from indwell.files.system.access import why_readable
+from indwell.service.demo_project import make_project
 from support import file_keyring
 from support.loopback_endpoint import endpoint_in_thread
 from support.model_server import answering, listed

@@ -342,6 +342,21 @@ export interface DeleteResult {
   readonly deleted: boolean;
 }
 
+/** No fields. */
+export type DemoParams = Readonly<Record<string, never>>;
+
+/** A made-up project: the open one in a demo's window, else a new one on this machine. */
+export interface DemoResult {
+  /** The path of its folder. */
+  readonly folder: string;
+  /** The path of the file with a fault. */
+  readonly file: string;
+  /** The first line of the faulty function, 0-based. */
+  readonly first: number;
+  /** Its last line, 0-based. */
+  readonly last: number;
+}
+
 /** Names the part of the next prompt's context to leave out, for that prompt only. */
 export interface DetachParams {
   readonly id: string;
@@ -1407,6 +1422,16 @@ export interface StatusResult {
   readonly effort: "" | "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
   /** The efforts to choose from; empty if the model is not known to support reasoning. */
   readonly efforts: readonly ("" | "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max")[];
+  /**
+   * The files that the folders bring and that have no effect until the user decides, counted in words; empty if
+   * no file waits.
+   */
+  readonly undecided: string;
+  /**
+   * `scripted` in a made-up project with the scripted model; `connected` there, once the user's own settings
+   * name a model; else empty.
+   */
+  readonly demo: "" | "scripted" | "connected";
 }
 
 /** A message for the running turn; `session` is an id, or left out for any session. */
@@ -1805,6 +1830,7 @@ export interface ServerRequests {
   readonly "indwell/rename": { readonly params: RenameParams; readonly result: RenameResult };
   readonly "indwell/delete": { readonly params: DeleteParams; readonly result: DeleteResult };
   readonly "indwell/status": { readonly params: StatusParams; readonly result: StatusResult };
+  readonly "indwell/demo": { readonly params: DemoParams; readonly result: DemoResult };
   readonly "indwell/providers": { readonly params: ProvidersParams; readonly result: ProvidersResult };
   readonly "indwell/models": { readonly params: ModelsParams; readonly result: ModelsResult };
   readonly "indwell/setModel": { readonly params: SetModelParams; readonly result: SetModelResult };
@@ -1860,6 +1886,7 @@ export const METHODS = {
   "indwell/rename": { to: "server", kind: "request" },
   "indwell/delete": { to: "server", kind: "request" },
   "indwell/status": { to: "server", kind: "request" },
+  "indwell/demo": { to: "server", kind: "request" },
   "indwell/providers": { to: "server", kind: "request" },
   "indwell/models": { to: "server", kind: "request" },
   "indwell/setModel": { to: "server", kind: "request" },

@@ -134,6 +134,7 @@ class CurrentRules:
             obeyed=tuple(map(slashed, trust.obeyed)),
             harmless=settings.harmless_names,
             repository_roots=tuple(map(slashed, trust.repository_roots)),
+            unknown_git=tuple(map(slashed, trust.unknown_git)),
             in_git=self._git.in_git,
             git_unchecked=self._git.unchecked,
             web_hosts=settings.web_hosts,

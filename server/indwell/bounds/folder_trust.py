@@ -43,18 +43,20 @@ class _TrustKey(NamedTuple):
 
 
 def _trust_now(key: _TrustKey) -> TrustNow:
-    unknown = TrustStanding("", "restricted", "")
-    known = [key.standings.get(str(one)) or unknown for one in key.real]
+    unseen = TrustStanding("", "restricted", "")
+    known = [key.standings.get(str(one)) or unseen for one in key.real]
     folders = tuple(zip(key.roots, key.real, known, strict=True))
     left = [(root, real) for root, real, one in folders if one.state != "trusted"]
     asked = [str(real) for _, real, one in folders if not (one.state == "trusted" and one.is_whole)]
     inner = [one for one in key.said_no if one not in asked and is_inside(one, tuple(asked))]
     places = [key.git.get(str(one), GitPlaces()) for one in key.real]
+    unknown = [str(real) for _, real, one in folders if one.git_is_unknown]
     return TrustNow(
         tuple(root for root, _, one in folders if one.state == "trusted"),
         tuple(dict.fromkeys((*(str(one) for both in left for one in both), *inner))),
         tuple(dict.fromkeys(path for one in places for path in (*one.folders, *one.obeyed))),
         tuple(dict.fromkeys(path for one in places for path in one.holders)),
+        tuple(dict.fromkeys(unknown)),
     )
 
 
@@ -70,6 +72,7 @@ class FolderTrust:
         self._environment = environment
         self._is_given = is_given
         self._held_back = ""
+        self._bare: Mapping[str, str] = {}
         self._here: dict[str, FolderAnswer] = {}  # the answers that apply to this process only
         self._standings: dict[str, TrustStanding] = {}
         self._said_no: tuple[str, ...] = ()
@@ -79,6 +82,18 @@ class FolderTrust:
     def hold_back(self, why: str) -> None:
         """Treat every folder as untrusted from now on, because of the editor's restricted mode."""
         self._held_back = why
+
+    def let_edit(self, roots: Sequence[Path], by: str) -> None:
+        """Let these folders be changed, and commands run, if the user has not declined.
+
+        Indwell obeys and starts nothing of these folders before the user's own answer (TRU-12). A
+        folder that a link leads to later does not count.
+
+        Args:
+            roots: The folders.
+            by: Who trusts them, in words.
+        """
+        self._bare = {**self._bare, **{str(root.resolve()): by for root in roots}}
 
     def look(self, roots: Sequence[Path], settings: Settings) -> tuple[TrustStanding, ...]:
         """Examine folders and remember the result; blocks for a few milliseconds per folder.
@@ -107,6 +122,8 @@ class FolderTrust:
             SettingsError: The answer cannot be stored; it applies only while this process runs.
         """
         said = answer_of(standing, trusted=trusted)
+        if standing.is_bare and not keep:
+            return  # nobody answered, so the files stay left out
         self._here[standing.folder] = said
         if keep:
             self._store().keep(Path(standing.folder), said)
@@ -128,7 +145,7 @@ class FolderTrust:
     def obeys(self, root: Path, name: str, data: bytes) -> bool:
         """Return whether instructions in a file of ``root`` with this content are trusted."""
         standing = self._standing(root)
-        if standing.state != "trusted":
+        if standing.state != "trusted" or standing.is_bare:
             return False
         digest = digest_of(data)
         if standing.is_whole or any(
@@ -138,6 +155,14 @@ class FolderTrust:
         # The file may be a subfolder's instructions, which the user trusted.
         kept = (standing.before or {}).get(name)
         return kept is not None and kept.digest == digest
+
+    def may_start(self, root: Path) -> bool:
+        """Whether Indwell may start checks and servers by itself in the folder.
+
+        It may not where the folder's own files wait for the user's answer.
+        """
+        standing = self._standing(root)
+        return standing.state == "trusted" and not (standing.is_bare and standing.items)
 
     def is_whole(self, root: Path) -> bool:
         """Return whether the user trusts the folder with any content."""
@@ -165,14 +190,33 @@ class FolderTrust:
         if kept.problem and folder not in self._here:
             return TrustStanding(folder, "restricted", kept.problem, remedy="fix that file")
         answers = {**kept.folders, **self._here}
-        self._said_no = tuple(one for one, said in answers.items() if not said.trusted)
+        decided = {one: said for one, said in answers.items() if not said.is_left_out}
+        self._said_no = tuple(one for one, said in decided.items() if not said.trusted)
         try:
-            return standing_of(root, answers)
+            standing = standing_of(root, decided)
         except UNREADABLE as error:
             words = f"its files could not be checked ({one_line(str(error))})"
             return TrustStanding(
                 folder, "restricted", words, remedy="look at its `.git` and settings"
             )
+        return self._bared(standing, answers.get(folder))
+
+    def _bared(self, standing: TrustStanding, said: FolderAnswer | None) -> TrustStanding:
+        """Return the trust that the editor's user gives; an answer to Indwell goes first."""
+        by = self._bare.get(standing.folder)
+        if by is None or standing.state != "open":
+            return standing
+        is_left_out = said is not None and said.is_left_out
+        files = said.files if said is not None else {}
+        return TrustStanding(
+            standing.folder,
+            "trusted",
+            by,
+            standing.items,
+            standing.before,
+            is_bare=True,
+            is_settled=is_left_out and is_unchanged(files, standing.items),
+        )
 
     def _store(self) -> TrustStore:
         return TrustStore(state_folder(self._environment))
@@ -242,7 +286,8 @@ def with_folders(standing: TrustStanding, apart: tuple[str, ...] = ()) -> TrustS
 def answer_of(standing: TrustStanding, *, trusted: bool) -> FolderAnswer:
     """Return the stored form of an answer, with the content that is trusted."""
     at = datetime.now(UTC).isoformat(timespec="seconds")
+    is_left_out = standing.is_bare and not trusted
     files: Mapping[str, TrustedFile] = (
-        {one.name: one.seen for one in standing.items} if trusted else {}
+        {one.name: one.seen for one in standing.items} if trusted or is_left_out else {}
     )
-    return FolderAnswer(trusted, at, files)
+    return FolderAnswer(trusted, at, files, is_left_out)

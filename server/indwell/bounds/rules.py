@@ -44,12 +44,15 @@ class TrustNow(NamedTuple):
             resolved.
         obeyed: Absolute paths of the files that git runs or obeys, and of Indwell's installation.
         repository_roots: Absolute paths of subfolders that contain repositories.
+        unknown_git: The absolute folders, trusted only in the editor, where git would run or obey
+            files that the user was not asked about.
     """
 
     trusted: tuple[Path, ...]
     restricted: tuple[str, ...]
     obeyed: tuple[str, ...]
     repository_roots: tuple[str, ...]
+    unknown_git: tuple[str, ...] = ()
 
 
 class Trust(Protocol):
@@ -61,6 +64,10 @@ class Trust(Protocol):
 
     def is_trusted(self, root: Path) -> bool:
         """Return whether the folder was trusted when it was last examined."""
+        ...
+
+    def may_start(self, root: Path) -> bool:
+        """Return whether Indwell may start programs by itself in the folder."""
         ...
 
     def is_whole(self, root: Path) -> bool:

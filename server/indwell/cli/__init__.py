@@ -59,6 +59,14 @@ else:
         """Do nothing, because other systems use UTF-8."""
 
 
+_STARTS = (
+    ("serve", "--stdio"),
+    ("serve", "--stdio", "--editor-trust"),
+    ("serve",),
+    (),
+)
+
+
 def _main(given: list[str]) -> int:
     # Protect the search for programs before the first search; more folders are added later.
     own_path.keep_out()
@@ -66,10 +74,10 @@ def _main(given: list[str]) -> int:
     # With this variable, the openai library would log prompts to stderr.
     os.environ.pop("OPENAI_LOG", None)
     # An editor runs this command, so load nothing else.
-    if given in ([], ["serve"], ["serve", "--stdio"]):
+    if tuple(given) in _STARTS:
         from indwell.cli.serve.command import serve
 
-        return serve(scripted=False, pace_s=0.0)
+        return serve(scripted=False, pace_s=0.0, editor_asks_trust="--editor-trust" in given)
     if (folder := _working_folder()) is not None:
         own_path.keep_out([folder])
     from indwell.cli.commands import run_command

@@ -109,8 +109,11 @@ def _serve(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
         return serve_acp(scripted=scripted)
     pace_s = getattr(options, "pace", 0.0)
     address = getattr(options, "tcp", None)
+    asks = getattr(options, "editor_trust", False)
     if address is None:
-        return serve(scripted=scripted, pace_s=pace_s)
+        return serve(scripted=scripted, pace_s=pace_s, editor_asks_trust=asks)
+    if asks:
+        parser.error("--editor-trust cannot be used with --tcp: any program could connect")
     try:
         return serve_tcp(address, scripted=scripted, pace_s=pace_s)
     except UserError as error:

@@ -275,6 +275,11 @@ def _serve(serve: argparse.ArgumentParser) -> None:
         help="on a port of this machine, for one editor that sends the token (INDWELL_TOKEN, or "
         "the printed one) as initializationOptions.token",
     )
+    flags(
+        serve,
+        editor_trust="the editor asks its user about trust, and no workspace setting reaches the "
+        "answer: folders that the editor declares trusted may be changed (only with --stdio)",
+    )
     _scripted(serve)
     serve.add_argument("--pace", type=float, default=0.0, help=argparse.SUPPRESS)
 

@@ -29,6 +29,7 @@ from indwell.lsp.workspace.documents import Document, Documents, shown_name
 from indwell.lsp.workspace.editor_workspace import EditorWorkspace
 from indwell.lsp.workspace.notebooks import Notebooks
 from indwell.navigation.navigator import Navigator
+from indwell.service.demo_project import is_demo
 from indwell.service.turns.queue import Ticket
 from indwell.settings.model import Mode, Settings
 from indwell.wiring.service import Composition
@@ -96,8 +97,13 @@ class Host:
 
     def start(self, roots: tuple[Path, ...], options: Mapping[str, Any]) -> None:
         """Set the workspace's folders and the options of ``initialize``, and start."""
-        if self.client.features.is_restricted:
+        if is_demo(roots):
+            self.composition.play_demo()
+            self.service.play_demo(roots)
+        elif self.client.features.is_restricted:
             self.service.trust.hold_back()
+        elif self.client.features.claims_trust and self.composition.editor_asks_trust:
+            self.service.trust.let_edit(roots, "your answer in the editor")
         self.service.start(roots, options)
         self.sessions.workspace = EditorWorkspace(
             self.documents,

@@ -114,9 +114,9 @@ class ServerBook:
     def look(self) -> WorkspaceServers:
         """Return the servers as defined now; the user's servers come before a project's."""
         roots = tuple(self._roots())
-        is_trusted = all(map(self._trust.is_trusted, roots))
+        may_start = all(map(self._trust.may_start, roots))
         own = own_servers(self._settings().mcp, user_file().name)
-        known = {one.name: _of_user(one, is_trusted=is_trusted) for one in own.servers}
+        known = {one.name: _of_user(one, may_start=may_start) for one in own.servers}
         problems = list(own.problems)
         for root in roots:
             for file in PROJECT_FILES:
@@ -211,12 +211,12 @@ def _about(book: RuleBook, name: str) -> list[str]:
     return [one for one in book.always if one.split(" ")[1:2] == [name]]
 
 
-def _of_user(server: ServerDefinition, *, is_trusted: bool) -> KnownServer:
+def _of_user(server: ServerDefinition, *, may_start: bool) -> KnownServer:
     """Return a user's server; in an untrusted folder, a program may not be started."""
     if not server.is_enabled:
         return KnownServer(server, "off")
     is_started = isinstance(server.transport, StdioServer)
-    return KnownServer(server, "restricted" if is_started and not is_trusted else "usable")
+    return KnownServer(server, "restricted" if is_started and not may_start else "usable")
 
 
 def _answered(server: ServerDefinition, root: Path, answers: Sequence[str]) -> KnownServer:

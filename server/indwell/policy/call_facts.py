@@ -173,6 +173,8 @@ class Policy(msgspec.Struct, frozen=True):
         harmless: Unlisted dot names that the user declares harmless.
         repository_roots: Absolute root folders of the workspace's repositories, where tools also
             look for settings.
+        unknown_git: Absolute folders where git needs approval, because the user has not looked at
+            the files that git would run or obey there.
         language: The language of command texts.
         web_hosts: Hosts whose pages the user lets the agent fetch without a question.
     """
@@ -196,6 +198,7 @@ class Policy(msgspec.Struct, frozen=True):
     git_unchecked: tuple[str, ...] = ()
     harmless: tuple[str, ...] = ()
     repository_roots: tuple[str, ...] = ()
+    unknown_git: tuple[str, ...] = ()
     language: ShellLanguage = "bash"
     web_hosts: tuple[str, ...] = ()
 

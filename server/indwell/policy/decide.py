@@ -369,6 +369,7 @@ def _situation(asked: CallFacts, policy: Policy) -> Situation:
         obeyed=policy.obeyed,
         repositories=policy.repositories,
         restricted=policy.restricted,
+        unknown_git=policy.unknown_git,
         harmless=policy.harmless,
         repository_roots=policy.repository_roots,
         batch_files=asked.batch_files,

@@ -24,6 +24,8 @@ State: TypeAlias = Literal["trusted", "restricted", "open"]
 
 STAY = "Stay restricted"
 TRUST = "Trust this folder"
+LEAVE = "Leave them out"
+USE = "Use them"
 
 MOST_NAMES = 12  # A list has at most 12 files of each kind; for more, the list names their folders.
 # A list has at most 150 entries of each kind, which is more than all well-known names.
@@ -60,6 +62,9 @@ class TrustStanding(msgspec.Struct, frozen=True):
         before: The files that were trusted earlier or still are; None if there were none.
         is_whole: Whether the folder is trusted with any content, now and later.
         remedy: A remedy for the user if the folder is restricted, in words.
+        is_bare: Whether only the editor's user trusts the folder: it may be changed, and commands
+            may run, but its own ``items`` have no effect.
+        is_settled: Whether the user has decided to leave out exactly these ``items``.
     """
 
     folder: str
@@ -69,11 +74,31 @@ class TrustStanding(msgspec.Struct, frozen=True):
     before: Mapping[str, TrustedFile] | None = None
     is_whole: bool = False
     remedy: str = "to trust it, run `indwell trust` in it"
+    is_bare: bool = False
+    is_settled: bool = False
 
     @property
     def question(self) -> str:
         """The trust question to the user."""
+        if self.is_bare:
+            return left_out_question(self.folder, self.items, self.before)
         return question_words(self.folder, self.items, self.before)
+
+    @property
+    def titles(self) -> tuple[str, str]:
+        """The answers to the question; the first one changes nothing."""
+        return (LEAVE, USE) if self.is_bare else (STAY, TRUST)
+
+    @property
+    def undecided(self) -> str:
+        """The files that wait for the user's decision, in words; empty if none waits."""
+        is_open = self.is_bare and self.state == "trusted" and not self.is_settled
+        return left_out_words(self.items) if is_open else ""
+
+    @property
+    def git_is_unknown(self) -> bool:
+        """Whether git would run or obey files of a bare folder."""
+        return self.is_bare and any(map(_is_of_git, self.items))
 
 
 def nearest(folder: str, answers: Mapping[str, FolderAnswer]) -> str | None:
@@ -100,23 +125,60 @@ def question_words(
             f"Indwell: files of {one_line(folder)!r} that you trusted have changed. Trust the "
             "folder as it is now? Until then nothing in it is changed or run."
         )
-        lines = list(islice(_difference(before, items), MOST_LINES + 1))
-        if len(lines) > MOST_LINES:
-            lines[MOST_LINES] = "… and more"
-        return "\n".join([opening, *lines])
+        return "\n".join([opening, *_shown_difference(before, items)])
     lines = [
         f"Indwell: do you trust the files in {one_line(folder)!r}?",
         f"{_OPENING}, and these files take effect:"
         if items
         else f"{_OPENING}. It contains no such files so far.",
     ]
-    for kind, words in _KINDS.items():
-        names = [one.name for one in items if one.kind == kind]
-        if names:
-            lines.append(f"- {words}: {_listed(names)}")
+    lines += _by_kind(items)
     when = "one of these files changes" if items else "one comes"
     lines.append(f"You are asked again when {when}.")
     return "\n".join(lines)
+
+
+def left_out_question(
+    folder: str, items: Sequence[Executable], before: Mapping[str, TrustedFile] | None
+) -> str:
+    """Word the question about the files of a folder that the editor's user trusts.
+
+    Files that changed since an earlier yes are shown with the difference.
+    """
+    listed = _by_kind(items) if before is None else _shown_difference(before, items)
+    opening = (
+        f"Indwell: use the files that {one_line(folder)!r} brings for tools and agents?\n"
+        "You trust the folder in the editor, so Indwell edits files and runs commands as your "
+        "mode and rules allow. Until you answer, these files have no effect on Indwell, Indwell "
+        "asks before git runs their programs, and starts no check or server by itself:"
+    )
+    return "\n".join([opening, *listed, "You are asked again when one of these files changes."])
+
+
+_COUNTED: Mapping[Kind, tuple[str, str]] = {
+    "settings": ("1 file of settings", "{} files of settings"),
+    "instructions": ("1 file of instructions", "{} files of instructions"),
+    "servers": ("1 file of servers", "{} files of servers"),
+    "programs": ("1 file that tools run", "{} files that tools run"),
+}
+
+
+def left_out_words(items: Sequence[Executable]) -> str:
+    """Count the files that have no effect, by kind; empty without files."""
+    counts = Counter(one.kind for one in items)
+    words = [
+        one if counts[kind] == 1 else many.format(counts[kind])
+        for kind, (one, many) in _COUNTED.items()
+        if counts[kind]
+    ]
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
+
+
+def _is_of_git(item: Executable) -> bool:
+    """Return whether git runs or obeys a file, and no list of names contains the file."""
+    name = item.name
+    is_named = name in _LOOKED_FOR or any(name.startswith(f"{one}/") for _, one in FOLDERS)
+    return item.kind == "programs" and not is_named
 
 
 def restricted_words(standing: TrustStanding, n_instructions: int) -> str:
@@ -131,6 +193,13 @@ def restricted_words(standing: TrustStanding, n_instructions: int) -> str:
         f"{one_line(standing.folder)!r} is restricted ({standing.by}): reading and answering "
         f"works, edits and commands do not.{ignored} What to do: {standing.remedy}."
     )
+
+
+def _by_kind(items: Sequence[Executable]) -> Iterator[str]:
+    for kind, words in _KINDS.items():
+        names = [one.name for one in items if one.kind == kind]
+        if names:
+            yield f"- {words}: {_listed(names)}"
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -160,6 +229,13 @@ def _front(name: str) -> str:
     """Return the folder that replaces a file in a long list."""
     known = (folder for _, folder in FOLDERS if name.startswith(f"{folder}/"))
     return next(known, name.rpartition("/")[0] or ".")
+
+
+def _shown_difference(before: Mapping[str, TrustedFile], now: Sequence[Executable]) -> list[str]:
+    lines = list(islice(_difference(before, now), MOST_LINES + 1))
+    if len(lines) > MOST_LINES:
+        lines[MOST_LINES] = "… and more"
+    return lines
 
 
 def _difference(before: Mapping[str, TrustedFile], now: Sequence[Executable]) -> Iterator[str]:

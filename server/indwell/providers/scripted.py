@@ -228,6 +228,8 @@ def _repair(done: list[_Exchange], path: str, first: int, last: int) -> Reply:
             text=f"Without running `{CHECK}` I cannot see what fails, so I changed nothing."
         )
     edits = [one for one in done if one.call.name == "edit_file"]
+    if edits and not edits[-1].result.is_error and _is_missing(checks[-1]):
+        return Reply(text=_closing(edits[-1], len(edits), is_checked=False))
     passed = _passes(checks[-1])
     if passed and not edits:
         return Reply(text="The check passes already; there is nothing to fix here.")
@@ -300,15 +302,24 @@ def _enclosing(lines: list[str], first: int, last: int) -> tuple[int, int]:
     return head, max(end, last)
 
 
-def _closing(edit: _Exchange, tries: int) -> str:
+def _closing(edit: _Exchange, tries: int, *, is_checked: bool = True) -> str:
     arguments = msgspec.json.decode(edit.call.arguments)
     old, new = (arguments["edits"][0][key].split("\n")[-1].strip() for key in ("old", "new"))
     attempts = "" if tries == 1 else f" (at the {tries}. attempt)"
-    return f"It was `{old}`; it is now `{new}`{attempts}. The check passes: `{CHECK}`."
+    words = f"It was `{old}`; it is now `{new}`{attempts}."
+    if is_checked:
+        return f"{words} The check passes: `{CHECK}`."
+    return f"{words} No Python runs here, so `{CHECK}` could not check it."
 
 
 def _passes(check: _Exchange) -> bool:
     return re.search(r"^OK\b", check.result.text, re.MULTILINE) is not None
+
+
+def _is_missing(check: _Exchange) -> bool:
+    """Return whether the machine has no Python for the check."""
+    words = r"not found|not recognized|No such file or directory"
+    return re.search(words, check.result.text) is not None
 
 
 def _refused(check: _Exchange) -> bool:

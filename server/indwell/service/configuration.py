@@ -49,14 +49,14 @@ ReadSettings: TypeAlias = Callable[[Mapping[str, Any], tuple[Path, ...]], Config
 
 
 def settings_reader(
-    environment: Mapping[str, str], trust: FolderTrust, *, scripted: bool
+    environment: Mapping[str, str], trust: FolderTrust, *, is_scripted: Callable[[], bool]
 ) -> ReadSettings:
     """Return a function that reads the user's settings and never raises an error.
 
     Args:
         environment: Variables of the process.
         trust: Examines the folders while settings are read.
-        scripted: Whether to use the scripted model in place of the user's model.
+        is_scripted: Whether to use the scripted model in place of the user's model.
     """
 
     def read(options: Mapping[str, Any], roots: tuple[Path, ...]) -> Configured:
@@ -65,7 +65,7 @@ def settings_reader(
         except SettingsError as error:
             return Configured(settings=Settings(), problem=str(error))
         settings = loaded.settings
-        if scripted:
+        if is_scripted():
             settings = msgspec.structs.replace(settings, provider="scripted")
         return Configured(settings=settings, notices=loaded.notices)
 

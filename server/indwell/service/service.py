@@ -98,7 +98,7 @@ class Service:
     ) -> None:
         self.chores = Chores()
         self.stored = StoredSessions(environment, lambda: self._roots, is_resident=is_resident)
-        read = settings_reader(environment, trust, scripted=scripted)
+        read = settings_reader(environment, trust, is_scripted=lambda: self.endpoint.is_scripted)
         offered = partial(offered_models, editor=editor_models)
         self.configuration = Configuration(door, read, offered=offered)
         users = partial(getattr, self.configuration, "users")
@@ -192,6 +192,11 @@ class Service:
         """Set the user's folders and the client's settings."""
         self._roots = roots
         self.configuration.start(roots, options)
+
+    def play_demo(self, roots: tuple[Path, ...]) -> None:
+        """Use the scripted model in a project that Indwell made, which may be edited at once."""
+        self.endpoint.is_scripted = True
+        self.trust.let_edit(roots, "Indwell made this folder")
 
     def greet(self) -> None:
         """Read all settings, and report problems as soon as the client can show them."""

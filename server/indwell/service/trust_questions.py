@@ -14,7 +14,7 @@ import msgspec
 
 from indwell.bounds.folder_trust import FolderTrust
 from indwell.errors import UserError
-from indwell.policy.trust import STAY, TRUST, TrustStanding, is_unchanged, restricted_words
+from indwell.policy.trust import STAY, TrustStanding, is_unchanged, restricted_words
 from indwell.service.front_door import FrontDoor
 from indwell.settings.model import Settings
 from indwell.workspace.executable_files import instruction_files
@@ -75,6 +75,10 @@ class TrustQuestions:
         """Examine folders as they are now."""
         return await asyncio.to_thread(self._trust.look, roots, self._settings())
 
+    def let_edit(self, roots: tuple[Path, ...], by: str) -> None:
+        """See ``FolderTrust.let_edit``."""
+        self._trust.let_edit(roots, by)
+
     def hold_back(self) -> None:
         """Trust no folder from now on, because the editor is in restricted mode."""
         self._trust.hold_back("the editor is in restricted mode")
@@ -106,6 +110,9 @@ class TrustQuestions:
         if standing.state != "trusted":
             is_asked = _can_be_trusted(standing)
             return msgspec.structs.replace(standing, state="open") if is_asked else standing
+        if standing.is_bare:
+            shown = await asyncio.to_thread(self._trust.shown, standing)
+            return msgspec.structs.replace(shown, state="open") if shown.items else standing
         # The folder is trusted as a whole, or together with its parent.
         if standing.before is None:
             return standing
@@ -121,16 +128,17 @@ class TrustQuestions:
         """
         standing = await asyncio.to_thread(self._trust.shown, standing)
         question = await asyncio.to_thread(lambda: standing.question)
-        answer = await self._door.allow(question, (STAY, TRUST), timeout_s)
-        trusted = answer == TRUST
+        titles = standing.titles
+        answer = await self._door.allow(question, titles, timeout_s)
+        trusted = answer == titles[1]
         try:
-            keep = answer in {STAY, TRUST}
+            keep = answer in titles
             await asyncio.to_thread(
                 lambda: self._trust.answer(standing, trusted=trusted, keep=keep)
             )
         except UserError as error:
             self._door.warn(f"{error}; your answer applies until this process ends")
-        if trusted:
+        if trusted or standing.is_bare:
             return msgspec.structs.replace(standing, state="trusted")
         by = f"your answer of {datetime.now(UTC):%Y-%m-%d}" if answer == STAY else "nobody answered"
         return msgspec.structs.replace(standing, by=by)

@@ -25,11 +25,14 @@ class FolderAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
         trusted: Whether the folder is trusted.
         at: The time of the decision; ISO 8601, UTC.
         files: The folder's executable and loaded files at that time, by name.
+        is_left_out: Whether the user only decided to leave these files out, in an editor that asks
+            about trust itself. Such an answer is neither a yes nor a no.
     """
 
     trusted: bool
     at: str
     files: Mapping[str, TrustedFile] = {}
+    is_left_out: bool = False
 
 
 def seen(data: bytes, *, lines: tuple[str, ...] = ()) -> TrustedFile:

@@ -254,7 +254,7 @@ def make_session(
         workspace.roots,
         lambda: settings().language_servers,
         lambda: rules_now().confine(Widening(reads_only=True)),
-        lambda: all(map(trust.is_trusted, workspace.roots)),
+        lambda: all(map(trust.may_start, workspace.roots)),
     )
     given = FeatureInputs(
         Instructions(instructions.own, instructions.of_folders),

@@ -86,7 +86,7 @@ class ProjectChecks:
         roots = [
             root
             for root in self._workspace.roots
-            if self._trust.is_trusted(root) and any(path.is_relative_to(root) for path in paths)
+            if self._trust.may_start(root) and any(path.is_relative_to(root) for path in paths)
         ]
         own = self._settings().check_command.strip()
         if own:

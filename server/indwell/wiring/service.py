@@ -13,6 +13,7 @@ from indwell.bounds.folder_trust import FolderTrust
 from indwell.context.memory import Scope
 from indwell.policy.approvals import Approver
 from indwell.review.ledger import ReviewLedger
+from indwell.service.demo_project import PACE_S
 from indwell.service.endpoint.editor_models import NO_EDITOR, EditorModels
 from indwell.service.front_door import FrontDoor
 from indwell.service.service import Service
@@ -60,8 +61,11 @@ class Composition:
         pace_s: Seconds between two parts of the scripted model's text.
         models: Creates models; by default in advance, as a server does.
         is_trust_given: Whether the command line trusts every folder for this process.
+        editor_asks_trust: Whether the command line says that the editor asks its user about trust,
+            and that no workspace setting reaches the user's answer.
 
     Attributes:
+        editor_asks_trust: See above.
         editor_models: The client's own models; empty before ``service``.
     """
 
@@ -73,6 +77,7 @@ class Composition:
         pace_s: float = 0.0,
         models: ModelMaker | None = None,
         is_trust_given: bool = False,
+        editor_asks_trust: bool = False,
     ) -> None:
         if problem := hold_keys(environment):
             _log.warning("%s", problem)
@@ -80,6 +85,7 @@ class Composition:
         self._scripted = scripted
         self._models = models or WarmModels(pace_s=pace_s)
         self._trust = FolderTrust(self.environment, is_given=is_trust_given)
+        self.editor_asks_trust = editor_asks_trust
         self.editor_models = NO_EDITOR
 
     def service(self, door: FrontDoor, *, is_resident: bool = True) -> Service:
@@ -94,6 +100,10 @@ class Composition:
             scripted=self._scripted,
             is_resident=is_resident,
         )
+
+    def play_demo(self) -> None:
+        """Write the scripted texts at a pace that a person can follow."""
+        self._models = WarmModels(pace_s=PACE_S)
 
     def disk(self, roots: Sequence[Path]) -> DiskWorkspace:
         """Create a workspace of these folders on disk; by default of the working directory."""

@@ -7,6 +7,7 @@ import { registerChat } from "./chat/register.ts";
 import { registerClient } from "./client/register.ts";
 import { LastCommands } from "./editor/attach/last-command.ts";
 import { registerEditor } from "./editor/register.ts";
+import { registerDemo } from "./first-run/demo.ts";
 import { registerFirstRun } from "./first-run/register.ts";
 import { registerModels } from "./models/register.ts";
 import { registerPlace } from "./place.ts";
@@ -33,6 +34,7 @@ export function activate(context: vscode.ExtensionContext): void {
     chat,
     registerEditor(context, server, chat, terminals),
     registerFirstRun(context, chat),
+    registerDemo(context, server, chat),
     registerServerCommands(server),
     registerPlace(),
     startWhenWanted(server),

@@ -128,6 +128,8 @@ export type ToHost =
         | "trust"
         | "connect"
         | "useEditorModels"
+        | "demo" // opens the demo; in its window, fixes the fault
+        | "openFolder"
         | "chooseModel";
     }
   | {

@@ -186,10 +186,42 @@ test("without a model the empty panel begins with connecting one", async () => {
   assert.equal(await panel.page.locator(".start-lacking").textContent(), "No model is set yet.");
   await panel.page.getByRole("button", { name: "Connect a model", exact: true }).click();
   await panel.page.getByRole("button", { name: "Use Copilot’s models", exact: true }).click();
+  await panel.page.getByRole("button", { name: "Try without a key", exact: true }).click();
   assert.deepEqual(await posted(panel, "command"), [
     { type: "command", command: "connect" },
     { type: "command", command: "useEditorModels" },
+    { type: "command", command: "demo" },
   ]);
+});
+
+test("a demo says that its answers are scripted, and leads to a model", async () => {
+  const { status: there } = emptyState({});
+  if (there === null) assert.fail("a server is there");
+  const panel = await showing(
+    emptyState({ session: null, status: { ...there, demo: "scripted" } }),
+  );
+  await panel.page.getByText("Demo: a script answers, no language model.").waitFor();
+  await panel.page.getByRole("button", { name: "Fix this", exact: true }).click();
+  await panel.page.getByRole("button", { name: "Connect a model", exact: true }).click();
+  await panel.show(emptyState({ turns: [turn(1)], status: { ...there, demo: "connected" } }));
+  await panel.page.getByRole("button", { name: "Open a folder", exact: true }).click();
+  assert.deepEqual(await posted(panel, "command"), [
+    { type: "command", command: "demo" },
+    { type: "command", command: "connect" },
+    { type: "command", command: "openFolder" },
+  ]);
+});
+
+test("files of the folder that have no effect are one line, which leads to the decision", async () => {
+  const { status: there } = emptyState({});
+  if (there === null) assert.fail("a server is there");
+  const undecided = "1 file of settings and 2 files of instructions";
+  const panel = await showing(emptyState({ turns: [turn(1)], status: { ...there, undecided } }));
+  await panel.page.getByText(`Files left out: ${undecided}.`).waitFor();
+  await panel.page.getByRole("button", { name: "Decide…", exact: true }).click();
+  assert.deepEqual(await posted(panel, "command"), [{ type: "command", command: "trust" }]);
+  await panel.show(emptyState({ turns: [turn(1)] }));
+  await panel.page.getByText(/^Files left out/).waitFor({ state: "detached" });
 });
 
 test("a suggestion is sent as it stands, and a question shows over the list of sessions too", async () => {

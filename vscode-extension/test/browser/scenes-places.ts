@@ -276,6 +276,26 @@ export function placeScenes(base: State): Readonly<Record<string, () => PanelSta
         connection: { kind: "stopped", reason: "The server has ended five times in a minute." },
         status: status === null ? null : { ...status, trusted: false },
       }),
+    undecided: () =>
+      base({
+        status:
+          status === null
+            ? null
+            : {
+                ...status,
+                undecided: "1 file of settings, 2 files of instructions and 3 files that tools run",
+              },
+      }),
+    demo: () =>
+      base({
+        session: null,
+        turns: [],
+        status: status === null ? null : { ...status, model: "scripted", demo: "scripted" },
+      }),
+    "demo-connected": () =>
+      base({
+        status: status === null ? null : { ...status, model: "scripted", demo: "connected" },
+      }),
     restricted: () => base({ status: status === null ? null : { ...status, trusted: false } }),
     starting: () =>
       base({ connection: { kind: "starting", reason: "" }, status: null, session: null }),

@@ -19,6 +19,8 @@ export function emptyState(more: Partial<PanelState> = {}): PanelState {
       model: "qwen3-coder:30b",
       lacking: "",
       trusted: true,
+      undecided: "",
+      demo: "",
       running: null,
       beside: [],
       version: "0.1.0",

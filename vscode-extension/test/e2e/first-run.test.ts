@@ -8,6 +8,9 @@ import { keepPictures, openFirstRun, theModel, theWorkbench } from "../editor/sh
 import { SHOP } from "../editor/shop-files.ts";
 import { until } from "../editor/waiting.ts";
 
+/** Until when a second window shows what it should, in milliseconds. */
+const PATIENCE_MS = 60_000;
+
 describe("a provider with a key", () => {
   const KEY = "sk-a-key-of-the-tests-0123456789";
   let chat: Chat;
@@ -66,6 +69,20 @@ describe("the first run", () => {
     chat = await openFirstRun({ name: "first-run", files: SHOP });
   });
   after(() => chat.close());
+
+  test("offers a demo without a key: a made-up project in a window of its own", async () => {
+    const opening = chat.page.context().waitForEvent("page");
+    await chat.panel.getByRole("button", { name: "Try without a key" }).click();
+    const page = await opening;
+    page.setDefaultTimeout(PATIENCE_MS);
+    const panel = page.frameLocator("iframe.webview.ready").frameLocator("#active-frame");
+    await panel.getByText("Demo: a script answers, no language model.").waitFor();
+    await panel.getByRole("button", { name: "Fix this", exact: true }).click();
+    await panel.getByText(/^It was .* it is now/).waitFor();
+    await panel.getByRole("button", { name: "Accept" }).first().click();
+    await panel.getByRole("button", { name: "Connect a model" }).waitFor();
+    await page.close({ runBeforeUnload: false });
+  });
 
   test("begins with the first prompt, and gives the words back when the user does not want to", async () => {
     await chat.send("say It goes on.");

@@ -1,4 +1,4 @@
-/** Restricted mode: reading goes on, changing does not; trust starts the server anew. */
+/** VS Code's trust is the one question: restricted without it, at work with it, and the folder's own files wait. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,37 +15,56 @@ describe("a window in restricted mode", () => {
   before(async () => {
     chat = await openChat({
       name: "restricted",
-      files: SHOP,
+      files: { ...SHOP, "AGENTS.md": "Use tabs.\n" },
       settings: {
         "security.workspace.trust.enabled": true,
         "security.workspace.trust.startupPrompt": "never",
         "security.workspace.trust.banner": "never",
       },
+      variables: { INDWELL_TRUSTED: "" },
     });
   });
   after(() => chat.close());
 
-  test("answers and reads, and writes nothing although the folder is trusted elsewhere", async () => {
+  /** Press a button of VS Code's page of trust, and wait for another server. */
+  const choose = async (name: RegExp, isTrusted: boolean): Promise<void> => {
+    const old = await serverOf(chat.host);
+    await chat.command("workbench.trust.manage");
+    await chat.page.getByRole("button", { name }).first().click();
+    await until("another server", async () => {
+      const now = await serverOf(chat.host);
+      return now !== null && now !== old;
+    });
+    assert.equal(await chat.host.run((vscode) => vscode.workspace.isTrusted, null), isTrusted);
+    await chat.showPanel();
+  };
+
+  test("answers and reads, and writes nothing", async () => {
     assert.equal(await chat.host.run((vscode) => vscode.workspace.isTrusted, null), false);
     await chat.ask("write made.txt");
     assert.throws(() => readFileSync(join(chat.folder, "made.txt")), /ENOENT/);
   });
 
-  test("writes once the window is trusted: the server starts anew and the conversation goes on", async () => {
-    const restricted = await serverOf(chat.host);
-    await chat.command("workbench.trust.manage");
-    await chat.page
-      .getByRole("button", { name: /^Trust$/ })
-      .first()
-      .click();
-    await until("trust", () => chat.host.run((vscode) => vscode.workspace.isTrusted, null));
-    await until("another server", async () => {
-      const now = await serverOf(chat.host);
-      return now !== null && now !== restricted;
-    });
-    await chat.showPanel();
+  test("writes once VS Code trusts the window, and Indwell asks nothing more", async () => {
+    await choose(/^Trust$/, true);
     await chat.panel.getByText(/^Restricted:/).waitFor({ state: "detached" });
     await chat.ask("write made.txt");
     assert.equal(readFileSync(join(chat.folder, "made.txt"), "utf8"), "new\n");
+  });
+
+  test("leaves out the folder's own files until the user decides", async () => {
+    const left = chat.panel.getByText("Files left out: 1 file of instructions.");
+    await left.waitFor();
+    await chat.panel.getByRole("button", { name: "Decide…" }).click();
+    const dialog = chat.page.getByRole("dialog").filter({ hasText: "AGENTS.md" });
+    await dialog.getByRole("button", { name: "Use them" }).click();
+    await left.waitFor({ state: "detached" });
+  });
+
+  test("writes nothing more once VS Code's trust is revoked", async () => {
+    await choose(/^Don't Trust$/, false);
+    await chat.panel.getByText(/^Restricted:/).waitFor();
+    await chat.ask("write after.txt");
+    assert.throws(() => readFileSync(join(chat.folder, "after.txt")), /ENOENT/);
   });
 });

@@ -104,6 +104,7 @@ export async function openWindow(workbench: Workbench, opening: Opening): Promis
   place.setVariables({
     INDWELL_STATE: join(place.root, "state", opening.name),
     XDG_CONFIG_HOME: config,
+    XDG_CACHE_HOME: join(place.root, "cache"),
     INDWELL_TRUSTED: folder,
     ...opening.variables,
   });

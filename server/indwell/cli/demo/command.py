@@ -16,7 +16,6 @@ from rich.markup import escape
 
 from indwell.agent.core import events
 from indwell.cli.demo.client import DemoClient, DemoDocument
-from indwell.cli.demo.project import Project, make_project
 from indwell.cli.terminal.front_door import TerminalApprover
 from indwell.cli.terminal.interruptible_work import wait_for
 from indwell.cli.terminal.json_line import json_line
@@ -27,6 +26,7 @@ from indwell.messages import Usage
 from indwell.policy.approvals import Chosen, Question
 from indwell.providers.scripted import CHECK, DEMO_MODEL
 from indwell.sandbox.program import run_program
+from indwell.service.demo_project import PACE_S, Project, make_project
 from indwell.service.user_settings import read_settings
 from indwell.settings.load import lacking
 from indwell.settings.model import Settings
@@ -34,8 +34,6 @@ from indwell.settings.paths import user_file
 from indwell.workspace.comparing.diff import unified_diff
 from indwell.workspace.disk import DiskWorkspace
 
-# The pause, in seconds, between two parts of the scripted model's text, for readers.
-PACE_S = 0.01
 CHECK_TIMEOUT_S = 60.0
 TURN_TIMEOUT_S = 900.0  # the time limit in seconds, because a slow local model takes minutes
 

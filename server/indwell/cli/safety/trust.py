@@ -15,10 +15,11 @@ from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.stdin import is_typed, yes_or_no
 from indwell.context.untrusted_text import one_line, visible
 from indwell.errors import UserError
-from indwell.policy.trust import TrustStanding, is_unchanged
+from indwell.policy.trust import State, TrustStanding, is_unchanged
 from indwell.service.user_settings import read_settings
 from indwell.settings.paths import state_folder
 from indwell.settings.trust_store import TrustStore
+from indwell.settings.trusted_files import FolderAnswer
 
 
 class TrustOutput(msgspec.Struct, frozen=True):
@@ -103,6 +104,13 @@ def _revoke(folder: Path, *, as_json: bool) -> int:
     return 0 if was_known else 1
 
 
+def _state_of(answer: FolderAnswer) -> State:
+    """Return the state by an answer; files that are only left out leave the folder open."""
+    if answer.is_left_out:
+        return "open"
+    return "trusted" if answer.trusted else "restricted"
+
+
 def _list(*, as_json: bool) -> int:
     answers = TrustStore(state_folder(os.environ)).read()
     if answers.problem:
@@ -111,7 +119,7 @@ def _list(*, as_json: bool) -> int:
     told = [
         TrustOutput(
             folder=folder,
-            state="trusted" if one.trusted else "restricted",
+            state=_state_of(one),
             by=f"your answer of {one.at}",
             files=tuple(one.files),
         )

@@ -13,10 +13,11 @@ from indwell.lsp.wire.stdio import NoLine, OpenLine, claim_stdio, open_line
 SWITCH_S = 0.001
 
 
-def serve(*, scripted: bool, pace_s: float) -> int:
+def serve(*, scripted: bool, pace_s: float, editor_asks_trust: bool) -> int:
     """Serve one editor; return 0 after the message ``exit``, 1 after a mere disconnection.
 
-    ``initialize`` is answered before the rest of the server is loaded.
+    ``initialize`` is answered before the rest of the server is loaded. For ``editor_asks_trust``
+    see ``Composition``.
     """
     try:
         if sys.stdin is not None and sys.stdin.isatty():
@@ -32,7 +33,9 @@ def serve(*, scripted: bool, pace_s: float) -> int:
         return 130
     if isinstance(opened, int):
         return opened
-    return serve_opened(opened, scripted=scripted, pace_s=pace_s)
+    return serve_opened(
+        opened, scripted=scripted, pace_s=pace_s, editor_asks_trust=editor_asks_trust
+    )
 
 
 def serve_tcp(address: str, *, scripted: bool, pace_s: float) -> int:
@@ -87,7 +90,9 @@ def serve_acp(*, scripted: bool) -> int:
         return code_of_stop(stop)
 
 
-def serve_opened(opened: OpenLine, *, scripted: bool, pace_s: float) -> int:
+def serve_opened(
+    opened: OpenLine, *, scripted: bool, pace_s: float, editor_asks_trust: bool = False
+) -> int:
     """Serve a connection after ``initialize``."""
     # Modules create no garbage while they load, so garbage collection would waste 30 ms.
     gc.disable()
@@ -100,7 +105,9 @@ def serve_opened(opened: OpenLine, *, scripted: bool, pace_s: float) -> int:
     sys.setswitchinterval(SWITCH_S)
     environment = own_environment()
     log_to_stderr(environment)
-    composition = Composition(environment, scripted=scripted, pace_s=pace_s)
+    composition = Composition(
+        environment, scripted=scripted, pace_s=pace_s, editor_asks_trust=editor_asks_trust
+    )
     server, host = make_server(composition, opened.opened)
     gc.freeze()
     gc.enable()

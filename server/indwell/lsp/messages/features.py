@@ -42,9 +42,10 @@ class ClientFeatures(msgspec.Struct, frozen=True):
         dynamic: The members of ``CHAT_FEATURES`` that can be registered for some documents.
         says_encoding: Whether the editor names its position encodings, so that positions are
             reliable.
-        is_restricted: Whether the editor itself does not trust the workspace. A statement that the
-            editor does trust the workspace is ignored, because the folder can influence that
-            statement.
+        is_restricted: Whether the editor itself does not trust the workspace.
+        claims_trust: Whether the editor says that the user trusts the workspace. The claim alone
+            counts for nothing, because a folder can influence the options of many editors (TRU-11,
+            TRU-12); see ``Composition.editor_asks_trust``.
         numbers: Whether a digit and Enter, which may be meant for a file, answer the editor's
             questions (Neovim without Indwell's plugin).
         experimental: Names of ``capabilities.experimental.indwell`` that are on.
@@ -62,6 +63,7 @@ class ClientFeatures(msgspec.Struct, frozen=True):
     dynamic: frozenset[str] = frozenset()
     says_encoding: bool = False
     is_restricted: bool = False
+    claims_trust: bool = False
     numbers: bool = False
     experimental: frozenset[str] = frozenset()
 
@@ -96,6 +98,7 @@ def features_of(capabilities: Mapping[str, Any], client: str = "") -> ClientFeat
         says_encoding=names_encodings(capabilities),
         numbers=client == _NUMBERS and ours.get("words") is not True,
         is_restricted="trusted" in ours and ours["trusted"] is not True,
+        claims_trust=ours.get("trusted") is True,
         experimental=frozenset(
             name for name, on in ours.items() if on is True and name != "trusted"
         ),
@@ -221,6 +224,7 @@ METHOD_NAMES = (
     "indwell/setModel",
     "indwell/skills",
     "indwell/status",
+    "indwell/demo",
     "indwell/steer",
     "indwell/tasks",
 )

@@ -411,6 +411,7 @@ METHODS: Mapping[str, Method] = {
     "indwell/rename": Method("in", status.RenameParams, status.RenameResult),
     "indwell/delete": Method("in", status.DeleteParams, status.DeleteResult),
     "indwell/status": Method("in", status.StatusParams, status.StatusResult),
+    "indwell/demo": Method("in", status.DemoParams, status.DemoResult),
     "indwell/providers": Method("in", status.ProvidersParams, status.ProvidersResult),
     "indwell/models": Method("in", views.ModelsParams, views.ModelsResult),
     "indwell/setModel": Method("in", views.SetModelParams, views.SetModelResult),

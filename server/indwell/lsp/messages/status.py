@@ -105,6 +105,10 @@ class StatusResult(Value, frozen=True):
         pictures: Whether the model accepts pictures; null if unknown.
         cost: The session's cost in US dollars; null without a session or if a price is unknown.
         beside: The turns that run in other sessions, oldest first.
+        undecided: The files that the folders bring and that have no effect until the user decides,
+            counted in words; empty if no file waits.
+        demo: ``scripted`` in a made-up project with the scripted model; ``connected`` there, once
+            the user's own settings name a model; else empty.
     """
 
     session: str | None
@@ -121,6 +125,28 @@ class StatusResult(Value, frozen=True):
     beside: tuple[RunningTurn, ...] = ()
     effort: Effort = ""
     efforts: tuple[Effort, ...] = ()
+    undecided: str = ""
+    demo: Literal["", "scripted", "connected"] = ""
+
+
+class DemoParams(Value, frozen=True):
+    """No fields."""
+
+
+class DemoResult(Value, frozen=True):
+    """A made-up project: the open one in a demo's window, else a new one on this machine.
+
+    Attributes:
+        folder: The path of its folder.
+        file: The path of the file with a fault.
+        first: The first line of the faulty function, 0-based.
+        last: Its last line, 0-based.
+    """
+
+    folder: str
+    file: str
+    first: int
+    last: int
 
 
 class ProvidersParams(Value, frozen=True):

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import TypeVar, assert_never
+from typing import Literal, TypeVar, assert_never
 
 import msgspec
 
@@ -29,6 +29,7 @@ from indwell.lsp.wire.language_server import Server
 from indwell.lsp.wire.routing import refused
 from indwell.providers.catalogue import CATALOGUE
 from indwell.providers.endpoint import LocalServer, LoginOutcome
+from indwell.service.demo_project import is_demo, make_folder, project_in_editor
 from indwell.service.turns import queue as line
 from indwell.service.turns.queue import Queue
 from indwell.settings.model import FREEDOM, Settings
@@ -101,11 +102,12 @@ async def status_of(host: Host, wanted: str | None = None) -> status.StatusResul
     (session, settings), workspace = _session_of(host, wanted), host.sessions.workspace
     roots = workspace.roots if workspace is not None else ()
     endpoint = host.service.endpoint
-    lacking, standings, pictures, efforts = await asyncio.gather(
+    lacking, standings, pictures, efforts, demo = await asyncio.gather(
         endpoint.seems_lacking(),
         host.service.trust.look(roots),
         endpoint.pictures(settings),
         endpoint.efforts(settings),
+        _demo_state(host),
     )
     # Read the state last, because a turn may have ended meanwhile and its end was already sent.
     session, settings = _session_of(host, wanted)
@@ -117,6 +119,8 @@ async def status_of(host: Host, wanted: str | None = None) -> status.StatusResul
         model=_model(settings, session),
         lacking=host.service.configuration.problem or lacking,
         trusted=bool(roots) and all(one.state == "trusted" for one in standings),
+        demo=demo,
+        undecided=" and ".join(one.undecided for one in standings if one.undecided),
         running=host.turns.number_in(wanted) if wanted else host.turns.running_number,
         beside=tuple(
             status.RunningTurn(session=one.session.id, turn=one.number)
@@ -145,6 +149,29 @@ def _model(settings: Settings, session: Session | None) -> str:
     """Return the model of the next turn; empty if no model is chosen."""
     held = session.conversation.config.model if session is not None else ""
     return settings.model or held or ("scripted" if settings.provider == "scripted" else "")
+
+
+async def demo_of(host: Host) -> status.DemoResult:
+    """Return the made-up project of this window, or write a new one.
+
+    Raises:
+        UserError: The project cannot be written.
+    """
+    roots = host.service.roots
+    folder = roots[0] if is_demo(roots) else await asyncio.to_thread(make_folder)
+    project = project_in_editor()
+    return status.DemoResult(
+        folder=str(folder),
+        file=str(folder / project.path),
+        first=project.first_line - 1,
+        last=project.last_line - 1,
+    )
+
+
+async def _demo_state(host: Host) -> Literal["", "scripted", "connected"]:
+    if not is_demo(host.service.roots):
+        return ""
+    return "scripted" if await host.service.endpoint.users_lack() else "connected"
 
 
 async def providers_of(host: Host) -> status.ProvidersResult:
@@ -283,6 +310,10 @@ def _models(server: Server, host: Host) -> None:
     @server.feature("indwell/status")
     async def standing(params: status.StatusParams | None) -> status.StatusResult:
         return await status_of(host, params.session if params is not None else None)
+
+    @server.feature("indwell/demo")
+    async def demo(_params: status.DemoParams | None) -> status.DemoResult:
+        return await demo_of(host)
 
     @server.feature("indwell/providers")
     async def providers(_params: status.ProvidersParams | None) -> status.ProvidersResult:

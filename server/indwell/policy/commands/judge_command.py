@@ -341,7 +341,7 @@ def elsewhere(
         situation: The folders that are trusted, and the git settings that the user was not asked
             about.
     """
-    if not (situation.repositories or situation.restricted):
+    if not (situation.repositories or situation.restricted or situation.unknown_git):
         return None
     if base_name(words[0]).lower() not in {"git", "git.exe"}:
         return None
@@ -352,7 +352,7 @@ def elsewhere(
             "deny", "restricted folder", "git would run in a folder that is not trusted"
         )
     others = situation.repositories if not situation.writes_confined else ()
-    others += situation.restricted
+    others += (*situation.restricted, *situation.unknown_git)
     if others and (not places or any(could_be_beneath(path, others) for path in paths)):
         reason = "git would obey the settings of a repository that you were not asked about"
         return ask("repository", reason)

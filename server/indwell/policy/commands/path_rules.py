@@ -308,6 +308,8 @@ class Situation(Grounds, frozen=True):
         repositories: Absolute folders with git settings that the user was not asked about; without
             a sandbox, git may not even read there without a question.
         restricted: Absolute folders that the user does not trust; git does not run there.
+        unknown_git: Absolute folders where git always needs a question, because the user has not
+            looked at the files that git would run or obey there.
         batch_files: Names of programs, in lower case, that are batch files on PATH.
     """
 
@@ -316,6 +318,7 @@ class Situation(Grounds, frozen=True):
     reads_only: bool = False
     repositories: tuple[str, ...] = ()
     restricted: tuple[str, ...] = ()
+    unknown_git: tuple[str, ...] = ()
     batch_files: tuple[str, ...] = ()
 
     def in_powershell(self) -> Situation:
@@ -331,6 +334,7 @@ class Situation(Grounds, frozen=True):
             obeyed=tuple(map(plain, self.obeyed)),
             repositories=tuple(map(plain, self.repositories)),
             restricted=tuple(map(plain, self.restricted)),
+            unknown_git=tuple(map(plain, self.unknown_git)),
             repository_roots=tuple(map(plain, self.repository_roots)),
         )
 

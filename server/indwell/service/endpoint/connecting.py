@@ -33,6 +33,9 @@ class Connecting:
         settings: Returns the user's own settings, as last read.
         editor: The editor's own language models.
         scripted: Whether to use the scripted model in place of the user's model.
+
+    Attributes:
+        is_scripted: Whether the scripted model is used.
     """
 
     def __init__(
@@ -46,7 +49,7 @@ class Connecting:
         self._environment = environment
         self._settings = settings
         self.editor = editor
-        self._scripted = scripted
+        self.is_scripted = scripted
 
     async def login(
         self,
@@ -142,7 +145,7 @@ class Connecting:
 
     async def lacking(self) -> str:
         """Return the current reason why no model can be called; empty if a model can be called."""
-        if self._scripted:
+        if self.is_scripted:
             return ""
         return await asyncio.to_thread(self._lacking)
 
@@ -170,8 +173,10 @@ class Connecting:
 
     async def seems_lacking(self) -> str:
         """Return why no model can be called, without opening a keyring; empty if one can."""
-        if self._scripted:
-            return ""
+        return "" if self.is_scripted else await self.users_lack()
+
+    async def users_lack(self) -> str:
+        """Return why the user's own settings name no usable model; empty if they name one."""
         return await asyncio.to_thread(self._seems_lacking)
 
     async def pictures(self, settings: Settings) -> bool | None:

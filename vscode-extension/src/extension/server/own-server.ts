@@ -11,6 +11,18 @@ import type { Attach, Server } from "./server.ts";
 import type { ServerState } from "./state.ts";
 import { serverVariables } from "./variables.ts";
 
+/** The server's switch: this editor asks its user about trust, and no workspace setting reaches the answer. */
+const EDITOR_TRUST = "--editor-trust";
+
+/**
+ * Whether VS Code asks about trust. If its user has turned that off, every folder counts as trusted for VS Code, and
+ * the server asks instead. VS Code takes this setting from the user only.
+ */
+function asksAboutTrust(): boolean {
+  const trust = vscode.workspace.getConfiguration("security.workspace.trust");
+  return trust.inspect<boolean>("enabled")?.globalValue !== false;
+}
+
 const CLOCK = {
   now: () => Date.now(),
   after: (ms: number, call: () => void) => {
@@ -118,7 +130,8 @@ export class OwnServer implements Server, vscode.Disposable {
     // The client loads the protocol's library, so it is imported only when a server is needed.
     const { openClient } = await import("./language-client.ts");
     const program = {
-      ...found,
+      command: found.command,
+      args: asksAboutTrust() ? [...found.args, EDITOR_TRUST] : found.args,
       cwd: emptyFolder(context),
       env: serverVariables(process.env, keys),
     };

@@ -15,6 +15,7 @@ export function Banner({ state, post }: ViewProps) {
     <>
       <ServerBar state={state} post={post} />
       <TrustBar state={state} post={post} />
+      <DemoBar state={state} post={post} />
       <Sentence state={state} post={post} />
     </>
   );
@@ -88,7 +89,8 @@ function useIsLate(isLasting: boolean): boolean {
 
 function TrustBar({ state, post }: Props) {
   const { status } = state;
-  if (status === null || status.trusted || state.connection.kind !== "ready") return null;
+  if (status === null || state.connection.kind !== "ready") return null;
+  if (status.trusted) return <UndecidedBar undecided={status.undecided} post={post} />;
   return (
     <div class="banner one-line" role="status">
       <Icon name="shield" />
@@ -102,6 +104,53 @@ function TrustBar({ state, post }: Props) {
           onClick={() => post({ type: "command", command: "trust" })}
         >
           Trust…
+        </button>
+      </div>
+    </div>
+  );
+}
+
+/** In a made-up project: the answers are scripted, and the way to a model. */
+function DemoBar({ state, post }: Props) {
+  const demo = state.status?.demo ?? "";
+  if (demo === "" || state.connection.kind !== "ready") return null;
+  const isConnected = demo === "connected";
+  return (
+    <div class="banner one-line" role="status">
+      <Icon name="beaker" />
+      <p title="A made-up project: a script answers here, and never a language model.">
+        {isConnected
+          ? "Demo: your model works in your own folders."
+          : "Demo: a script answers, no language model."}
+      </p>
+      <div class="banner-actions">
+        <button
+          type="button"
+          class="link-button"
+          onClick={() => post({ type: "command", command: isConnected ? "openFolder" : "connect" })}
+        >
+          {isConnected ? "Open a folder" : "Connect a model"}
+        </button>
+      </div>
+    </div>
+  );
+}
+
+/** The folder's own files, which have no effect until the user decides. */
+function UndecidedBar({ undecided, post }: Pick<Props, "post"> & { readonly undecided: string }) {
+  if (undecided === "") return null;
+  const words = `This folder brings ${undecided}. They have no effect on Indwell until you decide.`;
+  return (
+    <div class="banner one-line" role="status">
+      <Icon name="shield" />
+      <p title={words}>Files left out: {undecided}.</p>
+      <div class="banner-actions">
+        <button
+          type="button"
+          class="link-button"
+          onClick={() => post({ type: "command", command: "trust" })}
+        >
+          Decide…
         </button>
       </div>
     </div>

@@ -8,6 +8,7 @@ export function Empty({ state, post }: ViewProps) {
   if (state.status !== null && state.status.lacking !== "" && !isBusy(state)) {
     return <Start lacking={state.status.lacking} post={post} />;
   }
+  if (state.status !== null && state.status.demo !== "") return <Demo post={post} />;
   return (
     <div class="empty">
       <p>Ask about the code, or say what to change.</p>
@@ -52,7 +53,36 @@ function Start({ lacking, post }: Pick<ViewProps, "post"> & { readonly lacking: 
       >
         Use Copilot’s models
       </button>
+      <button
+        type="button"
+        class="button secondary"
+        title="A made-up project in a new window, with scripted answers: no key and no network"
+        onClick={() => post({ type: "command", command: "demo" })}
+      >
+        Try without a key
+      </button>
       <p class="start-lacking">{lackingWords(lacking).sentence}</p>
+    </section>
+  );
+}
+
+/** The block of a demo's window. */
+function Demo({ post }: Pick<ViewProps, "post">) {
+  return (
+    <section class="empty start" aria-label="Demo">
+      <Mark />
+      <p>
+        This is a demo. The marked function has a fault, and a script fixes it: no language model
+        answers, and nothing leaves this machine.
+      </p>
+      <button
+        type="button"
+        class="button"
+        onClick={() => post({ type: "command", command: "demo" })}
+      >
+        Fix this
+      </button>
+      <p class="start-lacking">Then accept or reject the change in the file.</p>
     </section>
   );
 }

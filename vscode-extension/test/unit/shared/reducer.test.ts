@@ -60,6 +60,8 @@ const STATUS: StatusResult = {
   model: "m",
   lacking: "",
   trusted: true,
+  undecided: "",
+  demo: "",
   running: null,
   beside: [],
   version: "1",

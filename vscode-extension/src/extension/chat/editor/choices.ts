@@ -83,6 +83,12 @@ export function choiceHandlers(
         return elsewhere.connect();
       case "useEditorModels":
         return elsewhere.useEditorModels();
+      case "demo":
+        await ports.shell.run("indwell.tryDemo");
+        return;
+      case "openFolder":
+        await ports.shell.run("workbench.action.files.openFolder");
+        return;
       default:
         command satisfies never;
     }

@@ -39,6 +39,8 @@ const COMMANDS = [
   "trust",
   "connect",
   "useEditorModels",
+  "demo",
+  "openFolder",
   "chooseModel",
 ] as const;
 

@@ -36,7 +36,9 @@ export function keepContextKeys(
       "planPaths",
       chat.all.flatMap(({ state }) => planPaths(state.plan)),
     );
-    keep("mayTrust", server.state.kind === "running" && chat.state.status?.trusted === false);
+    const { status } = chat.state;
+    const isUndecided = status?.trusted === false || (status?.undecided ?? "") !== "";
+    keep("mayTrust", server.state.kind === "running" && isUndecided);
     // The steps of the walkthrough record what was done, however it was done.
     keep("connected", chat.state.status?.lacking === "");
     keep("trusted", chat.state.status?.trusted === true);

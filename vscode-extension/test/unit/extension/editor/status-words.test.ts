@@ -86,6 +86,8 @@ test("where no model can be called, the tooltip says so, and what to do", () => 
     model: "",
     lacking: "no model is set; run `indwell login`",
     trusted: true,
+    undecided: "",
+    demo: "",
     running: null,
     beside: [],
     version: "1",

@@ -1,13 +1,32 @@
-"""Generates a small project with a failing test; a seed determines names, lines and bug. Pure."""
+"""Generates a small project with a failing test; a seed determines names, lines and bug.
+
+``make_folder`` writes the project of a demo in an editor, into a folder of Indwell's own. Only in
+that folder does a server use the scripted model without being told so.
+"""
 
 from __future__ import annotations
 
 import random
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
+import platformdirs
 
+from indwell.errors import UserError
+from indwell.files.append_log import make_private_folder
+from indwell.files.private import write_private
+from indwell.files.system import calls
 from indwell.providers.scripted import CHECK
+
+PACE_S = 0.01  # seconds between two pieces of the scripted text, so that a person can follow
+_SEED = 2  # a project whose bug a reader sees at once
+_PREFIX = "made-up-project-"
+_KEPT_S = 24 * 3600.0  # seconds after which an unused project of an earlier demo is deleted
 
 
 class _Subject(NamedTuple):
@@ -195,3 +214,44 @@ def make_project(seed: int) -> Project:
         first_line=first_line,
         last_line=first_line + faulty.count("\n") - 1,
     )
+
+
+def demo_folder() -> Path:
+    """Return the folder of the made-up projects, which only the user can write."""
+    return platformdirs.user_cache_path("indwell", appauthor=False) / "demo"
+
+
+def is_demo(roots: Sequence[Path]) -> bool:
+    """Return whether the workspace is one made-up project of ``make_folder``."""
+    (root, *others) = roots or (Path(),)
+    real, place = root.resolve(), demo_folder().resolve()
+    return not others and real.parent == place and real.name.startswith(_PREFIX)
+
+
+def project_in_editor() -> Project:
+    """Return the project that ``make_folder`` writes."""
+    return make_project(_SEED)
+
+
+def make_folder() -> Path:
+    """Write the project into a new folder, and delete the projects of old demos; blocks.
+
+    Raises:
+        UserError: The folder cannot be written.
+    """
+    place = demo_folder()
+    try:
+        make_private_folder(place)
+        for old in place.glob(f"{_PREFIX}*"):
+            if time.time() - old.stat().st_mtime > _KEPT_S:
+                with suppress(OSError):  # another process deletes it
+                    calls.remove_tree(old)
+        folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=place))
+        for name, text in project_in_editor().files.items():
+            make_private_folder((folder / name).parent)
+            write_private(folder / name, text.encode())
+    except OSError as error:
+        raise UserError(f"the made-up project cannot be written ({error}); free some space") from (
+            error
+        )
+    return folder
