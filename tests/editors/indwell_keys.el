@@ -4,7 +4,7 @@
 (defun keys-tell ()
   "Write what the user sees now; a rename makes the file whole at any time."
   (let* ((connection (car (bound-and-true-p indwell--connections)))
-         (chat (and connection (indwell--chat connection)))
+         (chat (seq-find (lambda (it) (string-prefix-p "*Indwell: my" (buffer-name it))) (buffer-list)))
          (path (getenv "INDWELL_REPORT")) (coding-system-for-write 'utf-8-unix)
          (code (get-file-buffer (getenv "INDWELL_PATH"))))
     (progn
@@ -26,6 +26,16 @@
                                                        (overlays-in (point-min) (point-max)))
                                            ""))
                        "")
+                :visible (if (buffer-live-p chat)
+                           (with-current-buffer chat
+                             (let ((start (point-min)) (text ""))
+                               (while (< start (point-max))
+                                 (let ((end (next-single-char-property-change start 'invisible)))
+                                   (unless (invisible-p start)
+                                     (setq text (concat text (buffer-substring-no-properties start end))))
+                                   (setq start end)))
+                               text))
+                         "")
                 :chat (if (buffer-live-p chat) (with-current-buffer chat (buffer-substring-no-properties (point-min) (point-max))) ""))
           :null-object nil)))
       (rename-file (concat path ".new") path t))))

@@ -267,7 +267,12 @@ def test_edit_review_mode_rewind_and_sessions_by_their_keys(tmp_path: Path) -> N
         seen = keys.until("the changes", lambda it: it["pending"] == 3)
         assert all(one in seen["old"] for one in OLD), "old lines are above the new ones"
         assert "3±" in seen["segment"]
-        keys.press(f"{ESCAPE}<{MENU}n")
+        assert f"-    return {OLD[1]}" not in seen["visible"], "the diff is folded"
+        keys.press(f"{MENU}c{ESCAPE}<\x13edit_file{RETURN}\t")  # C-s
+        keys.until("the diff", lambda it: f"-    return {OLD[1]}" in it["visible"])
+        keys.press("\t")
+        keys.until("no diff", lambda it: f"-    return {OLD[1]}" not in it["visible"])
+        keys.press(f"\x18o{ESCAPE}<{MENU}n")
         keys.press("y")
         keys.until("the accepted change", lambda it: it["pending"] == 2)
         keys.press("n")
@@ -312,5 +317,40 @@ def test_words_during_a_turn_stop_and_a_question_by_their_keys(tmp_path: Path) -
         keys.press("\x03\x0b")  # C-c C-k
         seen = keys.turn(1, "stopped")
         assert "hurry up" in seen["chat"].split(FIELD)[-1], "unsent words come back"
+        keys.press(SEND)
+        keys.until("a question", lambda it: "Type a word (no, allow-once" in it["minibuffer"])
+        keys.press(f"{ESCAPE}xindwell-stop{RETURN}")
+        keys.turn(2, "stopped")
+        keys.until("no question", lambda it: it["minibuffer"] == "" and it["asks"] == 0)
+        keys.press(f"once more{SEND}")
+        keys.until("the options", lambda it: "(choose-green, choose-red" in it["minibuffer"])
+        keys.press(f"choose-r{RETURN}")
+        keys.until("the next question", lambda it: "(choose-dark, choose-pale" in it["minibuffer"])
+        assert "red" in str(keys.model.bodies[-1]["messages"][-1]["content"])
+        keys.press(f"choose-o{RETURN}")
+        keys.until("the buffer for words", lambda it: "your words" in it["buffer"])
+        keys.press(f"a mild blue{SEND}")
+        keys.turn(3)
+        assert "a mild blue" in keys.sent()
 
-    with_keys(tmp_path, (tool("bash", command="rm -r lib"), STUCK), play)
+    asking = tool("bash", command="rm -r lib")
+    first = tool("ask_user", question="Which colour?", options=["green", "red"])
+    second = tool("ask_user", question="How strong?", options=["dark", "pale"])
+    with_keys(tmp_path, (asking, STUCK, asking, first, second, ANSWER), play)
+
+
+def test_the_next_words_start_an_ended_server_and_continue_its_session(tmp_path: Path) -> None:
+    def play(keys: Keys) -> None:
+        keys.press(f"{MENU}c")
+        keys.until("the chat", lambda it: it.get("buffer", "").startswith("*Indwell"))
+        keys.press(f"first words{SEND}")
+        keys.turn(1)
+        session = keys.seen()["session"]
+        keys.press(f"{ESCAPE}xindwell-quit{RETURN}")
+        keys.until("the end", lambda it: "The server has ended" in it["chat"])
+        keys.press(f"second words{SEND}")
+        seen = keys.until("the answer", lambda it: it["chat"].count("It ships orders.") == 2)
+        assert seen["session"] == session
+        assert "first words" in keys.sent()
+
+    with_keys(tmp_path, (ANSWER, ANSWER), play)

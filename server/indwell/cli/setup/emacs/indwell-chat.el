@@ -181,8 +181,9 @@ lets them wait until the turn has ended.
                               (and head (or (= head (line-beginning-position))
                                             (and (<= (overlay-start it) (point))
                                                  (< (point) (overlay-end it)))))))
+                          ;; A fold begins behind the end of its line.
                           (overlays-in (line-beginning-position)
-                                       (min (point-max) (1+ (line-end-position)))))))
+                                       (min (point-max) (+ 2 (line-end-position)))))))
       (if (or (null fold) (= (overlay-start fold) (overlay-end fold)))
           (message "Nothing is folded here")
         (overlay-put fold 'invisible (unless (overlay-get fold 'invisible) 'indwell-fold))))))
@@ -342,7 +343,7 @@ lets them wait until the turn has ended.
                      ("budget" "stopped at the budget")
                      ("cancelled" "stopped")
                      (_ ending)))
-             (unless (or (equal ending "done") (string-empty-p (or message "")))
+             (unless (or (member ending '("done" "cancelled")) (string-empty-p (or message "")))
                (list (indwell-chat--one-line message)))
              (mapcar (lambda (it) (format "%s +%s −%s" (plist-get it :path) (plist-get it :added)
                                           (plist-get it :removed)))
@@ -495,8 +496,6 @@ While a turn runs, the words steer that turn; with NEXT they wait for its end."
          (session (indwell--session connection))
          (runs (member session (indwell--running connection))))
     (if (string-empty-p words) (message "Write some words below the last line first")
-      (unless (eq (current-buffer) (indwell--chat connection)) ; the server was started again
-        (setf (indwell--chat connection) (current-buffer)))
       (delete-region indwell-chat--input (point-max))
       (setq indwell--words-history (cons words (delete words indwell--words-history)))
       (pcase words

@@ -207,9 +207,12 @@ For a request, return its result, or LATER to answer it later.")
     :textDocument (:synchronization (:didSave t) :publishDiagnostics (:versionSupport t))
     :window (:workDoneProgress t :showMessage (:messageActionItem (:additionalPropertiesSupport t))
              :showDocument (:support t))
-    :experimental (:indwell (:events t :save t :ask t :diagnostics t :navigate t :ownPause t
-                             :words t)))
+    :experimental (:indwell (:events t :permission t :ask t :save t :diagnostics t :navigate t
+                             :ownPause t :words t)))
   "What this client tells the server about itself.")
+
+(defvar indwell--remembered nil
+  "The last session and the chat of each folder whose server has ended.")
 
 (defun indwell--start (root)
   "Start a server for the project in ROOT, and wait until it is ready."
@@ -246,6 +249,10 @@ For a request, return its result, or LATER to answer it later.")
       (while (and (not (indwell--ready connection)) (jsonrpc-running-p connection)
                   (time-less-p nil until))
         (accept-process-output nil 0.05)))
+    (pcase-let ((`(,session . ,chat) (alist-get root indwell--remembered nil nil #'equal)))
+      (setf (indwell--session connection) session (indwell--chat connection) chat)
+      (when (buffer-live-p chat)
+        (with-current-buffer chat (setq indwell--own-connection connection))))
     (unless (indwell--ready connection)
       (user-error "The server of Indwell did not start; `M-x indwell-show-log' shows what it said"))
     (run-hook-with-args 'indwell-connected-functions connection)
@@ -265,6 +272,8 @@ For a request, return its result, or LATER to answer it later.")
 (defun indwell--ended (connection)
   "Tell the user that the server of CONNECTION has ended."
   (setq indwell--connections (delq connection indwell--connections))
+  (setf (alist-get (indwell--root-of connection) indwell--remembered nil nil #'equal)
+        (cons (indwell--session connection) (indwell--chat connection)))
   (dolist (buffer (hash-table-values (indwell--documents connection)))
     (when (buffer-live-p buffer) (with-current-buffer buffer (indwell--close))))
   (setf (indwell--questions connection) nil (indwell--running connection) nil)

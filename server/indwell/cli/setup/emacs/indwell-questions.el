@@ -22,11 +22,13 @@
   :type 'number)
 
 (cl-defstruct indwell--question
-  "A question of the server: MESSAGE, TITLES of its answers, or PROMPT for text."
-  later connection message titles words prompt withdrawn open)
+  "A question of the server: MESSAGE and TITLES of its answers, or PROMPT for text.
+REPLY makes the result for the server of the index of an answer, or of nil."
+  later connection message titles words prompt reply withdrawn open)
 
 (defvar indwell--question-timer nil "The timer that waits for a pause of the user.")
 (defvar indwell--open-question nil "The question that has the minibuffer.")
+(defvar indwell--last-key 0 "When the user pressed a key, since the first question.")
 
 ;;;; Words
 
@@ -76,11 +78,23 @@ The beginning of a word is enough, with a letter behind its hyphen."
     (force-mode-line-update t)))
 
 (defun indwell--waiting-questions ()
-  "Return the waiting questions of all servers, oldest first for each."
-  (seq-mapcat #'indwell--questions (indwell--living)))
+  "Return the questions of all servers that the user has not seen yet."
+  (seq-remove (lambda (it) (or (indwell--question-withdrawn it) (indwell--question-open it)))
+              (seq-mapcat #'indwell--questions (indwell--living))))
+
+(defun indwell--note-key ()
+  "Note that the user presses a key."
+  (setq indwell--last-key (current-time)))
+
+(defun indwell--idle-seconds ()
+  "Return for how many seconds the user has pressed no key."
+  (let ((idle (current-idle-time)) (since (float-time (time-since indwell--last-key))))
+    ;; After a question that a timer asked, Emacs knows no idle time until the next key.
+    (if idle (min since (float-time idle)) since)))
 
 (defun indwell--watch-for-pause ()
   "Look regularly whether the user pauses while questions wait."
+  (add-hook 'pre-command-hook #'indwell--note-key)
   (unless indwell--question-timer
     (setq indwell--question-timer (run-with-timer 0.1 0.2 #'indwell--maybe-ask))))
 
@@ -91,13 +105,13 @@ The beginning of a word is enough, with a letter behind its hyphen."
     (when indwell--question-timer (cancel-timer indwell--question-timer))
     (setq indwell--question-timer nil))
    ((or indwell--open-question (active-minibuffer-window) executing-kbd-macro
-        (null (current-idle-time))
-        (time-less-p (current-idle-time) (seconds-to-time indwell-question-pause))))
+        (bound-and-true-p isearch-mode) (bound-and-true-p transient--prefix)
+        (input-pending-p)
+        (< (indwell--idle-seconds) indwell-question-pause)))
    (t
     (when indwell--question-timer (cancel-timer indwell--question-timer))
     (setq indwell--question-timer nil)
-    (indwell--ask (seq-find (lambda (it) (not (indwell--question-withdrawn it)))
-                            (indwell--waiting-questions))))))
+    (indwell--ask (car (indwell--waiting-questions))))))
 
 (defun indwell-answer-question ()
   "Answer the question of Indwell that waits longest."
@@ -115,9 +129,12 @@ The beginning of a word is enough, with a letter behind its hyphen."
       (setq indwell--open-question question)
       (let ((at (unwind-protect (indwell--read-word question)
                   (setq indwell--open-question nil)
+                  (indwell--note-key)
                   (indwell--remove-question question))))
-        (indwell--answer (indwell--question-later question)
-                         (and at (list :title (nth at (indwell--question-titles question)))))))
+        (unless (indwell--question-withdrawn question)
+          (let ((result (funcall (indwell--question-reply question) at)))
+            (unless (indwell--question-p result) ; another question in its place
+              (indwell--answer (indwell--question-later question) result))))))
     (when (indwell--waiting-questions) (indwell--watch-for-pause))))
 
 (defun indwell--show-question (question)
@@ -190,17 +207,88 @@ The beginning of a word is enough, with a letter behind its hyphen."
     (if (null titles) (prog1 nil (indwell--tell (plist-get params :message)))
       (indwell--add-question
        (make-indwell--question :later later :connection connection
-                               :message (plist-get params :message) :titles titles))
+                               :message (plist-get params :message) :titles titles
+                               :reply (lambda (at) (and at (list :title (nth at titles))))))
       later)))
 
+(defun indwell--marked (text)
+  "Put a mark before each line of TEXT, so that it cannot pass for our own words."
+  (mapconcat (lambda (line) (concat "│ " line)) (split-string text "\n") "\n"))
+
+(defun indwell--permission-text (params)
+  "Return the whole text of the question for a permission in PARAMS."
+  (cl-flet ((of (name) (let ((text (plist-get params name))) (and (stringp text) (not (string-empty-p text)) text))))
+    (string-join
+     (delq nil
+           (list (format "%s (%s)" (plist-get params :title) (plist-get params :reason))
+                 (indwell--marked (plist-get params :detail))
+                 (and (> (length (plist-get params :risky)) 0)
+                      (concat "Because of: " (string-join (plist-get params :risky) ", ")))
+                 (and (of :cwd) (not (string-search (of :cwd) (plist-get params :title)))
+                      (concat "In the folder " (of :cwd)))
+                 (and (of :sandbox) (concat "Commands here: " (of :sandbox)))
+                 (and (of :more)
+                      (concat (if (eq t (plist-get params :wanted)) "THE MODEL ASKS FOR MORE ACCESS: "
+                                "A yes also allows, for this one call: ")
+                              (of :more)))
+                 (and (of :why) (concat "The reason, in the words of the model:\n" (indwell--marked (of :why))))
+                 (and (of :rule) (concat "\nRule for \"This session\" and \"Always\": " (of :rule)))))
+     "\n")))
+
+(cl-defmethod indwell--handle (connection (_ (eql 'indwell/permission)) params later)
+  "Ask for the permission in PARAMS of CONNECTION; answer LATER."
+  (let* ((hunks (append (plist-get params :hunks) nil))
+         (answers (append '(("No" . "no") ("Once" . "once"))
+                          (unless (string-empty-p (plist-get params :rule))
+                            '(("This session" . "session") ("Always" . "always")))
+                          (and hunks '(("Each change alone" . hunks)))))
+         (question (make-indwell--question :later later :connection connection
+                                           :message (indwell--permission-text params)
+                                           :titles (mapcar #'car answers))))
+    (setf (indwell--question-reply question)
+          (lambda (at)
+            (let ((answer (if at (cdr (nth at answers)) "no")))
+              (if (not (eq 'hunks answer)) (list :answer answer)
+                (list :answer "once"
+                      :hunks (indwell--allowed-hunks question (plist-get params :title) hunks))))))
+    (indwell--add-question question)
+    later))
+
+(defun indwell--allowed-hunks (question title hunks)
+  "Ask about each of HUNKS of QUESTION under TITLE; return the ids of allowed ones.
+Without an answer, that change and the later ones are refused."
+  (let ((number 0) (allowed nil) (stop nil))
+    (dolist (hunk hunks)
+      (setq number (1+ number))
+      (unless stop
+        (setf (indwell--question-message question)
+              (format "%s Change %d of %d, %s\n%s" title number (length hunks)
+                      (plist-get hunk :header) (indwell--marked (plist-get hunk :text)))
+              (indwell--question-titles question) '("No" "Once"))
+        (pcase (indwell--read-word question)
+          (1 (push (plist-get hunk :id) allowed))
+          ('nil (setq stop t)))))
+    (vconcat (nreverse allowed))))
+
 (cl-defmethod indwell--handle (connection (_ (eql 'indwell/ask)) params later)
-  "Ask for the text that PARAMS of CONNECTION want; answer LATER."
-  (indwell--add-question
-   (make-indwell--question
-    :later later :connection connection
-    :prompt (concat (if (equal (plist-get params :by) "model") "The model asks: " "")
-                    (plist-get params :prompt))))
-  later)
+  "Ask the question in PARAMS of CONNECTION for text or an option; answer LATER."
+  (let* ((options (append (plist-get params :options) nil))
+         (text (plist-get params :prompt))
+         (model (equal (plist-get params :by) "model"))
+         (words (make-indwell--question :later later :connection connection
+                                        :prompt (concat (and model "The model asks: ") text))))
+    (indwell--add-question
+     (if (null options) words
+       (make-indwell--question
+        :later later :connection connection
+        :message (concat "The model asks (an answer permits nothing):\n" (indwell--marked text))
+        :titles (append options '("Other words" "No answer"))
+        :reply (lambda (at)
+                 (cond ((null at) (list :text nil))
+                       ((< at (length options)) (list :chosen at))
+                       ((= at (length options)) (indwell--ask-for-text words) words)
+                       (t (list :text nil)))))))
+    later))
 
 (cl-defmethod indwell--handle (connection (_ (eql '$/cancelRequest)) params _later)
   "Withdraw the question of CONNECTION that PARAMS name."
@@ -212,12 +300,13 @@ The beginning of a word is enough, with a letter behind its hyphen."
 
 (defun indwell--ask-for-text (question)
   "Open a buffer for an answer in words to QUESTION."
-  (indwell--remove-question question)
-  (setf (indwell--question-open question)
-        (indwell--compose
-         (indwell--question-prompt question) ""
-         (lambda (text) (indwell--answer (indwell--question-later question) (list :text text)))
-         (lambda () (indwell--answer (indwell--question-later question) (list :text nil))))))
+  (let ((send (lambda (&optional text)
+                (indwell--remove-question question)
+                (indwell--answer (indwell--question-later question) (list :text text)))))
+    (setf (indwell--question-open question)
+          (indwell--compose (indwell--question-prompt question) "" send send))
+    (unless (memq question (indwell--questions (indwell--question-connection question)))
+      (push question (indwell--questions (indwell--question-connection question))))))
 
 ;;;; Text of several lines
 

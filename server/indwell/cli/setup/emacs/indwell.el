@@ -88,9 +88,19 @@
         ((indwell--failed connection) "failed")
         (t (or (plist-get (indwell--status connection) :mode) "ready"))))
 
+(defun indwell--shown-connection ()
+  "Return the connection that the mode line of the buffer shows, or nil.
+No file is looked at, since a mode line is drawn often."
+  (seq-find (lambda (it)
+              (and (jsonrpc-running-p it)
+                   (or (eq it indwell--own-connection) (eq it (car indwell--document))
+                       (and default-directory
+                            (string-prefix-p (indwell--root-of it) (expand-file-name default-directory))))))
+            indwell--connections))
+
 (defun indwell--mode-line ()
   "Return the segment of the mode line for the buffer."
-  (when-let ((connection (and indwell--connections (ignore-errors (indwell--current)))))
+  (when-let ((connection (indwell--shown-connection)))
     (let ((state (indwell--state connection)) (pending (indwell--pending connection)))
       (propertize (concat " Indwell:" state (if (> pending 0) (format " %d±" pending) ""))
                   'face (if (member state '("asks" "failed")) 'warning 'mode-line-emphasis)
