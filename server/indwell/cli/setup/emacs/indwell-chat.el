@@ -538,13 +538,11 @@ While a turn runs, the words steer that turn; with NEXT they wait for its end."
     (let ((end (point)) (root default-directory)
           (start (save-excursion (skip-chars-backward "^[:space:]" indwell-chat--input) (point))))
       (pcase (char-after start)
-        (?@ (list (1+ start) end
-                  (completion-table-dynamic
-                   (lambda (_)
-                     (let ((project (project-current nil root)))
-                       (when project
-                         (mapcar (lambda (it) (file-relative-name it root)) (project-files project))))))
-                  :exclusive 'no))
+        (?@ (let ((files (ignore-errors (project-files (project-current nil root)))))
+              (list (1+ start) end
+                    (if files (mapcar (lambda (it) (file-relative-name it root)) files)
+                      #'completion-file-name-table)
+                    :exclusive 'no)))
         (?/ (when (= start indwell-chat--input)
               (unless indwell-chat--skills
                 (setq indwell-chat--skills

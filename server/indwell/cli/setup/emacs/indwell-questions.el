@@ -14,6 +14,7 @@
 
 ;;; Code:
 
+(require 'diff-mode)
 (require 'indwell-connection)
 
 (defcustom indwell-question-pause 2.0
@@ -127,14 +128,17 @@ The beginning of a word is enough, with a letter behind its hyphen."
     (if (indwell--question-prompt question)
         (indwell--ask-for-text question)
       (setq indwell--open-question question)
-      (let ((at (unwind-protect (indwell--read-word question)
-                  (setq indwell--open-question nil)
-                  (indwell--note-key)
-                  (indwell--remove-question question))))
-        (unless (indwell--question-withdrawn question)
-          (let ((result (funcall (indwell--question-reply question) at)))
-            (unless (indwell--question-p result) ; another question in its place
-              (indwell--answer (indwell--question-later question) result))))))
+      (let ((result nil) (answered nil))
+        (unwind-protect
+            (let ((at (indwell--read-word question)))
+              (unless (indwell--question-withdrawn question)
+                (setq result (funcall (indwell--question-reply question) at) answered t)))
+          (setq indwell--open-question nil)
+          (indwell--note-key)
+          (indwell--remove-question question))
+        ;; The result may be another question, which answers later.
+        (when (and answered (not (indwell--question-p result)))
+          (indwell--answer (indwell--question-later question) result))))
     (when (indwell--waiting-questions) (indwell--watch-for-pause))))
 
 (defun indwell--show-question (question)
@@ -147,11 +151,21 @@ The beginning of a word is enough, with a letter behind its hyphen."
                  (insert "  " (propertize word 'face 'bold)
                          (if (equal word (downcase title)) "\n" (concat "  " title "\n"))))
                (indwell--question-words question) (indwell--question-titles question)))
-    (goto-char (point-min))
     (special-mode)
     (visual-line-mode)
+    (goto-char (point-min))
+    (let ((inhibit-read-only t))
+      (while (re-search-forward "^│ \\([-+]\\).*" nil t)
+        (put-text-property (match-beginning 0) (match-end 0) 'face
+                           (if (equal "+" (match-string 1)) 'diff-added 'diff-removed))))
+    (goto-char (point-min))
+    (setq header-line-format
+          (concat " " (if (> (count-lines (point-min) (point-max)) (/ (frame-height) 2))
+                          "Indwell asks; C-M-v shows more of it"
+                        "Indwell asks")))
     (let ((window (display-buffer (current-buffer) '(display-buffer-at-bottom))))
-      (when window (fit-window-to-buffer window (max 6 (/ (frame-height) 2)))))))
+      (when window (fit-window-to-buffer window (max 6 (/ (frame-height) 2))))
+      window)))
 
 (defun indwell--drop-keys ()
   "Drop the keys that were typed before a question, until none comes for a moment."
@@ -165,16 +179,18 @@ The beginning of a word is enough, with a letter behind its hyphen."
 (defun indwell--read-word (question)
   "Return the index of the answer that the user chose for QUESTION, or nil."
   (let ((words (indwell--answer-words (indwell--question-titles question)))
-        (note "") (quits 0) (at nil))
+        (note "") (quits 0) (at nil) window)
     (setf (indwell--question-words question) words)
     (save-window-excursion
-      (indwell--show-question question)
+      (setq window (indwell--show-question question))
       (while (not (or at (= quits 2) (indwell--question-withdrawn question)))
         (when (indwell--drop-keys) (message "Indwell dropped the keys that came before its question"))
         (let ((text (condition-case nil
                         (let ((inhibit-quit nil) (enable-recursive-minibuffers t))
-                          (read-string (format "%sType a word (%s) and RET: "
-                                               note (string-join words ", "))))
+                          (minibuffer-with-setup-hook
+                              (lambda () (setq minibuffer-scroll-window window))
+                            (read-string (format "%sType a word (%s) and RET: "
+                                                 note (string-join words ", ")))))
                       (quit nil))))
           (setq at (and text (not (indwell--question-withdrawn question))
                         (indwell--chosen-word words text))
