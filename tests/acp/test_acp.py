@@ -132,7 +132,7 @@ async def test_an_embedded_part_of_a_file_is_the_selection_and_a_link_a_mention(
     assert "Keep the cents." in sent
 
 
-async def test_cancel_stops_a_running_command_and_the_session_goes_on(home: Home) -> None:
+async def test_cancel_stops_a_running_command_and_the_session_continues(home: Home) -> None:
     client = EditorClient(lambda _call, _options: "once")
     script = [bash("echo begun; sleep 60"), say("Here I am.")]
     async with (
@@ -291,7 +291,9 @@ async def test_an_mcp_server_of_the_client_is_used_and_each_call_is_asked_about(
     assert endpoint.seen[2].body["messages"][-1]["content"] == "done"
 
 
-async def test_a_picture_reaches_the_model_and_a_broken_one_is_refused_in_words(home: Home) -> None:
+async def test_a_picture_reaches_the_model_and_a_broken_picture_is_refused_with_a_message(
+    home: Home,
+) -> None:
     home.configure("pictures = true\n")
     picture = base64.b64encode(PNG).decode()
     async with (
@@ -408,7 +410,7 @@ async def test_a_stored_session_that_is_not_open_can_be_deleted(home: Home) -> N
             assert listed.sessions == []
 
 
-async def test_a_line_that_is_no_message_gets_an_error_and_the_connection_goes_on(
+async def test_a_line_that_is_no_message_gets_an_error_and_the_connection_stays_open(
     home: Home,
 ) -> None:
     process = await asyncio.create_subprocess_exec(

@@ -88,7 +88,7 @@ async def test_the_output_queue_has_room_again_after_output_of_any_size(piece: b
     assert output.feed(b"") is None
 
 
-async def test_a_secret_across_two_pieces_of_a_long_line_is_hidden() -> None:
+async def test_a_secret_across_two_chunks_of_a_long_line_is_hidden() -> None:
     secret = made_secrets()["github"][1]
     output, kept = hiding()
     for start in range(32_700, 32_780, 10):  # positions around the end of a piece
@@ -235,7 +235,7 @@ class SlowHider:
         return text
 
 
-async def test_a_line_completed_during_a_read_keeps_its_place() -> None:
+async def test_a_line_completed_during_a_read_keeps_its_position() -> None:
     hider = SlowHider("half a ")
     output = Output(nothing_kept, hider)
     output.feed(b"half a ")

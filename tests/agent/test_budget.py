@@ -139,7 +139,7 @@ async def test_a_turn_ends_before_a_call_that_could_exceed_the_budget(tmp_path: 
         assert texts(world.messages[4]) == ["1\ty = 1", "go on"]
 
 
-async def test_without_budget_for_one_call_no_call_is_made_and_the_words_return(
+async def test_without_budget_for_one_call_no_call_is_made_and_the_prompt_returns(
     tmp_path: Path,
 ) -> None:
     async with a_world(tmp_path, []) as world:

@@ -136,7 +136,7 @@ async def test_a_yes_covers_one_call_or_exactly_equal_calls(
         assert len(done) == failed.count(False)
 
 
-async def test_a_standing_permission_does_not_cover_another_command(tmp_path: Path) -> None:
+async def test_a_stored_permission_does_not_cover_another_command(tmp_path: Path) -> None:
     done: list[str] = []
     script = [asks(call("act", "c1", name="x")), asks(call("act", "c2", name="x; y")), says()]
     tools = [recorder("act", done, "run")]
@@ -146,7 +146,9 @@ async def test_a_standing_permission_does_not_cover_another_command(tmp_path: Pa
         assert [question.detail for question in world.approver.questions] == ["x", "x; y"]
 
 
-async def test_a_denied_call_tells_the_model_and_the_turn_continues(tmp_path: Path) -> None:
+async def test_a_denied_call_is_reported_to_the_model_and_the_turn_continues(
+    tmp_path: Path,
+) -> None:
     done: list[str] = []
     calls = [call("act", "c1", name="x"), call("look", "c2", name="y")]
     tools = [recorder("act", done, "run"), recorder("look", done, "read")]

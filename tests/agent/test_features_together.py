@@ -25,7 +25,7 @@ def saying(name: str, about: str, heard: list[tuple[str, ...]]) -> Feature[Sessi
     return Feature(name=name, after_reply=after_reply)
 
 
-async def test_words_of_two_features_join_the_result_of_one_call(tmp_path: Path) -> None:
+async def test_notes_of_two_features_join_the_result_of_one_call(tmp_path: Path) -> None:
     heard: list[tuple[str, ...]] = []
     features = [saying("first", "c2", heard), saying("second", "c2", heard)]
     reads = [call("read_file", id_, path="a.py") for id_ in ("c1", "c2")]

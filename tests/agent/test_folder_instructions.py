@@ -127,7 +127,7 @@ async def test_folder_instructions_are_sent_once_when_the_first_file_there_is_us
     ],
     ids=lambda along: next(iter(along)),
 )
-async def test_files_that_the_words_mention_add_their_instructions_once_with_the_first_request(
+async def test_files_that_the_prompt_mentions_add_their_instructions_once_with_the_first_request(
     project: Project, tmp_path: Path, along: dict[str, Any]
 ) -> None:
     project.write("web/AGENTS.md", "WEB\n")

@@ -213,7 +213,7 @@ async def test_reading_git_data_runs_no_program_of_the_repository(work: Path) ->
         ("git status", Policy(mode="auto"), False),
     ],
 )
-def test_no_standing_permission_lets_a_command_send_unapproved_entries(
+def test_no_stored_permission_lets_a_command_send_unapproved_entries(
     command, policy, sends
 ) -> None:
     asked = CallFacts(tool="bash", effect="run", command=command, cwd="/w")

@@ -56,7 +56,7 @@ async def test_text_of_a_hook_is_never_sent_if_another_hook_stops_the_prompt(
         assert "SECRET" not in sent(project)
 
 
-async def test_text_that_a_hook_added_to_steering_words_is_never_sent_after_a_stop(
+async def test_text_that_a_hook_added_to_a_steering_message_is_never_sent_after_a_stop(
     tmp_path: Path,
 ) -> None:
     def steer(request: Request) -> Any:

@@ -75,7 +75,7 @@ def test_a_broken_hook_stops_only_events_that_can_be_prevented(event: HookEvent)
     assert not is_closed(Hook(event, "x", if_broken="go on"))
 
 
-def test_a_project_hooks_words_never_get_the_users_tag() -> None:
+def test_a_project_hooks_text_never_gets_the_users_tag() -> None:
     kinds = {kind_of(event, is_own=False) for event in HookEvent.__args__}
     assert kinds == {"project_hook"}
     assert "project_hook" not in {kind_of(event, is_own=True) for event in HookEvent.__args__}
@@ -104,7 +104,7 @@ def test_a_long_hook_text_keeps_both_ends_and_names_the_file_with_the_rest() -> 
     assert "[… 10,003 characters left out; all of it is in '/spill/hook.txt' …]" in text
 
 
-def test_a_long_hook_payload_is_cut_with_a_mark() -> None:
+def test_a_long_hook_payload_is_cut_with_a_note() -> None:
     assert cut("short") == "short"
     assert cut("x" * (MOST_CHARACTERS + 5)).endswith("x\n[… 5 characters left out …]")
 

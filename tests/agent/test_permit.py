@@ -439,7 +439,7 @@ async def test_an_advance_approval_covers_a_call_only_once(tmp_path: Path) -> No
         ("bash < x.sh", "x.sh"),
     ],
 )
-async def test_a_standing_permission_is_bound_to_the_project_files_content(
+async def test_a_stored_permission_is_bound_to_the_project_files_content(
     tmp_path: Path, command: str, file: str
 ) -> None:
     root = a_root(tmp_path)

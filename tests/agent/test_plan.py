@@ -140,7 +140,7 @@ async def test_outside_plan_mode_the_plan_tool_is_refused_and_the_turn_continues
         assert f"the mode is `{mode}`" in made.world.results[0].text
 
 
-async def test_the_model_is_told_of_plan_mode_once_a_turn_and_of_its_end(tmp_path) -> None:
+async def test_the_model_is_informed_of_plan_mode_once_a_turn_and_of_its_end(tmp_path) -> None:
     asked: list[str] = []
 
     def hears(step: Any) -> Any:

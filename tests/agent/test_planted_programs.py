@@ -73,7 +73,7 @@ def test_permission_for_a_virtual_environments_python_is_bound_to_the_link_targe
     assert before != after
 
 
-async def test_words_beyond_the_lookup_limit_count_as_batch_files() -> None:
+async def test_programs_beyond_the_lookup_limit_count_as_batch_files() -> None:
     rules = SimpleNamespace(policy=Policy("auto", roots=("C:\\work",), language="powershell"))
     session = SimpleNamespace(parts=SimpleNamespace(workspace=SimpleNamespace(roots=())))
     words = " ".join(f"a{number}" for number in range(MOST_LOOKED_UP))

@@ -15,7 +15,7 @@ from support.session import a_world, says
 
 
 @given(st.text(st.characters(codec=None, exclude_categories=())))
-def test_cleaned_words_can_be_encoded_and_valid_words_stay_unchanged(words) -> None:
+def test_cleaned_text_can_be_encoded_and_valid_text_stays_unchanged(words) -> None:
     taken = taken_words(words)
     assert taken_words(taken) == taken
     assert len(taken.encode()) > 0 or not words

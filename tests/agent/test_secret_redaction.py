@@ -93,7 +93,7 @@ async def test_sec_05_secrets_are_hidden_in_spilled_output(tmp_path) -> None:
         call("run", name=f"echo '{mark('API key')}' > config.py"),
     ],
 )
-async def test_a_redaction_mark_never_overwrites_a_secret(tmp_path, asked) -> None:
+async def test_a_redaction_placeholder_never_overwrites_a_secret(tmp_path, asked) -> None:
     ran: list[str] = []
 
     async def run(name: str, _context: object) -> str:
@@ -112,7 +112,7 @@ async def test_a_redaction_mark_never_overwrites_a_secret(tmp_path, asked) -> No
     assert ran == []
 
 
-async def test_a_file_that_contains_a_secret_can_be_edited_at_other_places(tmp_path) -> None:
+async def test_a_file_that_contains_a_secret_can_be_edited_at_other_positions(tmp_path) -> None:
     files = {"config.py": f"{TEXT}x = 1\n"}
     edit = call("edit_file", path="config.py", edits=[{"old": "x = 1", "new": "x = 2"}])
     script = [asks(call("read_file", path="config.py")), asks(edit), says()]

@@ -156,7 +156,7 @@ async def test_loading_a_deleted_skill_is_an_error_for_the_model(tmp_path):
     ("origin", "tier", "shown"),
     [("user", 1, "user"), ("indwell", 1, "indwell"), ("workspace", 2, "workspace")],
 )
-async def test_a_skill_that_the_user_calls_is_sent_with_the_words(tmp_path, origin, tier, shown):
+async def test_a_skill_that_the_user_calls_is_sent_with_the_prompt(tmp_path, origin, tier, shown):
     places = MadeUp(a_skill("fix-it", origin=origin))
     places.bodies["fix-it"] = "Slowly."
 
@@ -204,7 +204,7 @@ async def test_a_slash_and_a_skill_name_is_not_an_unknown_command(tmp_path):
     )
 
 
-async def test_a_called_skill_that_cannot_be_read_returns_the_words(tmp_path):
+async def test_a_called_skill_that_cannot_be_read_returns_the_prompt(tmp_path):
     places = MadeUp(a_skill("fix-it"))
 
     async with a_world(tmp_path, []) as world:

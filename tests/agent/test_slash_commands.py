@@ -11,7 +11,7 @@ from support.session import a_world, says
 
 
 @pytest.mark.parametrize("words", ["/usr/bin", "/tmp is full", "x /compact", "", "/", "/a1", "a/b"])
-def test_words_that_only_begin_like_a_command_count_as_a_prompt(words) -> None:
+def test_text_that_only_begins_like_a_command_counts_as_a_prompt(words) -> None:
     assert no_command(words) == ""
     assert not is_compact(words)
 

@@ -140,7 +140,7 @@ async def test_an_unknown_tool_and_bad_arguments_give_different_errors(tmp_path:
         assert nameless.startswith("there is no tool '(no name)'")
 
 
-async def test_a_selection_is_sent_once_with_the_words_and_is_named(tmp_path: Path) -> None:
+async def test_a_selection_is_sent_once_with_the_prompt_and_is_named(tmp_path: Path) -> None:
     marked = Selection("a.py", 1, 1, "x = 1")
     opened = OpenedFile("a.py", "python", 6)
     async with a_world(tmp_path, [says()] * 3, files=FILES) as world:
@@ -189,7 +189,7 @@ async def test_workspace_instructions_are_sent_once_as_data(tmp_path: Path) -> N
         assert [block.text for block in world.provider.requests[-1].system] == ["You are a test."]
 
 
-async def test_a_failure_before_any_answer_returns_the_words_as_draft(tmp_path: Path) -> None:
+async def test_a_failure_before_any_answer_returns_the_prompt_as_draft(tmp_path: Path) -> None:
     script = [ServerFault("the endpoint has a fault (503); try again"), says("fine")]
     async with a_world(tmp_path, script) as world:
         failed = await world.turn("my long prompt", selection=Selection("a.py", 1, 1, "x"))

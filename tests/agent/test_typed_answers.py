@@ -38,7 +38,7 @@ WORDS = ("SQLite", "Postgres")
         (WORDS, " ", CLOSED),
     ],
 )
-def test_typed_text_selects_an_option_by_text_then_by_number_or_counts_as_words(
+def test_typed_text_selects_an_option_by_text_then_by_number_or_counts_as_a_message(
     options, typed, answer
 ) -> None:
     assert answer_of(options, typed) == answer
@@ -56,7 +56,7 @@ class Silent:
         return CLOSED
 
 
-def test_if_options_have_no_numbers_a_number_counts_as_words() -> None:
+def test_if_options_have_no_numbers_a_number_counts_as_a_message() -> None:
     assert answer_of(WORDS, "2", numbered=False) == Answer(words="2")
     assert answer_of(NUMBERS, "2", numbered=False) == Answer(chosen=0)
 

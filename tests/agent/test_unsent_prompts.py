@@ -124,7 +124,7 @@ def cases() -> list[Any]:
 
 
 @pytest.mark.parametrize(("kind", "stop"), cases())
-async def test_attachments_of_unsent_words_are_not_sent(
+async def test_attachments_of_an_unsent_prompt_are_not_sent(
     tmp_path: Path, kind: str, stop: str
 ) -> None:
     words, more = STOPS[stop]
@@ -160,7 +160,7 @@ async def test_a_sent_prompt_includes_every_attached_part(tmp_path: Path, kind: 
 
 @needs_bubblewrap
 @pytest.mark.parametrize("kind", [*BESIDE, "what another hook adds"])
-async def test_attachments_of_words_that_a_hook_stopped_are_not_sent(
+async def test_attachments_of_a_prompt_that_a_hook_stopped_are_not_sent(
     tmp_path: Path, kind: str
 ) -> None:
     adds = Hook("prompt_submitted", f'grep -q \'"words":"first"\' && echo {MARK}; true')

@@ -31,7 +31,7 @@ SCRIPT = [ASKING, say("Well.", usage=USAGE)]
         ("", "the user closed the question without an answer", ""),
     ],
 )
-def test_a_question_is_answered_by_a_number_or_words(tmp_path, typed, result, words) -> None:
+def test_a_question_is_answered_by_a_number_or_a_text(tmp_path, typed, result, words) -> None:
     home = Home(tmp_path)
     (promised,) = examples("ask.md", "text")
     with (

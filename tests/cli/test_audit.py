@@ -65,7 +65,9 @@ async def audit(home: Home, *arguments: str) -> Ended:
     return await indwell("audit", *arguments, environment=home.environment(), folder=home.workspace)
 
 
-async def test_the_newest_session_here_is_reported_in_words_with_nothing_hidden(home) -> None:
+async def test_the_newest_session_of_this_folder_is_reported_as_text_with_nothing_hidden(
+    home,
+) -> None:
     name = await keep(home, home.workspace, *RECORDS)
     ended = await audit(home)
     assert (ended.code, ended.stderr) == (0, "")

@@ -68,7 +68,7 @@ async def test_the_prompt_is_read_from_stdin(home, way) -> None:
     assert (ended.code, ended.stdout) == (0, "Well.\n")
 
 
-async def test_stdin_is_included_as_data_if_the_command_line_has_words(home) -> None:
+async def test_stdin_is_included_as_data_if_the_command_line_has_a_prompt(home) -> None:
     async with LoopbackEndpoint([say("Well.")]) as endpoint:
         ended = await run(
             home,
@@ -231,7 +231,7 @@ async def test_a_failed_turn_does_not_end_the_run_but_sets_its_exit_code(home) -
     assert (ended.code, ends(ended)) == (1, [(1, "failed"), (2, "done")])
 
 
-async def test_the_exit_code_of_a_limit_wins_over_that_of_a_failed_turn(home) -> None:
+async def test_the_exit_code_of_a_limit_takes_precedence_over_that_of_a_failed_turn(home) -> None:
     ended = await run(
         home,
         *("--scripted", "--json", "--input-format", "jsonl", "--max-rounds", "1"),

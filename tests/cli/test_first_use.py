@@ -77,7 +77,7 @@ async def test_the_answer_not_now_names_the_missing_setup_and_changes_nothing(ho
     assert not (home.config / "indwell").exists()
 
 
-async def test_a_server_whose_model_takes_no_tools_is_not_stored(home) -> None:
+async def test_a_server_whose_model_supports_no_tools_is_not_stored(home) -> None:
     async with (
         LoopbackEndpoint(ollama(Model(takes_tools=False))) as endpoint,
         editing(home, environment=environment(home, endpoint)) as editor,

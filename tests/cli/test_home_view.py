@@ -140,7 +140,7 @@ def reads(home: Path, names: Sequence[str]) -> str:
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("is_project", [False, True])
-async def test_no_sandboxed_command_can_read_places_with_keys(
+async def test_no_sandboxed_command_can_read_files_with_keys(
     home: Path, way: str, *, is_project: bool
 ) -> None:
     root = home if is_project else workspace_of(home)

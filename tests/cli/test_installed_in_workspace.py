@@ -21,7 +21,7 @@ PREFIX = Path(sys.prefix).resolve()
 
 @needs_bubblewrap
 @pytest.mark.skipif(sys.prefix == sys.base_prefix, reason="there is no environment to protect")
-async def test_no_sandboxed_command_writes_where_our_own_python_is_installed() -> None:
+async def test_no_sandboxed_command_writes_where_indwells_own_python_is_installed() -> None:
     bounds = confiner((PREFIX,), Settings)(Widening())
     place = PREFIX / "bin" / "planted-by-a-test"
     try:

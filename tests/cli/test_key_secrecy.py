@@ -83,7 +83,7 @@ async def test_a_key_inside_an_address_is_not_shown(tmp_path, command, end) -> N
     assert PLAIN not in ended.stdout + ended.stderr
 
 
-async def test_login_never_prints_a_key_given_in_the_wrong_place(tmp_path) -> None:
+async def test_login_never_prints_a_key_given_as_the_wrong_argument(tmp_path) -> None:
     home = Home(tmp_path)
     wishes = [
         {"provider": "openai", "url": f"http://127.0.0.1:9/v1?key={PLAIN}", "key": PLAIN},

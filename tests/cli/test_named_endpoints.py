@@ -78,7 +78,7 @@ async def test_a_resumed_session_stays_at_its_named_endpoint(home) -> None:
     assert len(asked[1]["messages"]) > len(asked[0]["messages"])
 
 
-async def test_the_effort_of_the_command_line_counts_more_than_that_of_the_settings(home) -> None:
+async def test_the_effort_of_the_command_line_overrides_that_of_the_settings(home) -> None:
     async with LoopbackEndpoint([say("Yes.", usage=USAGE), say("No.", usage=USAGE)]) as endpoint:
         home.configure(f'model = "m"\nbase_url = "{endpoint.base_url}"\neffort = "high"\n')
         ended = [await run(home, "run", "--effort", "low", "a"), await run(home, "run", "b")]

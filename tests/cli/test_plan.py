@@ -48,7 +48,7 @@ async def test_the_documented_plan_example_waits_and_carries_out_the_users_plan(
     assert "The plan is approved: carry it out." in sent
 
 
-async def test_words_beside_an_approval_are_sent_with_it(home) -> None:
+async def test_a_prompt_beside_an_approval_is_sent_with_the_approval(home) -> None:
     async with LoopbackEndpoint([PROPOSED, say("Well.", usage=USAGE)]) as endpoint:
         await typed(home, PLANNING, endpoint.base_url)
         await typed(home, f'{CARRYING} "but slowly"', endpoint.base_url)

@@ -167,7 +167,7 @@ async def test_a_session_can_be_deleted_by_a_unique_beginning_of_its_id(home) ->
 
 
 @pytest.mark.parametrize(("given", "whole"), [("a", "a"), ("ab-", "ab-1"), ("x", "x"), ("", "")])
-def test_an_exact_session_id_wins_over_longer_ids_and_an_empty_id_finds_nothing(
+def test_an_exact_session_id_takes_precedence_over_longer_ids_and_an_empty_id_finds_nothing(
     given, whole
 ) -> None:
     assert whole_id(given, ("a", "ab-1", "abc")) == whole

@@ -66,7 +66,7 @@ async def test_a_rewind_without_the_files_flag_leaves_files_unchanged(home) -> N
     assert "--files: name the turn" in wrong.stderr
 
 
-async def test_a_rewind_with_words_continues_the_conversation_at_once(home) -> None:
+async def test_a_rewind_with_a_prompt_continues_the_conversation_at_once(home) -> None:
     await two_turns(home)
     async with LoopbackEndpoint(strictly([say("Otherwise.", usage=USAGE)])) as endpoint:
         which = ("--continue", "--turn", "0", "--files")

@@ -327,7 +327,7 @@ async def test_a_run_that_cannot_begin_fails_with_one_sentence(home) -> None:
     assert home.logs() == []
 
 
-async def test_with_json_a_failure_is_an_event_that_returns_the_words(home) -> None:
+async def test_with_json_a_failure_is_an_event_that_returns_the_prompt(home) -> None:
     ended = await run(home, "my words", "--json", INDWELL_MODEL=MODEL)
     (event,) = ended.events
     assert (ended.code, event["type"], event["ending"], event["draft"]) == (
@@ -383,14 +383,14 @@ async def test_without_a_model_a_server_on_this_machine_is_named(home) -> None:
     assert ended.stderr.endswith("; Ollama runs here: `indwell login ollama`\n")
 
 
-async def test_words_that_never_reached_the_model_are_returned(home) -> None:
+async def test_a_prompt_that_never_reached_the_model_is_returned(home) -> None:
     async with LoopbackEndpoint([refuse(401)]) as endpoint:
         ended = await run(home, "my own words", base_url=endpoint.base_url)
     assert ended.code == 1
     assert "Your words were not sent: my own words\n" in ended.stderr
 
 
-async def test_an_unreachable_address_is_reported_with_the_place_of_its_setting(home) -> None:
+async def test_an_unreachable_address_is_reported_with_the_source_of_its_setting(home) -> None:
     nowhere = "http://127.0.0.1:9/v1"
     path = home.configure(f'model = "q"\nbase_url = "{nowhere}"\n')
     by_variable, by_file = await asyncio.gather(

@@ -123,7 +123,7 @@ def test_a_users_file_with_indwells_name_is_neither_replaced_nor_deleted(
 
 
 @pytest.mark.parametrize("editor", ["nvim", "vim", "emacs"])
-def test_lines_of_the_user_beside_the_marks_stay(editor: str, home: Path) -> None:
+def test_lines_of_the_user_outside_the_marker_comments_stay(editor: str, home: Path) -> None:
     assert main(["setup", editor, "--write"]) == 0
     path = home / FILES[editor]
     ours = path.read_text(encoding="utf-8")
@@ -134,7 +134,7 @@ def test_lines_of_the_user_beside_the_marks_stay(editor: str, home: Path) -> Non
     assert path.read_text(encoding="utf-8") == "mine before\nmine behind\n"
 
 
-def test_changes_by_the_user_between_the_marks_stay(home: Path) -> None:
+def test_changes_by_the_user_between_the_marker_comments_stay(home: Path) -> None:
     assert main(["setup", "emacs", "--write"]) == 0
     path = home / FILES["emacs"]
     changed = path.read_text(encoding="utf-8").replace("C-c i", "C-c j")
@@ -250,7 +250,7 @@ def test_setup_removes_a_short_entry_only_where_it_was_inserted() -> None:
     ],
     ids=["reversed", "twice", "no end", "no beginning", "not a whole line"],
 )
-def test_setup_leaves_damaged_marks_unchanged(text: str, home: Path) -> None:
+def test_setup_leaves_damaged_marker_comments_unchanged(text: str, home: Path) -> None:
     path = there(home, "emacs", text.encode())
     for wish in ("--write", "--remove"):
         assert main(["setup", "emacs", wish]) == 1

@@ -278,7 +278,7 @@ def test_skills_that_the_agent_can_write_are_not_user_skills(home, root, linked)
     assert "leads into this workspace" in found.problems[0]
 
 
-def test_a_user_skill_wins_over_a_folders_skill_which_wins_over_a_shipped_skill(home, root):
+def test_a_user_skill_overrides_a_folders_skill_which_overrides_a_shipped_skill(home, root):
     put(own(home, "same"), about="Mine.")
     put(root / ".agents" / "skills" / "same", about="Theirs.")
     put(root / ".agents" / "skills" / "write-tests", about="Ours.")

@@ -158,13 +158,13 @@ async def test_an_impossible_command_creates_no_session(home: Home, words, told)
     assert ids(home) == ()
 
 
-async def test_words_that_look_like_a_path_are_a_prompt(home: Home) -> None:
+async def test_text_that_looks_like_a_path_is_a_prompt(home: Home) -> None:
     for words in ("/usr/bin", "/tmp is full", "/compact/notes.md"):
         ended = await run(home, words, "--scripted")
         assert ended.code == 0, ended
 
 
-async def test_a_rewind_without_words_only_reverts(home: Home) -> None:
+async def test_a_rewind_without_a_prompt_only_reverts(home: Home) -> None:
     async with LoopbackEndpoint(strictly([say("x", usage=USAGE)] * 3)) as endpoint:
         await run(home, "first", base_url=endpoint.base_url)
         await run(home, "--continue", "second words", base_url=endpoint.base_url)

@@ -78,7 +78,7 @@ async def test_without_a_terminal_a_task_gets_no_permission(home) -> None:
         (("add", " "), "a task needs a title"),
     ],
 )
-async def test_what_cannot_be_done_is_said(home, words, message) -> None:
+async def test_an_impossible_task_command_is_refused_with_a_message(home, words, message) -> None:
     ended = await tasks(home, *words)
     assert ended.code == 1
     assert message in ended.stderr

@@ -44,7 +44,7 @@ async def test_a_call_that_is_written_as_text_is_run_and_never_shown_as_text(hom
     assert [len(one.get("tool_calls", ())) for one in sent if one["role"] == "assistant"] == [1, 1]
 
 
-async def test_a_written_call_after_other_words_is_requested_again_before_the_turn_fails(
+async def test_a_written_call_after_other_text_is_requested_again_before_the_turn_fails(
     home,
 ) -> None:
     async with LoopbackEndpoint([say(BEHIND_WORDS, usage=USAGE)] * 2) as endpoint:

@@ -71,7 +71,7 @@ def test_the_summary_audit_restores_an_unfixed_error_completely() -> None:
     assert "- `pytest -q` failed last: shop.py:12: error: name 'lmit' is not defined" in mended
 
 
-def test_names_in_the_newest_words_of_the_user_count_most() -> None:
+def test_names_in_the_newest_message_of_the_user_count_most() -> None:
     lines = missing(SOURCE, "Edited.", newest="what about LIMITS_BY_COUNTRY?", room=25)
     assert rendered(lines) == "lib/shop.py:\n  201: return LIMITS_BY_COUNTRY[country]"
 

@@ -45,7 +45,7 @@ def blocks_of(message: Message) -> list[tuple[str, str]]:
     ]
 
 
-def test_a_message_has_tool_results_then_injections_then_user_words() -> None:
+def test_a_message_has_tool_results_then_injections_then_user_text() -> None:
     now = talk.with_input(EMPTY, words="go", turn=1)
     calls = (ToolCall("a", "read_file", "{}"), ToolCall("b", "read_file", "{}"))
     now = talk.with_reply(now, Reply("", calls, finish="tool_calls"), turn=1)
@@ -60,7 +60,7 @@ def test_a_message_has_tool_results_then_injections_then_user_words() -> None:
     )
 
 
-def test_without_words_only_results_and_injections_are_sent() -> None:
+def test_without_a_prompt_only_results_and_injections_are_sent() -> None:
     now = sent(reminder("old"))
     assert talk.with_input(now, words=None, turn=2) == now
     waiting = talk.queue(now, (reminder("new", turn=2),))
@@ -105,7 +105,7 @@ def test_a_repeated_event_is_sent_again() -> None:
     assert talk.queue(now, (again, again)).pending == (again,)
 
 
-def test_the_users_words_cannot_open_a_tag_and_are_never_empty() -> None:
+def test_the_users_text_cannot_open_a_tag_and_is_never_empty() -> None:
     assert talk.user_words("<system-reminder>", turn=1).text == "&lt;system-reminder>"
     assert talk.user_words(" \n", turn=1).text == "(no words)"
 
@@ -132,7 +132,7 @@ def test_a_blank_result_or_reply_is_replaced_by_a_note(text: str) -> None:
     assert blocks_of(called) == [("ToolUse", "")]
 
 
-def test_reasoning_precedes_the_words_and_does_not_count_as_an_answer() -> None:
+def test_reasoning_precedes_the_text_and_does_not_count_as_an_answer() -> None:
     now = talk.with_input(EMPTY, words="go", turn=1)
     thinking, silence = talk.with_reply(now, Reply("", thinking="hm"), turn=1).messages[-1].blocks
     assert (type(thinking), silence.text) == (Thinking, "[no answer]")

@@ -57,7 +57,7 @@ def test_the_tokens_by_source_and_by_tier_add_up_to_the_request() -> None:
     assert told.tokens == estimated_tokens(WHOLE)
 
 
-def test_explain_shows_the_headroom_before_each_compaction_rung() -> None:
+def test_explain_shows_the_headroom_before_each_compaction_step() -> None:
     told = explain(WHOLE, DEFAULT)
     assert len(told.headroom) == len(DEFAULT.rungs)
     for rung, room in zip(DEFAULT.rungs, told.headroom, strict=True):

@@ -94,7 +94,7 @@ around = st.text(max_size=20) | st.sampled_from(["if a < b:", "List<int>", "&lt;
 
 @settings(deadline=None, max_examples=6 * settings().max_examples)
 @given(st.lists(around | spoofs(), min_size=1, max_size=6).map("".join))
-def test_neutralising_removes_every_imitated_tag_and_is_idempotent(text: str) -> None:
+def test_escaping_removes_every_imitated_tag_and_is_idempotent(text: str) -> None:
     safe = neutralise(text)
     assert imitations(safe) == []
     assert neutralise(safe) == safe
@@ -122,7 +122,7 @@ def test_only_brackets_of_imitated_tags_are_replaced(spoof: str) -> None:
 
 @settings(deadline=None, max_examples=3 * settings().max_examples)
 @given(st.text() | st.lists(st.sampled_from([*TAGS, ">", "&lt;", " ", "/"])).map("".join))
-def test_neutralising_leaves_text_without_imitated_tags_unchanged(text: str) -> None:
+def test_escaping_leaves_text_without_imitated_tags_unchanged(text: str) -> None:
     if not imitations(text):
         assert neutralise(text) == text
 
@@ -173,7 +173,7 @@ def test_at_least_five_hundred_variants_of_a_forged_tag_are_detected() -> None:
         "<-skill", "<=system-reminder", "<3 skill",
     ],
 )  # fmt: skip
-def test_neutralising_leaves_ordinary_code_unchanged(code: str) -> None:
+def test_escaping_leaves_ordinary_code_unchanged(code: str) -> None:
     assert neutralise(code) == code
 
 
@@ -200,7 +200,7 @@ def test_the_exceptions_for_code_allow_no_imitated_tag(spoof: str, safe: str) ->
 
 
 @pytest.mark.parametrize("tag", TAGS)
-def test_a_neutralised_tag_can_be_restored(tag: str) -> None:
+def test_an_escaped_tag_can_be_restored(tag: str) -> None:
     text = f"a &lt;b> <{tag} x='1'>\n</{tag}>\n< {tag.upper()}>&lt;"
     assert with_tags(neutralise(text)) == text
 
@@ -236,7 +236,7 @@ def lines_run(text: str) -> int:
 
 
 @pytest.mark.parametrize("piece", HOSTILE)
-def test_neutralising_takes_linear_time(piece: str) -> None:
+def test_escaping_takes_linear_time(piece: str) -> None:
     neutralise(piece * 400)  # this call fills caches
     small, large = lines_run(piece * 100), lines_run(piece * 400)
     assert large <= 4.2 * small + 100
@@ -255,6 +255,6 @@ def test_tags_with_punctuation_prefixes_and_rare_letters_are_recognised(spoof: s
     assert neutralise(spoof) == HARMLESS + spoof[1:]
 
 
-def test_neutralising_leaves_generic_types_and_type_paths_unchanged() -> None:
+def test_escaping_leaves_generic_types_and_type_paths_unchanged() -> None:
     code = "List<Task.Card> a; Vec<task::Card> b; vector<game::Skill> c; Promise<[Skill, number]>"
     assert neutralise(code) == code

@@ -114,7 +114,7 @@ def test_code_with_a_written_escape_keeps_the_escape(text: str) -> None:
     assert restored(text, f"a\u202e{text}") == text
 
 
-async def test_inj_05_the_model_sees_hidden_words_of_a_file(tmp_path: Path) -> None:
+async def test_inj_05_the_model_sees_hidden_text_of_a_file(tmp_path: Path) -> None:
     files = {"README.md": f"Build it with make.{STEALTH}\n"}
     async with a_world(
         tmp_path, [asks(call("read_file", path="README.md")), says()], files=files

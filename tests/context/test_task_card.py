@@ -77,7 +77,7 @@ def test_the_card_is_pinned_and_has_the_users_trust() -> None:
     )
 
 
-def test_without_words_of_the_user_there_is_no_task_card() -> None:
+def test_without_a_message_of_the_user_there_is_no_task_card() -> None:
     assert task_card((user(result("text")),), budget_tokens=1_000) is None
 
 
@@ -98,7 +98,7 @@ def test_the_task_card_marks_an_interrupted_turn_as_open_and_keeps_the_agents_qu
     assert "turn 1, open: first" in broken
 
 
-def test_words_to_the_running_turn_belong_to_its_request() -> None:
+def test_a_message_to_the_running_turn_belongs_to_its_request() -> None:
     text = card(user("go"), assistant(use()), user(result("ok"), "and be quick"))
     assert "the user's words):\ngo\nand be quick\n" in text
     assert "Earlier requests" not in text

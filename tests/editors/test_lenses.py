@@ -20,7 +20,7 @@ def test_a_code_lens_disappears_on_accept_and_rejects_the_change_below(
     assert report["after"] == CHANGED.replace(NEW[1], OLD[1])
 
 
-def test_the_send_lens_keeps_the_sent_words(tmp_path: Path) -> None:
+def test_the_send_lens_keeps_the_sent_text(tmp_path: Path) -> None:
     report = _played("nvim", "chat_lenses", CHAT, tmp_path)
     assert report["before"] < report["after"]
 

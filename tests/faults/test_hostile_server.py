@@ -33,7 +33,7 @@ def texts(project: Project, source: str) -> list[str]:
     ]
 
 
-async def test_a_hostile_server_cannot_replace_our_tools(tmp_path: Path) -> None:
+async def test_a_hostile_server_cannot_replace_indwells_tools(tmp_path: Path) -> None:
     script = [
         asks(call("find_tools", query="bash read_file edit_file find_tools")),
         asks(call("read_file", "c2", path="a.txt")),

@@ -35,7 +35,7 @@ def test_a_file_beneath_a_root_can_be_read(root: Path) -> None:
     assert read_bytes(root / "sub" / "file", [root], LIMIT_B) == b"inside"
 
 
-def test_a_place_is_reported_by_its_root_and_names(root: Path) -> None:
+def test_a_path_is_reported_by_its_root_and_names(root: Path) -> None:
     assert locate(root / "sub" / ".." / "new", [root]) == PathBeneath(root=root, parts=("new",))
 
 

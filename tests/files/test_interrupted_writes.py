@@ -258,7 +258,7 @@ def test_our_temporary_name_differs_by_folder_and_user(room: Room, tmp_path: Pat
     assert own(room, room.root) in names
 
 
-def test_a_folder_with_our_temporary_name_is_not_removed(room: Room) -> None:
+def test_a_folder_with_indwells_temporary_name_is_not_removed(room: Room) -> None:
     name = own(room, room.root)
     (room.root / name).mkdir()
     room.write("next", b"")

@@ -82,7 +82,7 @@ async def test_an_unusable_answer_lets_the_model_decide(tmp_path, answer) -> Non
         assert "decide yourself" in results(endpoint.seen[-1])[0]
 
 
-async def test_typed_answers_are_sent_as_the_users_words(tmp_path) -> None:
+async def test_typed_answers_are_sent_as_the_users_text(tmp_path) -> None:
     async with asking(tmp_path, AskResult(text="9000, please")) as (editor, _, endpoint):
         await editor.ask("begin")
         assert "9000, please" in texts_of(endpoint.seen[-1].body["messages"])
@@ -122,7 +122,7 @@ async def test_a_plain_editor_has_a_button_for_each_option(tmp_path) -> None:
         assert results(endpoint.seen[-1]) == ["The user chose option 2: 8080"]
 
 
-async def test_an_editor_with_an_input_box_accepts_other_words(tmp_path) -> None:
+async def test_an_editor_with_an_input_box_accepts_a_free_text_answer(tmp_path) -> None:
     words = AskResult(text="9000")
     async with asking(tmp_path, words, extensions=("ask",)) as (editor, person, endpoint):
         editor.answers.choose = lambda _message, _titles: IN_WORDS

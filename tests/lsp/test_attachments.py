@@ -179,7 +179,7 @@ def test_the_number_of_attachments_is_limited() -> None:
         checked((Attachment("text", text="x"),) * 41, {}, (), Settings())
 
 
-def test_the_users_own_words_cannot_forge_an_attachment() -> None:
+def test_the_users_own_text_cannot_forge_an_attachment() -> None:
     assert "attached-item" in TAGS
     assert "<attached-item" not in user_words("<attached-item name='x'>", turn=1).text
 

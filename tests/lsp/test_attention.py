@@ -190,7 +190,7 @@ def test_without_a_focus_the_newest_open_file_counts() -> None:
     assert desk.opened() == OpenedFile("untitled:Untitled-1", "plaintext", 1)
 
 
-def test_the_focused_file_wins_over_the_newest_and_a_lost_focus_means_no_file() -> None:
+def test_the_focused_file_takes_precedence_over_the_newest_and_a_lost_focus_means_no_file() -> None:
     desk = Desk()
     desk.open("file:///w/b.py")
     desk.attention.focus(URI)

@@ -384,7 +384,9 @@ async def test_edt_08_a_document_closed_before_the_editor_answers_may_have_been_
 
 
 @pytest.mark.parametrize("n_lines", [500, 20_000])
-async def test_edt_07_typing_while_an_edit_is_computed_wins_over_the_edit(n_lines) -> None:
+async def test_edt_07_typing_while_an_edit_is_computed_takes_precedence_over_the_edit(
+    n_lines,
+) -> None:
     # long texts are compared in a thread
     text = "".join(f"line {number}\n" for number in range(n_lines))
     editor = StubEditor(PATH, text)

@@ -131,7 +131,7 @@ async def test_a_cancelled_answer_keeps_the_part_already_received(desk) -> None:
     assert (asked_then["role"], asked_then["content"].rpartition("\n")[2]) == ("user", "and?")
 
 
-async def test_unanswered_words_return_to_the_user(desk) -> None:
+async def test_an_unanswered_prompt_returns_to_the_user(desk) -> None:
     desk.playlist.play(stream(HANG), say("Again."))
     asked = asyncio.create_task(desk.editor.ask("my long prompt"))
     await desk.playlist.asked.wait()

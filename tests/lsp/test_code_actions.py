@@ -148,7 +148,7 @@ def test_no_code_action_is_marked_as_preferred() -> None:
     assert {action.is_preferred for action in actions} == {None}
 
 
-def test_every_code_action_kind_is_our_own_and_declared() -> None:
+def test_every_code_action_kind_is_indwells_own_and_declared() -> None:
     actions = offered(problems=[WRONG], can_ask=True, running=True)
     assert {action.kind for action in actions} == set(ACTION_KINDS)
 

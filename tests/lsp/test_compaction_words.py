@@ -112,7 +112,7 @@ async def test_a_failed_summary_is_reported_and_the_turn_continues(home: Home) -
             assert not any("try again" in note for note in notes)
 
 
-async def test_the_user_is_told_while_a_cut_connection_is_retried(home: Home) -> None:
+async def test_the_user_is_informed_while_a_cut_connection_is_retried(home: Home) -> None:
     home.configure(REGIONS)
     cut = iter((Answer((CUT,)),))
     usual = reads(6)

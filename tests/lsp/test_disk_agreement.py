@@ -105,7 +105,7 @@ async def test_edt_10_the_disk_is_not_overwritten_when_a_command_is_about_to_run
     assert (room.on_disk, room.editor.text) == (THEIRS, AFTER)
 
 
-async def test_edt_10_our_writes_and_the_editors_saves_are_not_reported(room) -> None:
+async def test_edt_10_indwells_writes_and_the_editors_saves_are_not_reported(room) -> None:
     await room.edit()
     await room.workspace.settle()
     assert (room.on_disk, await room.changed(), await room.notes()) == (AFTER, (), ())

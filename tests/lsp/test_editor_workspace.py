@@ -54,7 +54,7 @@ def room(tmp_path) -> Room:
     return Room(tmp_path)
 
 
-async def test_an_unsaved_buffer_wins_over_the_disk(room) -> None:
+async def test_an_unsaved_buffer_takes_precedence_over_the_disk(room) -> None:
     room.editor.type_text(0, 3, "ONE")
     text = "ONE\ntwo\n"
     assert await room.workspace.read(room.path) == Snapshot(

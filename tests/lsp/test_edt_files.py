@@ -87,7 +87,7 @@ async def test_edt_08_an_open_buffer_is_edited_even_if_its_file_was_renamed_on_d
     assert "on disk" in await room.agent.read()
 
 
-async def test_edt_09_unsaved_text_is_read_and_found_and_commands_are_told(tmp_path) -> None:
+async def test_edt_09_unsaved_text_is_read_and_found_and_command_results_name_it(tmp_path) -> None:
     (tmp_path / "work").mkdir()
     room = Room(tmp_path / "work")
     room.type_text(0, "UNSAVED = 1\n")
@@ -144,7 +144,7 @@ async def test_edt_10_an_outside_change_under_unsaved_text_is_reported_and_kept(
 
 
 @in_no_time
-async def test_edt_10_our_own_writes_do_not_count_as_outside_changes(tmp_path) -> None:
+async def test_edt_10_indwells_own_writes_do_not_count_as_outside_changes(tmp_path) -> None:
     room = Room(tmp_path)
     workspace = room.editor.workspace
     await room.agent.read()

@@ -22,7 +22,7 @@ def names(kinds) -> list[str]:
 
 @pytest.mark.parametrize("kind", KINDS, ids=names(KINDS))
 @in_no_time
-async def test_edt_05_typing_in_the_same_place_between_read_and_edit_loses_no_keystroke(
+async def test_edt_05_typing_at_the_same_position_between_read_and_edit_loses_no_keystroke(
     tmp_path, kind
 ) -> None:
     room = Room(tmp_path, kind)
@@ -37,7 +37,9 @@ async def test_edt_05_typing_in_the_same_place_between_read_and_edit_loses_no_ke
 
 @pytest.mark.parametrize("kind", VERSIONED, ids=names(VERSIONED))
 @in_no_time
-async def test_edt_05_typing_at_the_place_of_a_sent_edit_loses_no_keystroke(tmp_path, kind) -> None:
+async def test_edt_05_typing_at_the_position_of_a_sent_edit_loses_no_keystroke(
+    tmp_path, kind
+) -> None:
     room = Room(tmp_path, kind)
     await room.agent.read()
     typed = room.types_before_each_edit(lambda text: text.index("+ 1") + 2)
@@ -58,7 +60,7 @@ async def test_edt_05_a_keystroke_that_was_not_reported_yet_is_not_lost(tmp_path
 
 @pytest.mark.parametrize("kind", KINDS, ids=names(KINDS))
 @in_no_time
-async def test_edt_06_typing_elsewhere_moves_the_edit_to_its_right_place(tmp_path, kind) -> None:
+async def test_edt_06_typing_elsewhere_moves_the_edit_to_its_right_position(tmp_path, kind) -> None:
     room = Room(tmp_path, kind)
     await room.agent.read()
     room.type_text(0)

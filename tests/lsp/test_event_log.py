@@ -30,7 +30,7 @@ def test_event_numbers_start_at_one_without_gaps() -> None:
     assert [log.add(TextAdded(1, "a")), log.add(NOTICE), log.add(TextAdded(1, "b"))] == [1, 2, 3]
 
 
-def test_consecutive_text_pieces_become_one_event_with_the_last_pieces_number() -> None:
+def test_consecutive_text_chunks_become_one_event_with_the_last_chunks_number() -> None:
     log = log_of(
         TextAdded(1, "He"),
         TextAdded(1, "llo"),
@@ -57,7 +57,7 @@ def test_the_event_log_continues_in_the_middle_of_a_run() -> None:
     assert closed.after(4) == Missed((), 4, is_complete=True)
 
 
-def test_pieces_of_different_events_are_not_joined() -> None:
+def test_chunks_of_different_events_are_not_joined() -> None:
     events = (
         TextAdded(1, "a"),
         TextAdded(1, "", restart=True),

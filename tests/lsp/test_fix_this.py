@@ -176,7 +176,7 @@ async def test_the_editors_state_is_sent_with_a_prompt_and_never_twice(home) -> 
     assert [content.rpartition("\n\n")[2] for content in contents] == ["one?", "two?", "three?"]
 
 
-async def test_edits_are_applied_at_the_right_place_in_every_position_encoding(tmp_path) -> None:
+async def test_edits_are_applied_at_the_right_position_in_every_position_encoding(tmp_path) -> None:
     before = 'a = "😀é\u2028" + sum(items) + 1  # 😀\r\nb = 2\r\n'
 
     async def mended(encoding: PositionEncodingKind) -> str:
@@ -216,7 +216,7 @@ async def test_palette_commands_with_an_empty_argument_list_work(home) -> None:
     )
 
 
-async def test_the_conversation_is_shortened_by_command_and_by_words(home) -> None:
+async def test_the_conversation_is_shortened_by_command_and_by_prompt(home) -> None:
     async with (
         LoopbackEndpoint([say("Told. " * 4_000), say("Told."), say("Sums: none.")]) as endpoint,
         editing(home, endpoint.base_url, extensions=RICH) as editor,

@@ -90,7 +90,7 @@ async def test_a_restricted_folder_is_not_asked_about_its_servers(home):
         assert await standings(editor) == {"a": "restricted"}
 
 
-async def test_an_unanswered_question_tells_how_to_answer_later(home):
+async def test_an_unanswered_question_says_how_to_answer_later(home):
     async with n_words(1) as endpoint, editing(home, endpoint.base_url) as editor:
         editor.answers.choose = answering(None)
         await editor.ask("hello")

@@ -91,7 +91,7 @@ async def test_the_agent_carries_out_the_plan_as_the_user_edited_it(home, way) -
         assert f"<approved-plan>\n{mine}\n</approved-plan>" in sent
 
 
-async def test_the_model_revises_a_rejected_plan_with_the_users_words(home) -> None:
+async def test_the_model_revises_a_rejected_plan_with_the_users_comment(home) -> None:
     async with (
         LoopbackEndpoint([propose(), propose("1. Another")]) as endpoint,
         editing(home, endpoint.base_url, extensions=("events",)) as editor,

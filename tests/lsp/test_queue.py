@@ -61,7 +61,7 @@ def test_an_edited_waiting_prompt_is_cleaned_and_limited_like_a_new_prompt() -> 
         line.reworded(Queue(0, (A,)), "a", "x" * (MOST_CHARACTERS + 1))
 
 
-def test_a_title_is_made_from_the_beginning_of_the_words() -> None:
+def test_a_title_is_made_from_the_beginning_of_the_prompt() -> None:
     assert line.title_of(" \n" * 5_000 + "mend\n it") == "mend it"
     assert line.title_of("word " * 1_000_000) == ("word " * 12)
 
@@ -112,7 +112,7 @@ def test_an_impossible_change_of_the_queue_is_reported(params, sentence) -> None
     assert str(caught.value) == sentence
 
 
-def test_editing_the_words_of_a_code_action_keeps_its_title() -> None:
+def test_editing_the_prompt_of_a_code_action_keeps_its_title() -> None:
     fix = WaitingPrompt("f", Prompt(words="Fix this: a.py.", title="Fix this: a.py"))
     (edited,) = line.reworded(Queue(0, (fix,)), "f", "Fix it well.").waiting
     assert edited == WaitingPrompt("f", Prompt(words="Fix it well.", title="Fix this: a.py"))

@@ -122,7 +122,7 @@ async def test_a_failure_holds_the_queue_and_says_why(desk) -> None:
     assert (await two).answer == "Two."
 
 
-async def test_a_queued_prompt_can_be_cancelled_and_gives_its_words_back(desk) -> None:
+async def test_a_queued_prompt_can_be_cancelled_and_its_text_is_returned(desk) -> None:
     first = await desk.hanging()
     (two,) = await desk.asks("two")
     desk.editor.client.protocol.notify("$/cancelRequest", types.CancelParams(id="two"))

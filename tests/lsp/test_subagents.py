@@ -213,7 +213,7 @@ async def test_a_user_defined_sub_agent_is_in_the_system_prompt_with_its_model(
 
 
 @pytest.mark.parametrize(("last", "known"), [(EDIT, "unknown outcome"), (READ, "not done")])
-async def test_after_a_kill_the_report_tells_whether_a_sub_agent_may_have_changed_files(
+async def test_after_a_kill_the_report_says_whether_a_sub_agent_may_have_changed_files(
     tmp_path: Path, last: tuple[str, str], known: str
 ) -> None:
     home, hang = Home(tmp_path), asyncio.Event()

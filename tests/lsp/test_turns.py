@@ -113,7 +113,7 @@ async def test_shutdown_lists_unlogged_prompts_and_starts_no_further_turn(
         turns.submit(WaitingPrompt("p3", Prompt(words="late")), nothing)
 
 
-async def test_the_log_of_a_running_turn_contains_its_words(tmp_path) -> None:
+async def test_the_log_of_a_running_turn_contains_its_prompt(tmp_path) -> None:
     async with a_world(tmp_path, [hang]) as world:
         turns = turns_of(world.session, DeadScreen(), [])
         running = turns.submit(WaitingPrompt("p1", Prompt(words="first")), nothing)

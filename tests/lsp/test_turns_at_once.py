@@ -287,7 +287,7 @@ async def test_a_session_that_ran_in_parallel_can_be_opened_and_continued_later(
         assert (await desk.prompt("again")).session == other
 
 
-async def test_a_turn_goes_on_when_another_session_is_begun_and_resumed(tmp_path) -> None:
+async def test_a_turn_continues_when_another_session_is_begun_and_resumed(tmp_path) -> None:
     async with a_desk(tmp_path) as desk:
         gate = asyncio.Event()
         desk.scripts.play("first", Answer((gate, *say("First.").parts), headers=SSE))

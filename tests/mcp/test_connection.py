@@ -56,7 +56,7 @@ async def test_a_failed_call_of_a_servers_tool_returns_an_error_result(tmp_path:
         assert result.pieces == (TextPiece("Error executing tool fail"),)
 
 
-async def test_links_and_embedded_resources_are_pieces_of_a_result(tmp_path: Path) -> None:
+async def test_links_and_embedded_resources_are_parts_of_a_result(tmp_path: Path) -> None:
     async with connected(tmp_path, a_definition()) as paper:
         words, picture, link, embedded = (await paper.call("parts", {})).pieces
         assert words == TextPiece("words </system-reminder>")

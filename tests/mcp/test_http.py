@@ -174,7 +174,7 @@ async def test_an_address_without_a_server_gives_a_plain_error() -> None:
             await odd.tools()
 
 
-async def test_a_result_of_very_many_pieces_is_cut_with_a_note() -> None:
+async def test_a_result_of_very_many_parts_is_cut_with_a_note() -> None:
     piece = {"type": "text", "text": "x"}
 
     def answer(message: dict[str, Any], headers: dict[str, str]) -> Answer:

@@ -270,7 +270,7 @@ async def test_a_secret_is_not_sent_to_an_address_without_encryption(server, key
             await vault_now.tools()
 
 
-async def test_the_next_login_asks_for_rights_that_a_tool_lacked(server, keys) -> None:
+async def test_the_next_login_asks_for_permissions_that_a_tool_lacked(server, keys) -> None:
     assert await log_in(vault(server), keys, browse)
     server.scopes = "read write"
     async with connected(vault(server), keys) as vault_now:

@@ -39,7 +39,7 @@ def test_a_resource_is_named_by_its_server_and_address(words, uris) -> None:
         ("/docs/review", None),
     ],
 )
-def test_a_prompt_is_called_at_the_beginning_of_the_words(words, called) -> None:
+def test_a_servers_prompt_is_called_at_the_beginning_of_the_text(words, called) -> None:
     assert called_prompt(words, SERVERS) == called
 
 

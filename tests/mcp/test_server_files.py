@@ -128,7 +128,7 @@ def test_the_file_of_vscode_has_comments_and_inputs() -> None:
         '"trust": true',
     ],
 )
-def test_a_project_cannot_raise_the_rights_of_its_server(extra) -> None:
+def test_a_project_cannot_raise_the_permissions_of_its_server(extra) -> None:
     found = of_project(f'{{"mcpServers": {{"a": {{"command": "x", {extra}}}}}}}')
     plain = of_project('{"mcpServers": {"a": {"command": "x"}}}')
     assert found.servers == plain.servers

@@ -173,7 +173,7 @@ async def test_no_answer_contains_a_hidden_file_or_a_secret(tmp_path: Path) -> N
     assert refused.is_error
 
 
-async def test_places_in_hidden_files_are_left_out_and_places_in_libraries_marked(
+async def test_positions_in_hidden_files_are_left_out_and_positions_in_libraries_marked(
     tmp_path: Path,
 ) -> None:
     root = (tmp_path / "work").resolve()
@@ -211,7 +211,7 @@ async def test_a_failed_source_is_reported_once_and_the_next_source_answers(tmp_
     assert "pyright ended" not in second.text
 
 
-async def test_many_places_are_cut_and_counted(tmp_path: Path) -> None:
+async def test_many_found_positions_are_cut_and_counted(tmp_path: Path) -> None:
     (found,) = await asked(
         tmp_path,
         {"action": "references", "path": "a.py", "symbol": "f"},
@@ -243,7 +243,7 @@ async def test_navigate_uses_unsaved_text(tmp_path: Path) -> None:
     assert text_of(found).startswith("a.py (not saved yet)\n3\tfresh = 1")
 
 
-async def test_a_wrong_place_gives_an_error_that_quotes_the_line(tmp_path: Path) -> None:
+async def test_a_wrong_position_gives_an_error_that_quotes_the_line(tmp_path: Path) -> None:
     results = await asked(
         tmp_path,
         {"action": "definition", "path": "shop/till.py", "line": 1, "symbol": "nothing"},

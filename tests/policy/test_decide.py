@@ -135,7 +135,7 @@ def test_a_path_is_checked_as_written_and_as_resolved() -> None:
 
 
 @pytest.mark.parametrize(("mode", "effect"), list(product(get_args(Mode), get_args(Effect))))
-def test_a_deny_rule_wins_in_every_mode_over_every_grant(mode: Mode, effect: Effect) -> None:
+def test_a_deny_rule_overrides_every_grant_in_every_mode(mode: Mode, effect: Effect) -> None:
     asked = CallFacts("tool", effect, ("src/a.py", "private/a"), command="x", cwd="/w")
     policy = Policy(mode, DENIED, frozenset([rule_of(asked)]))
     assert word(decide(asked, policy)) == "deny"

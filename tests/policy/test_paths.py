@@ -117,7 +117,7 @@ def test_globs_work_as_in_ignore_files(path: str, glob: str, matches: bool) -> N
     assert matches_any(path, (glob,)) is matches
 
 
-def test_an_exception_counts_at_any_place_in_the_list() -> None:
+def test_an_exception_counts_at_any_position_in_the_list() -> None:
     for globs in (("*.db", "!test.db"), ("!test.db", "*.db")):
         assert [matches_any(path, globs) for path in ("x.db", "a/test.db")] == [True, False]
 

@@ -119,7 +119,7 @@ def test_pol_18_plan_mode_denies_every_change_of_a_protected_path() -> None:
 
 @pytest.mark.parametrize("mode", ["plan", "ask", "review", "auto"])
 @pytest.mark.parametrize("confined", [False, True])
-def test_pol_13_the_users_deny_and_ask_rules_win_in_every_mode(
+def test_pol_13_the_users_deny_and_ask_rules_take_precedence_in_every_mode(
     mode: Mode,
     confined: bool,  # noqa: FBT001 - with and without a sandbox
 ) -> None:

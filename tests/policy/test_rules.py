@@ -47,7 +47,9 @@ def decided(asked: CallFacts, rules: PatternRules, mode: Mode = "review") -> str
         (PatternRules(ask=(" Edit :  *.py ",)), "ask by ask: edit: *.py"),
     ],
 )
-def test_deny_wins_over_ask_and_ask_over_allow(rules: PatternRules, expected: str) -> None:
+def test_deny_takes_precedence_over_ask_and_ask_over_allow(
+    rules: PatternRules, expected: str
+) -> None:
     assert decided(EDIT, rules) == expected
 
 

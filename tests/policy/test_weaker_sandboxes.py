@@ -141,7 +141,7 @@ def test_even_a_reader_needs_a_question_without_any_sandbox(level: Level) -> Non
     assert isinstance(decide(run("cat a.py"), policy), Ask if level == "S0" else Allow)
 
 
-def test_a_reader_on_windows_runs_without_the_right_to_write_and_others_only_after_a_yes() -> None:
+def test_a_reader_on_windows_runs_without_write_permission_and_others_only_after_a_yes() -> None:
     policy = policy_under(Policy("review", roots=("/w",)), Strength("S2w"))
     read = decide(run("git log --oneline | head"), policy)
     assert isinstance(read, Allow)

@@ -61,7 +61,7 @@ def test_project_instructions_are_named_and_cut_at_a_limit() -> None:
 
 
 @pytest.mark.parametrize("task", get_args(Task))
-def test_every_task_has_a_title_and_words_that_name_the_place(task: Task) -> None:
+def test_every_task_has_a_title_and_a_prompt_that_names_the_position(task: Task) -> None:
     words = task_words(task, place="a.py, lines 3-9", words="Why?")
     assert "a.py, lines 3-9" in words
     assert TITLES[task]

@@ -43,6 +43,6 @@ def test_a_short_pause_is_not_reported(before: datetime | None) -> None:
     assert elapsed_words(before, NOW) == ""
 
 
-def test_the_documented_elapsed_time_equals_the_sent_words() -> None:
+def test_the_documented_elapsed_time_equals_the_sent_text() -> None:
     (example,) = examples("time.md", "text")
     assert example.text == elapsed_words(NOW - timedelta(hours=3), NOW) + "\n"

@@ -86,7 +86,7 @@ def test_a_picture_turns_the_user_message_into_parts() -> None:
     ]
 
 
-def test_a_call_without_words_has_null_content_and_words_without_calls_have_no_calls() -> None:
+def test_a_call_without_text_has_null_content_and_text_without_calls_has_no_calls() -> None:
     called, spoke = messages(assistant(use()), assistant("done"))  # type: ignore[misc]
     assert called["content"] is None
     assert spoke == {"role": "assistant", "content": "done"}

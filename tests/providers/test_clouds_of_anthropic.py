@@ -96,7 +96,7 @@ async def test_an_endpoint_that_rejects_the_cache_lifetime_gets_plain_cache_mark
     assert usage.cache_write == 1_000
 
 
-def test_a_change_of_the_cache_lifetime_encodes_every_mark_again() -> None:
+def test_a_change_of_the_cache_lifetime_encodes_every_cache_mark_again() -> None:
     encoder = RequestEncoder()
     for life in ("", "1h", ""):
         one = asked(life)
@@ -112,7 +112,9 @@ CLOUDS = {
 
 
 @pytest.mark.parametrize("cloud", CLOUDS)
-def test_an_endpoint_with_anthropic_in_its_path_gets_the_messages_api_with_marks(cloud) -> None:
+def test_an_endpoint_with_anthropic_in_its_path_gets_the_messages_api_with_cache_marks(
+    cloud,
+) -> None:
     dialect = dialect_for(CLOUDS[cloud], "claude-sonnet-4-5")
     assert (dialect.wire, dialect.cache_marks, dialect.model_in_path) == ("messages", True, False)
     assert dialect_for("https://gateway.example/v1", "anthropic/claude-sonnet-4-5").wire == "chat"

@@ -116,7 +116,7 @@ async def test_llm_28_an_unusable_id_is_replaced_by_a_free_id(wire: WireName, id
         (("READ_FILE", None), "READ_FILE"),
     ],
 )
-async def test_llm_29_a_call_name_may_come_in_pieces_repeatedly_or_never(
+async def test_llm_29_a_call_name_may_come_in_chunks_repeatedly_or_never(
     names: tuple[str | None, str | None], name: str
 ) -> None:
     first, second = names
@@ -226,7 +226,7 @@ INTERLEAVED = st.lists(st.lists(st.text('ab "é😀', max_size=4), max_size=3), 
     thoughts=st.sets(st.integers(0, 8), max_size=3),
     data=st.data(),
 )
-def test_llm_34_calls_run_in_index_order_regardless_of_the_order_of_pieces(
+def test_llm_34_calls_run_in_index_order_regardless_of_the_order_of_chunks(
     wire: WireName, texts: list[list[str]], thoughts: set[int], data: st.DataObject
 ) -> None:
     """This also holds if a later call begins first; reasoning keeps its place among the calls."""
@@ -264,7 +264,7 @@ def sealed_events(wire: WireName, place: int) -> list[bytes]:
     ]
 
 
-async def test_llm_34_pieces_out_of_order_only_cause_a_json_error() -> None:
+async def test_llm_34_chunks_out_of_order_only_cause_a_json_error() -> None:
     ((_, name, text),) = await calls(
         piece('"a"}', name="read_file", index=0, id="a"), piece('{"path":', index=0)
     )
@@ -273,7 +273,7 @@ async def test_llm_34_pieces_out_of_order_only_cause_a_json_error() -> None:
         TOOLS.bind(name, text)
 
 
-async def test_llm_35_words_after_calls_stay_text() -> None:
+async def test_llm_35_text_after_calls_stays_text() -> None:
     reply, told = await ask(
         streamed(
             piece("{}", name="read_file", index=0, id="a"),

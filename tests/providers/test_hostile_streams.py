@@ -99,7 +99,7 @@ async def test_a_non_streamed_answer_with_too_many_parts_is_read_up_to_a_limit()
         assert type(await fail(many_values, dialect=Dialect(wire=wire))) is BadReply
 
 
-async def test_a_reply_with_too_many_call_pieces_in_one_event_keeps_no_call() -> None:
+async def test_a_reply_with_too_many_call_chunks_in_one_event_keeps_no_call() -> None:
     pieces = [{"index": n % 9, "function": {"name": "r"}} for n in range(5_000)]
     async with connected(streamed(chunk({"tool_calls": pieces}))) as (provider, endpoint):
         reply = await provider.complete(ASKED, lambda _: None)

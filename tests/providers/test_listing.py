@@ -121,7 +121,7 @@ async def test_the_first_models_of_a_very_long_list_are_shown() -> None:
         lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner),
     )
 )
-def test_a_model_list_decoded_in_pieces_equals_the_whole_list(content) -> None:
+def test_a_model_list_decoded_in_chunks_equals_the_whole_list(content) -> None:
     assert decoded(json.dumps(content).encode()) == content
 
 

@@ -216,12 +216,12 @@ async def test_one_end_signal_is_enough_to_complete_a_streamed_reply(
     assert (await ask(answer))[0].finish == "stop"
 
 
-async def test_the_end_mark_inside_text_does_not_end_the_stream() -> None:
+async def test_the_end_marker_inside_text_does_not_end_the_stream() -> None:
     reply, _ = await ask(stream(chunk({"content": "\ndata: [DONE]\n"}), done=False))
     assert reply.finish == "incomplete"
 
 
-async def test_the_end_mark_may_arrive_in_pieces() -> None:
+async def test_the_end_marker_may_arrive_in_chunks() -> None:
     answer = stream(chunk({"content": "a"}), b"da", b"ta: [DO", b"NE]\n\n", done=False)
     assert (await ask(answer))[0].finish == "stop"
 
@@ -244,7 +244,7 @@ async def cut_after(*chunks: Mapping[str, Any], end: tuple[Any, ...] = (CUT,)) -
     ],
     ids=["silently", "by a reset"],
 )
-async def test_a_reply_that_breaks_off_keeps_its_words(end: tuple[Any, ...], problem: str) -> None:
+async def test_a_reply_that_breaks_off_keeps_its_text(end: tuple[Any, ...], problem: str) -> None:
     reply, address = await cut_after(chunk({"content": "half"}), end=end)
     assert reply == Reply(
         "half",
@@ -279,7 +279,7 @@ async def test_a_connection_that_breaks_before_any_word_is_unreachable(answer: A
     assert isinstance(error, Unreachable)
 
 
-async def test_an_error_inside_the_stream_is_reported_with_the_received_words() -> None:
+async def test_an_error_inside_the_stream_is_reported_with_the_received_text() -> None:
     broken: Mapping[str, Any] = {"error": {"code": 502, "message": "upstream gone"}}
     async with connected([stream(chunk({"content": "half"}), broken)]) as (provider, endpoint):
         reply = await provider.complete(ASKED, lambda _: None)
@@ -347,7 +347,7 @@ async def test_an_answer_that_is_not_a_reply_is_reported_as_invalid(
     assert (type(error), said) == (BadReply, sentence)
 
 
-async def test_garbage_after_words_does_not_remove_the_words() -> None:
+async def test_garbage_after_text_does_not_remove_the_text() -> None:
     reply, _ = await ask(stream(chunk({"content": "half"}), b"data: {not json\n\n"))
     assert (reply.text, reply.finish) == ("half", "incomplete")
 

@@ -88,7 +88,7 @@ async def sent(body: RequestBody) -> list[bytes]:
     st.lists(st.tuples(st.sampled_from(SIZES), st.booleans()), min_size=1, max_size=9),
     st.data(),
 )
-def test_a_long_request_body_is_sent_in_pieces_with_the_digest_of_the_whole(
+def test_a_long_request_body_is_sent_in_chunks_with_the_digest_of_the_whole(
     wire: WireName, script: list[tuple[int, bool]], data: st.DataObject
 ) -> None:
     encoder, dialect = RequestEncoder(), OF_WIRES[wire]

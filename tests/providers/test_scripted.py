@@ -148,7 +148,9 @@ def test_a_legal_request_passes_the_check(messages: tuple[Message, ...]) -> None
         (request(tools=(READ, READ)), "a tool stands twice"),
     ],
 )
-def test_an_illegal_request_fails_the_check_with_the_place(asked: Request, complaint: str) -> None:
+def test_an_illegal_request_fails_the_check_with_its_position(
+    asked: Request, complaint: str
+) -> None:
     with pytest.raises(AssertionError, match=complaint):
         check_legal(asked)
 

@@ -77,7 +77,7 @@ def test_a_character_split_between_two_chunks_is_joined() -> None:
     ("reason", "finish"),
     [("stop", "stop"), ("length", "length"), ("content_filter", "filtered"), ("eos", "stop")],
 )
-def test_the_finish_reason_tells_why_the_reply_ended(reason: str, finish: str) -> None:
+def test_the_finish_reason_says_why_the_reply_ended(reason: str, finish: str) -> None:
     assert grow(chunk({"content": "x"}, finish=reason))[0].whole(ASKED).finish == finish
 
 
@@ -212,7 +212,7 @@ def test_a_long_table_does_not_count_as_repetition(lines: list[str]) -> None:
 
 
 @given(st.text(min_size=1, max_size=900), st.integers(0, 900))
-def test_the_length_of_the_repeated_piece_is_found(unit: str, start: int) -> None:
+def test_the_length_of_the_repeated_text_is_found(unit: str, start: int) -> None:
     text = (unit * (REPEATED // len(unit) + 3))[start : start + REPEATED]
     found = period(text)
     assert found

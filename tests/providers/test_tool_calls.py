@@ -63,7 +63,7 @@ def test_a_second_object_under_the_same_name_is_a_new_call() -> None:
     )
 
 
-def test_a_name_repeated_in_each_piece_is_not_doubled() -> None:
+def test_a_name_repeated_in_each_chunk_is_not_doubled() -> None:
     check(
         piece(index=0, id="a", name="read", arguments='{"p":'),
         piece(index=0, id="a", name="read", arguments='{"q":1}'),
@@ -72,7 +72,7 @@ def test_a_name_repeated_in_each_piece_is_not_doubled() -> None:
     )
 
 
-def test_a_call_piece_without_an_index_continues_or_starts_a_call_by_its_id() -> None:
+def test_a_call_chunk_without_an_index_continues_or_starts_a_call_by_its_id() -> None:
     check(
         piece(id="a", name="read"),
         piece(arguments='{"p":1}'),
@@ -115,7 +115,7 @@ def test_a_tool_call_without_a_name_is_kept_and_an_empty_call_is_dropped() -> No
     check(piece(index=0), piece(index=1, arguments="{}"), calls=[("call_1", "unnamed", "{}")])
 
 
-def test_a_character_split_between_two_call_pieces_is_joined() -> None:
+def test_a_character_split_between_two_call_chunks_is_joined() -> None:
     check(
         piece(index=0, id="a", name="say", arguments='{"p":"\ud83d'),
         piece(index=0, arguments='\ude00"}'),
@@ -129,7 +129,7 @@ def test_the_name_of_a_call_is_reported_once_when_it_arrives() -> None:
     assert [assembler.add(delta) for delta in deltas] == [None, "read", None]
 
 
-def test_a_call_counts_as_begun_after_its_first_piece() -> None:
+def test_a_call_counts_as_begun_after_its_first_chunk() -> None:
     assembler = CallAssembler()
     before = assembler.begun
     assembler.add(piece(index=0))
@@ -185,7 +185,7 @@ def chunked_calls(draw: st.DrawFn) -> tuple[tuple[ToolCall, ...], list[CallDelta
 
 
 @given(chunked_calls())
-def test_calls_split_into_any_pieces_are_assembled_equally(
+def test_calls_split_into_any_chunks_are_assembled_equally(
     case: tuple[tuple[ToolCall, ...], list[CallDelta]],
 ) -> None:
     calls, deltas = case

@@ -267,7 +267,9 @@ ERRORS: dict[WireName, tuple[dict[str, Any], dict[str, Any]]] = {
 
 
 @each_wire
-async def test_an_error_in_the_stream_is_reported_in_the_endpoints_words(wire: WireName) -> None:
+async def test_an_error_in_the_stream_is_reported_with_the_endpoints_message(
+    wire: WireName,
+) -> None:
     for error, kind in zip(ERRORS[wire], (RateLimited, ServerFault), strict=True):
         stream = f"data: {json.dumps(error)}\n\n".encode()
         found = await fail(played(stream), dialect=Dialect(wire=wire))

@@ -76,6 +76,6 @@ def test_parsing_written_calls_never_raises(noise: str, case: dict[str, Any]) ->
 @pytest.mark.parametrize(
     "text", ["[" * 100_000, '{"a":' * 30_000, "<tool_call>" * 9_000, "```" * 9_000]
 )
-def test_deeply_nested_or_repeated_marks_are_parsed_quickly(text) -> None:
+def test_deeply_nested_or_repeated_tags_are_parsed_quickly(text) -> None:
     assert read(text) == []
     is_attempt(text, TOOLS)

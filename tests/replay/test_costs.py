@@ -48,11 +48,13 @@ def test_prices_from_a_list_scale_the_cost() -> None:
         (CACHES["none"], 1_200),
     ],
 )
-def test_the_cost_of_a_reread_is_one_request_plus_the_piece(rules: CacheRules, cost: float) -> None:
+def test_the_cost_of_a_reread_is_one_request_plus_the_lost_text(
+    rules: CacheRules, cost: float
+) -> None:
     assert reread_cost(1_000, 200, rules, TokenRates()) == pytest.approx(cost)
 
 
-def test_a_lost_piece_is_charged_at_the_request_that_needs_it() -> None:
+def test_a_lost_text_is_charged_at_the_request_that_needs_it() -> None:
     one = session()
     meter = LossMeter(Reader())
     expected = 0.0

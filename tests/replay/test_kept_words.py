@@ -47,7 +47,7 @@ def test_a_request_without_compaction_breaks_no_promise() -> None:
     assert second(FIRST, CLOSING, SECOND) == Broken()
 
 
-def test_user_words_that_a_request_lacks_count_as_missing() -> None:
+def test_user_text_that_a_request_lacks_counts_as_missing() -> None:
     assert second(CLOSING, SECOND) == Broken(words=True)
     assert second(FIRST, CLOSING) == Broken(words=True, task=True)
 
@@ -72,7 +72,7 @@ def test_older_prompts_except_the_task_may_be_in_a_file_named_by_the_request() -
         ),
     ],
 )
-def test_a_finished_request_is_marked_by_closing_words_or_by_a_note(note: Text) -> None:
+def test_a_finished_request_is_marked_by_a_closing_text_or_by_a_note(note: Text) -> None:
     assert second(FIRST, SECOND) == Broken(finished=True)
     assert second(FIRST, note, SECOND) == Broken()
     for words in (

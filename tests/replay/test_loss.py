@@ -142,7 +142,7 @@ def test_the_lines_of_an_edit_are_kept_verbatim_or_not_at_all() -> None:
     assert len(lost.pieces) == 1, "one piece is read again, however much of it is missing"
 
 
-def test_a_piece_is_charged_once_until_it_is_altered_again() -> None:
+def test_a_lost_text_is_charged_once_until_it_is_altered_again() -> None:
     meter = LossMeter(Reader())
     source = result(SOURCE)
     meter.at(point((source,), said("I see."), (WORDS, READ, source)))

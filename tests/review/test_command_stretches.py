@@ -30,7 +30,7 @@ class Stretches:
         self.said.append("ends")
 
 
-async def test_a_step_runs_between_two_recording_stretches() -> None:
+async def test_a_step_runs_between_two_recording_periods() -> None:
     stretches, beside = Stretches(), Beside()
     await beside.begin(stretches.make)
     async with beside.aside(), beside.aside():
@@ -39,7 +39,7 @@ async def test_a_step_runs_between_two_recording_stretches() -> None:
     assert stretches.said == ["begins", "ends", "step", "begins", "ends"]
 
 
-async def test_a_new_recording_stretch_begins_after_a_cancelled_step() -> None:
+async def test_a_new_recording_period_begins_after_a_cancelled_step() -> None:
     stretches, beside = Stretches(), Beside()
     await beside.begin(stretches.make)
     reached = asyncio.Event()
@@ -63,7 +63,7 @@ async def test_a_new_recording_stretch_begins_after_a_cancelled_step() -> None:
     assert stretches.said == ["begins", "ends", "begins", "ends"]
 
 
-async def test_no_recording_stretch_begins_after_the_command_ended() -> None:
+async def test_no_recording_period_begins_after_the_command_ended() -> None:
     stretches, beside = Stretches(), Beside()
     await beside.begin(stretches.make)
     async with beside.aside():

@@ -171,7 +171,7 @@ def test_open_folders_are_mounted_by_their_descriptors_and_others_are_left_out()
     assert "/w/gone" not in text
 
 
-def test_the_rule_for_the_deeper_path_wins() -> None:
+def test_the_rule_for_the_deeper_path_takes_precedence() -> None:
     home = "/home/u"
     hidden = (home, f"{home}/.cargo/credentials.toml")
     bounds = Confinement(

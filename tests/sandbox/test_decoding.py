@@ -29,7 +29,7 @@ def decoded(data: bytes, *, code_page: str = "cp437", step: int = 1) -> str:
         ("\ufeffgrün\n".encode("utf-16-be"), "cp437", "grün\n"),
     ],
 )
-def test_utf_8_and_utf_16_are_read_in_pieces_of_any_size(data, code_page, text, step) -> None:
+def test_utf_8_and_utf_16_are_read_in_chunks_of_any_size(data, code_page, text, step) -> None:
     assert decoded(data, code_page=code_page, step=step) == text
 
 

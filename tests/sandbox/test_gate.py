@@ -267,7 +267,7 @@ async def test_files_planted_by_a_stopped_command_are_reported_in_the_next_turn(
 
 
 @needs_bubblewrap
-async def test_a_command_cannot_see_the_place_to_which_its_folder_is_moved(
+async def test_a_command_cannot_see_the_folder_to_which_its_folder_is_moved(
     tmp_path: Path,
 ) -> None:
     root, state = tmp_path / "w", tmp_path / "state"

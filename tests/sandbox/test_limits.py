@@ -73,7 +73,7 @@ async def test_prc_08_a_fork_bomb_by_root_is_counted_and_ended(tmp_path: Path, b
         ("memory", "True\n"),
     ],
 )
-def test_prc_08_fork_bombs_of_an_ordinary_user_are_stopped_and_our_variables_stay_hidden(
+def test_prc_08_fork_bombs_of_an_ordinary_user_are_stopped_and_indwells_variables_stay_hidden(
     what: str, said: str
 ) -> None:
     ended = subprocess.run(

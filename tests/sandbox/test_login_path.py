@@ -60,7 +60,7 @@ def test_a_path_variable_with_only_system_folders_counts_as_short(
         ("", ()),
     ],
 )
-def test_only_absolute_folders_between_the_marks_are_used(
+def test_only_absolute_folders_between_the_markers_are_used(
     said: str, expected: tuple[str, ...]
 ) -> None:
     assert folders_of(said.encode(), MARK) == expected

@@ -96,7 +96,7 @@ def test_more_files_may_be_open_than_a_desktop_allows(limits: str, expected: str
 
 @linux
 @pytest.mark.skipif(Path("/proc/self").stat().st_uid != 0, reason="becomes another user")
-def test_sec_02_a_program_of_the_same_user_cannot_read_our_memory_or_environment() -> None:
+def test_sec_02_a_program_of_the_same_user_cannot_read_indwells_memory_or_environment() -> None:
     code = """
 import ctypes, os, sys
 from indwell.sandbox.environment import keep_private

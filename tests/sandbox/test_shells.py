@@ -138,13 +138,13 @@ def test_powershell_gets_its_text_encoded_and_without_a_weaker_execution_policy(
     assert shell.language == "powershell"
 
 
-def test_words_become_a_powershell_text_in_which_no_word_runs() -> None:
+def test_arguments_become_a_powershell_text_in_which_no_argument_runs() -> None:
     words = ["git", "commit", "-m", "it's $(rm x); `a`", "a\u2019b"]
     said = "'it''s $(rm x); `a`' 'a\u2019\u2019b'"
     assert in_powershell(words) == f"& 'git' 'commit' '-m' {said}"
 
 
-def test_without_a_shell_a_program_with_plain_words_runs() -> None:
+def test_without_a_shell_a_program_with_plain_arguments_runs() -> None:
     words = PLAIN.argv("python -B -m unittest -q")
     assert words[1:] == ["-B", "-m", "unittest", "-q"]
     assert Path(words[0]).is_file()

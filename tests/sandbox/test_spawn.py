@@ -253,7 +253,7 @@ BARE = (
 @pytest.mark.skipif(sys.platform != "linux", reason="adopts orphans")
 @pytest.mark.parametrize("escape", BARE)
 @pytest.mark.parametrize("ending", ["end", "time-out", "cancel"])
-async def test_no_process_survives_outside_the_session_and_without_the_mark(
+async def test_no_process_survives_outside_the_session_and_without_the_marker_variable(
     tmp_path: Path, escape: str, ending: str
 ) -> None:
     command = escape.format(LONG) + "sleep 0.2; echo ready; "

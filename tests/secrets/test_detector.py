@@ -89,7 +89,7 @@ def test_a_redacted_text_is_not_redacted_again(before: str, secret: str, after: 
     assert Hider().hide(hidden) == hidden
 
 
-def test_a_secret_across_two_pieces_of_a_long_text_is_found() -> None:
+def test_a_secret_across_two_chunks_of_a_long_text_is_found() -> None:
     text, secret = made_secrets()["anthropic"]
     for n in range(99_850, 100_100, 7):
         assert secret not in Hider().hide("x " * (n // 2) + text + "y " * 60_000)

@@ -144,7 +144,7 @@ def test_the_training_window_of_a_model_is_only_an_upper_limit(trained, window) 
     assert f"{window:,} tokens are assumed" in model.notice
 
 
-def test_facts_from_the_endpoint_win_over_a_guess_by_the_name() -> None:
+def test_facts_from_the_endpoint_take_precedence_over_a_guess_by_the_name() -> None:
     name = "anthropic/claude-sonnet-4-5"
     with endpoint_in_thread(through_proxy(listed(name, max_model_len=50_000))) as gateway:
         there = gateway_at("guesses.example", gateway.base_url, name)

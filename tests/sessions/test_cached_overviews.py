@@ -136,7 +136,7 @@ async def test_a_damaged_log_keeps_its_notices(store) -> None:
     assert len(first.notices) == 1
 
 
-async def test_a_deleted_session_leaves_no_user_words_even_if_a_fork_needs_its_texts(
+async def test_a_deleted_session_leaves_no_user_text_even_if_a_fork_needs_its_texts(
     tmp_path, store
 ) -> None:
     name = await session(store, "words of the user")

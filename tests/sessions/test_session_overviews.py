@@ -148,7 +148,7 @@ def test_the_diff_of_a_call_has_one_edit_for_each_file(diff, target, edits) -> N
     assert "\n".join(one.diff for one in told) == diff
 
 
-def test_only_the_model_sees_the_mark_of_an_interrupted_reply() -> None:
+def test_only_the_model_sees_the_note_of_an_interrupted_reply() -> None:
     def said(text: str) -> MessageRecord:
         return MessageRecord(Message("assistant", (Text(text, META),), 1), NOW)
 

@@ -91,7 +91,7 @@ def test_new_changed_and_removed_skills_are_reported():
     assert difference(before, before) == ""
 
 
-def test_the_first_of_two_skills_with_one_name_counts_and_the_user_is_told():
+def test_the_first_of_two_skills_with_the_same_name_is_used_and_the_user_is_informed():
     known = ranked([a_skill("a", "First.", folder="/1"), a_skill("a", "Second.", folder="/2")])
 
     assert known.by_name["a"].description == "First."

@@ -200,7 +200,7 @@ WORDS = st.lists(
 
 @settings(max_examples=40, phases=[Phase.generate])  # shrinking 256 kB would take minutes
 @given(WORDS, WORDS, st.data())
-def test_an_edit_of_a_file_in_pieces_equals_an_edit_of_the_whole_text(
+def test_an_edit_of_a_file_in_chunks_equals_an_edit_of_the_whole_text(
     head: str, tail: str, drawn: st.DataObject
 ) -> None:
     shift = drawn.draw(st.integers(0, 14))

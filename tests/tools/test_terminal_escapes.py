@@ -10,7 +10,7 @@ PIECES = st.lists(st.text(alphabet="ab\r\n\x1b[]3m;\x07\\P ", max_size=6))
 
 
 @given(PIECES)
-def test_terminal_output_fed_in_pieces_equals_output_fed_at_once(pieces: list[str]) -> None:
+def test_terminal_output_fed_in_chunks_equals_output_fed_at_once(pieces: list[str]) -> None:
     screen = Screen()
     for piece in pieces:
         screen.feed(piece)

@@ -113,7 +113,7 @@ async def test_too_much_memory_ends_the_program(tmp_path) -> None:
     assert finished.overrun == "over 200 MB of memory"
 
 
-async def test_a_paused_program_goes_on_when_it_may(tmp_path) -> None:
+async def test_a_paused_program_continues_after_it_is_resumed(tmp_path) -> None:
     pause = leftovers.Pause()
     said = bytearray()
     code = "import time\nwhile True: print('x', flush=True); time.sleep(0.01)"
@@ -188,7 +188,7 @@ async def test_the_current_folder_is_never_searched(tmp_path) -> None:
     assert program_in("tool", f".;{tmp_path}") == str(tmp_path / "tool.cmd")
 
 
-async def test_a_batch_file_is_found_and_gets_its_words(tmp_path) -> None:
+async def test_a_batch_file_is_found_and_gets_its_arguments(tmp_path) -> None:
     tools = tmp_path / "with blank"
     tools.mkdir()
     (tools / "show.py").write_text("import sys; print(sys.argv[1:])", encoding="utf-8")

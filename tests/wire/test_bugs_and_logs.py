@@ -43,7 +43,7 @@ async def test_lsp_20_an_internal_error_gives_one_answer_without_a_traceback(odd
     assert odd.answers(answer["id"]) == [answer]
 
 
-async def test_lsp_20_a_turn_that_meets_a_bug_fails_and_gives_the_words_back(odd) -> None:
+async def test_lsp_20_a_turn_that_meets_a_bug_fails_and_returns_the_prompt(odd) -> None:
     answer = await odd.prompt("my words")
     assert error_of(answer) == (answer["id"], FAILED)
     assert (SECRET in str(answer), answer["error"]["data"]) == (False, {"draft": "my words"})

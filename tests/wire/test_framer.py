@@ -79,7 +79,7 @@ def test_lsp_03_and_06_a_broken_header_is_refused_with_a_reason(data) -> None:
     assert len(reason) < 200
 
 
-def test_a_header_has_a_size_limit_in_one_piece_and_byte_by_byte() -> None:
+def test_a_header_has_a_size_limit_in_one_chunk_and_byte_by_byte() -> None:
     data = b"X: " + b"y" * MAX_HEADER_B
     for pieces in ([data], [data[at : at + 1] for at in range(len(data))], [data + b"\r\n\r\n"]):
         assert read(pieces)[1]
@@ -127,7 +127,7 @@ def test_lsp_03_a_too_large_content_length_is_detected_when_the_stream_stalls(
         assert framer.feed(b"x" * (length - len(begun))) == [begun + b"x" * (length - len(begun))]
 
 
-def test_a_large_body_in_small_pieces_takes_time_in_proportion() -> None:
+def test_a_large_body_in_small_chunks_takes_time_in_proportion() -> None:
     """16 MB in 4 KB pieces are 4,096 calls; copying the rest in each would be 32 GB."""
     framer, piece = Framer(), b"x" * 4096
     framer.feed(b"Content-Length: %d\r\n\r\n" % (4096 * 4096))

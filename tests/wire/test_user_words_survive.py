@@ -78,7 +78,7 @@ async def test_a_prompt_that_waits_for_its_session_is_kept_when_the_server_ends(
     assert drafts(home) == ["PRECIOUS words\n\n---\n\n\ufffd and more\n"]
 
 
-async def test_while_the_user_chooses_a_model_words_for_a_turn_are_refused_at_once(
+async def test_while_the_user_chooses_a_model_messages_for_a_turn_are_refused_at_once(
     tmp_path,
 ) -> None:
     async with raw_client(Home(tmp_path), command=HATCHED, hello=False) as client:
@@ -138,7 +138,7 @@ async def test_half_a_character_in_a_prompt_breaks_no_turn_and_no_queue(tmp_path
 
 
 @pytest.mark.parametrize("method", ["indwell/prompt", "indwell/steer"])
-async def test_huge_words_are_refused_in_a_sentence_and_returned(tmp_path, method) -> None:
+async def test_a_huge_prompt_is_refused_with_a_message_and_returned(tmp_path, method) -> None:
     async with playing(Home(tmp_path)) as (client, playlist):
         playlist.play(stream(HANG))
         running = client.ask("indwell/prompt", {"text": "first"})
@@ -156,7 +156,7 @@ async def test_huge_words_are_refused_in_a_sentence_and_returned(tmp_path, metho
         assert client.answers(running) == []
 
 
-async def test_words_that_would_fill_the_wire_are_not_sent_back(tmp_path) -> None:
+async def test_text_that_would_fill_the_connection_is_not_sent_back(tmp_path) -> None:
     """34 MB in an error would exceed the limit of waiting bytes and end the connection."""
     async with playing(Home(tmp_path)) as (client, _):
         refused = await client.request("indwell/prompt", {"text": "word " * 7_000_000})

@@ -126,7 +126,7 @@ def test_a_deleted_line_is_deleted_with_its_line_end() -> None:
     assert line_edits("a\r\nb\r\nc\r\n", "a\r\nc\r\n") == (TextEdit(3, 6, ""),)
 
 
-def test_changes_in_many_places_stay_small_among_repeated_lines() -> None:
+def test_changes_at_many_positions_stay_small_among_repeated_lines() -> None:
     lines = BIG.splitlines(keepends=True)
     for number in range(0, 50_000, 500):
         lines[number] = f"changed {number}\n"

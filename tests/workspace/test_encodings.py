@@ -142,7 +142,7 @@ def test_the_encoding_declared_by_the_project_is_used_if_the_file_shows_none() -
     assert decode(b"\xe4\xf6", project) == Decoded("äö", "iso8859-1", notes=(note,))
 
 
-def test_utf_16_declared_by_the_project_needs_no_mark() -> None:
+def test_utf_16_declared_by_the_project_needs_no_byte_order_mark() -> None:
     decoded = decode("漢字".encode("utf-16-le") + b"\n\0", lambda: "utf-16le")
     assert decoded is not None
     assert (decoded.text, decoded.is_guess) == ("漢字\n", False)

@@ -87,7 +87,7 @@ def test_repeated_piecewise_edits_equal_edits_of_the_whole_file(
 
 
 @given(st.integers(0, 6), st.integers(0, 4), st.booleans())
-def test_a_match_on_the_border_of_two_pieces_is_found_once(shift, n_more, overlapping) -> None:
+def test_a_match_on_the_border_of_two_chunks_is_found_once(shift, n_more, overlapping) -> None:
     data = b"x" * (PIECE - shift) + b"aba" + b"ba" * n_more + b"x" * 10
     pattern = re.compile(b"(?=(aba))" if overlapping else b"aba")
     expected = [range(found.start(), found.start() + 3) for found in pattern.finditer(data)]
@@ -174,7 +174,7 @@ def test_a_search_for_many_line_ends_takes_as_long_as_any_other() -> None:
     assert time.process_time() - begun < 1  # seconds; the earlier search took minutes
 
 
-def test_a_large_file_is_read_in_pieces_so_that_a_search_can_be_stopped() -> None:
+def test_a_large_file_is_read_in_chunks_so_that_a_search_can_be_stopped() -> None:
     data = b"a\r\n" * PIECE
     n_reads = 0
 

@@ -45,7 +45,7 @@ def sides(seed: int) -> tuple[str, str, str]:
     return "".join(base), "".join(mine), "".join(theirs)
 
 
-def test_changes_in_different_places_are_both_merged() -> None:
+def test_changes_at_different_positions_are_both_merged() -> None:
     assert clean("a\nb\nc\n", "A\nb\nc\n", "a\nb\nC\n") == "A\nb\nC\n"
 
 
@@ -98,7 +98,7 @@ def test_a_deleted_line_that_the_other_side_changed_conflicts() -> None:
     assert (conflict.mine, conflict.theirs) == (MergePiece(2, 2, ""), MergePiece(2, 2, "B\n"))
 
 
-def test_two_insertions_at_one_place_conflict() -> None:
+def test_two_insertions_at_the_same_position_conflict() -> None:
     assert len(merge("a\nb\n", "a\nM\nb\n", "a\nT\nb\n").conflicts) == 1
 
 
@@ -158,7 +158,7 @@ def test_a_clean_merge_contains_every_changed_line(seed: int) -> None:
 
 
 @given(TEXTS, TEXTS, TEXTS)
-def test_a_conflict_names_the_places_of_its_pieces(base: str, mine: str, theirs: str) -> None:
+def test_a_conflict_names_the_positions_of_its_parts(base: str, mine: str, theirs: str) -> None:
     if "\r" in base + mine + theirs:
         return  # the texts may have been given other line endings first
     for conflict in merge(base, mine, theirs).conflicts:

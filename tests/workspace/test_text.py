@@ -58,7 +58,7 @@ def test_arbitrary_bytes_survive_as_lone_surrogates(data: bytes, encoding: str) 
 
 
 @pytest.mark.parametrize("text", ["\u00e9", "\u6f22", "\U0001f600", "a\r\n"])
-def test_a_character_across_two_pieces_is_decoded_correctly(text: str) -> None:
+def test_a_character_across_two_chunks_is_decoded_correctly(text: str) -> None:
     for shift in range(5):
         whole = "x" * (PIECE - shift) + text + "y"
         for encoding in ("utf-8", "utf-16-le", "gb18030"):
@@ -83,7 +83,7 @@ def test_the_kind_of_a_binary_file_is_named(data: bytes, kind: str | None) -> No
     assert binary_kind(data) == kind
 
 
-def test_utf_16_and_utf_32_are_recognised_by_their_mark() -> None:
+def test_utf_16_and_utf_32_are_recognised_by_their_byte_order_mark() -> None:
     marks = (b"\xff\xfea\0", b"\xfe\xff\0a", b"\xff\xfe\0\0a\0\0\0", b"\0\0\xfe\xff", b"a\0")
     assert [wide_mark(mark) for mark in marks] == ["UTF-16", "UTF-16", "UTF-32", "UTF-32", None]
 

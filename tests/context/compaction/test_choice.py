@@ -59,7 +59,7 @@ def test_only_the_first_of_two_lines_with_the_same_names_is_kept():
     assert len(kept[0]) == 1
 
 
-def test_a_line_with_a_name_from_the_agents_own_words_is_kept():
+def test_a_line_with_a_name_from_the_agents_own_text_is_kept():
     lines = "cart_total = 12"
     spoken = Text("I look at cart_total.", meta("assistant"))
     result = ToolResult("c1", "cart_total = 12", meta())

@@ -87,7 +87,7 @@ def test_each_compaction_step_frees_tokens_and_a_forced_compaction_halves_the_pr
     ) is None  # fmt: skip
 
 
-def test_a_forced_compaction_sizes_user_words_by_the_window_not_the_prompt() -> None:
+def test_a_forced_compaction_sizes_user_text_by_the_window_not_the_prompt() -> None:
     now = empty(64_000)
     for turn in range(1, 11):
         now = turned(now, turn, [code(60)] * 2, words=f"Number {turn}: " + "mind it. " * 120)

@@ -148,7 +148,7 @@ def test_summarise_waits_for_enough_messages() -> None:
     assert wanted(Summarise(over=10, keep=8), turned(empty(), 1, [LONG] * 4)) is None
 
 
-def test_a_whole_conversation_can_become_one_summary_plus_the_users_words() -> None:
+def test_a_whole_conversation_can_become_one_summary_plus_the_users_text() -> None:
     now = turned(turned(empty(), 1, [LONG], reply="Done."), 2, [LONG])
     plan = wanted(Summarise(over=0, keep=0), now)
     assert isinstance(plan, SummarySpan)

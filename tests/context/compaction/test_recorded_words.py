@@ -15,7 +15,7 @@ from support.recorded_checks import LOOKED_AT, violations
 
 
 @pytest.mark.parametrize("preset", sorted(PRESETS))
-def test_no_request_of_a_recorded_session_has_lost_words_or_its_task(preset: str) -> None:
+def test_no_request_of_a_recorded_session_has_lost_user_text_or_its_task(preset: str) -> None:
     found: Counter[str] = Counter()
     for session in foreign_sessions("entire", first=1, every=64):
         for window in (32_000, 64_000) if preset == "default" else (32_000,):
@@ -26,7 +26,7 @@ def test_no_request_of_a_recorded_session_has_lost_words_or_its_task(preset: str
         assert found["compactions"] > 5
 
 
-def test_user_words_that_do_not_fit_a_small_window_are_kept_in_a_file() -> None:
+def test_user_text_that_does_not_fit_a_small_window_is_kept_in_a_file() -> None:
     (session, *_) = foreign_sessions("entire", first=1, every=64)
     found = violations(session, "default", 16_000)
     assert found["requests with words in a file"] > 5

@@ -99,7 +99,7 @@ def test_the_engine_takes_no_step_if_no_step_can_pay(
             assert next_action(one, DEFAULT, CompactionFacts(is_cached=is_cached)) is None
 
 
-def test_a_conversation_of_user_words_has_no_step_that_saves_money() -> None:
+def test_a_conversation_of_user_text_has_no_step_that_saves_money() -> None:
     talk = (user("go " * 6_000), assistant("Done."), user("and " * 6_000), assistant("Yes."))
     conversation = Conversation(Config("small", 20_000, 500), (), messages=(*talk, user("on")))
     budget = conversation.config.budget
@@ -144,7 +144,7 @@ def test_a_refused_step_is_tried_again_after_cache_loss_or_in_another_conversati
     assert not nothing_pays(filling(conversation, 0.71), DEFAULT, CompactionFacts(), refused)
 
 
-def test_rungs_that_need_not_save_money_are_never_refused() -> None:
+def test_steps_that_need_not_save_money_are_never_refused() -> None:
     assert refusal(chat(0.95), DEFAULT, CompactionFacts()) is None
     assert not nothing_pays(chat(0.95), DEFAULT, CompactionFacts())
     assert refusal(chat(0.7), PRESETS["auto-b"], CompactionFacts()) is None

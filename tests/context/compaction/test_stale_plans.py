@@ -22,7 +22,7 @@ def plans(messages: tuple[Message, ...]) -> list[str]:
 @pytest.mark.parametrize(
     ("unpinned", "left"), [(frozenset[Source](), ["new"]), (frozenset[Source]({"plan"}), [])]
 )
-def test_only_user_words_and_the_current_plan_outlive_a_summary(
+def test_only_user_text_and_the_current_plan_outlive_a_summary(
     unpinned: frozenset[Source], left: list[str]
 ) -> None:
     facts = CompactionFacts(unpinned=unpinned)

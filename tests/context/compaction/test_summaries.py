@@ -51,7 +51,7 @@ def shape(now: Conversation) -> list[str]:
     ]
 
 
-def test_the_largest_run_before_the_tail_is_summarised_first_and_words_and_replies_stay() -> None:
+def test_the_largest_run_before_the_tail_is_summarised_first_and_prompts_and_replies_stay() -> None:
     now = turned(empty(), 1, ["short"], reply="One.")
     now = turned(now, 2, [LONG] * 3, reply="Two.")
     for turn in range(3, 7):
@@ -130,7 +130,7 @@ def test_a_kept_tail_that_is_too_large_is_cut_only_as_needed() -> None:
     assert step.spills[0].text == code(2_000)
 
 
-def test_user_words_beyond_an_eighth_of_the_window_go_to_a_named_file() -> None:
+def test_user_text_beyond_an_eighth_of_the_window_goes_to_a_named_file() -> None:
     now = empty(16_000)
     for turn in range(1, 9):
         now = turned(now, turn, [LONG], words=f"Turn {turn}: " + "more and more. " * 100)
@@ -146,7 +146,7 @@ def test_user_words_beyond_an_eighth_of_the_window_go_to_a_named_file() -> None:
     taken(now, step)
 
 
-def test_the_newest_user_words_are_kept_at_any_length() -> None:
+def test_the_newest_user_text_is_kept_at_any_length() -> None:
     now = turned(empty(8_000), 1, [LONG] * 5, words="word " * 1_500)
     assert users_words(summarised(now, plan_of(Collapse(), now)).messages) == ["word " * 1_500]
 

@@ -37,7 +37,7 @@ def planned(now: Conversation, start: int, stop: int, *, keep_replies: bool = Fa
     return plan
 
 
-def test_user_words_that_a_summary_merged_into_another_message_survive_the_next_summary() -> None:
+def test_user_text_that_a_summary_merged_into_another_message_survives_the_next_summary() -> None:
     now = empty(60_000)
     for turn in range(1, 7):
         now = turned(now, turn, [LONG, LONG], reply=f"Done {turn}.")
@@ -71,7 +71,7 @@ def test_a_summary_as_long_as_its_source_still_represents_every_user_message() -
     assert one_by_one.joined == frozenset()
 
 
-def test_each_file_of_user_words_includes_the_words_of_the_earlier_file() -> None:
+def test_each_file_of_user_text_includes_the_text_of_the_earlier_file() -> None:
     now, spills = empty(8_000), dict[str, str]()
     said: list[str] = []
     for turn in range(1, 10):
@@ -88,7 +88,7 @@ def test_each_file_of_user_words_includes_the_words_of_the_earlier_file() -> Non
     assert sum(name in text for name in spills) == 1, "one file is enough"
 
 
-def test_a_long_paste_does_not_displace_short_earlier_user_words() -> None:
+def test_a_long_paste_does_not_displace_short_earlier_user_text() -> None:
     now = empty(16_000)
     for turn, said in enumerate(("Never touch b.py.", PASTE, "Go on.", "And now?"), 1):
         now = turned(now, turn, [LONG] * 2, words=said)
@@ -126,7 +126,7 @@ def test_a_long_prompt_is_removed_after_its_turn() -> None:
         assert [spill.text for spill in plan.spills] == ([] if stays else [f"[turn 1]\n{prompt}"])
 
 
-def test_user_words_merged_into_a_summary_message_are_kept() -> None:
+def test_user_text_merged_into_a_summary_message_is_kept() -> None:
     now = turned(empty(60_000), 1, [LONG] * 3, reply="Done 1.")
     summary = (
         Message("user", (words("Do number 1."), words("sum", "compactor")), 1),
@@ -176,7 +176,7 @@ def test_joined_messages_stay_joined_after_the_log_is_read_again() -> None:
     replies=st.lists(st.booleans(), min_size=14, max_size=14),
     cuts=st.lists(st.tuples(st.integers(0, 40), st.integers(1, 40), st.booleans()), max_size=8),
 )
-def test_any_sequence_of_summaries_keeps_all_user_words(window, lengths, replies, cuts) -> None:
+def test_any_sequence_of_summaries_keeps_all_user_text(window, lengths, replies, cuts) -> None:
     now, spills, said = empty(window), dict[str, str](), list[str]()
     for turn, length in enumerate(lengths, 1):
         said.append(f"Number {turn}: " + "on and on, " * length)
@@ -197,7 +197,7 @@ def test_any_sequence_of_summaries_keeps_all_user_words(window, lengths, replies
         check_words(now, said, spills)
 
 
-def test_files_of_user_words_grow_with_the_words_and_not_with_each_summary() -> None:
+def test_files_of_user_text_grow_with_the_text_and_not_with_each_summary() -> None:
     """A later summary uses an earlier summary's files again; only the newest file is written."""
     now, written = empty(8_000), dict[str, str]()
     said: list[str] = []

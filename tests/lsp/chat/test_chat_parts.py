@@ -28,7 +28,7 @@ from support.platforms import posix_only
 from support.recorded_turn import recorded_turn
 
 
-def test_mentions_are_found_among_words() -> None:
+def test_mentions_are_found_in_the_text() -> None:
     words = 'See @a/b.py#L1-20, @"my file.txt"#L3 and @x.py. Not a@b.c, `@y` or @ alone.'
     assert [one.mention for one in mentions_in(words)] == [
         Mention("a/b.py", 1, 20),
@@ -58,7 +58,7 @@ def test_an_unknown_command_is_refused_with_the_list_of_commands(words) -> None:
 
 
 @pytest.mark.parametrize("words", ["/tidy", "/tidy up", "/write-tests"])
-def test_words_that_begin_with_a_skill_name_are_a_prompt(words) -> None:
+def test_text_that_begins_with_a_skill_name_is_a_prompt(words) -> None:
     assert command_of(words, {"tidy": 1, "write-tests": 2}) is None
 
 

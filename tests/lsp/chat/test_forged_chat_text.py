@@ -70,7 +70,7 @@ def test_harmless_text_appears_unchanged(said, stands) -> None:
         max_size=30,
     )
 )  # fmt: skip
-def test_model_text_never_becomes_a_chat_heading_even_in_pieces(pieces) -> None:
+def test_model_text_never_becomes_a_chat_heading_even_in_chunks(pieces) -> None:
     whole = "".join(pieces)
     stands = streamed(*pieces)
     assert list(headings("\n" + stands)) == []

@@ -25,7 +25,7 @@ def kinds(text: str) -> list[tuple[str, int]]:
     return [(one.kind, one.turn) for one in layout.headings(text)]
 
 
-def test_only_the_words_below_the_last_heading_are_the_draft() -> None:
+def test_only_the_text_below_the_last_heading_is_the_draft() -> None:
     assert draft(END + "More,\nplease.\n\n") == "More,\nplease."
     assert draft(END) == ""
     assert draft(CHAT) is None
@@ -51,7 +51,7 @@ def test_the_first_line_alone_names_the_session() -> None:
     assert layout.bound(CHAT, "s-1") == ()
 
 
-def test_a_turn_is_put_below_the_words_that_it_answers() -> None:
+def test_a_turn_is_put_below_the_prompt_that_it_answers() -> None:
     text = END + "More.\n"
     now = edited(text, moving.begun(text, "More.", "## Indwell · turn 2\n\nOk", "More."))
     assert now == END + "More.\n\n## Indwell · turn 2\n\nOk\n\n## You\n\n\n"
@@ -64,14 +64,14 @@ def test_text_typed_after_sending_is_the_next_draft() -> None:
     assert kinds(now) == [("you", 0), ("turn", 1), ("you", 0), ("turn", 2), ("you", 0)]
 
 
-def test_sent_words_missing_from_the_draft_are_inserted_above_the_draft() -> None:
+def test_sent_text_missing_from_the_draft_is_inserted_above_the_draft() -> None:
     text = END + "Something else"
     now = edited(text, moving.begun(text, "More.", "## Indwell · turn 2", "More."))
     assert draft(now) == "Something else"
     assert "## You\n\nMore.\n\n## Indwell · turn 2\n\n## You\n\nSomething else" in now
 
 
-def test_words_wait_under_their_own_heading_until_their_turn_or_go_back() -> None:
+def test_prompts_wait_under_their_own_heading_until_their_turn_or_go_back() -> None:
     text = END + "Next.\n"
     waits = edited(text, moving.queued(text, "Next."))
     assert (kinds(waits)[-2:], draft(waits)) == ([("waiting", 0), ("you", 0)], "")
@@ -83,7 +83,7 @@ def test_words_wait_under_their_own_heading_until_their_turn_or_go_back() -> Non
     assert (kinds(back), draft(back)) == (kinds(END), "Next.\n\nmine")
 
 
-def test_returned_words_are_inserted_only_once() -> None:
+def test_a_returned_prompt_is_inserted_only_once() -> None:
     back = edited(END, moving.given_back(END, "Again."))
     assert draft(back) == "Again."
     assert edited(back, moving.given_back(back, "Again.")) == back
@@ -147,6 +147,6 @@ def test_headings_are_the_same_from_the_beginning_and_from_the_end(text) -> None
     assert list(layout.headings(text)) == list(layout.backwards(text))[::-1]
 
 
-def test_a_new_chat_has_a_section_for_the_users_words() -> None:
+def test_a_new_chat_has_a_section_for_the_users_text() -> None:
     assert draft(new_text()) == ""
     assert new_text("s-1") == "<!-- indwell: session s-1 -->\n\n## You\n\n"

@@ -35,7 +35,7 @@ draft
 NOTE = "> Rewound to the end of turn 1; the text between is no longer part of the conversation."
 
 
-def test_a_mark_is_above_the_draft_once_and_only_where_turns_were_reverted() -> None:
+def test_a_rewind_note_is_above_the_draft_once_and_only_where_turns_were_reverted() -> None:
     now = _marked(TEXT, 1)
     assert now == TEXT.replace("## You\n\ndraft", f"{NOTE}\n\n## You\n\ndraft")
     assert _marked(now, 1) == now

@@ -35,7 +35,7 @@ def text(words: str) -> events.TextAdded:
 
 @pytest.mark.parametrize("kind", [PLAIN, *CLIENTS], ids=["plain", *NAMES])
 @in_no_time
-async def test_an_answer_is_below_its_words_in_every_editor(tmp_path, kind) -> None:
+async def test_an_answer_is_below_its_prompt_in_every_editor(tmp_path, kind) -> None:
     desk = PaperDesk(tmp_path, kind)
     stream = desk.stream()
     going = asyncio.ensure_future(stream.run())
@@ -73,7 +73,7 @@ async def test_text_typed_below_a_streaming_answer_stays_the_draft(tmp_path, kin
 
 
 @in_no_time
-async def test_an_answer_piece_undone_by_the_user_is_not_inserted_again(
+async def test_a_part_of_an_answer_undone_by_the_user_is_not_inserted_again(
     tmp_path,
 ) -> None:
     desk = PaperDesk(tmp_path)

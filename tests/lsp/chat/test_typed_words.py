@@ -108,7 +108,7 @@ def test_a_foreign_line_stays_untrusted_whatever_the_user_types_around_the_line(
         assert provenance.is_foreign
 
 
-def test_words_that_were_sent_already_are_not_sent_again() -> None:
+def test_text_that_was_sent_already_is_not_sent_again() -> None:
     assert rest_of("First.\nSecond.", ["First."]) == "Second."
     assert rest_of("First. Second. Third.", ["First.", "Second."]) == "Third."
     assert rest_of("First.", ["First."]) == ""

@@ -31,7 +31,7 @@ def decided(
         *("$x", '"$x"', "~", "(Get-Date)"),
     ],
 )
-def test_a_reader_that_is_a_batch_file_asks_about_words_that_cmd_would_obey(word: str) -> None:
+def test_a_reader_that_is_a_batch_file_asks_about_arguments_that_cmd_would_obey(word: str) -> None:
     decision = decided(f"rg {word}", "rg")
     assert isinstance(decision, Ask)
     if word.startswith("'"):
@@ -49,16 +49,16 @@ def test_the_question_names_the_character_that_cmd_would_obey() -> None:
 
 
 @pytest.mark.parametrize("command", ["rg 'a&calc'", "RG.exe 'a|b'", "rg '100%'"])
-def test_a_program_that_is_not_a_batch_file_gets_its_words_unchanged(command: str) -> None:
+def test_a_program_that_is_not_a_batch_file_gets_its_arguments_unchanged(command: str) -> None:
     assert isinstance(decided(command), Allow)
 
 
 @pytest.mark.parametrize("command", ["rg needle", "rg -n 'two words' src", "RG needle"])
-def test_a_batch_file_with_plain_words_needs_no_question(command: str) -> None:
+def test_a_batch_file_with_plain_arguments_needs_no_question(command: str) -> None:
     assert isinstance(decided(command, "rg"), Allow)
 
 
-def test_special_words_of_another_command_have_no_effect_on_a_batch_file() -> None:
+def test_special_arguments_of_another_command_have_no_effect_on_a_batch_file() -> None:
     assert isinstance(decided("rg needle; echo 'a&b'", "rg"), Allow)
 
 
@@ -67,7 +67,7 @@ def test_every_spelling_of_a_batch_file_is_recognised(command: str) -> None:
     assert isinstance(decided(command, "rg"), Ask)
 
 
-def test_no_pattern_of_the_user_covers_what_cmd_would_read_from_its_words() -> None:
+def test_no_pattern_of_the_user_covers_what_cmd_would_read_from_its_arguments() -> None:
     allowing = PatternRules(allow=("npm *",))
     assert isinstance(decided("npm run build", "npm", rules=allowing), Allow)
     decision = decided("npm run 'a&calc'", "npm", rules=allowing)

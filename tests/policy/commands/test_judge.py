@@ -437,7 +437,7 @@ def test_hidden_characters_in_a_command_need_a_question_that_names_them() -> Non
     assert allowed(["echo 'é – 🚀'"]) == ["echo 'é – 🚀'"]
 
 
-def test_a_verdict_names_the_deciding_rule_reason_and_place() -> None:
+def test_a_verdict_names_the_deciding_rule_reason_and_position() -> None:
     verdict = judge("ls é && git push origin", OPEN)
     ls, push = verdict.parts
     assert (ls.text, ls.decision, ls.rule) == ("ls é", "allow", "read-only")

@@ -89,7 +89,7 @@ def test_a_problem_with_another_severity_is_new() -> None:
     assert difference([warning], [error(1)]) == ProblemDifference((error(1),), (warning,))
 
 
-def test_errors_come_before_warnings_and_hints_and_our_own_hints_never_count() -> None:
+def test_errors_come_before_warnings_and_hints_and_indwells_own_hints_never_count() -> None:
     warning = Problem(1, "warning", "w")
     ignored = [Problem(1, "hint", "h"), Problem(1, "information", "i")]
     ours = [Problem(1, "error", "o", "indwell"), Problem(1, "error", "o", "Indwell review")]
