@@ -68,11 +68,12 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def _caller(frame: FrameType | None) -> str | None:
-    """Return our module that made the call, skipping frames of the standard library only."""
+    """Return Indwell's module that made the call, skipping frames of the standard library only."""
     while frame is not None:
         file = frame.f_code.co_filename
         if "importlib" in file or file.endswith("linecache.py"):
-            return None  # any module may import, which opens files; a traceback opens source files
+            # any module may import modules or log a traceback, and both open source files
+            return None
         if frame.f_code.co_name == "socketpair":
             return None  # Windows has no socketpair; the event loop connects to itself
         if file.startswith(PACKAGE):

@@ -1,4 +1,4 @@
-"""``indwell acp`` as a client of the protocol sees it, through the SDK and a loopback endpoint."""
+"""``indwell acp`` as a client of the protocol sees it: the SDK's client, a loopback endpoint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``indwell acp`` driven by the client of the TypeScript SDK, which shares no code with ours.
+"""``indwell acp`` driven by the client of the TypeScript SDK, an independent implementation.
 
 ``npm ci --prefix tests/acp/typescript`` installs it, as CI does.
 """

@@ -82,7 +82,7 @@ async def world(
 
 
 def own_words(made: World) -> list[str]:
-    """Return the texts that the model got as the user's own words."""
+    """Return the texts that the model got as the user's own messages."""
     return [
         block.text
         for message in made.messages

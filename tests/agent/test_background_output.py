@@ -91,7 +91,7 @@ async def test_the_output_queue_has_room_again_after_output_of_any_size(piece: b
 async def test_a_secret_across_two_chunks_of_a_long_line_is_hidden() -> None:
     secret = made_secrets()["github"][1]
     output, kept = hiding()
-    for start in range(32_700, 32_780, 10):  # positions around the end of a piece
+    for start in range(32_700, 32_780, 10):  # positions around the end of a chunk
         output.feed(b"a" + b" " * start + f"{secret} {'b ' * 5_000}\n".encode())
         await output.settle()
     shown = "".join(kept)
@@ -200,7 +200,7 @@ async def test_lost_output_does_not_split_a_secret() -> None:
 
 
 def hiding() -> tuple[Output, list[str]]:
-    """Return an output that hides secrets, and the list of stored pieces."""
+    """Return an output that hides secrets, and the list of its stored chunks."""
     kept: list[str] = []
 
     async def keep(text: str) -> None:

@@ -188,7 +188,7 @@ class SlowModel:
 
 
 async def test_parallel_sessions_never_exceed_the_daily_budget(tmp_path: Path) -> None:
-    """Each session makes a call while the calls of the other sessions run."""
+    """Each session calls the model while the calls of other sessions run."""
     ledger, model = MemoryLedger(), SlowModel()
     async with AsyncExitStack() as stack:
         turns = []

@@ -20,7 +20,7 @@ FILES = {"a.py": "x = 1\n"}
 
 
 async def cancelled(world: World, task: asyncio.Task[TurnFinished]) -> TurnFinished:
-    """Cancel a turn; return the event of its end. The cancellation must be raised."""
+    """Cancel a turn, and return its last event; a missing ``CancelledError`` fails the test."""
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

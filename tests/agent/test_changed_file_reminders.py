@@ -1,4 +1,4 @@
-"""Reminders tell the model once, and briefly, about later changes of files that it has read."""
+"""Reminders report later changes of files that the model has read, once and briefly."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ async def test_the_text_of_a_file_cannot_leave_its_tag(
     [words] = await edited_then(tmp_path, text())
     assert words.count("<system-reminder>") == 0
     assert words.count("</changed-file>") == 1
-    words.encode()  # raises an error if a character was cut
+    words.encode()  # encoding raises an error if a character was cut
 
 
 async def test_a_file_that_a_deny_rule_hides_meanwhile_is_not_mentioned(tmp_path: Path) -> None:

@@ -195,7 +195,7 @@ async def test_in_a_folder_that_is_not_trusted_no_check_runs(tmp_path: Path) -> 
     ) as project:
         checks = project.session.parts.features.door(SessionChecks)
         assert checks.finder.commands((project.folder / "a.txt",)) == ()
-        # Even if the check were found, the policy would deny it.
+        # Even if the check were found, the policy would deny the command.
         from indwell.agent.features.checks.run_check import run_check  # noqa: PLC0415 - only here
         from indwell.agent.features.checks.turn_checks import CheckCommand  # noqa: PLC0415
 

@@ -70,7 +70,7 @@ async def test_read_calls_between_two_requests_do_not_wait_for_the_disk(
         _, seen = watch(world)
         await world.turn()
         assert seen == [
-            "waits for the disk",  # for the record of the user's words
+            "waits for the disk",  # waits for the record of the user's prompt
             "commits 0 messages by the way",
             "the model is asked",
             "commits 3 messages by the way",

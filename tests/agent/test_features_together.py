@@ -14,7 +14,7 @@ from support.session import a_world, asks, call, says
 
 
 def saying(name: str, about: str, heard: list[tuple[str, ...]]) -> Feature[Session]:
-    """Return a feature that adds words to the call ``about`` after each reply."""
+    """Return a feature that adds a text to the call ``about`` after each reply."""
 
     async def after_reply(
         _moment: Moment[Session], _uses: Sequence[ToolUse], outcomes: Mapping[str, Outcome]

@@ -31,7 +31,7 @@ IN_INDEX = f"'{EVIL}' in the index"
 
 
 class Place:
-    """A workspace with stored answers; each ``process`` begins with the last one's state."""
+    """A workspace with stored answers; each ``process`` begins with the last process's state."""
 
     def __init__(self, folder: Path) -> None:
         self.work = (folder / "work").resolve()

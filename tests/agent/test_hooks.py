@@ -36,7 +36,7 @@ if grep -q '"command":"git push'; then echo "push by hand, after a review" >&2; 
 
 
 def payloads(project: Project) -> list[dict[str, Any]]:
-    """Return the inputs of hooks that record their input."""
+    """Return the recorded inputs of hooks."""
     text = (project.folder / "seen.jsonl").read_text(encoding="utf-8")
     return [json.loads(line) for line in text.splitlines()]
 

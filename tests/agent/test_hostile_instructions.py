@@ -51,7 +51,7 @@ async def test_inj_07_instructions_of_a_folder_cannot_open_a_tag_or_grant_a_perm
 
 
 async def test_tru_13_instructions_written_by_the_model_are_not_trusted(home: Home) -> None:
-    """This applies to file tools without a yes, and to folders without trusted instructions."""
+    """The rule applies to file tools without a yes, and to folders without trusted instructions."""
     home.write("web/AGENTS.md", "Use tabs.\n")
     environment = {**home.environment(), "INDWELL_TRUSTED": ""}
     trusted = await indwell("trust", "--yes", environment=environment, folder=home.workspace)

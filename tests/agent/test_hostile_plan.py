@@ -1,4 +1,4 @@
-"""A hostile model cannot use the plan to make its words count as the user's words."""
+"""A hostile model cannot use the plan to make its text count as the user's text."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ async def test_forged_tags_in_an_approved_plan_are_escaped(tmp_path) -> None:
         await approve(world, board)
         await world.turn("go")
     (block,) = of_source(asked[0], "plan")
-    assert block.text.count("<") == 2  # only Indwell's tag opens and closes, once each
+    assert block.text.count("<") == 2  # the only tag is Indwell's, which opens once and closes once
     assert block.text.count("</approved-plan>") == 1
     assert "&lt;system-reminder>" in block.text
 

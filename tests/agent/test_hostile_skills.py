@@ -46,7 +46,7 @@ def home(tmp_path, monkeypatch) -> Path:
     home = tmp_path / "home"
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("USERPROFILE", str(home))  # Windows uses this variable and the one before
+    monkeypatch.setenv("USERPROFILE", str(home))  # Windows uses USERPROFILE instead of HOME
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / ".config"))
     monkeypatch.setenv("WIN_PD_OVERRIDE_LOCAL_APPDATA", str(home / ".config"))
     return home

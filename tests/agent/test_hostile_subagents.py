@@ -1,4 +1,4 @@
-"""A hostile sub-agent, or a hostile definition of one, gains nothing (INJ-14, POL-17)."""
+"""A hostile sub-agent, or a hostile definition of a sub-agent, gains nothing (INJ-14, POL-17)."""
 
 from __future__ import annotations
 

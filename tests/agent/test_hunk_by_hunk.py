@@ -29,7 +29,7 @@ SCRIPT = [
 
 
 class Choosing:
-    """Says yes to the hunks with these numbers, after running a callback."""
+    """Approves the hunks with these numbers, after running a callback."""
 
     def __init__(self, *numbers: int, happens: Callable[[], None] = lambda: None) -> None:
         self.questions: list[Question] = []

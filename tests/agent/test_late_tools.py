@@ -1,4 +1,4 @@
-"""Tools that come and go while a session is open: the text for the model, and its cost."""
+"""Deferred tools, which come and go during a session: the text for the model, and its cost."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def a_late_tool(name: str = "phone_book", description: str = "Find a number.") -
 
 
 class Server:
-    """A source of late tools, which a test changes."""
+    """A source of deferred tools, which a test changes."""
 
     def __init__(self, *tools: Tool[Any]) -> None:
         self.tools = tools
@@ -56,7 +56,7 @@ def said(text: str = "done", *calls: ToolCall) -> Reply:
 
 
 def told(made: World) -> list[str]:
-    """Return the reminders of changed tools in the conversation, in order."""
+    """Return the conversation's reminders of changed tools, in order."""
     return [
         block.text
         for message in made.messages

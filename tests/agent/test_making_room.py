@@ -138,7 +138,7 @@ async def test_a_summary_request_is_the_last_request_plus_the_summary_instructio
         assert (asked.system, asked.tools) == (before.system, before.tools)
         assert asked.messages[: len(before.messages)] == before.messages
         assert asked.tool_choice == "none"
-        # The mark stays at the place of the request before, so the cache is only read.
+        # The cache mark stays where the request before had it, so the request only reads the cache.
         assert asked.anchors.messages == before.anchors.messages[-1:]
 
 

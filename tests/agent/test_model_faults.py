@@ -48,7 +48,7 @@ from support.strict_chat import complaints, strictly
 FILES = {"a.py": "x = 1\n"}
 READ = ("read_file", '{"path":"a.py"}')
 USAGE = {"prompt_tokens": 900, "completion_tokens": 7}
-QUICK_S = 60.0  # seconds in which a cancelled turn must end; it would otherwise wait for ever
+QUICK_S = 60.0  # seconds in which a cancelled turn must end
 
 
 async def no_sleep(seconds: float) -> None:

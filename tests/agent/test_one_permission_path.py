@@ -1,4 +1,4 @@
-"""Calls, hooks and checks start only if the rules at the start allow it; errors refuse."""
+"""Calls, hooks and checks start only if the rules at that moment allow it; errors refuse."""
 
 from __future__ import annotations
 
@@ -303,7 +303,7 @@ async def test_a_fault_in_the_evaluation_refuses_a_check(tmp_path: Path) -> None
 async def test_a_background_command_keeps_its_bounds_and_hides_keys_learned_later(
     tmp_path: Path,
 ) -> None:
-    """The sandbox is set by the decision; output is searched for keys known when it is read."""
+    """The decision sets the sandbox; output is searched for keys known at the time of reading."""
     key = "learned-meanwhile-0123456789"
     waits = f"echo ready; cat gate; echo {key[:10]}''{key[10:]}; touch made"
     script = [starts(waits), says("it runs"), starts("touch not", "s2"), looks(id="b1"), says()]

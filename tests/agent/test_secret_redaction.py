@@ -140,7 +140,7 @@ async def test_sec_05_a_change_by_the_user_is_reported_without_its_secret(tmp_pa
 
 
 async def test_sec_07_a_permission_question_marks_a_value_from_a_secret_file(tmp_path) -> None:
-    """The value has no recognisable form; the user has let the model read it."""
+    """The value has no recognisable form; the user has let the model read the file."""
     ran: list[str] = []
 
     async def run(name: str, _context: object) -> str:

@@ -1,4 +1,4 @@
-"""Words that begin with a slash: a command, an error, or a prompt."""
+"""Prompts that begin with a slash: a command, an error, or an ordinary prompt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words to the running turn are sent with the next model call, or returned to the user."""
+"""Messages to a running turn are sent with the next model call, or returned to the user."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ class Slow:
 
 
 async def test_budgets_hold_for_sub_agents_that_call_at_once(tmp_path: Path) -> None:
-    """Each call alone would fit into the remaining budget, but not both together."""
+    """Each call alone would fit into the remaining budget, but two calls together would not."""
     model = Model(
         [asks(call("agent", "c1", task="first"), call("agent", "c2", task="second")), says()],
         children={"first": [says("one")], "second": [says("two")]},

@@ -71,7 +71,7 @@ async def test_several_sub_agents_run_in_parallel(tmp_path: Path) -> None:
         begun.append(name)
         if len(begun) == 2:
             both_began.set()
-        await both_began.wait()  # this would never end if the sub-agents ran one after the other
+        await both_began.wait()  # without parallel sub-agents, this wait would never end
         return name
 
     model = Model(

@@ -1,4 +1,4 @@
-"""The model proposes tasks through the real loop; the user confirms the exact words."""
+"""The model proposes tasks through the real loop; the user confirms the exact text."""
 
 from __future__ import annotations
 

@@ -295,7 +295,7 @@ async def test_a_missing_report_is_explained_and_checks_run_from_then_on(
         first = await world.turn()
         assert (first.verified, finder.n_looks) == ("not verified: x has not rechecked", 1)
         await world.turn()
-        assert finder.n_looks == 3  # one more search, before the first edit
+        assert finder.n_looks == 3  # one further search, before the first edit
 
 
 class Waiting:

@@ -39,7 +39,7 @@ from support.bubblewrap import needs_bubblewrap
 from support.checked_project import a_project
 from support.session import START, SURROUNDINGS, World, a_world, says, texts
 
-MARK = "zebra"  # a word in every attachment of the first prompt
+MARK = "zebra"  # a word that every attachment of the first prompt contains
 PROBLEM = Problem(3, "error", f"{MARK} is not defined")
 
 BESIDE: Mapping[str, Mapping[str, Any]] = {
@@ -78,7 +78,7 @@ def give(made: World, feature: Feature[Session]) -> None:
 
 
 def set_up(made: World, folder: Path, kind: str) -> Callable[[], None]:
-    """Let Indwell add one kind of block to the next prompt; return a function that stops this."""
+    """Let Indwell add one kind of block to the next prompt; return a function that removes it."""
     match kind:
         case "instructions":
             made.instructions = MARK
@@ -118,7 +118,7 @@ def cases() -> list[Any]:
         pytest.param(kind, stop, id=f"{kind}: {stop}")
         for kind in (*BESIDE, *OF_THE_MOMENT)
         for stop in STOPS
-        # These blocks depend on the words.
+        # These blocks depend on the prompt's text.
         if kind not in {"memory", "skill"} or STOPS[stop][0] == "go"
     ]
 

@@ -56,7 +56,7 @@ async def endpoint_of(
 
 
 class use_wire:  # noqa: N801 - reads as a statement
-    """Let the session use this API from now on."""
+    """Sends the session's requests over another API from now on."""
 
     def __init__(self, world: World, endpoint: LoopbackEndpoint, wire: WireName) -> None:
         dialect = Dialect(wire=wire, cache_marks=wire == "messages")
@@ -214,7 +214,7 @@ async def held(
 
 
 def said_in(log: Sequence[Message | str]) -> list[object]:
-    """Return messages without parts that only one API reads, and without places of reasoning."""
+    """Return messages without parts that only one API reads, and without positions of reasoning."""
     found: list[object] = []
     for one in log:
         if isinstance(one, str):

@@ -25,7 +25,7 @@ async def run(home: Home, *arguments: str, base_url: str = "", **variables: str)
 
 
 def goes_on(later: Seen, earlier: Seen) -> bool:
-    """Whether ``later`` begins with the bytes of ``earlier`` up to the end of its messages."""
+    """Return whether ``later`` begins with the bytes of ``earlier`` up to its last message."""
     sent, now = earlier.body, later.body
     assert {name: now[name] for name in now if name != "messages"} == {
         name: sent[name] for name in sent if name != "messages"

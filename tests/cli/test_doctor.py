@@ -1,4 +1,4 @@
-"""The doctor: what works, what fails, how to fix it, and a bug report without private data."""
+"""The doctor reports what works, what fails and how to fix it; bug reports have no private data."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ async def test_an_endpoint_that_hangs_does_not_hang_the_doctor(tmp_path) -> None
 
 
 async def test_a_bug_report_contains_no_key_no_name_and_no_home_folder(home) -> None:
-    """Canary texts are in every place that a sentence of the doctor could repeat."""
+    """Every text that the doctor could repeat contains a canary."""
     home.configure(f'api_key = "{CANARY}-file"\nmodel = "q"\nsecret_{CANARY}-name = 1\n')
     (home.folder / "keyring.json").write_bytes(b"{}")
     secrets = {

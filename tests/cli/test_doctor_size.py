@@ -45,7 +45,8 @@ async def test_all_optional_features_together_take_2000_tokens_of_o200k_at_most(
     assert [json.loads(one)["function"]["name"] for one in tools] == list(ALL)
     assert sum(len(one.encode()) for one in (prompt, *tools)) <= MOST_BYTES
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of how it opens its vocabulary
+        # tiktoken warns about how it opens its vocabulary
+        warnings.simplefilter("ignore", DeprecationWarning)
         import bpe_openai  # noqa: PLC0415 - it warns when it is imported
 
         encode = bpe_openai.get_encoding("o200k_base").encode

@@ -81,7 +81,7 @@ OPEN = tuple(_OPEN.split())
 
 @pytest.fixture
 def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    # The folder is not in /tmp, because the sandbox has its own /tmp.
+    # The folder is outside of /tmp, because the sandbox has its own /tmp.
     with tempfile.TemporaryDirectory(prefix="made-up-", dir=Path(__file__).parent) as folder:
         home = Path(folder).resolve()
         monkeypatch.setenv("HOME", str(home))

@@ -1,4 +1,4 @@
-"""Hunk by hunk at a terminal (`h`, and a letter for each hunk, POL-22), and pending changes."""
+"""Answering hunk by hunk at a terminal (`h`, then a letter for each hunk; POL-22)."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ async def test_if_the_settings_file_cannot_be_changed_the_stored_key_is_removed(
     path.unlink()
     path.symlink_to(
         home.folder / "nowhere" / "config.toml"
-    )  # the file can be read (it is missing), but not written
+    )  # the file cannot be written; it is missing, so reading works
     async with LoopbackEndpoint(answering(listed("q"))) as endpoint:
         ended = await run(home, "login", endpoint.base_url, "--key-stdin", key=CANARY)
     assert (ended.code, "cannot be written" in ended.stdout) == (1, True), ended

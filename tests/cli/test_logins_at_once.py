@@ -41,7 +41,8 @@ async def test_two_logins_of_one_process_keep_both_keys(tmp_path) -> None:
     both = threading.Barrier(2)
 
     def slow_ring() -> Ring:
-        with suppress(threading.BrokenBarrierError):  # the lock keeps the other login out
+        # the lock prevents the other login from starting
+        with suppress(threading.BrokenBarrierError):
             both.wait(0.3)
         return no_ring()
 

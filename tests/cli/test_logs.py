@@ -88,7 +88,7 @@ def test_a_full_stderr_pipe_does_not_block_logging() -> None:
         written(handler, [f"line {number}" for number in range(BURST)])
     finally:
         stuck.set()
-    # Reaching this line is the proof, because each write would have waited ten seconds.
+    # Only fast writes reach this line, because each slow write would have waited ten seconds.
     assert handler._lines.unfinished_tasks <= BURST
 
 
@@ -121,7 +121,7 @@ def test_a_full_stderr_pipe_does_not_block_logging_without_a_thread() -> None:
 
 
 def test_the_log_is_not_loaded_before_initialize_is_answered() -> None:
-    """Editors wait for that answer, and the log imports the module that hides secrets."""
+    """Editors wait for the answer to ``initialize``, and the log imports a large module."""
     program = (
         "import sys, indwell.cli.serve.command\n"
         "print(sorted({'indwell.cli.serve.logs', 'indwell.secrets'} & set(sys.modules)))"

@@ -19,7 +19,7 @@ from support.editing import Home
 
 
 def run(home: Home, script: str) -> subprocess.CompletedProcess[str]:
-    """Run a user's shell script in the workspace; ``indwell`` is the one under test."""
+    """Run a user's shell script in the workspace; ``indwell`` runs the code under test."""
     beside = str(Path(sys.executable).parent)
     environment = home.environment()
     environment["PATH"] = os.pathsep.join((beside, environment["PATH"]))

@@ -26,7 +26,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def said(capsys: pytest.CaptureFixture[str], *words: str) -> str:
-    """Return the output of a command, which must end with 0."""
+    """Return the output of a command, which must end with exit code 0."""
     assert run_command(["permissions", *words]) == 0
     return capsys.readouterr().out
 

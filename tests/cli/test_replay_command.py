@@ -99,7 +99,7 @@ async def test_packed_files_and_stdin_give_the_same_figures(home) -> None:
     lines = (record("a", entries(8)) + record("b", entries(4))).encode()
     plain = str(home.write("plain.jsonl", lines.decode()))
     packed = home.workspace / "packed.jsonl.gz"
-    half = len(lines) // 2  # two packed pieces after one another, as `cat` joins them
+    half = len(lines) // 2  # two compressed parts in a row, as `cat` joins them
     packed.write_bytes(gzip.compress(lines[:half]) + gzip.compress(lines[half:]))
     told = [
         untimed(await replay(home, plain, "--json", "--window", "9000")),
@@ -333,7 +333,7 @@ def test_a_terminal_shows_a_progress_bar_and_the_table(home) -> None:
 
 @pytest.mark.parametrize("n_sessions", [2, 12])
 def test_ctrl_c_ends_a_replay_with_code_130_and_no_traceback(home, n_sessions: int) -> None:
-    """This also holds with worker processes, which the terminal does not end by itself."""
+    """The exit code is the same with workers, which the terminal does not end by itself."""
     long = [record(f"s{number}", entries(400, lines=60)) for number in range(n_sessions)]
     path = written(home, "long.jsonl", *long)
     with at_terminal(home, path, "--window", "30000") as terminal:

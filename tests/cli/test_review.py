@@ -1,4 +1,4 @@
-"""``indwell review``: at a terminal, without one, and beside an editor."""
+"""``indwell review`` at a terminal, without a terminal, and beside an editor."""
 
 from __future__ import annotations
 

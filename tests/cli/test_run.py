@@ -40,7 +40,7 @@ async def run(home: Home, *arguments: str, base_url: str = "", **variables: str)
 async def test_with_json_each_line_is_an_event_and_the_last_is_the_end(home) -> None:
     ended = await run(home, "What can you do?", "--scripted", "--json")
     assert (ended.code, ended.stderr) == (0, "")
-    # Without a sandbox, a notice about that comes by the second turn.
+    # Without a sandbox, a notice about the missing sandbox comes by the second turn.
     told = [one for one in ended.events if one["type"] == "notice"]
     assert [one["message"] for one in told if not one["message"].startswith("sandbox: ")] == []
     kinds = [one["type"] for one in ended.events if one["type"] not in {"text", "notice"}]

@@ -248,7 +248,7 @@ async def test_a_session_is_shown_turn_by_turn(home) -> None:
 async def test_per_15_a_session_of_a_newer_version_is_refused_and_untouched(home) -> None:
     await run(home, "run", "x", "--scripted")
     log = only_log(home)
-    # without the end of its last line
+    # The copy lacks the end of its last line.
     newer = log.read_bytes().replace(b'"format":1', b'"format":2')[:-1]
     log.write_bytes(newer)
     ended = await run(home, "run", "--continue", "y", "--scripted")
@@ -345,7 +345,8 @@ async def test_the_garbage_collector_never_searches_messages_read_from_a_log(hom
     searched = {id(one) for one in gc.get_objects()}
     messages = resumed.session.conversation.messages
     assert len(messages) == 2_000
-    assert sum(id(one) in searched for one in messages) < 10  # objects of the process itself
+    # each message object appears at most once in memory
+    assert sum(id(one) in searched for one in messages) < 10
 
 
 async def test_a_resumed_session_keeps_an_outdated_system_prompt_and_reports_it(home) -> None:

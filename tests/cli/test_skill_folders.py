@@ -1,4 +1,4 @@
-"""Skills on disk: the user's, those of a trusted folder in their trusted form, and shipped ones."""
+"""Skills on disk: the user's, those of a trusted folder as it was trusted, and shipped skills."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def home(tmp_path, monkeypatch) -> Path:
     home = tmp_path / "home"
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("USERPROFILE", str(home))  # Windows reads this variable and the last one
+    monkeypatch.setenv("USERPROFILE", str(home))  # Windows reads USERPROFILE instead of HOME
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / ".config"))
     monkeypatch.setenv("WIN_PD_OVERRIDE_LOCAL_APPDATA", str(home / ".config"))
     return home
@@ -54,7 +54,7 @@ def own(home: Path, name: str) -> Path:
 
 
 def trusted(*roots: Path) -> FolderTrust:
-    """Trust these folders in their present state, as the user would."""
+    """Trust these folders with their current contents, as the user would."""
     trust = FolderTrust({"INDWELL_STATE": str(roots[0].parent / "state")})
     for standing in trust.look(roots, Settings()):
         trust.answer(standing, trusted=True)
@@ -351,9 +351,9 @@ async def test_a_change_on_disk_is_noticed_without_a_new_turn(home, change):
     skill_catalogue = SkillCatalogue(
         SkillFolders((), Settings, FolderTrust({}), watch=watch, own=user_folders())
     )
-    await skill_catalogue.look(again=True)  # as the first turn does
+    await skill_catalogue.look(again=True)  # the first turn of a session makes a full scan
     await skill_catalogue.look()
-    await skill_catalogue.look()  # before the second model call
+    await skill_catalogue.look()  # each later model call makes a quick scan
     watch.settle()
     watch.changed()
     match change:

@@ -17,7 +17,7 @@ from support.loopback_endpoint import Answer, Seen, endpoint_in_thread, say
 
 
 def run(home: Home, script: str, base_url: str) -> subprocess.CompletedProcess[str]:
-    """Run a user's shell script in the workspace; ``indwell`` is the one under test."""
+    """Run a user's shell script in the workspace; ``indwell`` runs the code under test."""
     beside = str(Path(sys.executable).parent)
     environment = home.environment(base_url)
     environment["PATH"] = os.pathsep.join((beside, environment["PATH"]))

@@ -150,7 +150,7 @@ def test_an_untrusted_project_has_no_sub_agents(config: Path, tmp_path: Path) ->
 def test_project_sub_agents_are_used_only_as_the_user_trusted_them(
     config: Path, tmp_path: Path
 ) -> None:
-    """TRU-13: this also holds before the folder is examined again."""
+    """TRU-13: the rule holds even before the folder is examined again."""
     root = tmp_path / "work"
     for place in WORKSPACE_FOLDERS:
         (root / place).mkdir(parents=True)

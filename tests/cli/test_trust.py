@@ -297,7 +297,8 @@ def test_m1_reading_the_settings_of_an_unknown_folder_takes_little_time(home, te
     home.write(".indwell/config.toml", text)
     started = time.process_time()
     loaded = read_settings(home.environment(), roots=(home.workspace,))
-    assert time.process_time() - started < 3  # seconds; it was twelve for 64 KB
+    # seconds; an earlier version took twelve seconds for 64 KB
+    assert time.process_time() - started < 3
     assert UNTRUSTED in loaded.notices
 
 
@@ -339,7 +340,7 @@ def test_during_a_scan_no_folder_is_trusted_without_its_git_files(home) -> None:
     done = trust.now((root,))
 
     def watch(frame: FrameType, _event: str, _argument: object) -> None:
-        sys.setprofile(None)  # the event loop decides at this moment
+        sys.setprofile(None)  # the event loop makes the decision at this moment
         now = trust.now((root,))
         if now.trusted and not any(one.endswith("/hooks") for one in now.obeyed):
             unguarded.append(frame.f_code.co_qualname)

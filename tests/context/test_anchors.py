@@ -1,4 +1,4 @@
-"""Cache marks of a request (H34): at most four, at the most valuable places."""
+"""Cache marks of a request (H34): at most four, at the most valuable positions."""
 
 from __future__ import annotations
 

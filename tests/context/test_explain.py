@@ -72,7 +72,7 @@ def test_explain_names_the_messages_of_a_summary_and_the_original_of_a_shortened
     cut = msgspec.structs.replace(ROUND[1], blocks=(result("t"),))
     told = explain(take(folded, CompactionStep("snip", (MessageSplice(2, 3, (cut,)),))), DEFAULT)
     assert [(one.message, one.altered, one.first, one.last) for one in told.blocks[2:]] == [
-        (0, False, 0, 2),  # the block with the user's words is unchanged
+        (0, False, 0, 2),  # the block with the user's text is unchanged
         (0, True, 0, 2),
         (1, False, 3, 3),
         (2, True, 4, 4),

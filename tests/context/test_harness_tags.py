@@ -60,7 +60,7 @@ IMITATION = re.compile(rf"<[\s/\\|!?'\"`.<]*(?:{NAMES})(?![_-]*[^\W_])")
 
 
 def imitations(text: str) -> list[str]:
-    """Return every place that could be read as a tag of Indwell."""
+    """Return every passage that could be read as a tag of Indwell."""
     return IMITATION.findall("".join(map(plain, text)))
 
 

@@ -78,7 +78,7 @@ def test_a_sentence_of_single_letters_is_checked_fast() -> None:
     sentences = [("- a " * 60)[:238] + end for end in ("x", "！") for _ in range(25)]
     began_s = process_time()
     assert not any(is_rule(one, in_short=True) for one in sentences)
-    assert process_time() - began_s < 0.3  # earlier this took 1 s
+    assert process_time() - began_s < 0.3  # an earlier version took 1 s
 
 
 def test_a_long_enough_sentence_with_an_exclamation_mark_is_a_rule() -> None:

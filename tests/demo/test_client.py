@@ -1,4 +1,4 @@
-"""The demo's LSP client: its handling of edits, and of a server that ends."""
+"""The demo's LSP client: how it handles edits, and a server that ends."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ ALWAYS: list[Answer] = ["once"] * 20
 
 
 async def fix(world: World, project: Project) -> str:
-    """Choose "Fix this" on the function with the bug; return the model's last words."""
+    """Choose "Fix this" on the function with the bug; return the model's last text."""
     first, last = project.first_line, project.last_line
     lines = project.files[project.path].splitlines()[first - 1 : last]
     marked = Selection(project.path, first, last, "\n".join(lines))

@@ -27,7 +27,7 @@ def elisp() -> str:
 
 
 def emacs(feature: str = "eglot") -> str:
-    """Return the path of an Emacs with this client; skip the test without it, except in CI."""
+    """Return the path of an Emacs with this client. Without it, skip the test, except in CI."""
     found = shutil.which("emacs")
     if found is not None and _has(found, feature):
         return found

@@ -1,4 +1,4 @@
-"""Sets up each real editor of the tests: a project, separate folders, and our server."""
+"""Sets up each real editor of the tests: a project, separate folders, and Indwell's server."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PAGES = Path(__file__).resolve().parents[2] / "docs" / "editors"
 ROOT = "my projéct"  # the editors percent-encode this path in URIs
 # asks even with a sandbox, where the command would otherwise run without a question
 ASKING = f'[rules]\nask = ["{CHECK}"]\n'
-TIMEOUT_S = 200.0  # seconds of a whole run; each wait within a run has a limit of a minute
+TIMEOUT_S = 200.0  # limit of a whole run in seconds; each wait within a run has a limit of a minute
 
 
 class Played(NamedTuple):

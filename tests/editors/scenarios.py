@@ -1,7 +1,8 @@
 """Lists the scenarios that each real editor plays, with a loopback server as the model.
 
 One run of an editor plays several scenarios, since starting the editor takes most of the time. The
-editor's script reports observations under common names. This module checks the observations.
+editor's script reports observations under common names. Functions of this module check the reported
+observations.
 """
 
 from __future__ import annotations
@@ -117,7 +118,7 @@ class Run:
     checks: Mapping[str, Check]
 
 
-# --- fix, and a formatter that runs when the user saves
+# --- fixing a problem, with a formatter that runs when the user saves
 
 
 def _fix(seen: Mapping[str, Any], _model: Model) -> None:
@@ -144,7 +145,7 @@ FIX = Run(
     {"fix": _fix, "one undo per edit": _one_undo, "formatter on save": _formatter},
 )
 
-# --- a question, and unsaved text before a command
+# --- a permission question, and unsaved text before a command
 
 
 def _permission(seen: Mapping[str, Any], model: Model) -> None:
@@ -195,7 +196,7 @@ def _cancel(seen: Mapping[str, Any], _model: Model) -> None:
 
 CANCEL = Run((STUCK,), {"cancel": _cancel})
 
-# --- review: three hunks of one turn
+# --- reviewing three hunks of one turn
 
 
 def _accept(seen: Mapping[str, Any], _model: Model) -> None:
@@ -222,7 +223,7 @@ REVIEW = Run(
     {"hunk accept": _accept, "hunk reject": _reject, "rewind": _rewind},
 )
 
-# --- chat
+# --- the chat document
 
 
 def _chat(seen: Mapping[str, Any], model: Model) -> None:

@@ -14,8 +14,8 @@ class Cell(NamedTuple):
     """One answer.
 
     Attributes:
-        works: Yes or no.
-        is_seen: By a test in the real editor; else it is what was looked up.
+        works: Whether the editor supports the scenario.
+        is_seen: Whether a test in the real editor shows the answer; otherwise documentation does.
         note: The name of its footnote; empty without one.
     """
 

@@ -1,4 +1,4 @@
-"""Checks in a real Neovim that a background command outlives its turn until a button stops it."""
+"""A real Neovim: a background command outlives its turn until a button stops the command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hooks in a real Neovim: the files they see, the calls they stop, and the messages to the user."""
+"""Hooks in a real Neovim: the files that hooks see, the calls that they stop, and the messages."""
 
 from __future__ import annotations
 

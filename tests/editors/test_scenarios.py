@@ -1,4 +1,4 @@
-"""Every editor plays the same scenarios; the table gives the reason for each one it cannot do."""
+"""Every editor plays the same scenarios; the table gives a reason for each unsupported scenario."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks in a real Neovim a sub-agent's edit in the buffer, and its name in questions."""
+"""A real Neovim: a sub-agent's edit in the buffer, and the sub-agent's name in questions."""
 
 from __future__ import annotations
 

@@ -39,9 +39,9 @@ class Editor:
     Attributes:
         setup: The editor's configuration.
         insert: Keys that begin to type a text.
-        question: Words on the screen when the question can be answered.
-        no: Keys that answer it with No.
-        bare: Does the configuration lack our lines that ask questions?
+        question: Text on the screen when the question can be answered.
+        no: Keys that answer the question with No.
+        bare: Whether the configuration lacks Indwell's lines that ask questions.
     """
 
     setup: str

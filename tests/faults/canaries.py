@@ -68,7 +68,7 @@ FAULTS = 3  # number of prompts that the endpoint refuses with an error that con
 
 
 class Canaries:
-    """The secrets of one run, the place of each, and the places where a secret leaked."""
+    """The secrets of one run, the file of each secret, and the texts in which a secret leaked."""
 
     def __init__(self, folder: Path) -> None:
         self.home = Home(folder)
@@ -130,7 +130,7 @@ def answer(params: Any) -> dict[str, str]:
 
 
 async def run(folder: Path) -> tuple[Canaries, list[str]]:
-    """Let the model search; return the secrets with their places, and the model's texts."""
+    """Let the model search; return the leaked secrets with their sources, and the model's texts."""
     canaries = Canaries(folder)
     home = canaries.home
     model = HostileModel(canaries.variables["OPENAI_API_KEY"])

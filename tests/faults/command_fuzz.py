@@ -124,7 +124,7 @@ SLOW_S = 0.05
 
 
 def text(chance: random.Random) -> str:
-    """Return a text of any characters, of the shell's characters, or of pieces of commands."""
+    """Return a text of any characters, of the shell's characters, or of parts of commands."""
     kind = chance.random()
     if kind < 0.1:
         return "".join(chr(chance.randrange(0x110000)) for _ in range(chance.randint(0, 30)))
@@ -150,7 +150,7 @@ def run(n: int, seed: int) -> dict[str, float]:
         tally["longest ms"] = max(tally["longest ms"], taken * 1e3)
         if verdict.decision == "allow":
             assert not any(one in command for one in ("\x00", "\u200b", "\ud800")), command
-            # otherwise the word may be part of a text or a comment
+            # Otherwise the word may be part of a text or a comment.
             is_plain = not any(one in command for one in "#'\\")
             assert not (is_plain and "${x@P}" in command), command
     return tally

@@ -251,7 +251,7 @@ def escapes(allowed: list[str], folder: Path) -> tuple[int, list[str]]:
         )  # fmt: skip
         try:
             process.wait(20)
-        # the command has an endless loop; the programs it ran before count
+        # The command has an endless loop; the programs that ran before it count.
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()

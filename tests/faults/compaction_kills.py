@@ -56,7 +56,7 @@ from support.context_checks import check_groups, check_words
 WINDOW = 16_000
 LADDERS = ("default", "default", "ladder-a", "regions-d")
 LOG_KILLS = 25  # kills of one log, before a new log begins
-FIRST_GUESS_S = 0.03  # seconds of a compaction, until the first one is measured
+FIRST_GUESS_S = 0.03  # assumed seconds of a compaction, until the first is measured
 FILES = ("shop/cart.py", "shop/tax.py", "tests/test_cart.py")
 _SPILL = re.compile(r"-([a-z2-7]{16})\.txt\Z")
 

@@ -24,7 +24,7 @@ from support.context_machine import WINDOWS, ContextMachine, random_step
 
 N_STEPS = 40
 WAVE = 100  # sessions that the processes receive at once
-HUGE = 1 / 50_000  # share of huge results; each takes 0.1 s or more
+HUGE = 1 / 50_000  # probability of a huge result, which takes 0.1 s or more
 OPERATIONS = frozenset(
     {"calls", "replies", "results", "cancelled", "queued", "fits", "switches", "restored"}
 )
@@ -32,7 +32,7 @@ OPERATIONS = frozenset(
 
 
 def run_session(number: int) -> tuple[Counter[str], str]:
-    """Run one session; return the operations, and the failure with its place (empty if none)."""
+    """Run one session; return the operations, and the failure's position, or an empty text."""
     dice = Random(number)
     names = sorted(PRESETS)
     preset = names[number % len(names)] if number % 2 else "default"

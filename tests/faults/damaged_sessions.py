@@ -1,9 +1,10 @@
-"""Damages sessions of other tools and our own; each must stay readable and sendable (H24).
+"""Damages sessions of Indwell and other tools; each must stay readable and sendable (H24).
 
 Each variant damages a recorded session of the shared data in one to six ways: lost, swapped,
 repeated or torn lines, invalid bytes, misplaced results, duplicate ids, invalid roles and types.
-The run then imports a foreign record, or reads our own log of the session. No error may occur, the
-result must be sendable, repairs must be reported, and a second reading must give the same result.
+The run then imports a foreign record, or reads Indwell's log of the session. No error may occur,
+the result must be sendable, repairs must be reported, and a second reading must give the same
+result.
 
     PYTHONPATH=server:tests python tests/faults/damaged_sessions.py [VARIANTS [SEED]]
 """
@@ -52,7 +53,7 @@ def main() -> None:
 
 
 def damaged(n_variants: int, seed: int) -> Counter[str]:
-    """Try ``n_variants``, half foreign and half our own; return the counts.
+    """Try ``n_variants``, half foreign and half Indwell's; return the counts.
 
     Raises:
         AssertionError: A session was not readable, not sendable, or repaired without a report.
@@ -133,7 +134,7 @@ def _own(record: dict[str, Any], dice: random.Random, seen: Counter[str]) -> Non
 
 
 def calls_are_whole(entries: Entries) -> bool:
-    """Does a result directly follow each call, and belong each result to a call?"""
+    """Return whether a result directly follows each call, and each result belongs to a call."""
     open_ids: list[str] = []
     for entry in entries:
         if not isinstance(entry, dict):
@@ -188,7 +189,7 @@ def swap(items: list[Any], dice: random.Random) -> None:
 
 
 def repeat(items: list[Any], dice: random.Random) -> None:
-    """Repeat an item, at its place or elsewhere."""
+    """Repeat an item, at its position or elsewhere."""
     if items:
         items.insert(_at(items, dice), items[_at(items, dice)])
 
@@ -204,7 +205,7 @@ def cut_tail(items: list[Any], dice: random.Random) -> None:
 
 
 def wrong_value(items: Entries, dice: random.Random) -> None:
-    """Put a value of a wrong type into an entry, or in place of the entry."""
+    """Put a value of a wrong type into an entry, or replace the entry with it."""
     if not items:
         return
     at = _at(items, dice)

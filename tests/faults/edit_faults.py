@@ -3,8 +3,8 @@
     python tests/faults/edit_faults.py --cycles 20
 
 A traced child makes edits of all kinds, and every n-th call of one kind fails. The numbers n are
-prime, and therefore each place fails at some time. Every edit must succeed, or raise one ToolError
-and leave the old bytes and no file of ours. Cases: `safety.json` FS-18, PER-13.
+prime, and therefore each call fails at some time. Every edit must succeed, or raise one ToolError
+and leave the old bytes and no temporary file. Cases: `safety.json` FS-18, PER-13.
 """
 
 from __future__ import annotations
@@ -131,13 +131,13 @@ class Bench:
         if before is not None and (mode := _until_done(path.stat).st_mode & 0o7777) != MODE:
             raise Bad(f"{kind} was {ended}, and the file has the mode {mode:o}")
         litter = _litter(path)
-        if litter:  # removing the name failed: the next write into the folder removes it
+        if litter:  # if removing the name failed, the next write into the folder removes it
             next_one = path.parent / "next"
             _until_done(lambda: write_atomic(next_one, b"", [self.root], private=self.private))
             ended += ", tidied later"
         if _litter(path):
             raise Bad(f"{kind} was {ended}, and left {_litter(path)}")
-        if self._undo_files():  # removing a file failed: the next read removes it
+        if self._undo_files():  # if removing a file failed, the next read removes it
             ended += ", tidied later"
             for _ in range(3):  # a read can fail too; then the next read removes the file
                 if self._undo_files():
@@ -190,7 +190,7 @@ def _until_done(work: Callable[[], Any]) -> Any:
         try:
             return work()
         except FileExistsError:
-            return None  # the previous try made the file, and failed afterwards
+            return None  # the previous try created the file before it failed
         except FileNotFoundError:
             raise
         except (OSError, ToolError) as error:

@@ -42,7 +42,7 @@ PROFILES: Sequence[Profile] = (
 
 
 class SequenceError(AssertionError):
-    """A sequence lost text or kept stale text; the message names the command to repeat it."""
+    """A sequence lost text or kept stale text; the message names the command that repeats it."""
 
 
 def run_sequences(n_sequences: int, seed: int, folder: Path) -> Counter[str]:

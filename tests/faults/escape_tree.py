@@ -35,7 +35,7 @@ WAYS = (
     "( ({sleep} &) & );",  # a child that was forked twice, whose parents have ended
     "{sleep} & disown;",
     "(trap '' TERM HUP INT; {sleep}) &",
-    # a child without our mark in its environment
+    # a child without Indwell's marker in its environment
     "(cd / && exec env -i setsid {sleep} >/dev/null 2>&1 </dev/null) &",
 )
 

@@ -42,7 +42,7 @@ from indwell.wiring.model import Model
 from indwell.workspace.disk import DiskWorkspace
 from support.session import with_rules
 
-BATCH = 20  # number of calls in one reply; a check follows each reply
+BATCH = 20  # number of calls in one reply, which a check follows
 WINDOW = 50_000_000  # tokens, enough to avoid compaction
 COMMAND_S = 5.0
 BACK = ("bash", {"command": "cd %W%"})  # returns to the folder in which later calls expect to run

@@ -85,7 +85,7 @@ class World:
         self._seen = dict(self._state(all_of_work=all_of_work))
 
     def breaches(self, *, all_of_work: bool) -> list[str]:
-        """Changes and accesses since the last check; each is reported once."""
+        """Return changes and accesses since the last check; each is reported once."""
         now = dict(self._state(all_of_work=all_of_work))
         names = sorted(self._seen.keys() | now.keys())
         told = [
@@ -113,7 +113,7 @@ class World:
 
 
 def _is_watched(name: str, *, all_of_work: bool) -> bool:
-    """Must a file of the workspace stay unchanged?
+    """Return whether a file of the workspace must stay unchanged.
 
     A command in the sandbox may commit, but not change what git executes. If edits are allowed,
     commands may create unprotected files.

@@ -3,8 +3,8 @@
     python tests/faults/model_faults.py 20000 --seed 7
 
 Each round plays one broken answer to a real provider. The provider must end in time, with a reply
-or one of our errors. Calls must come from a complete reply and have unique ids. No message may show
-the key, and no task may remain.
+or one of Indwell's errors. Calls must come from a complete reply and have unique ids. No message
+may show the key, and no task may remain.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def events(dice: Dice) -> list[bytes]:
 
 
 def framed(parts: list[bytes], dice: Dice) -> list[Step]:
-    """Return the parts as HTTP chunks, cut at random places."""
+    """Return the parts as HTTP chunks, cut at random positions."""
     body = b"".join(parts)
     steps: list[Step] = [HEAD]
     while body:

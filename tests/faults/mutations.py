@@ -37,10 +37,10 @@ BASIC: tuple[dict[str, Any], ...] = (
 
 
 def seeds() -> list[Any]:
-    """Return a few messages of our own, and the sample messages of the shared data.
+    """Return a few built-in messages, and the sample messages of the shared data.
 
-    ``INDWELL_SHARED`` names the folder with the data; without the variable there are only our own
-    messages.
+    ``INDWELL_SHARED`` names the folder with the data; without the variable there are only the
+    built-in messages.
     """
     shared = os.environ.get("INDWELL_SHARED")
     folder = Path(shared) if shared else Path(__file__).resolve().parents[3] / "shared"
@@ -52,7 +52,7 @@ def seeds() -> list[Any]:
 
 
 def drawn(samples: list[Any], random: Random) -> Any:
-    """Return one of the samples, most often a kind that our server handles."""
+    """Return one of the samples, most often of a kind that the server handles."""
     return random.choice(BASIC) if random.random() < 0.4 else random.choice(samples)
 
 

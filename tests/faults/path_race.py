@@ -150,7 +150,7 @@ def _changed_outside(outside: Path) -> int:
 
 
 def run(base: Path, n_tries: int, *, patience_s: float = 60) -> dict[str, Counter[str]]:
-    """Make all kinds of tries, each with its share of ``n_tries``.
+    """Make tries of all kinds, with equal numbers of each kind.
 
     On a busy machine the other process may pause during one kind of try. All kinds therefore repeat
     until each has read inside and one was refused, or the time is over.

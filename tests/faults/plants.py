@@ -36,14 +36,14 @@ from indwell.settings.model import SECRETS
 
 PLANTS = 10_000
 NOBODY = 65_534
-IN_A_WORLD = 8  # number of commands in one session, which share the results of earlier checks
+IN_A_WORLD = 8  # number of commands in one session, which reuse the results of earlier checks
 EVIL = "[core]\n\tfsmonitor = touch ran\n\tworktree = .\n"
 SHUT_FOLDERS = ("node_modules/p", "lib/site-packages/q/r", ".terraform/modules/m", ".tox/py")
 MODES = (0o000, 0o111, 0o300, 0o444, 0o500, 0o555, 0o700, 0o755, 0o1777)
 
 
 def become_nobody() -> None:
-    """Give up root for good."""
+    """Change to the user nobody permanently."""
     if os.geteuid() == 0:
         os.setgroups([])
         os.setgid(NOBODY)
@@ -267,7 +267,7 @@ def before_repositories(before: set[str]) -> set[str]:
 
 
 def is_forbidden(root: Path, path: str) -> bool:
-    """Is this name forbidden?"""
+    """Return whether a name is forbidden."""
     *folders, name = path.split("/")
     if name == "HEAD":
         beside = {one.name for one in (root / path).parent.iterdir()}

@@ -49,7 +49,7 @@ def make_tree(folder: Path, n_files: int) -> None:
 
 
 def become_nobody() -> None:
-    """Give up root for good."""
+    """Change to the user nobody permanently."""
     if os.geteuid() == 0:
         os.setgroups([])
         os.setgid(NOBODY)
@@ -115,7 +115,7 @@ def main() -> None:
 def as_nobody(folder: Path, n_files: int) -> NoReturn:
     """Search and end this process."""
     try:
-        # imports modules now, since the user nobody cannot import
+        # The modules are imported now, since the user nobody cannot import them.
         asyncio.run(search(folder / "loop"))
         become_nobody()
         said = asyncio.run(search(folder))

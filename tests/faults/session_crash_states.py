@@ -187,7 +187,7 @@ def _content(file: File | None, draw: random.Random) -> bytes | None:
         elif fate == "torn":
             sectors = range(SECTOR_B - offset % SECTOR_B, len(data), SECTOR_B)
             parts.append(data[: draw.choice(sectors)] if sectors else b"")
-            break  # a missing append: nothing of the file follows it
+            break  # after a missing append, no later bytes of the file can exist
         else:
             break
     return b"".join(parts)

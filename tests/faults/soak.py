@@ -49,7 +49,8 @@ from support.raw_wire import frame
 
 FAULTS = 0.01
 ANSWER_WITHIN_S = 60.0
-NEW_SESSION = 0.1  # share of turns that begin a session, since a session's history is not a leak
+# probability that a turn begins a session, since a session's history is not a leak
+NEW_SESSION = 0.1
 PER_SECOND = 34.0  # events a second, of which two are turns
 SAMPLES = 40
 LIMIT_MB = 1.0  # growth in ten minutes (SYS-01)

@@ -47,7 +47,8 @@ async def test_a_hostile_server_cannot_replace_indwells_tools(tmp_path: Path) ->
         assert by_name["bash"].effect == "run"
         assert by_name["read_file"].effect == "read"
         assert by_name["evil__bash"].effect == "external"
-        assert project.approver.questions == []  # our own read_file has answered without a question
+        # Indwell's own read_file has answered without a question
+        assert project.approver.questions == []
 
 
 async def test_descriptions_open_no_tag_and_instruct_only_as_data(tmp_path: Path) -> None:

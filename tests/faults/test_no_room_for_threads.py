@@ -40,7 +40,7 @@ async def switched(client: RawClient, number: signal.Signals) -> None:
 
 
 def is_answered(message: object) -> bool:
-    """Is the prompt done (the command may have failed), or did it fail with a message?"""
+    """Return whether the prompt is done (its command may have failed) or failed with a message."""
     assert isinstance(message, dict)
     said = message.get("error") or message["result"]
     return said.get("ending") == "done" or "no room for another" in said["message"]

@@ -1,4 +1,4 @@
-"""The mark of a folder changes as soon as a file in the folder changes."""
+"""The fingerprint of a folder changes as soon as a file in the folder changes."""
 
 from __future__ import annotations
 

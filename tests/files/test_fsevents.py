@@ -167,7 +167,7 @@ def test_a_folder_that_was_moved_away_is_checked_on_request(
     real = desk.folder.resolve()
     real.rename(real.with_name("old"))
     real.mkdir()
-    # for a folder behind a link, watchdog drops this notification and stops listening
+    # For a folder behind a link, watchdog drops this notification and stops listening.
     streams[0].send([("", 1, ROOT)])
     assert desk.watch.changed() == {desk.folder / "a.py"}
     (desk.folder / "a.py").write_text("22")

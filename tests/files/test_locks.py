@@ -1,4 +1,4 @@
-"""A lock for threads and processes: a file is not read while another process changes it."""
+"""A lock for threads and processes prevents reading a file while another process changes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A new file, which gets its final name only after all its bytes are written."""
+"""A new file gets its final name only after all its bytes are written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""New names are reported whatever created their folder; without notifications, scans find them."""
+"""New names are reported, however their folder was created; without notifications, scans do it."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def test_a_listener_that_asks_for_another_scan_is_called_again(tmp_path: Path) -
 
 
 def watches_of(folder: Path) -> int:
-    """The number of inotify instances of this process that watch ``folder``.
+    """Return the number of inotify instances of this process that watch ``folder``.
 
     Other tests leave instances that the garbage collector may close at any moment. Only
     ``/proc/self/fdinfo`` names the inode that an instance watches (proc(5), in hexadecimal).

@@ -1,4 +1,4 @@
-r"""One table of spellings for Linux, macOS and Windows, tested purely on each of them."""
+r"""One table of path spellings for Linux, macOS and Windows, tested purely on each system."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ SYSTEMS: tuple[System, ...] = ("linux", "darwin", "win32")
 REFUSED = "refused"
 
 MEANINGS: tuple[tuple[str, str, str], ...] = (
-    # the written path, its meaning on Windows, its meaning on Linux and macOS
+    # The columns are the written path, its meaning on Windows, and its meaning on Linux and macOS.
     ("a.py", "a.py", "a.py"),
     ("src/a.py", "src/a.py", "src/a.py"),
     (r"src\a.py", "src/a.py", r"src\a.py"),
@@ -339,7 +339,7 @@ def test_an_8_3_name_at_the_root_may_mean_an_unknown_dot_name(path: str, *, is_s
 def test_a_change_beneath_an_unresolved_8_3_name_needs_a_question() -> None:
     policy = Policy("auto", roots=("C:/work",))
     asked = CallFacts("write_file", "edit", paths=("ACME~1/config",))
-    # the disk has resolved the name, or this is not Windows
+    # The disk has resolved the name, or the system is not Windows.
     assert isinstance(decide(asked, policy), Allow)
     decision = decide(msgspec.structs.replace(asked, unknown=("ACME~1",)), policy)
     assert isinstance(decision, Ask)

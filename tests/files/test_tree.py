@@ -140,7 +140,7 @@ with tempfile.TemporaryDirectory() as name:
 
 
 def as_nobody(program: str, *words: str) -> str:
-    """Return the output of a program without root's rights, which can open every folder."""
+    """Return the output of a program that runs without root's permissions."""
     done = subprocess.run(
         [sys.executable, "-c", program, *words],
         check=True,

@@ -199,7 +199,7 @@ def test_a_file_watch_ignores_other_files_and_subfolders(
     watch.settle()
     (tmp_path / "b.py").write_bytes(b"2")
     below.write_bytes(b"2")
-    path.write_bytes(b"2")  # this change comes last, so all other notifications came before
+    path.write_bytes(b"2")  # this change comes last, after all other notifications
     assert heard(watch, lambda found: path in found) == {path}
 
 

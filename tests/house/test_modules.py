@@ -23,7 +23,7 @@ NAMED = re.compile(r"`([a-z_]+(?:\.\w+)+)`")
 
 
 def is_there(name: str) -> bool:
-    """Is this a package, a module, or a name within a module?"""
+    """Return whether a name is a package, a module, or a name within a module."""
     path = PACKAGE.joinpath(*name.split("."))
     if path.is_dir() or path.with_suffix(".py").exists():
         return True

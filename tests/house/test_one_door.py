@@ -55,7 +55,7 @@ def uses(kind: str, tree: ast.Module) -> Iterator[int]:
 
 
 def _is_direct(kind: str, called: ast.expr) -> bool:
-    """Is this a function of the standard library? A bare name is our own function."""
+    """Return whether a call uses the standard library; a bare name is a function of Indwell."""
     if isinstance(called, ast.Attribute):
         base = called.value.id if isinstance(called.value, ast.Name) else ""
         if kind == "process":
@@ -83,7 +83,7 @@ def test_the_search_for_forbidden_uses_finds_each_kind() -> None:
 
 
 def test_json_on_a_terminal_is_written_by_json_line_alone() -> None:
-    """Otherwise a name in a repository could control the terminal."""
+    """Otherwise a file name in a repository could control the terminal."""
     writers = set()
     for path in sorted((PACKAGE / "cli").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):

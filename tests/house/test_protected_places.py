@@ -57,7 +57,7 @@ PLAIN = tuple(
 
 
 def odd_paths() -> tuple[str, ...]:
-    """Return the listed names in spellings that a disk may accept: case, marks, separators."""
+    """Return the protected names in spellings that a disk may accept: case, accents, separators."""
     imitations = [
         (chr(code), folded)
         for code in range(128, sys.maxunicode + 1)

@@ -51,7 +51,7 @@ def test_the_forge_runs_every_folder_of_tests_that_needs_no_system_program() -> 
     run = set(re.findall(r"tests/(\w+)", " ".join(commands())))
     quick = re.search(r'together="([^"]*)"', (ROOT / "scripts" / "test").read_text("utf-8"))
     assert quick is not None
-    left_out = {"house"}  # these tests check the repository, for which one system is enough
+    left_out = {"house"}  # these tests check the repository itself, so one system is enough
     assert set(quick[1].split()) - left_out <= run
 
 

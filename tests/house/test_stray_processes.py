@@ -16,7 +16,7 @@ def test_a_stray_process_with_a_test_folder_is_found_until_the_process_ends(tmp_
     variables = {"HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]}
     process = subprocess.Popen(["cat"], stdin=subprocess.PIPE, env=variables)
     try:
-        # until the child runs `cat` instead of our own program
+        # Wait until the child runs `cat` instead of Indwell's program.
         while not (found := strays(tmp_path)):
             assert process.poll() is None
         assert found == {process.pid: "cat"}

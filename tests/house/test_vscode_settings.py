@@ -102,7 +102,8 @@ def test_each_title_has_the_name_of_indwell_once_also_in_other_menus() -> None:
     shared = [
         place
         for place in contributes["menus"]
-        if place.endswith("/context") and not place.startswith("comments/")  # a field of our own
+        # such a menu name is a field of Indwell's own
+        if place.endswith("/context") and not place.startswith("comments/")
     ]
     entries = [entry for place in shared for entry in contributes["menus"][place]]
     assert len(shared) > 3
@@ -119,7 +120,7 @@ def test_every_step_of_the_walkthrough_has_a_button_and_is_completed_by_what_was
     for step in contributes["walkthroughs"][0]["steps"]:
         (buttons[step["id"]],) = re.findall(r"\]\(command:([\w.]+)\)", step["description"])
         events = step["completionEvents"]
-        # A key says that it was done, by whichever way; else a command stands for it.
+        # A step is completed by its context key, in whichever way it was done, or by its command.
         done = [one.removeprefix("onContext:indwell.") for one in events if "onContext" in one]
         assert [one for one in done if f'keep("{one}"' not in keys] == []
         assert done or f"onCommand:{buttons[step['id']]}" in events

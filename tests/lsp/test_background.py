@@ -32,7 +32,7 @@ def starts(command: str) -> Answer:
 async def a_server(
     folder: Path, *extensions: str
 ) -> AsyncIterator[tuple[Editor, LoopbackEndpoint, str]]:
-    """Start an editor in whose session a command continues; yield also the command's mark."""
+    """Start an editor in whose session a command continues; yield also the command's marker."""
     home, playlist, marker = Home(folder), Playlist(), f"1000.{secrets.randbelow(10**9):09}"
     home.configure('mode = "auto"\n')
     async with (

@@ -21,7 +21,7 @@ def home(tmp_path) -> Home:
 
 
 def said(seen) -> list[str]:
-    """Return the user's own words in a request."""
+    """Return the user's own texts in a request."""
     texts = [str(one["content"]) for one in seen.body["messages"] if one["role"] == "user"]
     return [text.rsplit("\n", 1)[-1] for text in texts]
 

@@ -31,7 +31,7 @@ class Desk:
     endpoint: LoopbackEndpoint
 
     async def sleeping(self) -> tuple[asyncio.Task[object], str]:
-        """Start a turn whose command sleeps; return the turn and the command's mark."""
+        """Start a turn whose command sleeps; return the turn and the command's marker."""
         marker = f"1000.{secrets.randbelow(10**9):09}"
         self.playlist.play(bash(f"echo started; sleep {marker}"), say("And on."))
         self.editor.events.clear()
@@ -127,7 +127,7 @@ async def test_a_cancelled_answer_keeps_the_part_already_received(desk) -> None:
     await desk.editor.ask("and?")
     told, asked_then = desk.endpoint.seen[-1].body["messages"][-2:]
     assert told == {"role": "assistant", "content": "The beginning\n[the reply broke off here]"}
-    # An older selection may precede the words.
+    # An older selection may precede the prompt.
     assert (asked_then["role"], asked_then["content"].rpartition("\n")[2]) == ("user", "and?")
 
 

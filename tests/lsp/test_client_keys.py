@@ -70,8 +70,7 @@ async def test_an_api_key_kept_by_the_client_is_used_at_once_and_never_stored(tm
             assert (outcome.ok, outcome.origin) == (True, origin_of(endpoint))
             assert (await editor.ask("hello")).ending == "done"
             assert endpoint.seen[-1].headers["authorization"] == f"Bearer {KEY}"
-            # Another model of the endpoint is chosen later, without a key, and no key is stored
-            # here.
+            # The user chooses another model later, without entering a key, and no key is on disk.
             again = views.LoginParams("", None, endpoint.base_url, "m")
             outcome = await ask(editor, "indwell/login", again)
             assert (outcome.ok, outcome.origin) == (True, "")

@@ -24,7 +24,7 @@ NAMES = [kind.name for kind in CLIENTS]
 
 
 def part(capabilities: dict[str, Any], name: str) -> Any:
-    """Return a part of the capabilities by its dotted name; None if missing."""
+    """Return a capability by its dotted name, or None if it is missing."""
     found: Any = capabilities
     for key in name.split("."):
         found = (found or {}).get(key)

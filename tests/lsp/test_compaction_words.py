@@ -217,7 +217,7 @@ async def test_a_plain_editor_keeps_the_warning_that_overhead_leaves_no_room(hom
     ):
         for _ in range(4):
             await editor.ask("please count all the carts of the shop and what they cost " * 8)
-        # Without a sandbox, a notice about that comes before or after.
+        # Without a sandbox, a notice about the missing sandbox comes before or after.
         (told,) = [
             line for line in editor.logged if line.startswith("Indwell: the system prompt (")
         ]

@@ -138,7 +138,7 @@ def test_an_empty_diagnostics_list_without_a_source_does_not_verify_an_edit() ->
 
 
 def test_a_checker_that_has_not_checked_a_new_file_is_named() -> None:
-    """A file that the editor has not opened has no push, or pushes without a version."""
+    """A file that the editor has not opened has no report, or reports without a version."""
 
     async def main() -> None:
         desk = Desk()

@@ -178,7 +178,7 @@ class Lying(Line):
 
 
 async def test_an_editor_that_ignores_a_question_gets_wake_up_messages() -> None:
-    """eglot ignores a request that arrives in one piece with the answer to a command."""
+    """eglot ignores a request that arrives in one read with the answer to a command."""
     line = Lying()
     assert await Client(line).choose("Run?", ("No", "Once"), 60.0) == "No"
     assert line.heard == [WAKE]

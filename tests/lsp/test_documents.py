@@ -194,7 +194,7 @@ def test_half_a_character_from_an_editor_is_kept_and_digested() -> None:
     document = document_of("ab")
     document.apply([partial(at(0, 1), "\ud83d")], 2, "utf-16")
     assert document.stamp == TextStamp(digest("a\ud83db"), 2)
-    # and the other half of the character
+    # The second change adds the other half of the character.
     document.apply([partial(at(0, 2), "\ude00")], 3, "utf-16")
     assert document.text == "a😀b"
 

@@ -1,4 +1,4 @@
-"""The editor's own models over a real connection: the list, and replies in pieces."""
+"""The editor's own models over a real connection: the list, and replies in chunks."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def units(character: str, encoding: str) -> int:
 
 
 def all_places(text: str, encoding: str) -> list[list[tuple[int, int]]]:
-    """Return all places of each line: the character offset, and the offset in code points."""
+    """Return all positions of each line: the character offset, and the offset in code points."""
     lines: list[list[tuple[int, int]]] = [[(0, 0)]]
     at = character = 0
     while at < len(text):
@@ -52,7 +52,7 @@ def all_places(text: str, encoding: str) -> list[list[tuple[int, int]]]:
 
 
 def slow_offset(text: str, line: int, character: int, encoding: str) -> int:
-    """Look up the offset of a position among all places."""
+    """Look up the offset of a position in the list of all positions."""
     lines = all_places(text, encoding)
     if line < 0:
         return 0
@@ -161,7 +161,8 @@ async def test_enc_09_edits_use_the_negotiated_position_encoding(tmp_path, offer
     room = Room(tmp_path, PLAIN.offering(*offered), text=text)
     assert room.editor.documents.encoding == (offered or ("utf-16",))[0]
     await room.agent.read()
-    room.type_text(len(text) - 3, "4")  # reported as a range after wide characters
+    # the client reports the change as a range after wide characters
+    room.type_text(len(text) - 3, "4")
     room.type_text(text.index("é"), "😀")
     await room.agent.read()
     await room.agent.edit({"old": " + x", "new": " + 😀y"})

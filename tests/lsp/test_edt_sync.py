@@ -21,7 +21,8 @@ async def test_edt_16_the_last_of_two_opens_counts(tmp_path) -> None:
     room = Room(tmp_path)
     room.type_text(0)
     await room.agent.read()
-    room.editor.open(room.path)  # opened again without a close: version 1, as on disk
+    # the client opens the document again without closing it: version 1, as on disk
+    room.editor.open(room.path)
     assert (document(room).text, document(room).version) == (SOURCE, 1)
     assert "mine" not in await room.agent.read()
     await room.agent.edit()

@@ -106,7 +106,7 @@ event_lists = st.lists(
 
 
 def joined(events: list[Event]) -> list[Event]:
-    """Join neighbouring events that are pieces of one text."""
+    """Join neighbouring events that are chunks of the same text."""
     log = log_of(*events, kept=10**9)
     return [one.event for one in log.after(0).events]
 

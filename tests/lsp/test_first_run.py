@@ -36,7 +36,7 @@ LACKING = "no model is set"
 
 
 class Person:
-    """A front door that answers questions from a list, and records the questions."""
+    """A client interface that answers questions from a list, and records the questions."""
 
     def __init__(self, *answers: str | None, typed: str | None = None, asks: bool = False) -> None:
         self.answers = list(answers)

@@ -1,4 +1,4 @@
-"""Hooks with a real server over stdio: the user's own file, and their effects in an editor."""
+"""Hooks with a real server over stdio: the user's settings file, and the effects in an editor."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class Server(StoredSessions):
         self.next = HandingOn(self)
 
     def killed(self) -> Server:
-        """Return a new server after this one was killed; no process holds the file any more."""
+        """Return a new server after the old one was killed; no process holds the file any more."""
         for path in self.files():
             gone = shutil.move(path, path.with_name("gone"))
             shutil.copy(gone, path)  # no process holds a lock of this copy
@@ -71,7 +71,7 @@ async def outgrown(root: Path, *, is_saved: bool = True) -> AsyncIterator[World]
 
 
 def has_all(session: Session) -> bool:
-    """Whether the next request of this session contains the task, the plan and the steps."""
+    """Return whether the session's next request contains the task, the plan and the steps."""
     cards = [one.text for one in session.conversation.pending if one.meta.source == "task_card"]
     parts = session.parts
     return (
@@ -90,7 +90,7 @@ async def test_a_kill_before_the_new_session_begins_loses_no_part_of_the_task(
     async with outgrown(tmp_path) as old, with_list(tmp_path, says()) as new:
         await server.next.left(old.session)
         server = server.killed()
-        # the server is killed again, before its words are on disk
+        # The server is killed again, before the prompt is on disk.
         async with with_list(tmp_path) as other:
             await server.next.give(other.session)
             assert has_all(other.session)

@@ -126,8 +126,8 @@ async def test_a_rich_editor_is_asked_in_the_rich_form(said, answer, answer_once
     assert await ask(dialog) == answer
     assert await ask(dialog, ONCE_ONLY) == answer_once_only
     told = msgspec.structs.asdict(QUESTION)
-    del told["uncovered"]  # shown only if the user can be asked
-    del told["keeps"]  # the title says this
+    del told["uncovered"]  # Indwell shows this text only if the user can be asked
+    del told["keeps"]  # the title already says this
     params = protocol_permission.PermissionParams(**told)
     assert dialog.asked[0] == (params, 9)
 

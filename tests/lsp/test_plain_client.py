@@ -155,7 +155,7 @@ async def test_everything_essential_works_in_an_editor_without_a_plugin(
     titles = [[action.title for action in one.actions] for one in screen.questions]
     assert titles == [["No", "Once", "This session", rule]]
 
-    # The progress is shown, with one sentence at the end.
+    # The progress ends with one sentence.
     end = "done · shop.py +1 −1 · 1 change to review · 4 rounds, 48 tokens · not verified"
     ((token, reports),) = client.progress_reports.items()
     assert (reports[0], reports[-1]) == (
@@ -185,7 +185,7 @@ async def test_everything_essential_works_in_an_editor_without_a_plugin(
         [{"path": "shop.py", "added": 1, "removed": 1}],
     )
 
-    # An answer in words is a document beside the work, outside of the workspace.
+    # A text answer opens as a document beside the work, outside of the workspace.
     await execute(client, screen, "Explain this")
     (shown,) = client.shown_documents
     path = Path(unquote(urlsplit(shown.uri).path))

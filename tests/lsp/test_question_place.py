@@ -19,7 +19,7 @@ WELL = say("Well.", usage=USAGE)
 
 
 async def nobody(_message: str, _titles: Sequence[str]) -> str | None:
-    """Show the message until it is withdrawn."""
+    """Answer nothing; the message stays until it is withdrawn."""
     await asyncio.Event().wait()
     return None
 

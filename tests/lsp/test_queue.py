@@ -153,7 +153,7 @@ def test_a_waiting_prompt_may_overtake_only_prompts_of_other_sessions() -> None:
         return one.session != "s1"
 
     assert line.taken(both, elsewhere) == (free, Queue(2, (busy, also_busy)))
-    unsettled = at(C, id="u")  # the prompt may become one of session s1
+    unsettled = at(C, id="u")  # the session of this prompt is not known yet
     assert line.taken(Queue(1, (busy, unsettled)), elsewhere)[0] is None
     first, rest = line.taken(both, lambda one: one is also_busy or one is free)
     assert (first, rest.waiting) == (free, (busy, also_busy)), "b waits behind a"

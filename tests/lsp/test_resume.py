@@ -39,7 +39,7 @@ async def once(_question: object) -> str:
 
 
 async def kill(editor: Editor) -> None:
-    """Kill the server, as the kernel does without memory."""
+    """Kill the server, as the kernel does when memory is exhausted."""
     editor.process.kill()
     await editor.process.wait()
 
@@ -171,7 +171,7 @@ async def test_per_10_after_a_kill_during_an_edit_the_buffer_is_compared(
         editing(home, endpoint.base_url, extensions=RICH) as editor,
     ):
         buffer = editor.open(home.shop)
-        # not saved, so only the buffer has the text
+        # The text is not saved, so only the buffer has it.
         editor.type_text(buffer, 0, len(buffer.text), stands)
         await editor.heard()
         # A prompt that names an older session resumes that session.
@@ -201,7 +201,7 @@ async def test_prompts_queued_in_a_killed_server_are_reported_once_by_the_next_s
             )
             await until_kept(home, editor, "waits 2")
             (other,) = (home.state / "drafts").rglob("waiting-*.jsonl")
-            # the other server lives, so the prompts are its own
+            # The other server still runs, so its prompts stay its own.
             async with editing(home, endpoint.base_url) as beside:
                 await beside.heard()
                 await beside.stop()

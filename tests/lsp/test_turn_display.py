@@ -37,7 +37,7 @@ OFFLINE = msgspec.structs.replace(FAILED, retryable=True)
 
 
 class Screen:
-    """An editor whose user chooses one title, if it is offered."""
+    """An editor whose user chooses a certain title, if the title is offered."""
 
     def __init__(self, wanted: str | None = None, *extensions: str) -> None:
         self.features = ClientFeatures(experimental=frozenset(extensions))
@@ -68,7 +68,7 @@ class WithSpill:
 
 
 class Line:
-    """The queue of ``Turns``, without its other parts."""
+    """A stub of the queue of ``Turns``."""
 
     def __init__(self, *waiting: WaitingPrompt) -> None:
         self.queue = held(Queue(0, waiting), "why")

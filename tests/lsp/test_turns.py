@@ -127,7 +127,7 @@ async def test_the_log_of_a_running_turn_contains_its_prompt(tmp_path) -> None:
 
 
 async def test_no_turn_is_reported_as_running_after_its_last_event(tmp_path) -> None:
-    """After that event, records are written, and the sender of the prompt gets its answer."""
+    """After the last event, records are written, and the sender of the prompt gets its answer."""
     answering, go_on = asyncio.Event(), asyncio.Event()
     heard: list[int | None] = []
 

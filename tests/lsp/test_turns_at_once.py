@@ -259,7 +259,8 @@ async def test_parallel_turns_are_limited_and_the_next_turn_starts_when_one_ends
         assert await desk.editor.execute("indwell.cancel") is True
         await turns[0]
         await desk.asked(late)
-        # The editor is closed while the turns run; the desk checks that each session is complete.
+        # The editor is closed while the turns run; the fixture checks that each session is
+        # complete.
     endings = [
         one.ending for log in desk.home.logs() for one in log if isinstance(one, TurnEndRecord)
     ]

@@ -1,4 +1,4 @@
-"""A question waits until the user stops typing, however long; it is never answered for the user."""
+"""A question waits until the user stops typing, and is never answered in the user's place."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def asked_of(before: str = BEFORE, expected: str = EXPECTED) -> SentEdit:
         (EXPECTED.replace("(items)", "( items )"), True),  # a formatter changed the text
         (BEFORE, False),
         ("# mine\n" + BEFORE, False),
-        (BEFORE.replace("+ 1", "+ mine1"), False),  # the user typed at the place of the edit
+        (BEFORE.replace("+ 1", "+ mine1"), False),  # the user typed at the position of the edit
         (BEFORE.replace("sum", "mysum"), False),
         ("x = 1\n", False),  # the text allows no decision
     ],

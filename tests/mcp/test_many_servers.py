@@ -19,7 +19,7 @@ from mcp import types
 SERVER = Path(__file__).parents[1] / "support" / "small_mcp_server.py"
 N_SERVERS = 50
 MOST_HELD_S = 0.010  # seconds of processor time, because a busy machine delays every process
-FEW = 0.01  # share of the loop's turns that may take longer, because of the garbage collector
+FEW = 0.01  # accepted fraction of slow iterations of the loop, since the garbage collector may run
 
 
 @asynccontextmanager

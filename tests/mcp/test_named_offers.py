@@ -1,4 +1,4 @@
-"""Resources and prompts of MCP servers in the user's words, with arguments."""
+"""Resources and prompts of MCP servers in the user's prompt, with arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands that ``run --allow-commands`` approves, and those that it does not."""
+"""The commands that ``run --allow-commands`` approves, and those that the flag does not approve."""
 
 from __future__ import annotations
 

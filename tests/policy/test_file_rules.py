@@ -108,7 +108,8 @@ def test_a_denial_names_its_rule() -> None:
     for rule, asked in (
         ("edit: docs/**", CallFacts("write_file", "edit", ("docs/a",))),
         ("tool: write_file", CallFacts("write_file", "edit", ("a",))),
-        ("write: docs/**", CallFacts("write_file", "edit", ("docs/a",))),  # another word for `edit`
+        # ``write`` means the same as ``edit``
+        ("write: docs/**", CallFacts("write_file", "edit", ("docs/a",))),
     ):
         found = decide(asked, Policy("auto", rules=PatternRules(deny=(rule,))))
         assert isinstance(found, Deny)

@@ -111,7 +111,7 @@ parts_of_paths = (
 def test_a_path_of_ordinary_names_is_never_guarded(
     deny: list[str], edits: list[str], parts: list[str]
 ) -> None:
-    """The scan of a workspace skips such paths, so no such path may be guarded."""
+    """The scan of a workspace skips ordinary names, so no such path may be guarded."""
     rules = (*SECRETS, *deny), tuple(edits)
     is_ordinary, kind = ordinary_of(*rules), kind_of(*rules)
     path = "/".join(parts)

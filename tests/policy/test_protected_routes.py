@@ -47,7 +47,7 @@ def decided(asked: CallFacts, mode: Mode, *, confined: bool, rules: PatternRules
 
 
 def is_asked_anew(decision: Decision) -> bool:
-    """Whether the user is asked each time, or the call is denied without a question."""
+    """Return whether the user is asked each time, or the call is denied without a question."""
     return isinstance(decision, Deny) or (isinstance(decision, Ask) and not decision.rule)
 
 

@@ -151,7 +151,7 @@ def test_a_reader_on_windows_runs_without_write_permission_and_others_only_after
 
 
 def test_a_question_on_windows_says_that_the_command_will_not_be_sandboxed() -> None:
-    """On Windows, only reading commands are confined; after a yes, others run with all rights."""
+    """On Windows, only reading commands are confined; others run with the user's permissions."""
     held = Strength("S2w", words="partly sandboxed (low integrity)")
     policy = policy_under(Policy("review", roots=("/w",)), held)
     assert (policy.sandbox, policy.readers_sandbox) == (UNHELD, held.words)

@@ -39,7 +39,7 @@ def scripted(*events: bytes) -> Script:
 
 
 def piece(arguments: Any = "", *, name: str | None = None, **fields: Any) -> dict[str, Any]:
-    """Return a chunk with one piece of a call."""
+    """Return a chunk with one part of a call."""
     function = {"arguments": arguments} | ({} if name is None else {"name": name})
     return chunk({"tool_calls": [{**fields, "function": function}]})
 
@@ -229,9 +229,9 @@ INTERLEAVED = st.lists(st.lists(st.text('ab "é😀', max_size=4), max_size=3), 
 def test_llm_34_calls_run_in_index_order_regardless_of_the_order_of_chunks(
     wire: WireName, texts: list[list[str]], thoughts: set[int], data: st.DataObject
 ) -> None:
-    """This also holds if a later call begins first; reasoning keeps its place among the calls."""
+    """Calls run in order even if a later call begins first; reasoning keeps its position."""
     arguments = [json.dumps({"p": "".join(one)}) for one in texts]
-    places = [2 * n + 1 for n in range(len(arguments))]  # thoughts have the even places
+    places = [2 * n + 1 for n in range(len(arguments))]  # thoughts have the even positions
     queues = []
     for n, (place, text) in enumerate(zip(places, arguments, strict=True)):
         at = data.draw(st.integers(0, len(text)))
@@ -253,7 +253,7 @@ def test_llm_34_calls_run_in_index_order_regardless_of_the_order_of_chunks(
 
 
 def sealed_events(wire: WireName, place: int) -> list[bytes]:
-    """Return the events of a piece of reasoning that must be sent back."""
+    """Return the events of a reasoning block that must be sent back."""
     if wire == "responses":
         item = {"type": "reasoning", "id": f"r{place}", "summary": [], "encrypted_content": "s"}
         return [event({"type": "response.output_item.done", "output_index": place, "item": item})]

@@ -201,7 +201,7 @@ def test_an_unknown_tool_is_reported_in_whole_sentences() -> None:
 
 
 def test_the_search_for_the_end_of_a_call_is_limited() -> None:
-    """Each piece begins an object after an object that could be complete, but never is."""
+    """Each chunk begins an object after an object that could be complete, but never is."""
     reply = ChatReply()
     reply.add(named("write_file", '{"text": "' + "x" * 900_000 + "}"))
     for _ in range(1_000):
@@ -387,7 +387,7 @@ async def test_a_redirect_shows_no_key_and_no_path(place: str) -> None:
 
 
 async def test_only_the_beginning_of_a_refusal_is_examined() -> None:
-    """Earlier, 64 kB of "model " blocked the loop for 12 s; a pattern began at each place."""
+    """An earlier version blocked the loop for 12 s on 64 kB of "model "."""
     for far in ("x " * 2_000 + "no such model", "model " + "x " * 200 + "not found"):
         error = await fail(answer(404, far, kind="text/plain"))
         assert "accepts no requests at this address" in str(error)
@@ -420,7 +420,7 @@ async def test_a_long_call_counts_as_progress() -> None:
         begun, *pieces = call_events(wire, 0, "a", "write_file", "{", *["x"] * 40)
         steps = [step for one in pieces for step in (chunked(one), 0.1)]
         end = chunked(b"".join(end_events(wire)))
-        # The whole call takes twice the time limit, and each piece a twentieth of the limit.
+        # The whole call takes twice the time limit, and each chunk a twentieth of the limit.
         reply, _ = await ask(
             broken(HEAD, chunked(begun), *steps, end, END),
             dialect=Dialect(wire=wire),

@@ -52,7 +52,7 @@ async def test_a_server_without_model_facts_delays_the_list_only_once() -> None:
     models, seen = await offered(with_gets(script), timeout_s=0.5)
     assert models[0] == OfferedModel("m00", 32_768, source=TRAINED)
     assert models[1:] == tuple(OfferedModel(f"m{number:02}") for number in range(1, 40))
-    # The first requests run at once, and one more follows the first answer.
+    # The first requests run at once, and one further request follows the first answer.
     assert len(seen) == 1 + AT_ONCE + 1
 
 

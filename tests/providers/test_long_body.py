@@ -1,4 +1,4 @@
-"""A long request is sent in pieces, as one body of a known length, and again for a retry."""
+"""A long request is sent in chunks, as one body of a known length, and again for a retry."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def call(index: int | None = 0, **fields: Any) -> dict[str, Any]:
 
 
 def later(arguments: str, **fields: Any) -> dict[str, Any]:
-    """Return a later piece of a call."""
+    """Return a later chunk of a call."""
     function = {"arguments": arguments, **fields.pop("function", {})}
     return chunk({"tool_calls": [{"index": 0, "function": function, **fields}]})
 

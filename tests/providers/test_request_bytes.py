@@ -105,7 +105,7 @@ def test_a_long_request_body_is_sent_in_chunks_with_the_digest_of_the_whole(
         assert b"".join(pieces) == body.joined() == whole
         assert body.digest == digest_of(whole)
         assert len(pieces) <= len(whole) / SENT_B + 1
-        assert asyncio.run(sent(body)) == pieces  # a second attempt sends the same pieces
+        assert asyncio.run(sent(body)) == pieces  # a second attempt sends the same chunks
 
 
 @each_wire

@@ -395,7 +395,7 @@ async def test_the_messages_api_is_sent_its_thinking_unchanged_with_the_signatur
 async def test_a_conversation_can_change_to_another_api_in_the_middle(
     made_by: WireName, sent_over: WireName, model: str
 ) -> None:
-    """Text, calls and results stay; only the API and model that sealed reasoning can read it."""
+    """Text, calls and results stay; sealed reasoning is readable only for its own API and model."""
     talk = await conversation(made_by)
     raw = json.dumps(body(talk, Dialect(wire=sent_over), model))
     for part in ("I read it.", "call_a", "call_b", "a.py", "fix it"):

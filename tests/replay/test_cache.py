@@ -16,7 +16,7 @@ PLAIN = CacheRules(minimum=0)
 
 
 def block(text: str, tokens: int) -> Text:
-    return Text(text, Meta(3, "user", tokens - 4, 1))  # 4 tokens for each block itself
+    return Text(text, Meta(3, "user", tokens - 4, 1))  # the block itself needs 4 tokens
 
 
 def request(*texts: tuple[str, int], marks: tuple[int, ...] = (), system: bool = False) -> Request:
@@ -51,8 +51,8 @@ def test_the_cache_serves_the_last_request_and_stores_the_new_messages() -> None
 def test_the_cache_serves_the_equal_beginning_of_a_changed_message() -> None:
     changed = request(FIRST[0], ("b" * 20 + "x" * 20, 200), FIRST[2])
     _, second = served(PLAIN, request(*FIRST), changed)
-    # The block {"role":"assistant","content":"bbbb… has 31 characters before the words, 20 equal
-    # ones, 2 after them.
+    # The block {"role":"assistant","content":"bbbb… has 31 characters before the text, 20 equal
+    # characters, and 2 after the text.
     assert second.read == 1_100 + int(200 * (31 + 20) / (31 + 40 + 2))
 
 
@@ -90,7 +90,8 @@ def test_with_anchors_the_cache_serves_only_prefixes_that_end_at_a_mark() -> Non
     rules = CacheRules(minimum=0, anchors=True)
     longer = request(*FIRST, ("d", 50), ("e", 60), marks=(3,), system=True)
     first, second = served(rules, request(*FIRST, marks=(1,), system=True), longer)
-    assert first == Served(0, 1_300)  # up to the mark; the newest message costs as input
+    # the part up to the cache mark; the newest message costs as input
+    assert first == Served(0, 1_300)
     assert second == Served(1_300, 350)  # c and d
 
 

@@ -1,6 +1,6 @@
 """The cost of sliding, recomputed from the raw records, without the engine.
 
-The goals of ``default`` are shares of this cost, so the cost must be right. The prefix has 6,000
+The goals of ``default`` are fractions of this cost, so the cost must be right. The prefix has 6,000
 tokens. A token costs 1.25 when it is new, and 0.1 when the last request began with it. Output is
 not counted.
 """
@@ -16,7 +16,7 @@ from indwell.replay.measure import replayed
 from support.recorded import foreign_sessions, recorded_sessions
 
 EVERY = 16
-CLOSE = 0.015  # share; the engine leaves a note and joins words of the user: 0.7 % at most
+CLOSE = 0.015  # accepted deviation; the engine leaves a note and joins prompts, at most 0.7 %
 
 
 def tokens_of(entry: dict[str, Any]) -> int:
@@ -45,7 +45,7 @@ def slid(entries: list[dict[str, Any]], window: float, prefix: int = 6_000) -> f
 def half(
     entries: list[dict[str, Any]], sizes: list[int], start: int, index: int, room: float
 ) -> int:
-    """Return where the newest exchanges begin that fit into ``room``; the last one stays."""
+    """Return the start of the newest exchanges that fit into ``room``; the last exchange stays."""
     newest = index - 1
     while newest > start and entries[newest]["role"] == "tool":
         newest -= 1

@@ -1,4 +1,4 @@
-"""The user's words, the current task and finished work that a request does not keep."""
+"""The user's text, the current task and finished work that a request does not keep."""
 
 from __future__ import annotations
 

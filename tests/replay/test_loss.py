@@ -61,7 +61,7 @@ def point(
 
 
 def after_a_cut(shown: Block, reply: Block, *spills: SpilledText) -> Loss:
-    """Show the whole source first, and then ``shown`` in its place."""
+    """Show the whole source first, and then ``shown`` instead of it."""
     meter = LossMeter(Reader())
     source = result(SOURCE)
     first = meter.at(point((source,), said("I see."), (WORDS, READ, source)))
@@ -88,7 +88,7 @@ def test_an_unaltered_text_is_not_counted_as_a_change() -> None:
         ("total_price, unit_price, other_name", False, False),
         ("[names: total_price; all of it: s/r1-0a.txt]", False, True),
         ("[earlier result of Read /srv/shop/cart.py: 36 characters]", False, True),
-        ("see /srv/shop/cart.py", False, False),  # words of a result, without a marker
+        ("see /srv/shop/cart.py", False, False),  # text of a result, without a marker
         ("[shortened; all of it: s/other-0b.txt]", False, False),
         ("nothing", False, False),
     ],

@@ -111,7 +111,8 @@ async def test_changes_by_a_command_are_reviewed_and_reverted_byte_for_byte(tmp_
         room.put("a.txt", b"\xef\xbb\xbfone\r\n2\rthree")
         (room.root / "gone.txt").unlink()
         room.put("data.bin", b"\0\1\2\3")
-        room.put("wide.txt", b"x = 1\n")  # a different encoding, which lines cannot restore
+        # a different encoding, which reverting lines cannot restore
+        room.put("wide.txt", b"x = 1\n")
         room.put("same.txt", b"same\n")
         room.put("new/made.txt", b"made\n")
         room.put("new/made.bin", b"\0")
@@ -396,7 +397,7 @@ def test_a_scan_compares_only_files_in_changed_folders(tmp_path) -> None:
 
 
 def test_a_recently_scanned_file_is_not_read_again_before_the_command(tmp_path) -> None:
-    """If the clock of the disk is fine enough, a second change would be visible."""
+    """If the disk's clock is fine enough, a second change would be visible."""
     path = tmp_path / "a.txt"
     path.write_bytes(b"old")
     # True once in a million times, or on a disk with a coarse clock.
@@ -473,7 +474,7 @@ def test_reading_files_during_a_command_ends_with_the_command(tmp_path) -> None:
 
 
 def test_a_file_that_changed_a_moment_ago_is_read_before_the_command(tmp_path) -> None:
-    """Otherwise, a second change within one tick of the clock would not be visible."""
+    """Without the read, a second change within one tick of the clock would not be visible."""
     (tmp_path / "a.txt").write_bytes(b"old")
     just_now = (tmp_path / "a.txt").stat().st_ctime_ns + 1
     look = Lookout(tmp_path, Bodies(), lambda: (), clock_ns=lambda: just_now, ahead_s=0).before()

@@ -12,7 +12,7 @@ from indwell.review.checkpoints.coverage import Beside
 
 
 class Stretches:
-    """Records when a stretch begins and ends; the next stretch waits for ``ready``."""
+    """Records when a recording period begins and ends; the next period waits for ``ready``."""
 
     def __init__(self) -> None:
         self.said: list[str] = []

@@ -118,7 +118,7 @@ async def test_a_verdict_first_reads_the_changes_of_other_processes(tmp_path) ->
 
 
 class Window:
-    """An editor with ``text`` open, which is told about verdicts of other processes."""
+    """An editor with ``text`` open, which is informed of verdicts of other processes."""
 
     def __init__(self, path: Path, text: str) -> None:
         self.told: list[str] = []
@@ -177,7 +177,7 @@ async def test_a_file_that_was_accepted_elsewhere_is_not_reported(tmp_path) -> N
 
 
 async def test_a_file_that_the_editor_opens_while_the_log_is_read_is_not_reported(tmp_path) -> None:
-    """This happens after a restart, if ``git checkout`` reverted the change meanwhile."""
+    """The case occurs after a restart, if ``git checkout`` reverted the change meanwhile."""
     _, path = await held(tmp_path)
     window = Window(path, BEFORE)
     reopened = await ledger_in(tmp_path.resolve(), path.parent)

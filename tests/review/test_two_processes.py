@@ -1,4 +1,4 @@
-"""Two processes with ledgers of one workspace, and a third that reads the whole log."""
+"""Two processes with ledgers of one workspace, and a third process that reads the whole log."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ AFTER = "one\r\nTWO\r\nthree\r\nfour\r\nFIVE"
 
 
 class Room:
-    """A folder with one file in which the agent has changed two places."""
+    """A folder with a file in which the agent has made two separate changes."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder.resolve()
@@ -248,7 +248,7 @@ async def test_an_interrupted_rewind_is_finished_by_the_next_rewind(room: Room) 
 
     with pytest.raises(KeyboardInterrupt):
         await rewind_files(room.ledger, room.workspace, "s1", 0, on_file=die)
-    anew = await ledger_in(room.folder, room.root)  # a new process after a kill
+    anew = await ledger_in(room.folder, room.root)  # a new process starts after a kill
     plans = await planned_rewind(anew, room.workspace, "s1", 0)
     assert [one.path for one in plans] == paths[1:]
     await rewind_files(anew, room.workspace, "s1", 0)
@@ -267,7 +267,7 @@ async def test_a_kill_between_a_rejection_and_its_record_is_harmless(room: Room)
 
 
 async def undo(room: Room, path: Path | None = None) -> tuple[int, tuple[str, ...]]:
-    """Take back the newest verdict on a file: changes pending again, and reasons against it."""
+    """Take back the newest verdict on a file; return what is pending again, and the refusals."""
     path = path or room.path
     done = await take_back_verdict(
         room.ledger, room.workspace, path, room.ledger.last_verdict(path)
@@ -286,7 +286,7 @@ async def test_an_undone_acceptance_leaves_the_text_and_makes_the_same_changes_p
     assert await undo(room) == (1, ())
     assert room.ledger.hunks(room.path) == shown
     assert room.reads() == AFTER
-    assert room.ledger.untold("s1") == ()  # the agent hears of no verdict
+    assert room.ledger.untold("s1") == ()  # no verdict is reported to the agent
     assert (await undo(room))[0] == 0
 
 

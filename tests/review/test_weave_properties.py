@@ -124,7 +124,7 @@ class Life:
             gone = [one for one in self.oracle.lines if one.is_gone]
             self.oracle.lines = [known[line] for line in lines]
             if gone:
-                self.was_touched = True  # the model does not know the old place of these lines
+                self.was_touched = True  # the model does not know the old position of these lines
         elif [one.text for one in self.oracle.visible] != lines:
             self.oracle = ByLines(lines)
             self.was_touched = True

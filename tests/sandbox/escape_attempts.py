@@ -1,4 +1,4 @@
-"""Attempts of a hostile command from inside: ``python3 -I -S escape_attempts.py WORLD``.
+"""Attempts of a hostile command inside the sandbox: ``python3 -I -S escape_attempts.py WORLD``.
 
 The program prints one JSON object with the result of each attempt; a breach begins with ``BREACH``.
 ``WORLD`` is JSON with the paths and listeners outside. Each attempt has its own process. The

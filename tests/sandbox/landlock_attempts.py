@@ -1,8 +1,9 @@
 """Attempts of a command under Landlock: ``python landlock_attempts.py USER [free]``.
 
 The program prints one JSON object: for each attempt, whether it succeeded. Traces on the disk and
-at the listeners are checked from outside. ``USER`` is a user id to become first, or 0 to stay. With
-``free``, harmless attempts run without bounds, to check that the attempts work.
+at the listeners are checked from outside. ``USER`` is the id of the user who runs the attempts, or
+0 for the current user. With ``free``, harmless attempts run without a sandbox, to check that the
+attempts work.
 """
 
 from __future__ import annotations
@@ -198,7 +199,7 @@ class World:
         return False
 
     async def run(self, text: str) -> tuple[int, str]:
-        """Run a command in bounds; return its exit code and its output."""
+        """Run a command in the sandbox; return its exit code and its output."""
         self.lay()
         confinement = Confinement(
             writable=(str(self.work),),

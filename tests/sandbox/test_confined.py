@@ -1,4 +1,4 @@
-"""Commands within their bounds work like commands without bounds."""
+"""Commands in the sandbox work like commands without a sandbox."""
 
 from __future__ import annotations
 
@@ -341,7 +341,7 @@ def test_sbx_16_without_bubblewrap_the_state_says_so() -> None:
 
 
 def test_sbx_22_a_command_that_cannot_be_confined_does_not_run(tmp_path: Path) -> None:
-    """A program in its own process, whose machine has no sandbox."""
+    """A separate process plays a machine without a sandbox."""
     text = (
         "import asyncio, sys\nfrom pathlib import Path\n"
         "from indwell.errors import ToolError\n"
@@ -361,7 +361,7 @@ def test_sbx_22_a_command_that_cannot_be_confined_does_not_run(tmp_path: Path) -
 
 @needs_bubblewrap
 async def test_sbx_26_the_sandbox_delays_a_command_by_milliseconds_only(tmp_path: Path) -> None:
-    """The quickest of some, as a busy machine leaves it; ``benchmarks/sandbox.py`` has the rest."""
+    """The test takes the quickest run, since a busy machine delays the others."""
     quickest = {"plain": math.inf, "confined": math.inf}
     for number in range(100):  # a slower sandbox never reaches the limit, however often it is tried
         for kind, bounds in (("plain", None), ("confined", Confinement(writable=(str(tmp_path),)))):

@@ -145,7 +145,7 @@ async def test_many_planted_files_moved_later_are_reported_in_a_few_lines(
 async def test_a_file_that_the_user_puts_in_place_of_a_planted_file_is_kept(place: Place) -> None:
     plant = place.root / ".nvim.lua"
     await place.plant(evil(plant))
-    # before the planted file is removed, so that this is another file
+    # The other file exists before the planted file is removed, so the two files differ.
     (place.root / "own").write_text("own")
     (place.root / "own").replace(plant)
     place.spare.mkdir()

@@ -32,7 +32,7 @@ async def attempts(user: int, *more: str) -> dict[str, bool]:
     process = await asyncio.create_subprocess_exec(
         sys.executable, str(ATTEMPTS), str(user), *more,
         stdout=asyncio.subprocess.PIPE,
-        # in the environment from the start, as /proc shows it
+        # The variable is in the environment from the start, as /proc shows it.
         env={**os.environ, "CANARY": "canary-4711"},
         cwd="/",
     )  # fmt: skip

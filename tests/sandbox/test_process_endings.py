@@ -79,7 +79,7 @@ async def test_zombies_of_a_long_command_are_reaped_while_it_runs(tmp_path: Path
 
 
 async def test_a_program_that_has_just_started_is_not_taken_for_an_orphan() -> None:
-    """This also holds while the kernel has not written the environment with the mark yet."""
+    """The rule holds even before the kernel has written the environment with the marker."""
     mark = new_mark()
     for _ in range(50):
         async with leftovers.running(new_mark()) as run, leftovers.running(mark, alone=True):

@@ -258,8 +258,8 @@ def test_common_tools_reach_the_services_that_they_need() -> None:
         assert may(operation, "/opt/homebrew/bin/node")
     for service in ("com.apple.system.opendirectoryd.libinfo", "com.apple.bsd.dirhelper"):
         assert may("mach-lookup", service)  # whoami, ssh and git ask for the user's name
-    assert may("ipc-posix-sem")  # Python's multiprocessing needs this
-    assert may("sysctl-read", "kern.sysv.semmni")  # Python's process pools need this
+    assert may("ipc-posix-sem")  # Python's multiprocessing needs named semaphores
+    assert may("sysctl-read", "kern.sysv.semmni")  # Python's process pools need this value
     assert may("ipc-posix-shm-read-data", "apple.shm.notification_center")
     assert may("file-write-data", "/dev/null")
     assert may("file-write-data", "/dev/fd/63")  # for `diff <(sort a) <(sort b)`

@@ -116,7 +116,7 @@ def test_typing_into_a_terminal_and_setuid_files_are_refused(machine: str) -> No
     assert asked(machine, "fchmod", 3, 0o2775) == EPERM
     assert (
         asked(machine, "fchmod", 3, 0o2775, setgid=True) == ALLOW
-    )  # in a folder that several people share
+    )  # commands may set it in a folder that several people share
     assert asked(machine, "fchmod", 3, 0o4775, setgid=True) == EPERM
     assert asked(machine, "openat", 3, 0, 0o101, 0o2755, setgid=True) == EPERM
     assert asked(machine, "fchmodat", 3, 0, 0o6755) == EPERM

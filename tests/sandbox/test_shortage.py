@@ -15,7 +15,7 @@ from indwell.files.watch.tree import Tree
 from indwell.sandbox.program import shortages
 from support.bubblewrap import needs_bubblewrap
 
-# This runs in its own process, because pytest itself needs files.
+# The script runs in its own process, because pytest itself needs files.
 _FULL = """
 import asyncio, os, resource, sys
 from pathlib import Path

@@ -234,7 +234,7 @@ asyncio.run(main())
 
 
 def test_many_commands_leave_no_descriptor_behind(tmp_path: Path) -> None:
-    # This runs in its own process, because other tests may release descriptors at any moment.
+    # The script runs in its own process, because other tests may release descriptors at any moment.
     command = [sys.executable, "-c", COUNTS, str(tmp_path)]
     said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
     before, after = map(int, said.split())

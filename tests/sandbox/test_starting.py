@@ -108,7 +108,7 @@ def words(line: str) -> list[str]:
 
 
 def received(argv: list[str]) -> list[str]:
-    """Return the words that a program started by the batch file receives."""
+    """Return the arguments that a program started by the batch file receives."""
     line = batch_command_line(argv, SHELL)
     head = f'{subprocess.list2cmdline([SHELL])} /e:ON /v:OFF /d /s /c "'
     assert line.startswith(head)

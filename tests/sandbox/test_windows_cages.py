@@ -48,7 +48,7 @@ FREE = Effects(started=True, is_usable=True, done=ALL)
 
 
 def proof(*done: Held) -> Proof:
-    """Return the result of a trial in which a confined command still succeeded in this."""
+    """Return the result of a trial in which a confined command still did these actions."""
     return judge(FREE, Effects(started=True, is_usable=True, done=frozenset(done)))
 
 

@@ -1,4 +1,4 @@
-"""One session through the editor and the terminal: both translate, and the service decides."""
+"""One session through the editor and the terminal: both use the same service."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ async def test_a_broken_permissions_file_is_reported_once_and_stops_no_session(h
         said.append(session.notice)
         assert session.parts.rules().policy.granted == frozenset()
     await service.stop()
-    # Without a sandbox, a notice about that comes each time.
+    # Without a sandbox, a notice about the missing sandbox comes each time.
     assert [path.as_posix() in one for one in said] == [True, False]
 
 

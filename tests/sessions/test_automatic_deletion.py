@@ -92,7 +92,7 @@ async def test_a_clock_that_jumps_forward_deletes_no_session(
         at = wrong + timedelta(minutes=minutes)
         ours, _ = await session(tmp_path, -4_000 - minutes / 1_440)
         assert swept(tmp_path, now=at, ours=ours) == ()
-    assert swept(tmp_path, now=NOW) == ()  # with the right time again, no session is deleted
+    assert swept(tmp_path, now=NOW) == ()  # when the clock is right again, no session is deleted
     assert set(names) <= set(session_ids(tmp_path))
     assert record_of(tmp_path).doubted == ""
 
@@ -243,7 +243,7 @@ async def test_a_kill_during_automatic_deletion_leaves_each_session_whole_or_del
         child.start()
         gate.wait()
         while len(session_ids(state)) > 30 - 7 * turn and child.is_alive():
-            pass  # wait until this number of sessions is deleted
+            pass  # deletes until this number of sessions is gone
         os.kill(child.pid, signal.SIGKILL)
         child.join()
         left = session_ids(state)

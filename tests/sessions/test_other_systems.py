@@ -87,7 +87,7 @@ async def test_changes_of_another_system_are_not_rejected_and_this_is_reported(
 
 
 async def test_changes_of_this_system_are_rejected(tmp_path: Path) -> None:
-    """As a control, the log has the workspace's present path."""
+    """As a control, the log has the workspace's current path."""
     moved = Moved(tmp_path, HERE)
     before, now = (json.dumps(one)[1:-1] for one in (FOLDERS[HERE], str(moved.home.workspace)))
     moved.changes.write_bytes(moved.changes.read_bytes().replace(before.encode(), now.encode()))

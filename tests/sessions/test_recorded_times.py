@@ -12,7 +12,7 @@ CALL = [{"id": "c1", "function": {"name": "Read", "arguments": "{}"}}]
 
 
 def session(*times: object, name: str = "timestamp") -> tuple[float, ...]:
-    """Return the times of words, a call, a result with words after it, and a reply."""
+    """Return the times of a prompt, a call, a result with a prompt after it, and a reply."""
     entries: list[dict[str, Any]] = [
         {"role": "user", "content": "go"},
         {"role": "assistant", "content": None, "tool_calls": CALL},

@@ -113,7 +113,7 @@ def test_only_the_requested_days_count() -> None:
 
 
 def test_messages_are_not_decoded_and_damage_is_reported() -> None:
-    # Skipped because of its beginning and end.
+    # This line is skipped because its beginning and end do not match.
     broken = b'{"type":"said","message":{"no such thing":1}}\n'
     torn = b'{"type":"spent","turn":1\n'
     log = encode(spent(20)) + broken + torn + encode(spent(20))

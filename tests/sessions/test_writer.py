@@ -87,7 +87,7 @@ async def test_an_appended_record_reaches_the_file_without_a_commit(tmp_path: Pa
     writer = LogWriter(AppendLog(path))
     for n_records, record in enumerate(WHOLE_TURN, start=1):
         writer.append(record)
-        # The log has one thread, so the flush is done once the thread runs this job.
+        # The log has one thread, so the flush is done once the thread runs the next job.
         await asyncio.get_running_loop().run_in_executor(writer._thread, lambda: None)
         assert read(path) == WHOLE_TURN[:n_records]
     await writer.close()

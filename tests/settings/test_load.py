@@ -171,7 +171,7 @@ def test_notices_about_every_settings_source_are_collected() -> None:
             ".indwell/config.toml is ignored: it is longer than any settings need to be",
         ),
         (
-            f"{'.'.join(['a'] * 32_000)} = 1",  # earlier this took twelve seconds
+            f"{'.'.join(['a'] * 32_000)} = 1",  # an earlier version took twelve seconds
             ".indwell/config.toml is ignored: it is longer than any settings need to be",
         ),
     ],

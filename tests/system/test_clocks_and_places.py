@@ -118,7 +118,7 @@ def test_session_names_sort_by_time_across_years_and_time_changes() -> None:
 def test_no_duration_is_measured_with_the_wall_clock() -> None:
     """Code may use ``datetime.now`` for a time, and only ``time.monotonic`` for a duration.
 
-    Two modules compare a file's time of change with the present time, and one stores the expiry of
+    Two modules compare a file's time of change with the current time, and one stores the expiry of
     a login. These three use the wall clock correctly.
     """
     wall_clock = re.compile(r"\btime\.time(_ns)?\(|\butcnow\(")

@@ -1,4 +1,4 @@
-"""Tests that neither we nor a library execute the workspace's files outside the sandbox (S-H6)."""
+"""Tests that Indwell and its libraries run no file of the workspace outside the sandbox (S-H6)."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Trap(Home):
         self.write("lib/planted-1.0.dist-info/entry_points.txt", points)
 
     def environment(self, base_url: str = "", **more: str) -> dict[str, str]:
-        """Return the environment after ``activate``; PATH has relative entries and an empty one."""
+        """Return the environment after ``activate``; PATH also has relative and empty entries."""
         known = super().environment(base_url, **more)
         work = self.workspace
         path = (str(work / ".venv" / "bin"), "bin", "", known["PATH"])

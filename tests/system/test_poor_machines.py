@@ -153,7 +153,7 @@ def n_watches(pid: int) -> int:
 async def _idle_cpu_s(client: RawClient) -> float:
     """Return a server's processor time after its threads have loaded and watched everything."""
     n_still, before = 0, client.facts.cpu_s
-    # on a busy machine, one idle measurement may only mean that the server waits
+    # On a busy machine, one idle measurement may only mean that the server waits.
     while n_still < 4:
         await asyncio.sleep(0.25)
         now = client.facts.cpu_s
@@ -180,7 +180,7 @@ async def test_sys_05_a_storm_of_file_events_is_cheap_and_read_files_stay_watche
             await client.heard()
             assert client.facts.cpu_s - before < 0.2
             # The server watches the folder of shop.py for read files, and for the check before the
-            # first command. The latter watch reports node_modules, but nothing in its fifty
+            # first command. The watch for the check reports node_modules, but nothing in its fifty
             # folders.
             assert n_watches(client.pid) <= 3
             for number in range(3_000):

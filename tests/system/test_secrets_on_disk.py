@@ -36,7 +36,7 @@ async def test_sec_05_session_files_are_the_users_alone_and_hold_no_key(tmp_path
 
 
 async def test_inj_17_the_api_key_is_in_no_request_even_if_a_tool_prints_the_key(tmp_path) -> None:
-    """If a tool prints the key, the next request contains a mark instead."""
+    """If a tool prints the key, the next request contains a placeholder instead."""
     home = Home(tmp_path)
     home.write("notes.txt", f"the key is {KEY} and nothing else\n")
     script = [bash("cat notes.txt; env"), say("You asked for the key; I have none.")]

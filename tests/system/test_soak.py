@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /pro
 
 SECONDS = 6.0
 AT_LEAST = 301  # fewest events, also on a slow machine
-# most threads: asyncio's full pool and our own threads
+# The limit of threads: asyncio's full pool and Indwell's own threads.
 POOLS = min(32, (os.cpu_count() or 1) + 4) + 8
 # bytes of caches and arenas that fill in the first seconds; an hour shows the slope
 WARM_B = 12 << 20

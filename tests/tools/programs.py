@@ -28,7 +28,7 @@ async def seen_running(
 ) -> asyncio.Task[Answer]:
     """Start a call, and return the task once a program of the call runs in the folder.
 
-    A program may start and end between two checks. In this case the call is made again.
+    A program may start and end between two checks. In that case the call is made again.
 
     An AssertionError is raised if no program of 200 calls was seen.
     """

@@ -21,7 +21,7 @@ from tools.shared_data import shared_cases
 OPTIONS: dict[str, dict[str, bool]] = {
     "CASEI": {"ignore_case": True},
     "NOBSESC": {"escapes": False},
-    "BSESC": {},  # this is the default
+    "BSESC": {},  # this option is on by default
     "SLASHLIT": {},  # a star never matches a slash
 }
 """Indwell's names for the options of ripgrep's tests."""

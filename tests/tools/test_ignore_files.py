@@ -115,7 +115,7 @@ async def test_ignore_files_of_ripgrep_and_of_the_repository_are_respected(
 
 
 async def test_an_ignore_file_above_the_workspace_is_respected(agent: Agent, root: Path) -> None:
-    """This matters if the workspace is a folder of a larger repository."""
+    """The rule matters if the workspace is a folder of a larger repository."""
     (root.parent / ".gitignore").write_bytes(b"*.log\n")
     write(root, {"a.log": "needle\n", "b.txt": "needle\n"})
     assert (await agent.call("grep", pattern="needle", mode="files")).text == "b.txt"

@@ -148,7 +148,7 @@ async def test_recorded_edits_of_mutated_files_are_exact_to_the_byte(
         before = mark + of_file(case["original"]).encode()
         path.write_bytes(before)
         edits = [
-            # A text without a line end does not tell which kind of line end the writer means.
+            # A text without a line end does not show which kind of line end the writer means.
             Replacement(of_model(e.old), of_model(e.new) if says or "\n" in e.old else e.new, e.all)
             for e in _edits(case)
         ]

@@ -1,7 +1,7 @@
-"""The server with its own Python of a platform's package: its first lines, and the built program.
+"""The server that has its own Python, as some packages contain it: its start, and a built program.
 
-``scripts/freeze`` takes a minute of processor time, so CI does not build it. These tests use a
-build that is there already; with INDWELL_TEST_LONG they make one (issue 23).
+``scripts/freeze`` takes a minute of processor time, so CI does not build it. The tests use an
+existing build; with INDWELL_TEST_LONG they make a new build (issue 23).
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ ROOT = Path(__file__).resolve().parents[2]
 START = ROOT / "scripts" / "frozen" / "start.py"
 BUILT = ROOT / ".freeze" / "frozen" / f"indwell-server{'.exe' if sys.platform == 'win32' else ''}"
 ANSWER_S = 3.0  # from the first start to the answer to `initialize`
-SIZE_B = 190_000_000  # unpacked; 145 MB when it was set, and 48 MB in the package
+# limit of the unpacked size; the first build had 145 MB, and 48 MB in the package
+SIZE_B = 190_000_000
 EVERYTHING = """
 import importlib, math, pkgutil
 import keyring, jsonschema, tree_sitter

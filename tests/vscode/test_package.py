@@ -1,4 +1,4 @@
-"""The package that users install: what is in it, how large it is, and that its server installs."""
+"""The package that users install: its contents, its size, and the installation of its server."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from editors.place import missing
 
 ROOT = Path(__file__).resolve().parents[2]
 EXTENSION = ROOT / "vscode-extension"
-LIMIT = 2_200_000  # bytes; the server makes up 1.3 MB of it, what colours code 0.25 MB
-INSTALL_S = 280  # a machine that does much else; 30 s on one that does not
+LIMIT = 2_200_000  # limit in bytes; the server takes 1.3 MB, and the code for colouring 0.25 MB
+INSTALL_S = 280  # limit for a busy machine; an idle machine needs 30 s
 BESIDE = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
 NODE = shutil.which("node", path=BESIDE)
 
@@ -131,7 +131,8 @@ def test_the_packaged_server_installs_into_its_own_folder(package: Path, tmp_pat
 
 
 def test_the_lock_file_names_no_registry_and_covers_every_platform() -> None:
-    # Where a registry lacks a platform's part, npm drops it from the lock, then refuses the lock.
+    # If a registry lacks a platform's part, npm drops the part from the lock, then refuses the
+    # lock.
     packages = json.loads((EXTENSION / "package-lock.json").read_text("utf-8"))["packages"]
     assert [name for name, entry in packages.items() if "resolved" in entry] == []
     wanted = {
@@ -140,5 +141,5 @@ def test_the_lock_file_names_no_registry_and_covers_every_platform() -> None:
         for part in entry.get("optionalDependencies", {})
         if part.startswith(("@biomejs/", "@esbuild/", "@typescript/"))
     }
-    assert len(wanted) > 40  # three tools, each for many platforms
+    assert len(wanted) > 40  # the lock has three tools, each for many platforms
     assert wanted - set(packages) == set()

@@ -1,7 +1,7 @@
-"""What happens is told once: live events and those read back from the log show the same panel.
+"""Live events, and events read back from the log, show the same panel.
 
-Sessions run here with a scripted model. Their live events, and the page of events that the log
-gives afterwards, go through the panel's own reducer in Node, which compares the two.
+The sessions have a scripted model. Their live events, and the page of events that the log gives
+afterwards, go through the panel's own reducer in Node, and the results are compared.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from support.subagents import EDIT, PLAIN, READ, Model, a_house
 EXTENSION = Path(__file__).resolve().parents[2] / "vscode-extension"
 NODE = EXTENSION.parent / ".venv" / "bin" / "node"
 FILES = {"a.py": "x = 1\ny = 2\n", "b.py": "z = 3\n"}
-MOST_REPLIES = 40  # of one recorded session
+MOST_REPLIES = 40  # limit for one recorded session
 RECORDINGS = ("pi", "codex", "opencode", "sweagent")
 
 Story = dict[str, Any]
 
 
 async def story(world: World) -> Story:
-    """What a client heard of a session, and what it gets when it asks again."""
+    """Return the events that a client received live, and those that it gets when it asks again."""
     await world.session.parts.log.commit()
     reading = world.store.open(world.session.id)
     page = session_result(world.session.id, reading, before=None, limit=100)
@@ -55,7 +55,7 @@ def _plain(row: Any) -> dict[str, Any]:
 
 
 def agree(stories: dict[str, Story], folder: Path) -> None:
-    """The panel shows each of them as it was, when its page is read."""
+    """Check that the panel shows each session as it was live when the session's page is read."""
     if not NODE.exists() and shutil.which("node") is None:
         missing("Node is not installed: scripts/setup")
     path = folder / "stories.json"
@@ -164,7 +164,7 @@ async def _in_a_call(folder: Path) -> Story:
 
 
 async def test_live_and_logged_events_agree_for_random_sessions(tmp_path: Path) -> None:
-    """Seeded: words, reasoning, reads at once, edits, new files, refusals and unknown tools."""
+    """Seeded scripts: text, reasoning, parallel reads, edits, refusals, unknown tools."""
     stories: dict[str, Story] = {}
 
     async def run(name: str, _context: object) -> str:
@@ -217,7 +217,7 @@ def _call(chance: random.Random, id_: str) -> ToolCall:
 async def test_live_and_logged_events_agree_for_recorded_sessions(
     name: str, tmp_path: Path
 ) -> None:
-    """The replies of real sessions of other agents, words and calls as they were."""
+    """The script has the replies of real sessions of other agents, with their text and calls."""
     found = foreign_sessions(name, every=7)
     stories: dict[str, Story] = {}
     for place, recorded in zip(range(3), found, strict=False):

@@ -1,9 +1,9 @@
-"""The VS Code extension: its parts, its panel in Chromium, and all of it inside the real workbench.
+"""Runs the VS Code extension's specs: its parts, its panel in Chromium, and the real workbench.
 
-The specs are in ``vscode-extension/test/``. Those in ``unit`` run wherever Node is. Those in
-``browser`` want Chromium too, and those in ``e2e`` also VS Code's server
-(``vscode-extension/test/editor/install``); CI has all of it. The variable INDWELL_TEST_LONG asks
-for their long forms.
+The specs are in ``vscode-extension/test/``. The specs in ``unit`` need Node. The specs in
+``browser`` also need Chromium, and those in ``e2e`` VS Code's server
+(``vscode-extension/test/editor/install``). CI has all three. The variable INDWELL_TEST_LONG selects
+the long forms.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from editors.place import missing
 REPOSITORY = Path(__file__).resolve().parents[2]
 EXTENSION = REPOSITORY / "vscode-extension"
 PATH = f"{REPOSITORY / '.venv' / 'bin'}{os.pathsep}{os.environ['PATH']}"
-# A machine that is slow or shared may take five times as long. A hang shows long before: each wait
-# of a spec has a limit of its own.
+# A slow or shared machine may take five times as long. A hang shows long before, because each wait
+# of a spec has its own limit.
 SLOWER = 5 if os.environ.get("INDWELL_TEST_LONG") is None else 20
 PANEL_S = 40 * SLOWER  # the longest spec of the panel alone takes 13 s
 EDITOR_S = 240 * SLOWER
@@ -40,7 +40,7 @@ def _specs(folder: str) -> Sequence[str]:
 
 
 class Told(msgspec.Struct, frozen=True):
-    """How one test of a spec went, as ``test/editor/told.ts`` writes it."""
+    """The result of one test of a spec, as ``test/editor/told.ts`` writes it."""
 
     file: str
     name: str
@@ -74,7 +74,7 @@ def test_the_extension_works_in_the_real_vs_code(
 
 @pytest.fixture(scope="module")
 def in_vs_code(tmp_path_factory: pytest.TempPathFactory) -> tuple[Sequence[Told], str]:
-    """What all specs told that ran in one workbench, and what they printed."""
+    """Return the results of all specs that ran in one workbench, and their output."""
     _need("editor")
     path = tmp_path_factory.mktemp("vscode") / "told"
     reporter = ("--test-reporter=./test/editor/told.ts", f"--test-reporter-destination={path}")
@@ -115,9 +115,9 @@ def _passes(*command: str) -> str:
 
 
 def _run(command: Sequence[str], more: dict[str, str], seconds: float) -> tuple[int, str]:
-    """Run a command in the folder of the extension; gives its exit code and what it printed.
+    """Run a command in the extension's folder; return its exit code and its output.
 
-    Nothing of it outlives the call: what it started ends with it, also when it takes too long.
+    No process outlives the call: all processes of the command end with it, also after a time-out.
     """
     process = subprocess.Popen(
         command,

@@ -1,4 +1,4 @@
-"""Tests files on Windows: other processes and programs that use them, and access rights."""
+"""Tests files on Windows: other processes and programs that use them, and access permissions."""
 
 from __future__ import annotations
 
@@ -293,7 +293,8 @@ def test_no_file_is_reached_through_a_new_link(shared) -> None:
     (outside / "a.txt").write_bytes(b"secret")
     if not linked(root / "way", outside):
         pytest.skip("this Wine makes neither junctions nor links")
-    place = PathBeneath(root=root, parts=("way", "a.txt"))  # the path before the link existed
+    # the path is made before the link exists
+    place = PathBeneath(root=root, parts=("way", "a.txt"))
     with pytest.raises(ToolError, match="link"):
         open_place(place, os.O_RDONLY)
     with pytest.raises(ToolError, match="link"), parent_folder(place):

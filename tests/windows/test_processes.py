@@ -33,7 +33,7 @@ async def ran(code: str, folder: Path, **more) -> Finished:
 
 
 def ends(pid: int, within_s: float = 0) -> bool:
-    """Does the process with this id end within the time?"""
+    """Return whether the process with this id ends within the time."""
     kernel = ctypes.windll.kernel32
     kernel.OpenProcess.restype = ctypes.c_void_p
     handle = kernel.OpenProcess(0x100000, 0, pid)  # SYNCHRONIZE

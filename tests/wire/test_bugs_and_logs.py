@@ -63,7 +63,7 @@ async def test_lsp_26_output_of_any_code_in_the_server_does_not_reach_the_wire(o
     os.kill(odd.pid, signal.SIGUSR1)
     words = ["stray print", "stray write", "stray descriptor", "stray child"]
     await odd.wait_until(lambda: all(word in odd.stderr for word in words))
-    # The client parses strictly, so a stray byte would fail this wait.
+    # The client parses strictly, so a stray byte would fail the wait.
     await odd.heard()
 
 

@@ -1,4 +1,4 @@
-"""The framer alone gives the same frames or refusal for any pieces of bytes."""
+"""The framer alone gives the same frames or refusal for any chunks of bytes."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_lsp_03_a_too_large_content_length_is_detected_when_the_stream_stalls(
 
 
 def test_a_large_body_in_small_chunks_takes_time_in_proportion() -> None:
-    """16 MB in 4 KB pieces are 4,096 calls; copying the rest in each would be 32 GB."""
+    """16 MB in 4 KB chunks are 4,096 calls; copying the rest in each call would be 32 GB."""
     framer, piece = Framer(), b"x" * 4096
     framer.feed(b"Content-Length: %d\r\n\r\n" % (4096 * 4096))
     done = [body for _ in range(4096) for body in framer.feed(piece)]

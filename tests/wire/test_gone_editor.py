@@ -88,8 +88,8 @@ async def test_lsp_15_the_server_ends_when_its_output_is_closed(tmp_path) -> Non
 
 
 def big_stream() -> Answer:
-    """An answer of 60,000 pieces, 10 MB as events; its call shows that all was received."""
-    # Words that repeat sooner would be cut off.
+    """An answer of 60,000 chunks, 10 MB as events; the final call shows that all was received."""
+    # Text that repeats sooner would be cut off.
     piece = b"".join(sse(chunk({"content": f"{number:09} "})) for number in range(200))
     call = {"index": 0, "id": "id_0", "type": "function"}
     call["function"] = {"name": READ[0], "arguments": READ[1]}

@@ -1,4 +1,4 @@
-"""Attacks that were once found on the wire, one test each."""
+"""Attacks that were once found on the connection, with one test for each."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ async def test_a_large_answer_to_a_reading_editor_does_not_end_the_connection() 
     lost: list[str] = []
     outgoing = Outgoing(writing, lost.append)
     for _ in range(3):
-        # more than the limit, in one tick of the event loop
+        # The messages exceed the limit within one tick of the event loop.
         outgoing.send(b"x" * (LIMIT_B // 2 + 1))
     assert lost == []
     received = 0
@@ -68,7 +68,7 @@ async def test_an_editor_that_reads_nothing_for_long_is_disconnected() -> None:
     reading, writing = pipe()
     lost: list[str] = []
     outgoing = Outgoing(writing, lost.append)
-    outgoing.send(b"x" * (LIMIT_B + 1_000_000))  # the pipe accepts a part of this
+    outgoing.send(b"x" * (LIMIT_B + 1_000_000))  # the pipe accepts a part of the data
     outgoing.send(b"y")
     assert lost == []
     outgoing._taken_at -= GONE_S + 1

@@ -80,7 +80,7 @@ async def test_lsp_10_after_shutdown_everything_but_exit_is_refused(fresh) -> No
     assert (await fresh.request("shutdown"))["result"] is None
     late = ["textDocument/codeAction", "no/such", "shutdown", "initialize", "indwell/prompt"]
     assert [await code_of(fresh, one) for one in late] == [INVALID] * 5
-    fresh.open_shop()  # this notification is dropped
+    fresh.open_shop()  # the server drops this notification
     fresh.notify("exit")
     assert await fresh.ended() == 0
 
@@ -92,7 +92,7 @@ async def test_exit_without_shutdown_leads_to_an_exit_code_of_one(fresh) -> None
 
 
 async def test_a_whole_session_in_one_write_is_answered(process) -> None:
-    """A script pipes a whole session in, and reads the answers later."""
+    """A script writes a whole session at once, and reads the answers later."""
     hello = process.ask("initialize", process.hello())
     process.notify("initialized", {})
     uri = process.open_shop()
@@ -106,7 +106,7 @@ async def test_a_whole_session_in_one_write_is_answered(process) -> None:
 
 
 async def test_hanging_up_after_the_last_message_does_not_lose_the_answers(process) -> None:
-    """As in ``indwell serve < session``, where the input ends right after the session."""
+    """In ``indwell serve < session``, the input likewise ends right after the session."""
     hello = process.ask("initialize", process.hello())
     probe = process.ask("no/such")
     goodbye = process.ask("shutdown")

@@ -42,7 +42,7 @@ def test_a_short_token_is_refused() -> None:
 
 
 class Served:
-    """A listening server, and its address."""
+    """A listening server and its address."""
 
     def __init__(self, process: asyncio.subprocess.Process, port: int, token: str) -> None:
         self.process = process

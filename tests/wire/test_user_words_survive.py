@@ -1,4 +1,4 @@
-"""The user's words are answered or kept: half characters, huge texts, a sudden end."""
+"""The user's text is answered or kept: half characters, huge texts, a sudden end."""
 
 from __future__ import annotations
 

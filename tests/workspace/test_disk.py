@@ -181,7 +181,7 @@ async def test_per_13_a_half_finished_write_is_undone_at_the_next_read(
     with path.open("r+b") as file:
         journal = new_journal(private, path)
         journal.fill(file.fileno(), new)
-        file.write(b"n")  # the process was killed at this point
+        file.write(b"n")  # writes as far as the killed process came
     os.close(new)
     journal.close()
     snapshot = await DiskWorkspace([path.parent], private=private).read(path)

@@ -62,7 +62,7 @@ def laid_out(root: Path, files: Mapping[str, str]) -> Path:
             "x.py",
             LF,
         ),
-        # nothing decides
+        # The case in which no file decides.
         ({}, "x.py", LF),
     ],
 )

@@ -9,7 +9,7 @@ from indwell.workspace.encoding.decoding import nothing_declared
 from indwell.workspace.line_index import LineIndex, index_of, is_simple, start_of
 from indwell.workspace.text import PIECE, split_lines
 
-# Text before a border of pieces, so that line ends are at the border, before and after it.
+# Text before a border of two chunks, so that line ends are at the border, before and after it.
 LEADS = [b"", b"x" * (PIECE - 2), b"ab\n" * (PIECE // 3), b"a\r" * (PIECE // 2 - 1) + b"b"]
 
 

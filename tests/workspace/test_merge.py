@@ -38,7 +38,7 @@ def sides(seed: int) -> tuple[str, str, str]:
     base = [f"line {i}\n" for i in range(rng.randrange(30))]
     mine = changed(rng, base, "mine", rng.randrange(4))
     theirs = changed(rng, base, "theirs", rng.randrange(4))
-    if rng.random() < 0.3 and base:  # both sides make the same change at one place
+    if rng.random() < 0.3 and base:  # both sides make the same change at the same position
         for side in (mine, theirs):
             if base[-1] in side:
                 side[side.index(base[-1])] = "both\n"

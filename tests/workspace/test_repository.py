@@ -19,7 +19,7 @@ NUL = b"gitdir: a\0b\n"
 
 
 class Work:
-    """A folder with a repository whose configuration makes git leave a mark."""
+    """A folder with a repository whose configuration makes git create a marker file."""
 
     def __init__(self, base: Path) -> None:
         self.mark = base / "mark"

@@ -59,7 +59,7 @@ def test_an_edit_may_not_declare_another_encoding_than_the_files() -> None:
 
 def test_bytes_that_would_be_decoded_differently_are_refused() -> None:
     with pytest.raises(ValueError, match="would be read as another text"):
-        # the bytes of this text are UTF-8 for é
+        # The bytes of the new text in Latin-1 are the UTF-8 bytes of é.
         rewrite(b"# coding: latin-1\nx = 1\n", "1", "'Ã©'")
     with pytest.raises(ValueError, match="which cp932 turns into another character"):
         rewrite("# coding: cp932\nx = '漢'\n".encode("cp932"), "漢", "漢\u2016")

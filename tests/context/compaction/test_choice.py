@@ -76,7 +76,7 @@ def test_required_lines_stay_even_without_space():
 def test_the_second_line_of_a_call_pair_costs_no_marker():
     piece = ReducibleText("cart_total\ntax_rate here", head=30, pair="1:a")
     known = uses(written=dict.fromkeys(NAMES, 50))
-    # The line needs a little more than 85 tokens: its text, a break, a marker, and the pair.
+    # The line needs a little more than 85 tokens: its text, a break, a marker, and the tool pair.
     assert chosen([piece], 85, (), known) == [set()]
     assert chosen([piece], 100, (), known) == [{0, 1}]
 

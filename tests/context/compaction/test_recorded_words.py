@@ -1,4 +1,4 @@
-"""Replays recorded sessions: each request has the user's words, the task and finished requests.
+"""Replays recorded sessions: each request has the user's text, the task and finished requests.
 
 ``tests/faults/recorded_words.py`` replays more sessions.
 """

@@ -1,4 +1,4 @@
-"""A summary drops a plan that no longer applies; the current plan stays, word for word."""
+"""A summary drops a plan that no longer applies, and keeps the current plan word for word."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The user's words survive every compaction, at any place in the conversation."""
+"""The user's text survives every compaction, wherever it is in the conversation."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_user_text_that_a_summary_merged_into_another_message_survives_the_next_
         now = turned(now, turn, [LONG, LONG], reply=f"Done {turn}.")
     now = summarised(now, planned(now, 1, 18, keep_replies=True))  # summarise turns 1 to 3
     last = snapped(now.messages, len(now.messages) - 6)
-    # The next summary puts the user's words into the last message of the group.
+    # The next summary puts the user's text into the last message of the group.
     now = summarised(now, planned(now, max(now.history.joined) + 1, last))
     said = [f"Do number {turn}." for turn in range(1, 7)]
     assert users_words(now.messages) == said

@@ -91,7 +91,7 @@ def test_a_fact_that_was_shown_cut_is_never_replaced() -> None:
 
 
 def test_a_very_long_blank_line_is_read_fast() -> None:
-    blanks = " " * 400_000  # earlier this took minutes, because a search began at each blank
+    blanks = " " * 400_000  # an earlier version took minutes, because a search began at each blank
     assert facts(f"- a{blanks}b{blanks}<!-- {blanks}\n")[0].text.startswith("a b <!--")
 
 

@@ -1,4 +1,4 @@
-"""Facts are ranked by the user's words, files and selections; others are not sent."""
+"""Facts are ranked by the user's prompt, files and selections; unrelated facts are not sent."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ async def test_a_chat_steers_its_running_turn_queues_other_prompts_and_stops_the
         await editor.wait_until(lambda: "Indwell · turn 1" in buffer.text)
         write(editor, buffer, "Be quick.")
         assert (await send(editor, buffer))["delivered"]
-        assert draft(buffer) == "Be quick."  # the words stay until the model has received them
+        assert draft(buffer) == "Be quick."  # the text stays until the model has received it
         gate.set()
         await editor.wait_until(lambda: "Steered." in buffer.text and is_over(buffer, 1))
         assert buffer.text.count("Be quick.") == 1
@@ -220,7 +220,7 @@ async def test_a_server_that_is_killed_in_the_middle_loses_no_text(home) -> None
             await send(editor, buffer)
             await editor.wait_until(lambda: "Indwell · turn 1" in buffer.text)
             async with asyncio.timeout(60):
-                # otherwise the other server would send its request first
+                # Otherwise the other server would send its request first.
                 await endpoint.arrived.wait()
             editor.save(buffer)
             os.kill(editor.process.pid, signal.SIGKILL)

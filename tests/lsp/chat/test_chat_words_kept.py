@@ -1,4 +1,4 @@
-"""Only the user's own text is sent as the user's, each text is sent once, and no text is lost."""
+"""Only the user's own text is sent as the user's; each text is sent once, and no text is lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model's text cannot forge parts of the document, however it is split."""
+"""A model's text cannot forge parts of the chat document, however the text is split."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ def test_no_edit_plan_loses_text_of_a_document(text, words) -> None:
     for plan in plans:
         changed = edited(text, plan)
         kept, wanted = iter(changed), text.replace(" · waiting", "")
-        if plan is plans[0]:  # text beside waiting words moves to the draft
+        if plan is plans[0]:  # text beside a waiting prompt moves to the draft
             assert not Counter("".join(wanted.split())) - Counter(changed), (text, changed)
             continue
         assert all(one in kept for one in wanted if not one.isspace()), (text, changed)

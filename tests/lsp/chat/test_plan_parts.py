@@ -40,7 +40,8 @@ def test_no_plan_or_step_can_forge_a_heading_of_the_chat(forged) -> None:
         written(),
     )
     assert [one.kind for one in headings(f"{text}\n\n{YOU}\n\n")] == ["turn", "you"]
-    assert "<!--" not in text.partition("<details>")[0]  # a mark inside a fence has no effect
+    # a comment mark inside a fence has no effect
+    assert "<!--" not in text.partition("<details>")[0]
 
 
 @pytest.mark.parametrize("state", ["approved", "rejected", "done"])

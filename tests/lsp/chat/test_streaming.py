@@ -383,7 +383,7 @@ async def _typed_and_streamed(folder: Path, steps: list[tuple[str, int]], kind) 
                 stream.take(text(f"<{number}> lorem ipsum\n\n## You\n\n"))
             case "type" | "type end" | "newline":
                 at = len(desk.text) if what == "type end" else where % (len(desk.text) + 1)
-                # one character, so that the user cannot type into it
+                # A single character leaves no position inside the chunk for the user's typing.
                 typed.append(chr(0x4E00 + number))
                 desk.type_text(at, typed[-1] + ("\n" if what == "newline" else ""))
             case "tool":
@@ -394,7 +394,7 @@ async def _typed_and_streamed(folder: Path, steps: list[tuple[str, int]], kind) 
             case "think":
                 stream.take(events.ThinkingAdded(1, f"hm {number}"))
             case "race":
-                # one character, so that the user cannot type into it
+                # A single character leaves no position inside the chunk for the user's typing.
                 typed.append(chr(0x4E00 + number))
                 desk.editor.moments.before = _typing(desk, where, typed[-1], at_once)
                 stream.take(text(f"<{number}>"))

@@ -1,4 +1,4 @@
-"""The actions that are offered at a place with pending hunks. Pure."""
+"""The actions that are offered at a position with pending hunks. Pure."""
 
 from __future__ import annotations
 

@@ -160,7 +160,7 @@ async def test_review_hints_offer_actions_and_are_never_sent_as_problems(home) -
         )
         assert fix.diagnostics is None
         (argument,) = fix.command.arguments
-        # This also applies to a client that inserts hints itself.
+        # The same applies to a client that inserts hints itself.
         told = [
             json.loads(
                 json.dumps({"range": argument["range"], "message": "HINT", "source": "indwell"})

@@ -1,6 +1,6 @@
 """Verdicts: their effects, the questions before them, and the messages.
 
-On disk, without an editor's edits.
+The tests work on disk, without an editor's edits.
 """
 
 from __future__ import annotations

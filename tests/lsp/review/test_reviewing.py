@@ -70,7 +70,7 @@ async def test_shown_hunks_stay_while_the_agent_writes(desk) -> None:
     pending = await desk.ledger.begin(Actor("s1", 2), "call", path, new(3), new(3, 9))
     desk.type_text(path, new(3, 9))
     other = desk.path("b.txt", new(5))
-    # after this change is shown, the first change was examined
+    # When this change is shown, the first change has been examined.
     await change(desk.ledger, other, BEFORE, new(5))
     await desk.screen.until(lambda: desk.screen.lines(other.as_uri()) == [5])
     assert len(desk.screen.published) == n_before + 1

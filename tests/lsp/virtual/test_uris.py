@@ -112,7 +112,7 @@ def test_every_path_survives_its_uri(names, span, kind) -> None:
     try:
         path.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
-        return  # no file has such a name
+        return  # file names of this form do not exist
     document = kind(path, span)
     assert parsed(uri_of(document)) == document
 

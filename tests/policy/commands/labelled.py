@@ -100,7 +100,7 @@ def lines(text: str) -> list[str]:
 
 
 def wrapped() -> list[str]:
-    """Return commands with outside effects, network or more rights, at every place of a line."""
+    """Return commands with outside effects, network or more privileges, in every part of a line."""
     return [form.format(one) for form in _WRAPPED for one in _TO_WRAP]
 
 
@@ -119,7 +119,7 @@ def dangerous() -> Iterator[str]:
 
 
 def dangerous_outside() -> list[str]:
-    """Return commands that no sandbox makes harmless: network, deleted work, more rights."""
+    """Return commands that no sandbox makes harmless: network, deleted work, more privileges."""
     bad = [
         *("curl http://x.test", "wget x", "ssh h", "nc h 1", "scp x h:", "git push", "git fetch"),
         *("git pull", "git clone https://x.test/y", "npm install x", "pip install x", "gh pr list"),

@@ -47,7 +47,7 @@ def test_cmd_01_a_sandbox_does_not_excuse_commands_that_reach_beyond_it() -> Non
 
 
 def test_cmd_01_plan_mode_allows_no_dangerous_command_as_reading() -> None:
-    """In plan mode, nobody is asked, so words from read-only commands are allowed (CMD-13)."""
+    """In plan mode, nobody is asked, so output of read-only commands is allowed (CMD-13)."""
     passed = allowed(list(dict.fromkeys(dangerous())), PLAN)
     assert [one for one in passed if one != "FOO=bar ls"] == []
 
@@ -109,7 +109,7 @@ def test_cmd_02_ordinary_reading_runs_without_a_question() -> None:
     commands = lines(READ_ONLY)
     assert len(commands) > 100
     asked = [one for one in commands if judged(one) != "allow"]
-    # CMD-13; in addition, nothing hides other programs here.
+    # CMD-13; moreover, no sandbox hides other programs in this test.
     assert sorted(asked) == ["echo $(git rev-parse HEAD)", "ps aux | grep node"]
     assert allowed(commands, CONFINED) == commands
     planned = [one for one in commands if not judge(one, PLAN).reads_only]
@@ -188,7 +188,7 @@ def test_cmd_07_find_without_actions_only_reads() -> None:
 
 
 def test_cmd_09_sed_that_only_prints_and_replaces_output_is_reading() -> None:
-    """The case wants only ``-n N,Mp``, but plain replacing also only goes to the output."""
+    """The shared case allows only ``-n N,Mp``, but plain replacing also only prints."""
     scripts = [
         "s/a/b/e",
         "s/a/b/w f",
