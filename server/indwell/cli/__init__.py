@@ -74,7 +74,7 @@ def _main(given: list[str]) -> int:
     # With this variable, the openai library would log prompts to stderr.
     os.environ.pop("OPENAI_LOG", None)
     # An editor runs this command, so load nothing else.
-    if tuple(given) in _STARTS:
+    if tuple(given) in _STARTS and (given or not _is_terminal()):
         from indwell.cli.serve.command import serve
 
         return serve(scripted=False, pace_s=0.0, editor_asks_trust="--editor-trust" in given)
@@ -88,6 +88,11 @@ def _main(given: list[str]) -> int:
         return run_command(given)
     finally:
         sys.stdout.flush()
+
+
+def _is_terminal() -> bool:
+    """Return whether a person types and reads here, and not an editor."""
+    return all(one is not None and one.isatty() for one in (sys.stdin, sys.stdout))
 
 
 def _working_folder() -> str | None:

@@ -58,6 +58,8 @@ def run_command(arguments: Sequence[str] | None) -> int:
 
 
 def _run_parsed(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    if options.command is None:
+        return _interactive(options, parser)
     match options.command:
         case "login" | "logout" | "models" | "doctor" | "setup":
             return _first_minutes(options)
@@ -69,23 +71,43 @@ def _run_parsed(options: argparse.Namespace, parser: argparse.ArgumentParser) ->
             from indwell.cli.mcp.command import mcp
 
             return mcp(options, parser)
-        case "stats":
-            return _stats(options, parser)
         case "demo":
-            import secrets  # The import is late, because digest libraries take 5 ms.
-
-            from indwell.cli.demo.command import demo
-
-            seed = options.seed if options.seed is not None else secrets.randbelow(1_000)
-            return demo(seed=seed, as_json=options.json, scripted=options.scripted)
-        case "replay":
-            return _replay(options, parser)
+            return _demo(options)
+        case "stats" | "replay":
+            is_stats = options.command == "stats"
+            return _stats(options, parser) if is_stats else _replay(options, parser)
         case "review":
             return _review(options, parser)
         case "run" | "commit-message" | "tasks":
             return _with_a_model(options, parser)
         case _:
             return _serve(options, parser)
+
+
+def _demo(options: argparse.Namespace) -> int:
+    import secrets  # imported here, because its digest libraries take 5 ms
+
+    from indwell.cli.demo.command import demo
+
+    seed = options.seed if options.seed is not None else secrets.randbelow(1_000)
+    return demo(seed=seed, as_json=options.json, scripted=options.scripted)
+
+
+def _interactive(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    from indwell.cli.interactive.command import InteractiveOptions, interactive, is_terminal
+
+    if options.of_session == "":
+        parser.error("--resume: the id is empty; `indwell sessions` lists them")
+    if not is_terminal():
+        parser.error("an interactive session needs a terminal; scripts use `indwell run`")
+    return interactive(
+        InteractiveOptions(
+            plain=options.plain,
+            continues=options.goes_on,
+            resume=options.of_session or "",
+            scripted=options.has_script,
+        )
+    )
 
 
 def _stats(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:

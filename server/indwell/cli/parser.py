@@ -217,8 +217,10 @@ def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="indwell",
         description="A coding agent that lives in the editor's language server.",
-        epilog="Without a command it serves an editor on stdin and stdout.",
+        epilog="Without a command it begins an interactive session in a terminal, and serves an "
+        "editor on pipes.",
     )
+    _interactive_options(parser)
     parser.add_argument("--version", action="version", version=f"indwell {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     _serve(commands.add_parser("serve", help="serve an editor (this is what editors start)"))
@@ -264,6 +266,30 @@ def make_parser() -> argparse.ArgumentParser:
     for one in commands.choices.values():
         one.set_defaults(parser=one)  # errors show the usage of the command
     return parser
+
+
+def _interactive_options(parser: argparse.ArgumentParser) -> None:
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
+        "--continue",
+        dest="goes_on",
+        action="store_true",
+        help="interactive: go on with the newest session of the folder",
+    )
+    which.add_argument(
+        "--resume", dest="of_session", metavar="ID", help="interactive: go on with this session"
+    )
+    parser.add_argument(
+        "--plain",
+        action="store_true",
+        help="interactive: no colours and no moving parts, for screen readers",
+    )
+    parser.add_argument(
+        "--scripted",
+        dest="has_script",
+        action="store_true",
+        help="interactive: use the scripted model that ships with Indwell",
+    )
 
 
 def _serve(serve: argparse.ArgumentParser) -> None:

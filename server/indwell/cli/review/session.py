@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from indwell.cli.review.files import UNSAVED, FileLook, WantedFiles, look
-from indwell.cli.terminal.stdin import YES_OR_NO, chosen, typed_line
+from indwell.cli.terminal.stdin import YES_OR_NO, TypedLine, chosen, typed_line
 from indwell.context.untrusted_text import one_line, visible
 from indwell.errors import ToolError
 from indwell.review.hunk import Hunk
@@ -133,6 +133,7 @@ class TerminalReview:
         wanted: The selected hunks.
         is_edited: Returns whether an editor has one of the sessions open; blocks.
         screen: Shows the review.
+        typed: Shows a prompt and reads a line.
 
     Attributes:
         copies: The folder into which files are copied before a reject changes them.
@@ -145,7 +146,10 @@ class TerminalReview:
         wanted: WantedFiles,
         is_edited: Callable[[Collection[str]], bool],
         screen: TerminalScreen,
+        *,
+        typed: TypedLine = typed_line,
     ) -> None:
+        self._typed = typed
         self._ledger = ledger
         self._workspace = workspace
         self._wanted = wanted
@@ -213,7 +217,7 @@ class TerminalReview:
 
     async def _asked(self, hunks: Sequence[Hunk], at: int) -> Judge | Move | Quit:
         while True:
-            typed = await typed_line(f"{KEYS}? ")
+            typed = await self._typed(f"{KEYS}? ")
             if typed is None:
                 return Quit()
             said = step(hunks, at, typed)
@@ -228,7 +232,9 @@ class TerminalReview:
             self._screen.warn(f"{self._screen.heading(hunk)}: {why}")
         if done.kept:
             question = "Reject it anyway, with those lines? [y/N] "
-            said = await chosen(question, YES_OR_NO, lambda: self._screen.say("Type y or n."))
+            said = await chosen(
+                question, YES_OR_NO, lambda: self._screen.say("Type y or n."), self._typed
+            )
             if said:
                 kept = tuple(hunk for hunk, _ in done.kept)
                 forced = await self.carry_out(judge.verdict, kept, force=True)

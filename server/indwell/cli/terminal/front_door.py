@@ -14,7 +14,7 @@ from rich.markup import escape
 from indwell.agent.core.events import Event, Listener, Notice
 from indwell.agent.features.questions import NOBODY, UserQuestion, answer_of
 from indwell.agent.features.questions import Answer as UserAnswer
-from indwell.cli.terminal.stdin import YES_OR_NO, chosen, is_typed, typed_line
+from indwell.cli.terminal.stdin import YES_OR_NO, TypedLine, chosen, is_typed, typed_line
 from indwell.context.untrusted_text import one_line, visible
 from indwell.policy.approvals import Answer, Approver, Chosen, Question, Reply, Said
 from indwell.policy.trust import STAY, TRUST
@@ -35,10 +35,15 @@ _DIFF_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 
 class TerminalApprover:
-    """Asks for permissions in the terminal; without a terminal, the answer is no."""
+    """Asks for permissions in the terminal; without a terminal, the answer is no.
 
-    def __init__(self, console: Console) -> None:
-        self._console = console
+    Args:
+        console: The console for the questions.
+        typed: Shows a prompt and reads a line.
+    """
+
+    def __init__(self, console: Console, typed: TypedLine = typed_line) -> None:
+        self._console, self._typed = console, typed
 
     async def ask(self, question: Question) -> Reply:
         """Show exactly the requested command or edit, and read a letter as the answer."""
@@ -58,7 +63,7 @@ class TerminalApprover:
             **(_FOR_LONGER if question.rule else {}),
             **(_BY_HUNK if question.hunks else {}),
         }
-        answer = await chosen(f"{choices}? ", meanings, self._tell_letters)
+        answer = await chosen(f"{choices}? ", meanings, self._tell_letters, self._typed)
         if answer == "hunk":
             return await self._ask_by_hunk(question)
         return answer or "unanswered"
@@ -74,7 +79,7 @@ class TerminalApprover:
         for number, hunk in enumerate(question.hunks, 1):
             self._tell_lines(f"{hunk.header}\n{hunk.text}", is_diff=True)
             prompt = f"Hunk {number} of {len(question.hunks)}: [N]o, [Y]es? "
-            is_allowed = await chosen(prompt, YES_OR_NO, self._tell_letters)
+            is_allowed = await chosen(prompt, YES_OR_NO, self._tell_letters, self._typed)
             if is_allowed is None:
                 break
             if is_allowed:
@@ -120,10 +125,11 @@ class TerminalPerson(TerminalApprover):
 
     Args:
         console: The console for the questions.
+        typed: Shows a prompt and reads a line.
     """
 
-    def __init__(self, console: Console) -> None:
-        super().__init__(console)
+    def __init__(self, console: Console, typed: TypedLine = typed_line) -> None:
+        super().__init__(console, typed)
         self._screen = console
 
     async def ready(self, question: UserQuestion) -> None:
@@ -140,7 +146,7 @@ class TerminalPerson(TerminalApprover):
         for number, option in enumerate(question.options, 1):
             self._tell(f"  [bold]{number}[/] {escape(visible(option))}")
         how = "A number, or other words" if question.options else "Your answer"
-        typed = await typed_line(f"{how} (Enter: the model decides): ")
+        typed = await self._typed(f"{how} (Enter: the model decides): ")
         return answer_of(question.options, typed.strip()) if typed is not None else NOBODY
 
     def _tell(self, markup: str) -> None:
@@ -158,13 +164,16 @@ def can_ask() -> bool:
     return is_typed() and sys.stderr is not None and sys.stderr.isatty()
 
 
-async def is_trusted_at_terminal(question: str, console: Console) -> bool | None:
+async def is_trusted_at_terminal(
+    question: str, console: Console, typed: TypedLine = typed_line
+) -> bool | None:
     """Ask a question, for which Enter means no; return None if there is no answer."""
     console.print(visible(question), markup=False, emoji=False, highlight=False, soft_wrap=True)
     return await chosen(
         "stay [R]estricted (Enter), or [T]rust? ",
         MEANINGS,
         lambda: console.print("Type t to trust the folder, or r (or Enter) to stay restricted."),
+        typed,
     )
 
 

@@ -9,8 +9,8 @@ import os
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
-from typing import TextIO, TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import TextIO, TypeAlias, TypeVar
 
 import msgspec
 
@@ -147,6 +147,8 @@ MOST_TRIES = 5  # after so many invalid lines, the user counts as not answering
 YES_OR_NO: Mapping[str, bool] = {"y": True, "yes": True, "n": False, "no": False, "": False}
 
 T = TypeVar("T")
+TypedLine: TypeAlias = Callable[[str], Awaitable[str | None]]
+"""Shows a prompt, and returns the line that the user types; None at the end of input."""
 
 
 class _Keyboard:
@@ -167,7 +169,7 @@ class _Keyboard:
     def put(self, prompt: str, hear: Callable[[str | None], None]) -> None:
         """Pass the next typed line to ``hear``."""
         with self._lock:
-            _forget_typed()
+            forget_typed()
             self.hear, self.since = hear, time.monotonic()
             was_read, self.is_read = self.is_read, True
         if was_read:  # the thread of an unanswered question is still reading
@@ -211,7 +213,10 @@ _KEYBOARD = _Keyboard()
 
 
 async def chosen(
-    prompt: str, meanings: Mapping[str, T], tell_again: Callable[[], None]
+    prompt: str,
+    meanings: Mapping[str, T],
+    tell_again: Callable[[], None],
+    typed: TypedLine | None = None,
 ) -> T | None:
     """Ask until the user types a known word; return its meaning.
 
@@ -222,12 +227,13 @@ async def chosen(
         prompt: The text before each line.
         meanings: The meaning of each word in lower case; the empty word is Enter alone.
         tell_again: Shows the known words.
+        typed: Shows a prompt and reads a line; ``typed_line`` by default.
     """
     for _ in range(MOST_TRIES):
-        typed = await typed_line(prompt)
-        if typed is None:
+        line = await (typed or typed_line)(prompt)
+        if line is None:
             return None
-        if (word := typed.strip().lower()) in meanings:
+        if (word := line.strip().lower()) in meanings:
             return meanings[word]
         tell_again()
     return None
@@ -258,7 +264,7 @@ async def typed_line(prompt: str) -> str | None:
 
 if sys.platform == "win32":
 
-    def _forget_typed() -> None:
+    def forget_typed() -> None:
         """Drop keys that were pressed before the question was visible: they are no answer."""
         import pywintypes
         import win32console
@@ -270,7 +276,7 @@ if sys.platform == "win32":
 else:
     import termios
 
-    def _forget_typed() -> None:
+    def forget_typed() -> None:
         """Drop keys that were pressed before the question was visible: they are no answer."""
         with contextlib.suppress(termios.error, ValueError):  # stdin is not a terminal
             termios.tcflush(sys.stdin, termios.TCIFLUSH)

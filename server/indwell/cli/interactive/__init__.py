@@ -1,0 +1,1 @@
+"""The interactive session that ``indwell`` without arguments starts in a terminal."""

@@ -1,0 +1,251 @@
+"""An interactive session: turns the user's lines into prompts, steering and commands."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, Protocol
+
+from indwell.agent.core import events
+from indwell.agent.core.prompt import Prompt, taken_words
+from indwell.agent.core.session import Session
+from indwell.bounds.secrets import OtherNames
+from indwell.cli.interactive.desk import Desk, Line, Status
+from indwell.cli.interactive.view import InteractiveView
+from indwell.context.attachments import PastedText
+from indwell.context.untrusted_text import short_line, visible
+from indwell.errors import ToolError, UserError
+from indwell.sandbox.spawn import spawn
+from indwell.service.attached import check_texts, checked_text
+from indwell.service.mentions import attachments, mentions_in
+from indwell.service.service import Service
+from indwell.service.sessions.recorded_turns import events_of
+from indwell.service.turns.queue import Ticket, title_of
+
+SHARED_CHARACTERS = 50_000  # of a command's output that /share attaches; the end is kept
+
+
+class Commands(Protocol):
+    """Carries out lines that begin with ``/``."""
+
+    async def obey(self, words: str) -> bool:
+        """Carry out a command; return False if the words are a prompt."""
+        ...
+
+
+class Conversation:
+    """The conversation of one terminal.
+
+    Args:
+        service: The service, whose current session is shown.
+        desk: Where the user types.
+        view: Shows events.
+
+    Attributes:
+        commands: Carries out slash commands.
+    """
+
+    def __init__(self, service: Service, desk: Desk, view: InteractiveView) -> None:
+        self.service, self.desk, self.view = service, desk, view
+        self.commands: Commands | None = None
+        self._used = 0
+        self._shell: asyncio.Task[None] | None = None
+        self._output: PastedText | None = None
+        self._shared: list[PastedText] = []
+        self._began: float = 0.0
+
+    def hear(self, event: events.Event) -> None:
+        """Show an event, and remember what the status line needs."""
+        match event:
+            case events.TurnStarted(agent=""):
+                self._began = asyncio.get_running_loop().time()
+            case events.UsageReported(agent="", usage=usage):
+                self._used = usage.input + usage.output
+            case events.TurnFinished(draft=draft, turn=turn) if draft.strip() and turn:
+                self.desk.put_draft(draft)
+                self.view(event)
+                self.view.say("your unsent words are in the line again", "dim")
+                return
+        self.view(event)
+        self.desk.refresh()
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a turn runs in the current session."""
+        return self.service.turns.running_number is not None
+
+    def status(self) -> Status:
+        """Return what the status line says now."""
+        settings, current = self.service.settings, self.service.sessions.current
+        doing = ""
+        if self._shell is not None:
+            doing = "! runs (Esc stops)"
+        elif self.is_busy:
+            seconds = asyncio.get_running_loop().time() - self._began if self._began else 0
+            doing = f"working {seconds:.0f} s (Esc stops)"
+        model = current.conversation.config.model if current else settings.model
+        return Status(
+            model=visible(model),
+            mode=settings.mode,
+            used=self._used,
+            window=current.conversation.config.window if current else 0,
+            cost=current.spending.spent if current else 0.0,
+            doing=doing,
+        )
+
+    def stop(self) -> bool:
+        """Stop the shell command or the turn; return whether one runs."""
+        if self._shell is not None:
+            self._shell.cancel()
+            return True
+        return self.is_busy and self.service.turns.cancel()
+
+    async def take(self, line: Line) -> None:
+        """Do what a submitted line says; an error is shown, and a prompt returns to the line."""
+        words = line.words
+        try:
+            if words.startswith("!"):
+                await self._run(words[1:].strip())
+                return
+            if words.startswith("/") and self.commands is not None:
+                self.view.words(words)
+                if await self.commands.obey(words):
+                    return
+            else:
+                self.view.words(words)
+            if self.is_busy:
+                await self._steer(line)
+                return
+            await self._send(line)
+        except UserError as error:
+            self.view.say(str(error), "red")
+            if not words.startswith(("/", "!")):
+                self.desk.put_draft(words)
+
+    async def _steer(self, line: Line) -> None:
+        try:
+            await self.service.steer(line.words, None, numbered=True)
+        except UserError:
+            if self.is_busy:
+                raise
+            await self._send(line)  # the turn has just ended
+
+    async def _send(self, line: Line) -> None:
+        await self.service.check_prompt(line.words, None)
+        prompt = await self._prompt(line)
+        self._shared.clear()
+        self.watch(await self.service.prompt(prompt, None, None, nothing))
+
+    async def _prompt(self, line: Line) -> Prompt:
+        words, settings = taken_words(line.words), self.service.settings
+        mentions = [one.mention for one in mentions_in(words)]
+        names = OtherNames(lambda: self.service.roots)
+        found = await attachments(self.service.workspace, settings, mentions, names)
+        for problem in found.problems:
+            self.view.say(problem, "yellow")
+        texts = [checked_text(label, text) for label, text in line.pasted] + self._shared
+        check_texts(texts)
+        return Prompt(
+            words,
+            title=title_of(words),
+            mentioned=found.files,
+            folders=found.folders,
+            texts=tuple(texts),
+        )
+
+    def watch(self, ticket: Ticket) -> None:
+        """Show why a turn could not begin, and return its words to the line."""
+        self.service.chores.begin(self._ended(ticket))
+
+    async def _ended(self, ticket: Ticket) -> None:
+        await ticket.ended.wait()
+        self.desk.refresh()
+        if ticket.error is not None:
+            self.view.say(str(ticket.error), "red")
+            self.desk.put_draft(ticket.prompt.words)
+            return
+        finished = ticket.finished
+        if finished is not None and not finished.turn and finished.draft:
+            self.desk.put_draft(finished.draft)
+
+    def begin_turn(self, session: Session, words: str, mode: Any) -> None:  # noqa: ANN401 - a Mode
+        """Begin a turn that a command asked for."""
+        prompt = Prompt(words, title=title_of(words))
+        self.watch(self.service.begin(prompt, session.id, nothing, mode))
+
+    async def _run(self, command: str) -> None:
+        """Run the user's command as the user, without a sandbox; the model does not see it."""
+        if not command:
+            raise UserError("write the command after `!`, such as `!git status`")
+        if self._shell is not None:
+            raise UserError("a command runs already; Esc stops it")
+        self.view.end_text()
+        self.view.words(f"!{command}")
+        self._shell = asyncio.create_task(self._shell_command(command))
+        try:
+            await self._shell
+        except asyncio.CancelledError:
+            own = asyncio.current_task()
+            if own is not None and own.cancelling():
+                raise
+            self.view.say("stopped", "yellow")
+        finally:
+            self._shell = None
+            self.desk.refresh()
+
+    async def _shell_command(self, command: str) -> None:
+        shown = bytearray()
+        rest = ""
+
+        def take(data: bytes) -> None:
+            nonlocal rest
+            shown.extend(data)
+            *lines, rest = (rest + data.decode("utf-8", "replace")).split("\n")
+            for line in lines:
+                self.view.say(line.rstrip("\r"))
+
+        try:
+            done = await spawn(command, cwd=self.service.root, timeout_s=None, on_chunk=take)
+        except ToolError as error:
+            raise UserError(str(error)) from error
+        if rest:
+            self.view.say(rest)
+        if done.exit_code:
+            self.view.say(f"exit code {done.exit_code}", "yellow")
+        text = shown.decode("utf-8", "replace")[-SHARED_CHARACTERS:]
+        label = short_line(f"output of {command}", 80)
+        self._output = PastedText(label, f"$ {command}\n{text}")
+        self.view.say("only you see this; /share attaches it to your next prompt", "dim")
+
+    def share(self) -> str:
+        """Attach the output of the last command to the next prompt; return a sentence.
+
+        Raises:
+            UserError: No command has run.
+        """
+        if self._output is None:
+            raise UserError("no command has run; `!git status` runs one")
+        self._shared.append(checked_text(self._output.label, self._output.text))
+        self._output = None
+        return "the output goes with your next prompt"
+
+    async def show_last_turn(self, session: str) -> None:
+        """Show the last turn of a session that is taken up."""
+        reading = await self.service.reading(session)
+        turns = [one for one in events_of(reading.records) if not one.left]
+        for one in turns[-1:]:
+            for event in one.events:
+                if isinstance(event, events.TurnStarted):
+                    self.view.words(event.words)
+                elif not isinstance(event, events.Attached):
+                    self.view(event)
+        self.view.end_text()
+
+    def in_background(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run work that nobody waits for."""
+        self.service.chores.begin(work)
+
+
+async def nothing(session: Session, finished: events.TurnFinished) -> None:
+    """Do nothing, because an event has shown the end."""
+    del session, finished

@@ -1,0 +1,159 @@
+"""The interface between a conversation and the line at which the user types.
+
+The module also holds the rule by which keys that were typed ahead never answer a question. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager
+from typing import NamedTuple, Protocol
+
+from rich.console import Console
+
+from indwell.context.untrusted_text import visible
+
+LIVE_LINES = 6  # most lines of an unfinished paragraph that are shown
+PAUSE_S = 0.7  # seconds without a key before a question may be drawn
+LOOK_S = 0.6  # seconds without a key after a question was drawn, before a key can answer
+
+
+class Line(NamedTuple):
+    """What the user submitted.
+
+    Attributes:
+        words: The text.
+        pasted: Long texts that were pasted; each is folded to its label in the words.
+    """
+
+    words: str
+    pasted: tuple[tuple[str, str], ...] = ()
+
+
+class Desk(Protocol):
+    """The place where the user types, and where lines are shown above it."""
+
+    @property
+    def console(self) -> Console:
+        """The console for everything that is shown."""
+        ...
+
+    def asking(self) -> AbstractAsyncContextManager[None]:
+        """Wait until the user pauses typing, then let no key reach the draft until the end."""
+        ...
+
+    async def typed(self, prompt: str) -> str | None:
+        """Show a prompt within ``asking``, and return the typed line; None if it is withdrawn."""
+        ...
+
+    def show_live(self, text: str) -> None:
+        """Show text of an unfinished paragraph below the lines; empty removes it."""
+        ...
+
+    def put_draft(self, words: str) -> None:
+        """Put words into the draft, before the words that are there."""
+        ...
+
+    def refresh(self) -> None:
+        """Draw the status line again."""
+        ...
+
+    def leave(self) -> None:
+        """End the reading of lines."""
+        ...
+
+
+class AnswerGate:
+    """Decides which keys reach a question.
+
+    A question is drawn only after the user has paused. Then keys count only after a moment without
+    a key, so a burst of typing that goes on while a question appears never answers it.
+
+    Args:
+        now: Returns seconds of a monotonic clock.
+    """
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._now = now
+        self._last_key = float("-inf")
+        self._drawn: float | None = None
+        self._is_open = False
+
+    @property
+    def pause_left(self) -> float:
+        """Seconds until a question may be drawn."""
+        return max(0.0, self._last_key + PAUSE_S - self._now())
+
+    @property
+    def takes_keys(self) -> bool:
+        """Whether a key that arrives now reaches the line; always true without a question."""
+        if self._drawn is None:
+            return True
+        if not self._is_open:
+            self._is_open = self._now() - max(self._drawn, self._last_key) >= LOOK_S
+        return self._is_open
+
+    def key(self) -> bool:
+        """Note a key; return whether it reaches the line."""
+        is_taken = self.takes_keys
+        self._last_key = self._now()
+        return is_taken
+
+    @contextmanager
+    def drawn(self) -> Iterator[None]:
+        """Close the gate for a question that is drawn now; open it without a question."""
+        self._drawn, self._is_open = self._now(), False
+        try:
+            yield
+        finally:
+            self._drawn = None
+
+
+class Status(NamedTuple):
+    """What the status line says.
+
+    Attributes:
+        model: The model's name.
+        mode: The mode.
+        used: Tokens of the last request.
+        window: Tokens of the model's window; 0 if unknown.
+        cost: US dollars of the session; None if unknown.
+        doing: What happens now; empty if nothing does.
+    """
+
+    model: str = ""
+    mode: str = ""
+    used: int = 0
+    window: int = 0
+    cost: float | None = 0.0
+    doing: str = ""
+
+
+def status_line(status: Status, columns: int) -> str:
+    """Return the status in at most so many columns; the least important part is left out first."""
+    context = f"{status.used / status.window:.0%} context" if status.used and status.window else ""
+    cost = (
+        ""
+        if not status.cost
+        else f"${status.cost:.2f}"
+        if status.cost >= 1
+        else (f"${status.cost:.4f}")
+    )
+    parts = [part for part in (status.doing, status.mode, status.model, context, cost) if part]
+    for dropped in (status.model, cost, context):
+        if len(_joined(parts)) <= columns:
+            break
+        parts = [part for part in parts if part != dropped]
+    return _joined(parts)[:columns]
+
+
+def _joined(parts: Sequence[str]) -> str:
+    return " · ".join(parts)
+
+
+def live_tail(text: str, columns: int, most: int = LIVE_LINES) -> str:
+    """Return the end of an unfinished paragraph, in at most ``most`` lines of a terminal. Pure."""
+    lines: list[str] = []
+    for line in visible(text).expandtabs(4).split("\n")[-most:]:
+        lines += [line[at : at + columns] for at in range(0, len(line), columns)] or [""]
+    return "\n".join(lines[-most:]).strip("\n")

@@ -1,0 +1,142 @@
+"""Opens the service behind an interactive session, and takes up the session that was left."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from indwell.cli.interactive.command import InteractiveOptions
+from indwell.cli.interactive.commands import Completions, SlashCommands, skills_of
+from indwell.cli.interactive.conversation import Conversation
+from indwell.cli.interactive.desk import Desk
+from indwell.cli.interactive.door import InteractiveDoor, InteractivePerson
+from indwell.cli.interactive.view import InteractiveView
+from indwell.cli.stored.sessions import whole_id
+from indwell.context.untrusted_text import visible
+from indwell.errors import ToolError, UserError
+from indwell.files.append_log import make_private_folder
+from indwell.files.private import read_own, remove_own, write_private
+from indwell.lsp.chat.completion import FileNames
+from indwell.own_path import own_path
+from indwell.sandbox.environment import own_environment
+from indwell.sessions.ids import is_id
+from indwell.sessions.storage.store import SessionStore, folder_name
+from indwell.settings.paths import state_folder
+from indwell.wiring.service import Composition
+
+_ID_B = 200
+
+
+class OpenMark:
+    """The id of the session that a terminal has open in a folder; after a kill it stays.
+
+    Args:
+        folder: The workspace.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        state = state_folder(os.environ)
+        self._path = state / "terminal" / folder_name(folder)
+
+    def left(self) -> str:
+        """Return the session that a killed terminal had open; empty if none."""
+        try:
+            text = read_own(self._path, _ID_B).decode("ascii", "replace").strip()
+        except (OSError, ToolError):
+            return ""
+        return text if is_id(text) else ""
+
+    def put(self, session: str) -> None:
+        """Store the id of the session that is open now; without a state folder, do nothing."""
+        with suppress(OSError):
+            make_private_folder(self._path.parent)
+            remove_own(self._path)
+            write_private(self._path, session.encode())
+
+    def clear(self) -> None:
+        """Forget the session, because the user has left."""
+        with suppress(OSError):
+            remove_own(self._path)
+
+
+class Opened:
+    """The parts of an interactive session that are loaded behind the line.
+
+    Args:
+        desk: Where the user types.
+        wish: The options.
+        is_plain: Whether nothing moves and no colour is used.
+
+    Attributes:
+        talk: The conversation.
+        completions: Completes the line.
+    """
+
+    def __init__(self, desk: Desk, wish: InteractiveOptions, *, is_plain: bool) -> None:
+        self._wish = wish
+        self._folder = Path.cwd().resolve()
+        own_path.keep_out([self._folder])
+        self._composition = Composition(own_environment(), scripted=wish.scripted)
+        view = InteractiveView(desk, is_plain=is_plain)
+        person = InteractivePerson(desk)
+        door = InteractiveDoor(view, person, desk)
+        service = self._composition.service(door)
+        self.talk = Conversation(service, desk, view)
+        door.view = self.talk.hear
+        self._commands = SlashCommands(self.talk, person, {})
+        self.talk.commands = self._commands
+        names = FileNames(service.chores.begin, time.monotonic)
+        self.completions = Completions(self.talk, names, self._commands)
+        self._mark = OpenMark(self._folder)
+        service.start((self._folder,), {})
+        service.sessions.workspace = self._composition.disk((self._folder,))
+        service.on_session.append(lambda session: self._mark.put(session.id))
+
+    async def begin(self) -> None:
+        """Ask about trust, and take up the session that the options name or that was left."""
+        service, view = self.talk.service, self.talk.view
+        service.greet()
+        try:
+            await service.settle()
+            await self._take_up()
+        except UserError as error:
+            view.say(str(error), "red")
+        self.completions.begin()
+        self.talk.in_background(self._commands.look_for_models())
+        ranked = await self._composition.skills(service.roots, service.settings)
+        self._commands.skills = skills_of(ranked)
+
+    async def _take_up(self) -> None:
+        store = SessionStore(state_folder(os.environ), self._folder)
+        known, wish, left = store.ids(), self._wish, self._mark.left()
+        session = ""
+        if wish.resume:
+            session = whole_id(wish.resume, known)
+            store.check(session)
+        elif wish.continues:
+            session = next(iter(known), "")
+        elif left in known and not store.is_open(left):
+            session = left
+        view = self.talk.view
+        if not session:
+            where = visible(self._folder.name)
+            view.say(f"Indwell in {where}. /help lists commands, /resume earlier sessions.", "dim")
+            return
+        await self._commands.take_up(session)
+        self._mark.put(session)
+        view.say("The session goes on. /new begins another one.", "dim")
+
+    async def close(self) -> None:
+        """End the service; the session can be taken up again."""
+        session = self.talk.service.sessions.id
+        await self.talk.service.stop()
+        self._mark.clear()
+        if session:
+            self.talk.view.say(f"Go on later: indwell --continue, or --resume {session}", "dim")
+
+
+async def opened(desk: Desk, wish: InteractiveOptions, *, is_plain: bool) -> Opened:
+    """Open the service."""
+    return Opened(desk, wish, is_plain=is_plain)
