@@ -152,8 +152,8 @@ def test_ctrl_c_during_start_up_prints_only_one_word(home) -> None:
     assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "stopped\n")
 
 
-def test_indwell_in_a_terminal_reports_that_it_waits_for_an_editor(home) -> None:
-    with Terminal(environment=home.environment(), folder=home.workspace) as terminal:
+def test_a_server_in_a_terminal_reports_that_it_waits_for_an_editor(home) -> None:
+    with Terminal("serve", environment=home.environment(), folder=home.workspace) as terminal:
         terminal.interrupt("Press Ctrl-C to stop")
         terminal.ends()
     assert "waiting for an editor on stdin" in terminal.shown

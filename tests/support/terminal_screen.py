@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import os
 import select
+import struct
 import subprocess
 import sys
 import termios
@@ -43,6 +44,7 @@ class Terminal:
         self.shown = ""
         self._seen = 0  # The characters of ``shown`` that ``until`` has already searched.
         self._master, self._slave = os.openpty()
+        fcntl.ioctl(self._slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
         self._process = self._begin(
             arguments, folder, {**environment, "TERM": kind, "COLUMNS": str(columns)}
         )
@@ -93,6 +95,11 @@ class Terminal:
         while not self._waits() and time.monotonic() < deadline:
             time.sleep(0.01)
         os.write(self._master, INTERRUPT.encode())
+
+    def kill(self) -> None:
+        """Kill the process as the system does when memory is short."""
+        self._process.kill()
+        self._process.wait()
 
     def press(self, keys: str) -> None:
         """Type now, without waiting for the process."""

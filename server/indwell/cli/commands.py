@@ -13,7 +13,7 @@ import msgspec
 
 from indwell.cli.mcp.grammar import split_program
 from indwell.cli.parser import make_parser
-from indwell.cli.run.grammar import Format, limits_of
+from indwell.cli.run.grammar import NEWEST, Format, limits_of
 from indwell.context.untrusted_text import visible
 from indwell.errors import NobodyThere, UserError, WrongArgument
 from indwell.own_path import own_path
@@ -103,8 +103,7 @@ def _interactive(options: argparse.Namespace, parser: argparse.ArgumentParser) -
     return interactive(
         InteractiveOptions(
             plain=options.plain,
-            continues=options.goes_on,
-            resume=options.of_session or "",
+            session=NEWEST if options.goes_on else options.of_session or "",
             scripted=options.has_script,
         )
     )
@@ -326,7 +325,7 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     # Garbage collection of imported modules takes a tenth of the time to the first request.
     gc.disable()
     from indwell.cli.run.command import run
-    from indwell.cli.run.grammar import NEWEST, RunOptions
+    from indwell.cli.run.grammar import RunOptions
 
     wish = taken(
         RunOptions,

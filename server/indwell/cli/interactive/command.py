@@ -29,14 +29,12 @@ class InteractiveOptions(msgspec.Struct, frozen=True):
 
     Attributes:
         plain: Whether nothing moves and no colour is used, for screen readers.
-        continues: Whether the newest session of the folder is taken up.
-        resume: The id of the session to take up, or its beginning; empty for none.
+        session: The id of the session to take up, its beginning, or ``NEWEST``; empty for none.
         scripted: Whether the scripted model answers.
     """
 
     plain: bool = False
-    continues: bool = False
-    resume: str = ""
+    session: str = ""
     scripted: bool = False
 
 
@@ -83,8 +81,11 @@ class InteractiveSession:
         """Load the rest of the program in a thread, and open the service."""
         if self._is_plain:
             self._hear_interrupts(desk)
-        opening = await asyncio.to_thread(_opening)
-        self._opened = await opening(desk, self._wish, is_plain=self._is_plain)
+        wish = self._wish
+        opened = await asyncio.to_thread(_opened)
+        self._opened = opened(
+            desk, session=wish.session, scripted=wish.scripted, is_plain=self._is_plain
+        )
         desk.refresh()
         await self._opened.begin()
         early, self._early = self._early, []
@@ -158,7 +159,8 @@ class InteractiveSession:
             loop.add_signal_handler(signal.SIGINT, interrupt)
 
 
-def _opening():  # type: ignore[no-untyped-def] # noqa: ANN202
-    from indwell.cli.interactive.opening import opened
+def _opened() -> type[Opened]:
+    """Import the rest of the program, which takes half a second."""
+    from indwell.cli.interactive.opening import Opened
 
-    return opened
+    return Opened

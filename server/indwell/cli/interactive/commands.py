@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from indwell.agent.core.events import TurnStarted, usage_words
-from indwell.cli.interactive.conversation import Conversation, nothing
 from indwell.cli.interactive.door import InteractivePerson
+from indwell.cli.interactive.terminal_talk import TerminalTalk, nothing
 from indwell.cli.review.files import WantedFiles
 from indwell.cli.review.session import TerminalReview, TerminalScreen
 from indwell.cli.terminal.output import cost_words
@@ -56,7 +56,7 @@ class SlashCommands:
     """
 
     def __init__(
-        self, conversation: Conversation, person: InteractivePerson, skills: Mapping[str, str]
+        self, conversation: TerminalTalk, person: InteractivePerson, skills: Mapping[str, str]
     ) -> None:
         self._talk, self._person = conversation, person
         self._service, self._view = conversation.service, conversation.view
@@ -281,7 +281,7 @@ class Completions:
     """
 
     def __init__(
-        self, conversation: Conversation, names: FileNames, commands: SlashCommands
+        self, conversation: TerminalTalk, names: FileNames, commands: SlashCommands
     ) -> None:
         self._talk, self._names, self._commands = conversation, names, commands
 

@@ -101,12 +101,13 @@ class AnswerGate:
 
     @contextmanager
     def drawn(self) -> Iterator[None]:
-        """Close the gate for a question that is drawn now; open it without a question."""
+        """Close the gate for a question that is drawn now; after it, the gate is as before."""
+        before = self._drawn
         self._drawn, self._is_open = self._now(), False
         try:
             yield
         finally:
-            self._drawn = None
+            self._drawn, self._is_open = before, False
 
 
 class Status(NamedTuple):

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 from prompt_toolkit.application.current import get_app
 from prompt_toolkit.buffer import Buffer
@@ -32,10 +33,13 @@ from rich.console import Console
 
 from indwell.cli.interactive.desk import AnswerGate, Line, Status, live_tail, status_line
 from indwell.context.untrusted_text import visible
-from indwell.lsp.chat.completion import CompletionChoice
+
+if TYPE_CHECKING:
+    from indwell.lsp.chat.completion import CompletionChoice
 
 FOLDED_LINES = 8  # lines of a paste from which on it is folded
 FOLDED_CHARACTERS = 1_000
+START_S = 0.5  # seconds in which the terminal may hand over keys from before the start
 AGAIN_S = 2.0  # seconds within which a second Ctrl-C leaves
 SPIN_S = 0.5  # seconds between two drawings of the status line while a turn runs
 _STYLE = Style.from_dict({"question": "bold", "status": "ansibrightblack"})
@@ -121,6 +125,7 @@ class LineEditor:
     ) -> None:
         os.environ.setdefault("PROMPT_TOOLKIT_NO_CPR", "1")  # a late reply would look like keys
         self._take, self._stop, self._status = take, stop, status
+        self._began = time.monotonic()
         self._gate = AnswerGate(time.monotonic)
         self._is_key_taken = True
         self._is_asking = False
@@ -344,6 +349,13 @@ class LineEditor:
         def end_line(event: KeyPressEvent) -> None:
             event.current_buffer.insert_text("\n")
 
+        def enter_or_end_line(event: KeyPressEvent) -> None:
+            """End the line; an Enter from before the start arrives as Ctrl+J, and sends."""
+            if time.monotonic() - self._began < START_S:
+                enter(event)
+            else:
+                end_line(event)
+
         def leave(event: KeyPressEvent) -> None:
             if not event.current_buffer.text:
                 self.leave()
@@ -351,7 +363,7 @@ class LineEditor:
         keys.add(Keys.Any, filter=closed, eager=True)(drop)
         keys.add("enter")(enter)
         keys.add("escape", "enter", filter=~asks)(end_line)
-        keys.add("c-j", filter=~asks)(end_line)
+        keys.add("c-j", filter=~asks)(enter_or_end_line)
         keys.add("escape", filter=stops)(lambda _event: self._stop() and None)
         keys.add("c-c", eager=True)(lambda _event: self._interrupt())
         keys.add("c-d", filter=~asks)(leave)

@@ -7,12 +7,12 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from indwell.cli.interactive.command import InteractiveOptions
 from indwell.cli.interactive.commands import Completions, SlashCommands, skills_of
-from indwell.cli.interactive.conversation import Conversation
 from indwell.cli.interactive.desk import Desk
 from indwell.cli.interactive.door import InteractiveDoor, InteractivePerson
+from indwell.cli.interactive.terminal_talk import TerminalTalk
 from indwell.cli.interactive.view import InteractiveView
+from indwell.cli.run.grammar import NEWEST
 from indwell.cli.stored.sessions import whole_id
 from indwell.context.untrusted_text import visible
 from indwell.errors import ToolError, UserError
@@ -66,7 +66,8 @@ class Opened:
 
     Args:
         desk: Where the user types.
-        wish: The options.
+        session: The session to take up, by its id or its beginning; ``NEWEST``, or empty.
+        scripted: Whether the scripted model answers.
         is_plain: Whether nothing moves and no colour is used.
 
     Attributes:
@@ -74,16 +75,16 @@ class Opened:
         completions: Completes the line.
     """
 
-    def __init__(self, desk: Desk, wish: InteractiveOptions, *, is_plain: bool) -> None:
-        self._wish = wish
+    def __init__(self, desk: Desk, *, session: str, scripted: bool, is_plain: bool) -> None:
+        self._wanted = session
         self._folder = Path.cwd().resolve()
         own_path.keep_out([self._folder])
-        self._composition = Composition(own_environment(), scripted=wish.scripted)
+        self._composition = Composition(own_environment(), scripted=scripted)
         view = InteractiveView(desk, is_plain=is_plain)
         person = InteractivePerson(desk)
         door = InteractiveDoor(view, person, desk)
         service = self._composition.service(door)
-        self.talk = Conversation(service, desk, view)
+        self.talk = TerminalTalk(service, desk, view)
         door.view = self.talk.hear
         self._commands = SlashCommands(self.talk, person, {})
         self.talk.commands = self._commands
@@ -110,13 +111,13 @@ class Opened:
 
     async def _take_up(self) -> None:
         store = SessionStore(state_folder(os.environ), self._folder)
-        known, wish, left = store.ids(), self._wish, self._mark.left()
+        known, left = store.ids(), self._mark.left()
         session = ""
-        if wish.resume:
-            session = whole_id(wish.resume, known)
-            store.check(session)
-        elif wish.continues:
+        if self._wanted == NEWEST:
             session = next(iter(known), "")
+        elif self._wanted:
+            session = whole_id(self._wanted, known)
+            store.check(session)
         elif left in known and not store.is_open(left):
             session = left
         view = self.talk.view
@@ -135,8 +136,3 @@ class Opened:
         self._mark.clear()
         if session:
             self.talk.view.say(f"Go on later: indwell --continue, or --resume {session}", "dim")
-
-
-async def opened(desk: Desk, wish: InteractiveOptions, *, is_plain: bool) -> Opened:
-    """Open the service."""
-    return Opened(desk, wish, is_plain=is_plain)

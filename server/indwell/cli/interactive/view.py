@@ -38,11 +38,12 @@ class MarkdownBlocks:
         *lines, self._rest = (self._rest + text).split("\n")
         return [block for line in lines if (block := self._line(line))]
 
-    def end(self) -> str:
-        """Return the last block, and begin a new text."""
-        block = self.unfinished
-        self.__init__()  # type: ignore[misc] # begins as a new object does
-        return block if block.strip() else ""
+    def end(self) -> list[str]:
+        """Return the last blocks, and begin a new text."""
+        before = self._line(self._rest)
+        last = "\n".join(self._lines).strip("\n")
+        self._lines, self._rest, self._fence, self._is_after_gap = [], "", "", False
+        return [block for block in (before, last) if block.strip()]
 
     def _line(self, line: str) -> str:
         """Take a whole line; return the block before it if the line begins another block."""
@@ -119,9 +120,9 @@ class InteractiveView:
 
     def end_text(self) -> None:
         """Show the rest of the model's text."""
-        block = self._blocks.end()
+        blocks = self._blocks.end()
         self._desk.show_live("")
-        if block:
+        for block in blocks:
             self._block(block)
 
     def words(self, text: str) -> None:

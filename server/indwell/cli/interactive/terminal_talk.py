@@ -12,12 +12,12 @@ from indwell.agent.core.session import Session
 from indwell.bounds.secrets import OtherNames
 from indwell.cli.interactive.desk import Desk, Line, Status
 from indwell.cli.interactive.view import InteractiveView
-from indwell.context.attachments import PastedText
+from indwell.context.attachments import STATE_MENTIONS, PastedText
 from indwell.context.untrusted_text import short_line, visible
 from indwell.errors import ToolError, UserError
 from indwell.sandbox.spawn import spawn
 from indwell.service.attached import check_texts, checked_text
-from indwell.service.mentions import attachments, mentions_in
+from indwell.service.mentions import Mention, attachments, mentions_in
 from indwell.service.service import Service
 from indwell.service.sessions.recorded_turns import events_of
 from indwell.service.turns.queue import Ticket, title_of
@@ -33,7 +33,7 @@ class Commands(Protocol):
         ...
 
 
-class Conversation:
+class TerminalTalk:
     """The conversation of one terminal.
 
     Args:
@@ -123,6 +123,9 @@ class Conversation:
                 self.desk.put_draft(words)
 
     async def _steer(self, line: Line) -> None:
+        running = self.service.turns.running
+        if running is not None:
+            await running.begun.wait()
         try:
             await self.service.steer(line.words, None, numbered=True)
         except UserError:
@@ -138,11 +141,13 @@ class Conversation:
 
     async def _prompt(self, line: Line) -> Prompt:
         words, settings = taken_words(line.words), self.service.settings
-        mentions = [one.mention for one in mentions_in(words)]
         names = OtherNames(lambda: self.service.roots)
-        found = await attachments(self.service.workspace, settings, mentions, names)
+        wanted = await self._mentioned(words)
+        found = await attachments(self.service.workspace, settings, wanted, names)
         for problem in found.problems:
-            self.view.say(problem, "yellow")
+            named = problem.removeprefix("@").partition(" ")[0]
+            if {".", "/", "#"} & set(named):  # another word behind an @ may name a person
+                self.view.say(problem, "yellow")
         texts = [checked_text(label, text) for label, text in line.pasted] + self._shared
         check_texts(texts)
         return Prompt(
@@ -152,6 +157,15 @@ class Conversation:
             folders=found.folders,
             texts=tuple(texts),
         )
+
+    async def _mentioned(self, words: str) -> list[Mention]:
+        """Return the files that the words name; other mentions are not the service's files."""
+        found = [one.mention for one in mentions_in(words)]
+        found = [one for one in found if one.written not in dict(STATE_MENTIONS)]
+        if any(":" in one.path for one in found):  # these may be resources of MCP servers
+            servers = {one.name for one in (await self.service.mcp.look()).servers}
+            found = [one for one in found if one.path.partition(":")[0] not in servers]
+        return list(dict.fromkeys(found))
 
     def watch(self, ticket: Ticket) -> None:
         """Show why a turn could not begin, and return its words to the line."""

@@ -1,0 +1,113 @@
+"""What an interactive session shows and which keys answer its questions, without a terminal."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from rich.console import Console
+
+from indwell.cli.interactive.desk import (
+    LOOK_S,
+    PAUSE_S,
+    AnswerGate,
+    Status,
+    live_tail,
+    status_line,
+)
+from indwell.cli.interactive.history import MOST, LineHistory
+from indwell.cli.interactive.markdown_lines import rendered
+from indwell.cli.interactive.view import MarkdownBlocks
+
+STATUS = Status("some-model", "review", 12_000, 100_000, 0.0123, "working 3 s (Esc stops)")
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def blocks(text: str, size: int) -> list[str]:
+    made = MarkdownBlocks()
+    found: list[str] = []
+    for at in range(0, len(text), size):
+        found += made.add(text[at : at + size])
+    return [*found, *made.end()]
+
+
+@pytest.mark.parametrize("size", [1, 3, 1_000])
+def test_streamed_markdown_is_split_at_empty_lines_outside_of_fences_and_lists(size) -> None:
+    text = "# A\n\nwords\nmore\n\n```py\na\n\nb\n```\n\n- one\n\n- two\n\n  inner\n\nend"
+    assert blocks(text, size) == [
+        "# A",
+        "words\nmore",
+        "```py\na\n\nb\n```",
+        "- one\n\n- two\n\n  inner",
+        "end",
+    ]
+
+
+def test_an_unfinished_paragraph_is_shown_by_its_last_lines() -> None:
+    assert live_tail("a" * 25, 10) == "aaaaaaaaaa\naaaaaaaaaa\naaaaa"
+    assert live_tail("\n".join("abcdefgh"), 10, most=2) == "g\nh"
+    assert live_tail("\x1b[2J", 40) == "\\u001b[2J"
+
+
+@pytest.mark.parametrize(
+    ("columns", "line"),
+    [
+        (100, "working 3 s (Esc stops) · review · some-model · 12% context · $0.0123"),
+        (60, "working 3 s (Esc stops) · review · 12% context · $0.0123"),
+        (48, "working 3 s (Esc stops) · review · 12% context"),
+        (40, "working 3 s (Esc stops) · review"),
+        (10, "working 3 "),
+    ],
+)
+def test_a_status_line_leaves_out_what_does_not_fit(columns, line) -> None:
+    assert status_line(STATUS, columns) == line
+
+
+def test_links_of_markdown_show_their_address() -> None:
+    console = Console(force_terminal=True, color_system="truecolor", width=60)
+    shown = rendered(console, "see [here](https://example.org/x)")
+    assert "https://example.org/x" in shown
+    assert "\x1b]8" not in shown
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_typing_that_goes_on_while_a_question_appears_never_answers_it(seed) -> None:
+    clock, chance = Clock(), random.Random(seed)
+    gate = AnswerGate(clock)
+    for _ in range(20):
+        gate.key()
+        clock.now += chance.uniform(0.01, PAUSE_S * 0.9)
+    assert gate.pause_left > 0, "the question waits for a pause"
+    clock.now += gate.pause_left
+    with gate.drawn():
+        taken = []
+        for _ in range(50):
+            clock.now += chance.uniform(0.01, LOOK_S * 0.99)
+            taken.append(gate.key())
+        assert not any(taken)
+        clock.now += LOOK_S + 0.001
+        assert gate.key(), "a key after a moment answers"
+        clock.now += 0.01
+        assert gate.key(), "the rest of the word, too"
+    assert gate.key(), "without a question, every key is typed"
+
+
+def test_lines_of_earlier_sessions_are_kept_within_limits(tmp_path) -> None:
+    history = LineHistory(tmp_path / "state")
+    assert history.lines() == []
+    for number in range(2 * MOST + 5):
+        history.keep(f"line {number}\nwith two")
+    history.keep("x" * 100_000)
+    lines = LineHistory(tmp_path / "state").lines()
+    assert len(lines) == MOST
+    assert lines[-1] == f"line {2 * MOST + 4}\nwith two"
+    assert len(LineHistory(tmp_path / "state").lines()) == MOST
+    (tmp_path / "state" / "terminal-history.jsonl").write_bytes(b'broken\n"fine"\n')
+    assert LineHistory(tmp_path / "state").lines() == ["fine"]
