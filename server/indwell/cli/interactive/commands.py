@@ -122,7 +122,7 @@ class SlashCommands:
                 self._view.say("the next prompt begins a new session", "dim")
             case "mode":
                 assert command.mode is not None
-                self._service.set_mode(command.mode)
+                self._service.commands.set_mode(command.mode)
                 self._view.say(f"mode {command.mode}", "dim")
             case "effort":
                 self._effort(command.effort)
@@ -130,7 +130,7 @@ class SlashCommands:
 
     def _effort(self, effort: Effort | None) -> None:
         if effort is not None:
-            self._service.set_effort(effort)
+            self._service.commands.set_effort(effort)
         now = self._service.configuration.settings.effort or "auto"
         self._view.say(f"effort {now}, from the next turn on" if effort is not None else now, "dim")
 
