@@ -1,4 +1,4 @@
-"""The tree of errors; the class of an error says who can fix it and who reads it.
+"""The tree of errors; an error's class says who can fix the error and who reads it.
 
     IndwellError
     ├── ToolError              an error of the model's call, which the model reads

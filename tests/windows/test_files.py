@@ -268,7 +268,7 @@ def linked(at: Path, target: Path) -> bool:
     try:
         _winapi.CreateJunction(str(target), str(at))
     except OSError:
-        at.rmdir()  # the folder that did not become a junction
+        at.rmdir()  # Python left an empty folder instead of a junction
         on_host("ln", "-s", target, at)
     return comes(at.exists)
 

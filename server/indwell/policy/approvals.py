@@ -2,7 +2,7 @@
 
 ``run --allow-commands`` is an answer in advance. An approval covers commands, and the access that a
 yes gives to a command. The approval never covers other changes of files, secrets, protected files,
-commands outside the sandbox, or actions with an ask rule. The user must see these.
+commands outside the sandbox, or actions with an ask rule. The user must see these effects.
 """
 
 from __future__ import annotations

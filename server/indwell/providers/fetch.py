@@ -33,7 +33,7 @@ from indwell.settings.credentials import origin_of
 
 LIMIT_B = 8 << 20  # The unit is bytes; OpenRouter's list of all models has less than 1 MB.
 MOST_VALUES = 400_000  # The unit is commas in one answer; OpenRouter's list has 30,000.
-# So many bytes are decoded in a millisecond; more bytes are decoded in a thread.
+# Decoding this many bytes takes a millisecond; longer data is decoded in a thread.
 SMALL_B = 64 << 10
 _Other: TypeAlias = str | int | float | bool | None
 _ANTHROPIC = "api.anthropic.com"  # Anthropic's list of models needs two additional headers.

@@ -241,7 +241,7 @@ async def pipe_from(source: bytes | Feed) -> AsyncIterator[End]:
 
 
 _BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_MOST_HELD_B = 3  # So many bytes of an incomplete UTF-8 character may have to wait.
+_MOST_HELD_B = 3  # An incomplete UTF-8 character has at most 3 bytes.
 
 
 class ConsoleDecoder(codecs.IncrementalDecoder):

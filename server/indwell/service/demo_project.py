@@ -244,7 +244,7 @@ def make_folder() -> Path:
         make_private_folder(place)
         for old in place.glob(f"{_PREFIX}*"):
             if time.time() - old.stat().st_mtime > _KEPT_S:
-                with suppress(OSError):  # another process deletes it
+                with suppress(OSError):  # another process may delete the folder
                     calls.remove_tree(old)
         folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=place))
         for name, text in project_in_editor().files.items():

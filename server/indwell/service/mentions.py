@@ -146,7 +146,7 @@ async def files_below(place: str, root: Path, roots: Sequence[Path], *, enough: 
     return found
 
 
-MOST_NAMED = 300  # So many files take about 3,000 tokens.
+MOST_NAMED = 300  # The names of 300 files take about 3,000 tokens.
 MOST_LOOKED_AT = 20_000
 
 

@@ -423,7 +423,7 @@ def _max_output(settings: Settings, window: int, limit: int | None) -> int:
 
 
 def _other_model(endpoints: _Endpoints, main: Settings, name: str) -> OtherModel | None:
-    """Create another model, at the same endpoint with the same connections or at a named one."""
+    """Create another model, at the same endpoint (with its connections) or a named endpoint."""
     from indwell.providers.pricing import cost
 
     if not name or name == main.model:

@@ -26,7 +26,7 @@ Attribute: TypeAlias = Literal["lf", "crlf", "as is", ""]
 
 MOST_READ = 8  # At most 8 files of one folder are read.
 MOST_FOLDERS = 6  # At most 6 folders are read: the file's own folder and those above it.
-_HEAD_B = 4_096  # So many bytes are read from each file.
+_HEAD_B = 4_096  # The rest of a longer file is not read.
 _ENDS: dict[str | None, LineEnd] = {"lf": "\n", "crlf": "\r\n"}
 _OF_AUTOCRLF: dict[str | None, LineEnd] = {"input": "\n", "true": "\r\n", "yes": "\r\n"}
 _BATCH = frozenset({".bat", ".cmd"})  # With LF, cmd.exe misses labels.

@@ -85,7 +85,7 @@ def missing(
     return ToolError(f"{quoted(path)} does not exist{hint or FIND}")
 
 
-NEAREST = 3  # So many paths of the same name are listed.
+NEAREST = 3  # At most three paths of the same name are listed.
 
 
 def not_found(path: Path, roots: Sequence[Path]) -> ToolError:

@@ -14,7 +14,7 @@ from indwell.lazy_pattern import lazy_pattern
 Errors: TypeAlias = Literal["strict", "surrogateescape", "surrogatepass"]
 LineEnd: TypeAlias = Literal["\n", "\r\n"]
 
-SNIFF_B = 8_192  # So many bytes are searched for a NUL byte, as in git.
+SNIFF_B = 8_192  # The first bytes are searched for a NUL byte, as in git.
 # Between two pauses for other threads, so many bytes or characters take about 1 ms.
 PIECE = 1 << 18
 _HALF = lazy_pattern(r"[\ud800-\udfff]")

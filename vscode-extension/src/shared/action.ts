@@ -1,4 +1,4 @@
-/** All actions on a `PanelState`, a closed union. Each is plain JSON, so host and webview reduce equally. */
+/** All actions on a `PanelState`, a closed union of plain JSON, so host and webview reduce equally. */
 
 import type {
   BackgroundCommand,

@@ -5,7 +5,7 @@ import { emptyTurn, onTurn, withTurn } from "./turn-list.ts";
 import { ended } from "./turn-tools.ts";
 
 /**
- * Reduces the beginning of a turn; its data from a page is dropped, because all its events follow.
+ * Reduces the beginning of a turn, and drops a page's data of the turn, because all events follow.
  */
 export function begun(state: PanelState, event: TurnStarted): PanelState {
   const session = state.session ?? "";

@@ -50,7 +50,7 @@ REPEATED = 6_000
 line to line, so they do not count as repetitions.
 """
 
-_BEGIN = 40  # So many characters show whether a reply may be a tool call written as text.
+_BEGIN = 40  # The first 40 characters show whether a reply may be a written tool call.
 REASONING_LIMIT = 256  # At most 256 parts of reasoning in one reply are sent back to the endpoint.
 
 
@@ -320,7 +320,7 @@ class _Repetition:
     def __init__(self) -> None:
         self._pieces: list[str] = []
         self._n = 0
-        self._patience = 4  # So many equal blocks are tolerated.
+        self._patience = 4  # Four equal blocks are tolerated.
 
     def add(self, piece: str) -> bool:
         """Add text; return whether the last ``REPEATED`` characters only repeat one text.

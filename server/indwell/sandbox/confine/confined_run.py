@@ -324,5 +324,5 @@ def _made(path: str) -> bool:
         if (held := hold_stub(Path(path))) is not None:
             _holds[path] = held
             return True
-    # Other programs keep removing the folder; the mount is used if the folder happens to exist.
+    # Other programs keep removing the folder, so the mount is used only if the folder exists.
     return True

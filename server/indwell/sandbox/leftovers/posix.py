@@ -293,7 +293,7 @@ def _wait_for(process: Process) -> None:
 IS_LINUX = sys.platform.startswith("linux")
 _PR_SET_DUMPABLE = 4  # The value comes from linux/prctl.h.
 _PR_SET_CHILD_SUBREAPER = 36
-_STARTS_S = 1.0  # So many seconds after ``exec``, a program may still lack its arguments.
+_STARTS_S = 1.0  # For this long after ``exec``, a program may lack its arguments.
 _LOOK_S = 0.001
 
 

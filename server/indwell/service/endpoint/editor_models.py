@@ -1,7 +1,7 @@
 """The editor's own language models: their list, and the connection to them.
 
-The client (the editor) has the connection. Like an endpoint's reply, the client's data is untrusted
-and limited. The models need no address and no key.
+The editor makes the requests to the models. Like an endpoint's reply, the editor's data is
+untrusted and limited. The models need no address and no key.
 """
 
 from __future__ import annotations

@@ -256,7 +256,7 @@ class OpenSessions:
     async def resume(
         self, session: str, model: str | None = None, *, is_beside: bool = False
     ) -> Resumed:
-        """Make a stored session the current one, or with ``is_beside`` open it beside that.
+        """Make a stored session the current one; with ``is_beside``, only open it.
 
         Raises:
             UserError: The session cannot be resumed; the current session is unchanged.

@@ -5,8 +5,8 @@ the file's endings. An edit that changes only line endings is applied as written
 may differ, because they are invisible and often removed by formatters. If the text matches exactly
 once without trailing blanks, that match is used, and the result says so. Indentation, tabs for
 spaces, quotes, case and anything else are never guessed (ENC-11). If nothing matches, the model
-sees the most similar parts of the file. These have the most wanted lines, ignoring white space, or
-a line similar to the longest wanted line.
+sees the most similar parts of the file. The closest matches have the most wanted lines,
+ignoring white space, or a line similar to the longest wanted line.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ MAX_PLACES = 20  # A message has at most 20 line numbers.
 MAX_COUNTED = 1_000  # At most 1,000 matches are counted.
 _BREAK = lazy_pattern(r"\r\n|\n|\r")
 MAX_VOTES = 5  # One line of ``old`` may suggest at most 5 positions.
-SHOWN_LINES = 12  # So many lines of the best position are shown.
-OTHER_LINES = 3  # So many lines of each other position are shown.
+SHOWN_LINES = 12  # The most lines that are shown of the best match.
+OTHER_LINES = 3  # The most lines that are shown of each other match.
 SHOWN_CHARS = 1_200
 MOST_SIMILAR = 3
 LIKENESS = 60  # The similarity of a line to the wanted line is at least 60 percent.

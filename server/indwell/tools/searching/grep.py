@@ -41,7 +41,7 @@ SKIPPED = (  # A search skips these folders (H51).
 )
 _FAILED = 2  # The value is ripgrep's exit code for errors, even for one unreadable file.
 MAX_UNSAVED = 32 << 20  # The limit is in characters of all buffers that are searched.
-_PIECE = 1 << 18  # So many characters are split into lines in one step, in about 2 ms.
+_PIECE = 1 << 18  # Splitting this many characters into lines takes about 2 ms.
 _MARK = "\ufeff"  # Some editors keep the byte order mark in the text.
 
 

@@ -20,7 +20,7 @@ Links are
 never followed, which is ripgrep's default. Paths have the same form on Windows.
 """
 T = TypeVar("T")
-_ERRORS_B = 3_000  # So many bytes of ripgrep's error messages are kept.
+_ERRORS_B = 3_000  # The rest of ripgrep's error messages is dropped.
 MAX_SHOWN = 200  # At most 200 matches or files are shown (H51).
 Mode = Literal["lines", "files", "count"]
 OPTIONS: dict[Mode, tuple[str, ...]] = {

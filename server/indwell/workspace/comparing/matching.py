@@ -23,7 +23,7 @@ MOST = 1 << 25  # One computation takes 3 ms and 4 MB for so many pairs of lines
 PER_ANCHOR = 64  # A large text is split at one of 64 lines.
 MAX_ANCHORS = 2_048
 OFTEN = 8  # A line that occurs more often does not identify a position.
-WINDOW = 4_096  # So many lines of both texts are solved together without a split, in 1.5 ms.
+WINDOW = 4_096  # Texts of up to this many lines are matched without a split, in 1.5 ms.
 
 
 class MatchingBlock(NamedTuple):

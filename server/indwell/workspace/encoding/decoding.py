@@ -191,7 +191,7 @@ def _noted(decoded: Decoded, note: str) -> Decoded:
     return msgspec.structs.replace(decoded, notes=(*decoded.notes, note))
 
 
-# So many bytes are searched for a declaration, as in HTML; modelines may also be at the end.
+# The first bytes are searched for a declaration, as in HTML; modelines may also be at the end.
 HEAD_B = 1_024
 _LINES = 5  # As in Vim, a modeline may be in the first or last 5 lines.
 

@@ -20,8 +20,8 @@ from indwell.workspace.comparing.diff import compare
 from indwell.workspace.text import line_at
 
 MOST_READ = 5_000  # At most 5,000 problems are kept.
-MOST_CHARACTERS = 2_000_000  # So many characters of an output are read.
-# So many characters of a line are read, because path and message are at its beginning.
+MOST_CHARACTERS = 2_000_000  # The rest of a longer output is not read.
+# Only the beginning of a line is read, because it has the path and the message.
 LINE_LIMIT = 2_000
 _MOST_LINE = 10_000_000  # A larger number is not a line's number.
 _PATH = r"(?P<path>(?:[A-Za-z]:[\\/])?[^\s:()<>\"'|*?][^:()<>\"'|*?\n]{0,400})"

@@ -50,7 +50,7 @@ export function watchProblems(): ProblemWatch {
       if (event.contentChanges.length > 0) clock.edited(event.document.uri.toString(), Date.now());
     }),
     vscode.languages.onDidChangeDiagnostics((event) => {
-      // Indwell's hints come with each of its edits, and say nothing about other checkers.
+      // Changes of Indwell's own hints say nothing about other checkers.
       const uris = event.uris.filter((uri) => isNews(uri));
       for (const uri of uris) {
         clock.reported(uri.toString(), languageOf(uri), Date.now(), marksOf(uri));

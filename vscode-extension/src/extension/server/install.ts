@@ -12,7 +12,7 @@ import { runProgram } from "./run-program.ts";
 
 const STEP_MS = 15 * 60 * 1000; // A connection may be slow, and there are 40 packages.
 
-/** The places of the installation, and its listener. */
+/** The folders of the installation, and the listener for its progress. */
 export interface Site {
   /** The extension's own storage, which contains the environments and in which programs run. */
   readonly folder: string;

@@ -97,7 +97,7 @@ function useOutside(box: RefObject<HTMLDivElement | null>, { anchor, onClose }: 
       if (box.current?.contains(target) || anchor.current?.contains(target)) return;
       onClose();
     };
-    // The webview's frame receives no click in the editor, but it then loses the focus.
+    // The webview receives no click in the editor, but such a click takes its focus away.
     window.addEventListener("pointerdown", close, true);
     window.addEventListener("blur", onClose);
     return () => {

@@ -1,7 +1,7 @@
 /**
- * The only function that turns HTML text into elements. Its input comes from Indwell's own
- * renderer, in which HTML is switched off. Sanitising is the second defence: a closed list of
- * elements, classes and attributes.
+ * The only function that turns HTML text into elements. The text comes from Indwell's own
+ * renderer, in which HTML is switched off. As a second defence, only elements, classes and
+ * attributes of a closed list pass.
  */
 import createDOMPurify from "dompurify";
 import { linkTarget } from "./link-target.ts";

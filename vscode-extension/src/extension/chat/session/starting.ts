@@ -58,7 +58,7 @@ export async function startWith(
   refresh.soon("status", "context", "models");
 }
 
-/** The same for a tab: it goes on with its own session, and leaves the current one. */
+/** Starts a tab: the tab continues its own session, and does not change the current session. */
 export async function startTab(
   room: Pick<Room, "store" | "backend" | "clock" | "tab">,
   intake: Intake,

@@ -1,4 +1,4 @@
-/** What differs between the chats of a window: the panel goes from session to session, a tab has one. */
+/** Describes a window's chats: the panel changes from session to session, a tab keeps one session. */
 import type { StatusResult } from "../../../protocol.ts";
 
 /** A chat in an editor tab: it has one session, which its first prompt may begin. */

@@ -200,7 +200,7 @@ export class SessionTabs implements vscode.WebviewPanelSerializer, vscode.Dispos
       for (const one of heard) one.dispose();
       this.#tabs.delete(tab);
       if (this.#here === tab) this.#here = null;
-      core.dispose(); // its turn goes on
+      core.dispose(); // the tab's turn continues
       this.#memories.forget(id);
       this.#changed.fire();
     });

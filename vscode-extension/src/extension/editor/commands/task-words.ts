@@ -1,7 +1,7 @@
 /** The state of a task in a few words. Pure. */
 import type { TaskRow } from "../../../protocol.ts";
 
-/** Such as `t3 · waits for t1, t2`. */
+/** Returns a line such as `t3 · waits for t1, t2`. */
 export function taskFigure(task: TaskRow): string {
   const before = task.waitsFor.join(", ");
   return `${task.id} · ${stateOf(task, before)}`;

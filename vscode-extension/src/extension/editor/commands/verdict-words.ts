@@ -52,8 +52,8 @@ function inFiles(rows: readonly ChangeRow[], hunks: readonly string[]): string {
 }
 
 /**
- * Returns whether the user must read the outcome of a verdict (because a part failed), or the
- * status bar is enough.
+ * Returns "warning" if a part of the verdict failed, so that the user must read the outcome;
+ * otherwise the status bar is enough.
  */
 export function outcomeTone(result: VerdictResult): "warning" | "passing" {
   return result.kept.length > 0 || (result.hunks.length === 0 && result.gone.length > 0)
