@@ -16,7 +16,7 @@ from indwell.lazy_pattern import lazy_pattern
 PRIVATE_KEY = "private key"
 PASSWORD = "password in an address"  # noqa: S105 - the name of a kind
 _BEGIN = lazy_pattern(r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----")
-_MOST_KEY = 20_000  # A private key has at most so many characters, including line prefixes.
+_MOST_KEY = 20_000  # A private key has at most this many characters, including line prefixes.
 # Headers such as `Proc-Type: 4,…` may come between a key's first line and the key.
 _MOST_HEADERS = 160
 _MOST_BETWEEN = 40  # Other text, such as a line number, may come between two lines.

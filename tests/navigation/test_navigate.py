@@ -127,7 +127,7 @@ async def test_references_by_name_leave_out_comments_and_say_how_they_were_found
     assert BY_NAME in found.text
 
 
-async def test_symbols_of_a_file_are_its_outline_and_of_the_workspace_a_search(
+async def test_symbols_of_a_file_form_an_outline_and_symbols_of_the_workspace_are_searched(
     tmp_path: Path,
 ) -> None:
     outline, part, search = await asked(

@@ -38,7 +38,7 @@ while True:
 
 
 IN_FLIGHT = 4
-"""Writes of so many processes that the kernel may end after they were told to stop."""
+"""Writes of this many processes that the kernel may end after they were told to stop."""
 
 
 class Held:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Any, Final, Literal, Protocol
 
 LEAVES_S = 20.0  # Indwell promises 2 s on a quiet machine, and no other time-out is so short.
-# After so many seconds, a wait counts as hanging; only a failing test waits so long.
+# After this many seconds, a wait counts as hanging; only a failing test waits so long.
 PATIENCE_S = 60.0
 SILENCE: Final = "silence"
 

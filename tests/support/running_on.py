@@ -13,7 +13,7 @@ from indwell.messages import Reply, Text, ToolResult
 from support.checked_project import Project, a_project
 from support.session import asks, call
 
-SOON_S = 60.0  # Only a failing test waits so many seconds.
+SOON_S = 60.0  # Only a failing test waits this many seconds.
 WAITS = "echo ready; cat gate; echo over"  # The command waits until the test opens the pipe `gate`.
 
 

@@ -54,7 +54,7 @@ ENVIRONMENT = (
     "<system-reminder>\nToday is 2026-11-21. The workspace is '/workspace'. "
     "The git branch is 'main'. The model is small.\n</system-reminder>"
 )
-# After so many seconds, a wait counts as hanging; only a failing test waits so long.
+# After this many seconds, a wait counts as hanging; only a failing test waits so long.
 PATIENCE_S = 60.0
 
 

@@ -70,7 +70,7 @@ class Desk:
         )
 
     async def waiting(self, number: int) -> None:
-        """Wait until so many prompts wait."""
+        """Wait until this many prompts wait."""
         async with asyncio.timeout(PATIENCE_S):
             while len((await self.queue()).waiting) < number:  # noqa: ASYNC110 - as above
                 await asyncio.sleep(0.01)

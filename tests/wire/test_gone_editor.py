@@ -98,7 +98,7 @@ def big_stream() -> Answer:
 
 
 async def all_was_taken(endpoint: LoopbackEndpoint, n_requests: int) -> None:
-    """Wait until the endpoint has received so many requests."""
+    """Wait until the endpoint has received this many requests."""
     async with asyncio.timeout(60):
         while len(endpoint.seen) < n_requests:
             endpoint.arrived.clear()

@@ -124,7 +124,7 @@ def system_prompt(
 
     Args:
         machine: The machine that Indwell runs on.
-        instructions: The user's standing instructions, from the user's settings.
+        instructions: The user's instructions for every session, from the settings.
         skills: The catalogue of the user's skills and the skills that ship.
         lean: Whether the prompt is for a small model: the prompt is then shorter and lists no
             skills.

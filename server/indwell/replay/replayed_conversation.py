@@ -170,7 +170,7 @@ def _made(done: DoneBefore, step: CompactionStep) -> DoneBefore:
     )
 
 
-# The system prompt and tool specs have so many tokens; the constant is the study's.
+# The system prompt and tool specs have this many tokens; the constant is the study's.
 PREFIX_TOKENS = 6_000
 SPILL_FOLDER = "spill"
 _LINE = "This line stands for the system prompt and the tools of a session.\n"
@@ -317,13 +317,13 @@ def _reply(message: Message) -> Reply:
 
 
 def _prefix(tokens: int) -> Text:
-    """Return a system block that counts as so many tokens."""
+    """Return a system block that counts as this many tokens."""
     block = system_block(_LINE * (tokens // estimate_tokens(_LINE)))
     counts = msgspec.structs.replace(block.meta, tokens=tokens - BLOCK_OVERHEAD)
     return msgspec.structs.replace(block, meta=counts)
 
 
-INSTRUCTIONS = 400  # The summariser's instructions have so many tokens (``prompt.system``).
+INSTRUCTIONS = 400  # The summariser's instructions have this many tokens (``prompt.system``).
 # The values equal those in ``agent.compaction.summary``.
 LEAST_CARD, MOST_CARD, CARD_SHARE = 300, 2_000, 20
 

@@ -45,7 +45,7 @@ from indwell.review.weave import (
 from indwell.workspace.comparing.diff import ReplacedLines, compare
 from indwell.workspace.text import n_line_ends, split_lines
 
-STATES = 16  # An undo in the editor can restore so many earlier states of a file exactly.
+STATES = 16  # An undo in the editor can restore this many earlier states of a file exactly.
 
 
 class BeforeVerdict(NamedTuple):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from indwell.workspace.comparing.diff import ReplacedLines
 
 FILE, BLOB = -1, -2  # These segment numbers mean the file itself, and a change without lines.
-PLACES = 1 << 20  # Each edit reserves so many serial numbers, one for each changed position.
+PLACES = 1 << 20  # Each edit reserves this many serial numbers, one for each changed position.
 
 
 class Mark(NamedTuple):

@@ -35,9 +35,9 @@ ENDED_BEFORE = "Indwell ended while this turn ran"  # Older logs have this messa
 Purpose: TypeAlias = Literal["work", "summary"]
 # The note in the log of an imported conversation begins with this text.
 IMPORTED = "imported from "
-# A log keeps so many characters of a diff per call; the review ledger has the whole diff.
+# A log keeps this many characters of a diff per call; the review ledger has the whole diff.
 DIFF_CHARACTERS = 100_000
-# A log keeps so many characters of an error message per call; the result has the whole message.
+# A log keeps this many characters of an error message per call; the result has the whole message.
 FAILURE_CHARACTERS = 2_000
 
 

@@ -33,7 +33,7 @@ _MAX_QUOTE = 60  # An error message repeats at most 60 characters of a name.
 # OpenAI's and Anthropic's endpoints require this form.
 _NAME = lazy_pattern(r"[a-zA-Z0-9_-]{1,64}")
 MOST_TOOLS = 128  # OpenAI's endpoints refuse more tools in one request.
-# A deferred tool's description and schema, which others write, have at most so many characters.
+# A deferred tool's description and schema, which others write, have at most this many characters.
 MOST_SPEC = 16_000
 _log = logging.getLogger(__name__)
 Running: TypeAlias = Coroutine[None, None, Finished]

@@ -16,7 +16,7 @@ from indwell.tools.arguments import of_struct, renaming
 from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
 
 NAME = "web_fetch"
-MOST_HTML = 2_000_000  # Converting so many characters takes about a second.
+MOST_HTML = 2_000_000  # Converting this many characters takes about a second.
 MOST_SHOWN = 30_000  # One result has about 9,000 tokens.
 MOST_PAGES = 20  # A session keeps at most 20 pages.
 FRESH_S = 900.0  # A page is kept for 15 minutes.

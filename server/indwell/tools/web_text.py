@@ -15,7 +15,7 @@ from urllib.parse import urljoin
 from indwell.lazy_pattern import lazy_pattern
 
 TIME_S = 5.0  # An ordinary page takes 0.1 s.
-PIECE = 16_384  # The clock is checked after so many characters.
+PIECE = 16_384  # The clock is checked after this many characters.
 ADDRESS_CHARACTERS = 500  # A link's address has at most 500 characters.
 MOST_NESTED = 12  # Each of at most 12 nested lists and quotes indents its lines.
 

@@ -142,7 +142,7 @@ def _with_told(settings: Settings, told: EditorModel | None) -> Settings:
     )
 
 
-EDITORS_WINDOW = 64_000  # The smallest context window of the editor's models has so many tokens.
+EDITORS_WINDOW = 64_000  # The smallest context window of the editor's models has this many tokens.
 
 
 def _endpoint_model(settings: Settings, main: Settings, editor: EditorModels) -> Model:

@@ -53,7 +53,7 @@ _KEPT_GUESSES = 1_000  # At most 1,000 guessed encodings are remembered.
 T = TypeVar("T")
 R = TypeVar("R")
 KEPT_INDEXES = 8  # A line index has about 7 kB for 200 MB.
-_COPY_B = 64 << 20  # Between two copies of so many bytes, a stop is checked.
+_COPY_B = 64 << 20  # Between two copies of this many bytes, a stop is checked.
 
 
 class DiskWorkspace:

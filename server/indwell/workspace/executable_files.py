@@ -34,7 +34,7 @@ from indwell.workspace.git.repository import (
 
 MOST_FILES = 1_000  # Collections of skills have some hundred files in one folder.
 MOST_DEEP = 8
-FOLDER_B = 4 << 20  # Digests of so many bytes in a folder take 20 ms.
+FOLDER_B = 4 << 20  # Digests of this many bytes in a folder take 20 ms.
 _NOWHERE = frozenset({".git", "node_modules", ".venv", "venv", "target", "dist", "__pycache__"})
 _CHAT = lazy_pattern(
     # The pattern matches a chat, its backup by Emacs or Vim, and Emacs's lock file.
@@ -42,7 +42,7 @@ _CHAT = lazy_pattern(
     r"|#.*\.chat\.md#"  # The pattern matches Emacs's auto-save files, …
     r"|\..*\.chat\.md\.(sw[a-p]|kate-swp)"  # … and those of Vim and Kate.
 )
-MOST_NESTED = 300  # Digests of so many files of nested folders take some 30 ms.
+MOST_NESTED = 300  # Digests of this many files of nested folders take some 30 ms.
 MOST_SEEN = 20_000  # A search for instructions visits at most 20,000 entries.
 
 

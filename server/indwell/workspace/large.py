@@ -15,10 +15,10 @@ from indwell.workspace.encoding.decoding import stray_words
 from indwell.workspace.line_index import LineIndex, Read, line_ends, n_line_ends, start_of
 from indwell.workspace.text import PIECE, halves
 
-# The largest text that is read at once has so many bytes; joining 16 MB blocks all threads for 13
+# The largest text that is read at once has this many bytes; joining 16 MB blocks all threads for 13
 # ms.
 LARGE_B = 8 << 20
-AROUND_B = 4_096  # A match has so many bytes of context on each side, unless a line ends sooner.
+AROUND_B = 4_096  # A match has this many bytes of context on each side, unless a line ends sooner.
 AROUND_LINES = 3
 _LONGEST_B = 4  # The longest character in UTF-8 has 4 bytes.
 

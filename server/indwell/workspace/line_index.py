@@ -21,7 +21,7 @@ from indwell.workspace.encoding.decoding import HEAD_B, WIDER, declared, guesses
 from indwell.workspace.text import PIECE, Errors
 
 Read = Callable[[int, int], bytes]
-"""Reads up to so many bytes from an offset; fewer only at the end."""
+"""Reads up to this many bytes from an offset; fewer only at the end."""
 
 _END = lazy_pattern(rb"\n|\r(?!\n)")
 _SAMPLE_B = 1 << 18

@@ -15,7 +15,7 @@ Errors: TypeAlias = Literal["strict", "surrogateescape", "surrogatepass"]
 LineEnd: TypeAlias = Literal["\n", "\r\n"]
 
 SNIFF_B = 8_192  # The first bytes are searched for a NUL byte, as in git.
-# Between two pauses for other threads, so many bytes or characters take about 1 ms.
+# Between two pauses for other threads, this many bytes or characters take about 1 ms.
 PIECE = 1 << 18
 _HALF = lazy_pattern(r"[\ud800-\udfff]")
 # These characters end a line for Python, but not for editors.

@@ -113,7 +113,7 @@ export function happened(state: PanelState, event: Event, key: string, at: numbe
       return isMain ? { ...state, plan: { state: stands, text, path } } : state;
     }
     case "tasksChanged":
-      return state; // the list of tasks shows the event itself
+      return state; // the task list handles this event
     case "commandsChanged":
       return isMain ? { ...state, commands: event.commands } : state;
     default:

@@ -31,8 +31,10 @@ EMPTY_STALLS = 10  # Empty events may extend the stall time by this factor.
 LINGER_S = 5.0  # The unit is seconds to wait for the usage after the finish reason.
 # The unit is seconds to wait for the body's end after [DONE], so that the connection can be reused.
 DONE_LINGER_S = 0.05
-BUSY_S = 0.003  # Other tasks run after so many seconds of work.
-_PIECE = 4_096  # The clock is checked after so many bytes, which is 1 ms of work for empty events.
+BUSY_S = 0.003  # Other tasks run after this many seconds of work.
+_PIECE = (
+    4_096  # The clock is checked after this many bytes, which is 1 ms of work for empty events.
+)
 
 _JSON = "application/json"
 _NO_STREAMS = (_JSON, "text/html")  # Wrong addresses answer with these media types.

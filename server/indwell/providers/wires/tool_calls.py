@@ -22,7 +22,7 @@ ARGUMENTS_LIMIT = 1_000_000
 CALLS_CHARACTERS = 2_000_000
 CALLS_LIMIT = 256  # One reply has at most 256 calls; the dispatcher runs 64.
 NAME_LIMIT = 128  # The unit is characters of a tool's name; OpenAI accepts 64.
-# At most so many characters of one reply are checked for complete JSON, which takes 4 ms.
+# At most this many characters of one reply are checked for complete JSON, which takes 4 ms.
 _LOOKED_AT = 4_000_000
 _INDEX_CHARS = 6  # The unit is characters of an index that came as text.
 _CLOSING = ("}", "]")

@@ -36,7 +36,7 @@ from indwell.service.endpoint.editor_models import WHOSE
 from indwell.settings.endpoints import split_name
 
 IN_A_THREAD = 500_000  # Requests with more new characters take over 5 ms to encode.
-AT_ONCE = 200  # Other tasks run after so many parts of a reply.
+AT_ONCE = 200  # Other tasks run after this many parts of a reply.
 
 
 class EditorClient:

@@ -17,7 +17,7 @@ from indwell.workspace.paths import display
 SPILL_LIMIT_B = 4_000_000  # All stored bytes of one output are in memory.
 # The output shown while the command runs is limited; the rest is shown at the end.
 LIVE_CHARS = 200_000
-TAIL_B = 100_000  # Of a longer output, so many bytes of the end are stored.
+TAIL_B = 100_000  # Of a longer output, this many bytes of the end are stored.
 _MOST_WORD_B = 1_000  # A cut is moved back to a blank within the last 1,000 bytes.
 _BLANKS = (b"\n", b" ", b"\t")
 _PIECE_B = 1 << 14  # Random bytes take 3 ms in one step.

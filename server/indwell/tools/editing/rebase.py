@@ -238,7 +238,7 @@ def _part(
     return part, RefusedHunks(taken.left, len(chosen.of))
 
 
-LIMIT = 1_000_000  # Parsing so many characters takes about 20 ms.
+LIMIT = 1_000_000  # Parsing this many characters takes about 20 ms.
 _READERS: Mapping[str, tuple[str, Callable[[str], object]]] = {
     ".json": ("JSON", json.loads),
     ".ipynb": ("JSON", json.loads),

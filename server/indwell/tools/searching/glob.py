@@ -32,7 +32,7 @@ from indwell.tools.searching.ripgrep import listen, together
 from indwell.workspace.paths import display
 
 MAX_FILES = 100  # One result has at most 100 files (H50).
-MAX_LOOKED_AT = 150_000  # Looking up the age of so many files takes about a second.
+MAX_LOOKED_AT = 150_000  # Looking up the age of this many files takes about a second.
 TIMEOUT_S = 10.0
 
 _STEP = 2_000  # The limit is checked after each 2,000 names.

@@ -34,7 +34,7 @@ _MODES = {"content": "lines", "files_with_matches": "files"}
 _AROUND = ("-A", "-B", "-C")
 # The options have no effect, because lines always have numbers and results a limit.
 _DONE_ANYHOW = ("-n", "head_limit")
-MAX_COUNTED = 500  # The search ends after so many matches or files.
+MAX_COUNTED = 500  # The search ends after this many matches or files.
 TIMEOUT_S = 20.0
 SKIPPED = (  # A search skips these folders (H51).
     *(".git", "node_modules", "__pycache__", ".venv", "venv", ".tox", "dist", "build"),

@@ -23,7 +23,7 @@ from indwell.workspace.comparing.matching import (
 from indwell.workspace.text import line_at, shown, split_lines
 
 CONTEXT = 3  # Each change is shown with 3 lines of context (H47).
-NEAR = 4_096  # After a difference, so many characters are matched first: about 100 lines.
+NEAR = 4_096  # After a difference, this many characters are matched first: about 100 lines.
 # One step matches this many characters; a rest of up to 16 times more is matched as a whole.
 FAR = 16_384
 _HEADER = lazy_pattern(r"^@@ .*\n", re.MULTILINE)  # No line of a text begins like this in a diff.

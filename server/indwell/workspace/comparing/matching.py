@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 from indwell.lazy_pattern import lazy_pattern
 
-WHOLE = 1 << 18  # The direct algorithm takes 0.05 ms and 32 KB for so many pairs of lines.
-MOST = 1 << 25  # One computation takes 3 ms and 4 MB for so many pairs of lines.
+WHOLE = 1 << 18  # The direct algorithm takes 0.05 ms and 32 KB for this many pairs of lines.
+MOST = 1 << 25  # One computation takes 3 ms and 4 MB for this many pairs of lines.
 PER_ANCHOR = 64  # A large text is split at one of 64 lines.
 MAX_ANCHORS = 2_048
 OFTEN = 8  # A line that occurs more often does not identify a position.

@@ -284,7 +284,7 @@ def mark_of(encoding: str) -> tuple[str, bytes]:
     return ("utf-8" if encoding == "utf-8-sig" else encoding), mark
 
 
-# For so many bytes of lines that are not ASCII, charset-normalizer needs about 1 ms.
+# For this many bytes of lines that are not ASCII, charset-normalizer needs about 1 ms.
 SAMPLE_B = 8_192
 
 _CANDIDATES = (

@@ -17,7 +17,7 @@ from indwell.files.reading import read_bytes
 from indwell.lazy_pattern import lazy_pattern
 
 LIMIT_B = 65_536  # The rest of a longer .editorconfig is not read.
-_TOTAL_CHARS = LIMIT_B  # Searching so many characters for one file takes about 0.1 s.
+_TOTAL_CHARS = LIMIT_B  # Searching this many characters for one file takes about 0.1 s.
 _PATTERN_CHARS = 256
 _PART = lazy_pattern(
     r"(?P<stars>\*+)|(?P<any>\?)|(?P<set>\[!?[^\]/]+\])|\{(?P<range>-?\d+\.\.-?\d+)\}"

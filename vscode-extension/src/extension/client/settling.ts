@@ -26,7 +26,7 @@ export interface Watched {
 }
 
 /**
- * With `wait`, check again after so many milliseconds; with `known`, answer with the reports;
+ * With `wait`, check again after this many milliseconds; with `known`, answer with the reports;
  * `unknown` means that there is no report.
  */
 export type Settling =

@@ -26,8 +26,8 @@ export class SessionBoard {
   readonly #claimed = new Set<string>();
 
   /**
-   * `isShown` returns whether the user sees the session; `changed` receives all marks after a
-   * change; `hasTab` returns whether an editor tab is bound to the session.
+   * `isShown` returns whether the user sees the session; `changed` receives every
+   * session's mark after a change; `hasTab` returns whether an editor tab is bound to the session.
    */
   constructor(
     isShown: (session: string) => boolean,
