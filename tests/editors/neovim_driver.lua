@@ -2,10 +2,10 @@
 
 local driver = {
   choices = {}, -- every vim.ui.select: kind, prompt, titles, and the kinds of code actions
-  inputs = {}, -- every prompt of vim.fn.input
+  inputs = {}, -- every prompt for a line of text, or for several lines
   progress = {}, -- every LspProgress: kind, title, message, ms
   wanted = nil, -- the title to choose from the next list of code actions
-  typed = vim.NIL, -- what the user types into the next vim.fn.input
+  typed = vim.NIL, -- what the user types into the next one
   permit = function() return 'Once' end, -- the title for a question; nil is no answer yet
 }
 
@@ -52,6 +52,16 @@ vim.api.nvim_create_autocmd('User', { pattern = 'IndwellAsks', callback = functi
   end
   local title = driver.permit()
   if title then driver.answer(title) end
+end })
+
+-- The window of the plugin for words of several lines.
+vim.api.nvim_create_autocmd('User', { pattern = 'IndwellPrompt', callback = function(event)
+  if driver.typed == vim.NIL then return end
+  table.insert(driver.inputs, event.data.title .. ': ')
+  vim.schedule(function()
+    vim.api.nvim_buf_set_lines(event.data.buf, 0, -1, false, vim.split(driver.typed, '\n'))
+    vim.cmd.write()
+  end)
 end })
 
 vim.fn.input = function(opts)

@@ -20,6 +20,17 @@ function client.guarded(act)
   end
 end
 
+-- Waits, in the handler of a request, for the answer that `begin` gives to its argument.
+function client.awaited(begin)
+  local this = coroutine.running()
+  vim.schedule(client.guarded(function() -- the handler waits by then, even if the answer comes at once
+    begin(function(answer)
+      vim.schedule(function() coroutine.resume(this, answer) end)
+    end)
+  end))
+  return coroutine.yield()
+end
+
 -- Returns the buffer's file; nil for a buffer without one, such as an unnamed buffer or a listing of a folder.
 function client.file_of(buffer)
   local name = vim.api.nvim_buf_get_name(buffer)

@@ -71,6 +71,7 @@ function prompt.open(title, on_words, on_closed)
     end,
   })
   vim.cmd.startinsert()
+  vim.api.nvim_exec_autocmds('User', { pattern = 'IndwellPrompt', data = { buf = buffer, title = title } })
 end
 
 -- Answers the server's requests for the user's words.
@@ -79,19 +80,17 @@ function prompt.setup()
   vim.lsp.config('indwell', {
     handlers = {
       ['indwell/ask'] = function(_, item)
-        local this = coroutine.running()
-        local function answer(text)
-          vim.schedule(function() coroutine.resume(this, { text = text or vim.NIL }) end)
-        end
-        local function open()
-          prompt.open(item.prompt, answer, function() answer(nil) end)
-        end
-        if item.by == 'model' then
-          questions.when_quiet(open)
-        else
+        return client.awaited(function(on_answer)
+          local function open()
+            prompt.open(
+              item.prompt,
+              function(words) on_answer({ text = words }) end,
+              function() on_answer({ text = vim.NIL }) end
+            )
+          end
+          if item.by == 'model' then return questions.when_quiet(open) end
           open()
-        end
-        return coroutine.yield()
+        end)
       end,
     },
   })

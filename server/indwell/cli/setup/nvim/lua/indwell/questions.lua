@@ -172,7 +172,7 @@ end
 -- Puts a question: `actions` have titles, and `on_answer` gets one of them, or vim.NIL.
 function questions.ask(item, on_answer)
   table.insert(queue, { item = item, on_answer = on_answer })
-  client.guarded(questions.next)()
+  questions.next()
 end
 
 -- Waits until the user types nothing, then calls `act` without the keys that were typed ahead.
@@ -209,11 +209,7 @@ function questions.setup()
     capabilities = { experimental = { indwell = { words = true } } },
     handlers = {
       ['window/showMessageRequest'] = function(_, item)
-        local this = coroutine.running()
-        questions.ask(item, function(answer)
-          vim.schedule(function() coroutine.resume(this, answer) end)
-        end)
-        return coroutine.yield()
+        return client.awaited(function(on_answer) questions.ask(item, on_answer) end)
       end,
     },
   })
