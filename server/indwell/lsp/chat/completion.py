@@ -231,7 +231,7 @@ EFFORT_WORDS: Mapping[str, Effort] = {"auto": "", **{one: one for one in EFFORTS
 
 _COMMAND_LINE = lazy_pattern(r"/([a-z]+)(?:[ \t]+([a-z]+))?")
 # These commands are sent as prompts, because the session handles them.
-_PROMPTS = frozenset({"compact"})
+_PROMPTS = frozenset({"compact", "continue", "tasks"})
 
 
 class ChatCommand(NamedTuple):
