@@ -4,7 +4,7 @@ import type { Coloured } from "./coloured.ts";
 import type { McpForm } from "./mcp-page.ts";
 import type { PanelState } from "./state.ts";
 
-/** The most characters of a prompt, as in the server; a longer message is dropped. */
+/** The maximum number of characters of a prompt, as in the server; a longer message is dropped. */
 export const MOST_WORDS = 1_000_000;
 
 /** Messages from the host to the webview. */

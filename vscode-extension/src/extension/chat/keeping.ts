@@ -7,7 +7,7 @@ import type { Attachment, PanelState } from "../../shared/state.ts";
 import { type Clock, debounced } from "./clock.ts";
 import type { Memory } from "./ports.ts";
 
-/** The most characters of pictures that are stored; a whole prompt may have 70 million. */
+/** The maximum number of characters of pictures that are stored; a whole prompt may have 70 million. */
 const MOST_PICTURES = 8_000_000;
 const SAVE_MS = 300;
 const DROPPED = {

@@ -9,7 +9,7 @@ import { type Clock, debounced } from "./clock.ts";
 import type { Memory } from "./ports.ts";
 
 const MOST_TURNS = 12;
-/** The most characters on disk, which VS Code reads whenever a window opens. */
+/** The maximum number of characters on disk, which VS Code reads whenever a window opens. */
 const MOST_CHARACTERS = 150_000;
 const SAVE_MS = 500;
 /**

@@ -1,7 +1,7 @@
 /** Records when documents were edited and reported on in this window, for `settling`. Pure. */
 import type { Watched } from "./settling.ts";
 
-/** The most documents that are remembered; the oldest are dropped first. */
+/** The maximum number of documents that are remembered; the oldest are dropped first. */
 const MOST_DOCUMENTS = 2_000;
 /** A report later than this after an edit has another cause. */
 const MOST_LATENCY_MS = 10_000;

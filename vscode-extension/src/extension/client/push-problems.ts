@@ -9,7 +9,7 @@ const REST_MS = 300;
 const MOST_MS = 2_000;
 /** The number of documents in one batch; the others follow after a pause. */
 const MOST_AT_ONCE = 100;
-/** The most documents whose sent problems are remembered. */
+/** The maximum number of documents whose sent problems are remembered. */
 const MOST_REMEMBERED = 5_000;
 
 /** Starts sending, which lasts as long as one server process. */

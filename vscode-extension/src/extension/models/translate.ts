@@ -12,7 +12,7 @@ export type Piece =
       readonly arguments: string;
     };
 
-/** The most causes of a failure that are reported. */
+/** The maximum number of causes of a failure that are reported. */
 const DEEPEST = 5;
 
 /** The used part of VS Code's API; a test passes its own. */

@@ -1,7 +1,7 @@
 /** Runs one program to its end. */
 import { spawn } from "node:child_process";
 
-/** The most characters of output that are kept; the end has the error. */
+/** The maximum number of characters of output that are kept; the end has the error. */
 const KEPT = 20_000;
 
 /**

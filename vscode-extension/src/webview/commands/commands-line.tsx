@@ -18,7 +18,7 @@ import type { Post, ViewProps } from "../view-props.ts";
 
 /** Milliseconds between two requests of the output of running commands, while the list is open. */
 const LOOK_MS = 2000;
-/** The most characters of an output's end that are drawn. */
+/** The maximum number of characters of an output's end that are drawn. */
 const MOST = 4000;
 
 export function CommandsLine({ state, post }: ViewProps) {

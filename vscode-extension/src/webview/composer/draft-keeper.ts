@@ -11,7 +11,7 @@ import type { Post } from "../view-props.ts";
 import { AT_DRAFT, edited, type HistoryPlace } from "./prompt-history.ts";
 
 /**
- * The most characters for which each key is sent to the host, because a panel may be hidden right
+ * The maximum number of characters for which each key is sent to the host, because a panel may be hidden right
  * after the last key.
  */
 const AT_ONCE = 20_000;

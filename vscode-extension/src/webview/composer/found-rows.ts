@@ -8,7 +8,7 @@ import { fuzzy } from "./fuzzy.ts";
 import { modeWords } from "./mode-words.ts";
 import { modelWords } from "./model-words.ts";
 
-/** The most rows of one list; the host limits its own rows. */
+/** The maximum number of rows of one list; the host limits its own rows. */
 export const MOST_ROWS = 50;
 
 /** A row with the matched positions of its label. */

@@ -7,14 +7,14 @@ export const PICTURE_TYPES: readonly string[] = [
   "image/gif",
   "image/webp",
 ];
-/** The most bytes of one picture; the server refuses larger ones. */
+/** The maximum number of bytes of one picture; the server refuses larger ones. */
 export const LARGEST_PICTURE = 5 * 1024 * 1024;
-/** The most pictures of one prompt, as in the server. */
+/** The maximum number of pictures of one prompt, as in the server. */
 export const MOST_PICTURES = 10;
 /** A pasted text of this length or more becomes a chip, so that the composer stays readable. */
 export const LONG_CHARACTERS = 2_000;
 export const LONG_LINES = 40;
-/** The most characters of an attached text in the server; longer texts stay in the composer. */
+/** The maximum number of characters of an attached text in the server; longer texts stay in the composer. */
 export const LARGEST_TEXT = 100_000;
 
 /** Returns whether a pasted text is shown as a chip. */

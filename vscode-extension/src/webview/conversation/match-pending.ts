@@ -9,7 +9,7 @@ export interface JudgedDiff {
 }
 
 /**
- * The most changes of one card with their own verdicts; if there are more, one verdict covers all,
+ * The maximum number of changes of one card with their own verdicts; if there are more, one verdict covers all,
  * or the review shows each.
  */
 const MOST_ROWS = 50;

@@ -9,7 +9,7 @@ import type { Range, RowLayout } from "./row-layout.ts";
 const NEAR_END = 24;
 /** Rows at this distance or less outside of the view are drawn, too. */
 const OVERSCAN = 600;
-/** The most rows that are kept in the page for the selection or the focus. */
+/** The maximum number of rows that are kept in the page for the selection or the focus. */
 const MOST_KEPT = 400;
 
 export class ScrollKeeper {

@@ -10,7 +10,7 @@ import { codeNodes } from "../markdown/highlight.ts";
 import type { Post } from "../view-props.ts";
 import { readable } from "./output-text.ts";
 
-/** The most characters of a result that are drawn. */
+/** The maximum number of characters of a result that are drawn. */
 const MOST = 20_000;
 
 interface Props {

@@ -30,9 +30,9 @@ export interface ReadDiff {
   readonly cutHunks: number;
 }
 
-/** The most lines of a diff that are drawn; the number of the others is shown. */
+/** The maximum number of lines of a diff that are drawn; the number of the others is shown. */
 export const MOST_LINES = 300;
-/** The most characters of one line that are drawn. */
+/** The maximum number of characters of one line that are drawn. */
 export const MOST_CHARACTERS = 500;
 
 const HUNK = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@/;

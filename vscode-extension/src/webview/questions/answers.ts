@@ -23,7 +23,8 @@ export interface Readiness {
 }
 
 /**
- * Returns the answers in the order of their buttons, no first; only two if nothing would be stored.
+ * Returns the answers in the order of their buttons. "No" is the first answer; if no rule would be
+ * stored, only "No" and "Once" are offered.
  */
 export function offers(asked: PermissionParams, ready: Readiness): readonly Offer[] {
   const unseen = ready.seen

@@ -13,7 +13,7 @@ interface Props {
   readonly choose: (chosen: readonly string[]) => void;
 }
 
-/** The most hunks that are drawn; the card says how many more there are. */
+/** The maximum number of hunks that are drawn; the card says how many more there are. */
 export const MOST_HUNKS = 200;
 
 export function AskedDiff({ asked, chosen, choose }: Props) {

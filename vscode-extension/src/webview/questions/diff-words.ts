@@ -3,7 +3,7 @@
  * modes, binaries. Pure.
  */
 
-const MOST_LINES = 50_000; // The most lines that are checked; the card calls a longer diff too long.
+const MOST_LINES = 50_000; // The maximum number of lines that are checked; the card calls a longer diff too long.
 const LINE_END = /(?:\r|\\u000d)$/;
 const INVISIBLE = /[\p{Cf}\p{Cc}\u00a0]|\\u[0-9a-f]{4}|\\U[0-9a-f]{8}/gu;
 

@@ -11,7 +11,7 @@ import { AskCard } from "./ask-card.tsx";
 import { focusIsLost } from "./focus.ts";
 import { PermissionCard } from "./permission-card.tsx";
 
-const SPOKEN = 200; // The most characters of a text that are announced; the card shows the whole text.
+const SPOKEN = 200; // The maximum number of characters of a text that are announced; the card shows the whole text.
 
 export function Questions({ state, post, channel }: ViewProps) {
   const questions = ownQuestions(state);

@@ -77,7 +77,7 @@ const IMPL = /^impl\b[^{]*/;
 const FLOW =
   /^(?:\}\s*)?(?:if|for|foreach|while|switch|catch|else|elif|try|do|return|with|match|using|lock|synchronized|unless|loop|select|case|when|finally|except|throw|await|yield|new)\b/;
 
-/** The most characters of a line that may be a definition; longer lines are generated. */
+/** The maximum number of characters of a line that may be a definition; longer lines are generated. */
 const LONGEST = 400;
 
 /**

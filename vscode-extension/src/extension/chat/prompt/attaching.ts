@@ -4,7 +4,7 @@ import type { Room } from "../room.ts";
 import { tell, tellInPassing } from "../room.ts";
 import type { HandlersOf } from "../wire/bridge.ts";
 
-/** The most pictures of one prompt, as in the server. */
+/** The maximum number of pictures of one prompt, as in the server. */
 const MOST_PICTURES = 10;
 /** The most chips of one prompt. */
 const MOST = 100;

@@ -6,7 +6,7 @@ import { isPiece, joined } from "./joining.ts";
 import type { Pages } from "./pages.ts";
 
 /**
- * The most events that wait while missed events are fetched; further events are dropped and fetched
+ * The maximum number of events that wait while missed events are fetched; further events are dropped and fetched
  * at the end.
  */
 const MOST_HELD = 20_000;

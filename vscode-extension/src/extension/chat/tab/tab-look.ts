@@ -9,7 +9,7 @@ import {
 import type { PanelState } from "../../../shared/state.ts";
 import { visible } from "../../../shared/visible.ts";
 
-/** The most characters of a title. */
+/** The maximum number of characters of a title. */
 const LONGEST = 60;
 
 /** Title and icon of a tab; `icon` is a name in `media/tab`. */

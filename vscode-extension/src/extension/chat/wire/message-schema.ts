@@ -6,9 +6,9 @@ import * as v from "valibot";
 import { LONGEST_COLOURED } from "../../../shared/coloured.ts";
 import { MOST_WORDS, type ToHost } from "../../../shared/messages.ts";
 
-/** The most characters of a pasted text. */
+/** The maximum number of characters of a pasted text. */
 const MOST_PASTED = 100_000;
-/** The most characters of a picture: the base64 of 5 MB. */
+/** The maximum number of characters of a picture: the base64 of 5 MB. */
 const MOST_PICTURE = 7_000_000;
 
 const text = (most: number) => v.pipe(v.string(), v.maxLength(most));

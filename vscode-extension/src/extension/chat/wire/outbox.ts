@@ -6,7 +6,7 @@ import type { Clock } from "../clock.ts";
 /** Milliseconds between two batches. */
 export const BATCH_MS = 33;
 /**
- * The most actions that wait for a slow webview; with more, a snapshot is smaller than the actions.
+ * The maximum number of actions that wait for a slow webview; with more, a snapshot is smaller than the actions.
  */
 export const MOST_WAITING = 4000;
 /** Milliseconds after which an unconfirmed batch counts as lost. */

@@ -8,7 +8,7 @@ export interface CommandRun {
   readonly output: string;
 }
 
-/** The most characters of a command in a label. */
+/** The maximum number of characters of a command in a label. */
 const MOST_LABEL = 60;
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the terminal's escape sequences

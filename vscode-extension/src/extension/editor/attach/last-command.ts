@@ -2,7 +2,7 @@
 import * as vscode from "vscode";
 import { type CommandRun, plainOutput } from "./command-run.ts";
 
-/** The most characters that are kept of an output's end; escape sequences count too. */
+/** The maximum number of characters that are kept of an output's end; escape sequences count too. */
 const MOST_KEPT = 400_000;
 
 /** The context key for a failed last command of the active terminal. */

@@ -38,7 +38,7 @@ export function nameOf(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1) || path;
 }
 
-/** The most characters of an attached text; the server refuses more. */
+/** The maximum number of characters of an attached text; the server refuses more. */
 export const MOST_TEXT = 100_000;
 
 /** Cuts a text to the limit: of a long terminal output the end is kept, because it matters most. */

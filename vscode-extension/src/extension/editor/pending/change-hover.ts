@@ -2,7 +2,7 @@
 import * as vscode from "vscode";
 import type { PendingLines } from "./pending-lines.ts";
 
-/** The most characters of the old lines in a hover. */
+/** The maximum number of characters of the old lines in a hover. */
 const MOST_OLD = 4_000;
 
 /** The commands that a hover may run, and no others. */

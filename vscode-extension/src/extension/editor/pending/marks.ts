@@ -47,7 +47,7 @@ export interface Details {
   readonly ghosts: readonly Ghost[];
 }
 
-/** The most changes that are drawn one by one; more would be indistinguishable. */
+/** The maximum number of changes that are drawn one by one; more would be indistinguishable. */
 export const MOST = 1_000;
 
 /**

@@ -16,7 +16,7 @@ export interface StatusWords {
   readonly tone: "plain" | "asks" | "down";
 }
 
-/** The most characters of the current activity; a status bar has little room. */
+/** The maximum number of characters of the current activity; a status bar has little room. */
 const MOST_DOING = 28;
 
 /** Returns the state, the most urgent first: server, question, work, pending changes, nothing. */
