@@ -109,7 +109,7 @@ def _imports(root: Path, names: Sequence[str]) -> Iterator[str]:
 
 
 def _folder(root: Path, folder: Path, kind: Kind) -> list[Executable]:
-    """Return a folder's files, even through links in ``root``; too many files never match again."""
+    """Return a folder's files, even through links in ``root``; too large folders never match."""
     found: list[Executable] = []
     n_seen, size, waiting = 0, 0, [(folder, 0)]
     while waiting:

@@ -4,7 +4,7 @@ import type { PanelState } from "./state.ts";
 
 type Queue = PanelState["queue"];
 
-/** Reduces a queue from an event; session and chips of a row are kept from before. */
+/** Reduces a queue from an event, and keeps the known session and attachments of each row. */
 export function queueTold(queue: Queue, event: QueueChanged): Queue {
   if (event.seq < queue.seq) return queue;
   const known = new Map(queue.waiting.map((row) => [row.id, row]));

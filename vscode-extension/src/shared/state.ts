@@ -346,7 +346,7 @@ export interface PanelState {
   readonly commands: readonly BackgroundCommand[];
   readonly attachments: readonly Attachment[];
   readonly context: ContextResult | null;
-  /** Selections that went with a prompt of this session, so that their chips have left. */
+  /** Selections that were sent with a prompt of this session, so the composer no longer shows them. */
   readonly sentSelections: readonly string[];
   readonly firstRun: FirstRunState | null;
   readonly list: SessionListState | null;

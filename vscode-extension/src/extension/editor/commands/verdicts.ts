@@ -145,7 +145,7 @@ async function go(
     editor.revealRange(at, vscode.TextEditorRevealType.InCenterIfOutsideViewport);
     return;
   }
-  // Not `showTextDocument`: the next file may not be a text file.
+  // `showTextDocument` would fail, because the next file may not be a text file.
   await vscode.commands.executeCommand("vscode.open", vscode.Uri.parse(found.uri), {
     selection: at,
   });
