@@ -26,6 +26,7 @@
                                                        (overlays-in (point-min) (point-max)))
                                            ""))
                        "")
+                :waiting (if (buffer-live-p chat) (buffer-local-value 'indwell-chat--waiting chat) "")
                 :visible (if (buffer-live-p chat)
                            (with-current-buffer chat
                              (let ((start (point-min)) (text ""))

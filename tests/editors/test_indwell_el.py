@@ -31,7 +31,14 @@ from editors.scenarios import (
 )
 from editors.terminal import Terminal
 from indwell.cli.setup.configurations import CONFIGURATIONS, PACKAGE
-from support.loopback_endpoint import Answer, LoopbackEndpoint, endpoint_in_thread, say
+from support.loopback_endpoint import (
+    Answer,
+    LoopbackEndpoint,
+    Seen,
+    endpoint_in_thread,
+    raw,
+    say,
+)
 
 HERE = Path(__file__).resolve().parent
 TINY = HERE.parent / "support" / "tiny_language_server.py"
@@ -159,6 +166,18 @@ SEND = "\x03\x03"  # C-c C-c
 FIELD = "\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} "  # before the words to send
 
 
+class Offering(Model):
+    """A model that offers another one beside itself."""
+
+    def __call__(self, seen: Seen) -> Answer:
+        """Answer a request."""
+        if seen.path != "/v1/models":
+            return super().__call__(seen)
+        names = ("loopback-model", "other-model")
+        listed = {"object": "list", "data": [{"id": name, "object": "model"} for name in names]}
+        return raw(200, json.dumps(listed), headers={"Content-Type": "application/json"})
+
+
 class Keys:
     """Emacs in a terminal, and what its user sees."""
 
@@ -218,8 +237,8 @@ ANSWER = say("It ships orders.", usage=USAGE)
 
 def with_keys(folder: Path, replies: tuple[Answer, ...], play: Callable[[Keys], None]) -> None:
     """Start Emacs in a terminal with a model, and play."""
-    model = Model(replies)
-    with endpoint_in_thread(model) as endpoint:
+    model = Offering(replies)
+    with endpoint_in_thread(model, gets=True) as endpoint:
         terminal, report = start(folder, endpoint, model)
         with terminal:
             keys = Keys(terminal, report, model)
@@ -231,7 +250,9 @@ def test_chat_prompt_question_and_files_by_their_keys(tmp_path: Path) -> None:
     def play(keys: Keys) -> None:
         keys.press(f"{MENU}c")
         keys.until("the chat", lambda it: it.get("buffer", "").startswith("*Indwell"))
-        keys.press(f"what is @{PATH}?{SEND}")
+        keys.press("what is @lib/sh\t")
+        keys.until("the file's name", lambda it: f"what is @{PATH}" in it["chat"])
+        keys.press(f"?{SEND}")
         seen = keys.turn(1)
         assert "It ships orders." in seen["chat"]
         assert "return weight * 2" in keys.sent(), "the mentioned file is attached"
@@ -248,8 +269,10 @@ def test_chat_prompt_question_and_files_by_their_keys(tmp_path: Path) -> None:
         assert "first line\\nsecond line" in keys.sent()
         keys.press(f"\x18d{RETURN}")  # C-x d
         keys.until("Dired", lambda it: it["buffer"] == "lib")
-        keys.press(f"{MENU}e")
-        assert "Explain these files." in keys.turn(4)["chat"]
+        keys.press(f"{MENU}a")
+        keys.until("the question for words", lambda it: "Ask about" in it["minibuffer"])
+        keys.press(f"and here?{RETURN}")
+        assert "with lib" in keys.turn(4)["chat"].split("and here?")[-1]
         keys.press(f"\x18b*scratch*{RETURN}{MENU}f")
         seen = keys.until("the sentence", lambda it: "visits no file" in it["message"])
         assert "save it with C-x C-w, or ask about it" in seen["message"]
@@ -339,11 +362,30 @@ def test_words_during_a_turn_stop_and_a_question_by_their_keys(tmp_path: Path) -
     with_keys(tmp_path, (asking, STUCK, asking, first, second, ANSWER), play)
 
 
+def test_waiting_words_stop_and_model_by_their_keys(tmp_path: Path) -> None:
+    def play(keys: Keys) -> None:
+        keys.press(f"{MENU}c")
+        keys.until("the chat", lambda it: it.get("buffer", "").startswith("*Indwell"))
+        keys.press(f"think{SEND}")
+        keys.until("the turn", lambda it: "I am thinking" in it["chat"])
+        keys.press("and then this\x03\x17")  # C-c C-w
+        keys.until("the waiting words", lambda it: "1 waiting" in it["waiting"])
+        keys.press(f"{MENU}k")
+        keys.turn(1, "stopped")
+        keys.until("the reason", lambda it: "held" in it["waiting"])
+        keys.press(f"{MENU}l")
+        keys.until("the models", lambda it: "Model: " in it["minibuffer"])
+        keys.press(f"other\t{RETURN}")
+        keys.until("the model", lambda it: it["model"] == "other-model")
+
+    with_keys(tmp_path, (STUCK,), play)
+
+
 def test_the_next_words_start_an_ended_server_and_continue_its_session(tmp_path: Path) -> None:
     def play(keys: Keys) -> None:
         keys.press(f"{MENU}c")
         keys.until("the chat", lambda it: it.get("buffer", "").startswith("*Indwell"))
-        keys.press(f"first words{SEND}")
+        keys.press("first words\x03\r")  # C-c RET
         keys.turn(1)
         session = keys.seen()["session"]
         keys.press(f"{ESCAPE}xindwell-quit{RETURN}")
