@@ -130,10 +130,14 @@ For a request, return its result, or LATER to answer it later.")
              (indwell--running connection)
              (cons session (remove session (indwell--running connection)))))
       ("turnFinished"
-       (setf (indwell--running connection) (remove session (indwell--running connection))
+       (setf (indwell--progress connection) nil
+             (indwell--running connection) (remove session (indwell--running connection))
              (indwell--failed connection)
              (not (member (plist-get event :ending) '("done" "cancelled"))))
        (indwell--soon (lambda () (indwell--revert-changed connection))))
+      ("toolStarted"
+       (setf (indwell--progress connection)
+             (concat (plist-get event :name) " " (plist-get event :target))))
       ("toolFinished" (indwell--soon (lambda () (indwell--revert-changed connection))))
       ("hunksChanged" (setf (indwell--pending connection) (plist-get event :pending))))
     (run-hook-with-args 'indwell-event-functions connection session event)
