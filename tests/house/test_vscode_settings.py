@@ -85,8 +85,36 @@ def test_settings_that_a_restricted_workspace_may_not_choose_are_declared() -> N
     assert {"indwell.serverPath", "indwell.model"} <= set(declared)
 
 
-def test_every_vscode_setting_has_a_description() -> None:
-    assert [name for name, it in settings().items() if len(it["markdownDescription"]) < 30] == []
+def test_every_vscode_setting_is_described_by_sentences_that_are_understood_alone() -> None:
+    texts = {name: it["markdownDescription"] for name, it in settings().items()}
+    assert len(set(texts.values())) == len(texts)
+    for name, text in texts.items():
+        assert re.fullmatch(r"[A-Z].*[^.]\.", text), name
+        assert len(text.split(". ")[0].split()) > 4, name
+        assert "`#" not in text, f"{name} explains itself by another setting"
+        # A stranger does not know whose file that is.
+        assert "config.toml" not in text or "Indwell's own settings file" in text, name
+
+
+def test_every_value_of_a_vscode_setting_is_explained() -> None:
+    for name, it in settings().items():
+        told = it.get("enumDescriptions", it.get("enumItemLabels", []))
+        assert len(told) == len(it.get("enum", [])), name
+
+
+def test_no_two_vscode_settings_have_one_place_on_the_settings_page() -> None:
+    orders = [it["order"] for it in settings().values()]
+    assert len(set(orders)) == len(orders)
+
+
+def test_every_command_has_a_category_and_a_title_of_its_own() -> None:
+    commands = manifest()["contributes"]["commands"]
+    assert {one["category"] for one in commands} == {"Indwell"}
+    titles = [one["title"] for one in commands]
+    assert len(set(titles)) == len(titles)
+    small = {"a", "an", "and", "as", "at", "for", "in", "of", "the", "to"}
+    words = [word for title in titles for word in title.split()]
+    assert [word for word in words if not word[0].isupper() and word not in small] == []
 
 
 def test_every_command_of_the_server_is_in_the_command_palette() -> None:

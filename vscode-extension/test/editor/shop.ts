@@ -53,7 +53,8 @@ export function addShopScripts(model: Model): void {
   );
   model.on("Install", INSTALL);
   model.on("helpers", HELPERS);
-  model.on("plan", inOrder([say("This is enough to plan. "), call("plan", { text: PLAN })]));
+  model.on("plan", PLANNED);
+  model.on("Outline", PLANNED);
   model.on("serve", SERVE);
   model.on("crossroads", WHICH);
   model.on("markdown", inOrder([say(MARKDOWN, { piece: 40 })]));
@@ -71,6 +72,8 @@ const PLAN = `## Move the tax rules out of \`shop/invoice.py\`
 1. Make \`shop/tax.py\` with \`rate_for(line)\`.
 2. Move the three rules there, one after the other.
 3. Run \`python3 -m unittest\` after each.`;
+
+const PLANNED = inOrder([say("This is enough to plan. "), call("plan", { text: PLAN })]);
 
 const SERVE = inOrder(
   [call("bash", { command: "echo the shop is open; sleep 300", background: true })],

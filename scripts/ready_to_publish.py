@@ -1,0 +1,69 @@
+"""Say what keeps packages of the extension from the marketplaces; exits with 1 if something does.
+
+    python scripts/ready_to_publish.py FILE.vsix …
+
+The rules are those of VS Code's marketplace and of Open VSX, as far as a package shows them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from zipfile import ZipFile
+
+ADDRESSES = {
+    "repository": "the public address of the source",
+    "bugs": "where users report a problem",
+    "homepage": "the page about the extension",
+}
+WANTED = ("publisher", "version", "license", "icon", "engines", "categories", "description")
+MOST_KEYWORDS = 30  # A marketplace refuses more.
+SMALLEST_ICON = 128
+PNG_WIDTH = slice(16, 20)
+
+
+def problems(package: Path) -> Iterator[str]:
+    """Give one sentence for each reason not to publish the package."""
+    with ZipFile(package) as archive:
+        names = set(archive.namelist())
+        manifest = json.loads(archive.read("extension/package.json"))
+        page = archive.read("extension/readme.md").decode() if _README in names else ""
+        icon = archive.read(f"extension/{manifest.get('icon')}") if "icon" in manifest else b""
+    for field, what in ADDRESSES.items():
+        if not _address(manifest.get(field)).startswith("https://"):
+            yield f"package.json has no https address in `{field}`: {what}"
+    yield from (f"package.json has no `{field}`" for field in WANTED if not manifest.get(field))
+    if manifest.get("private"):
+        yield "package.json says that the extension is private"
+    if len(manifest.get("keywords", ())) > MOST_KEYWORDS:
+        yield f"package.json has more than {MOST_KEYWORDS} keywords"
+    if int.from_bytes(icon[PNG_WIDTH]) < SMALLEST_ICON:
+        yield f"the icon is no PNG of {SMALLEST_ICON} pixels or more"
+    for file in ("extension/LICENSE.txt", _README, "extension/changelog.md"):
+        if file not in names:
+            yield f"the package has no {file.removeprefix('extension/')}"
+    for address in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", page):
+        if not address.startswith("https://"):
+            yield f"a picture of the README has no https address: {address[:40]}"
+
+
+_README = "extension/readme.md"
+
+
+def _address(field: object) -> str:
+    return str(field.get("url", "")) if isinstance(field, dict) else str(field or "")
+
+
+def main() -> int:
+    """Check the packages that the arguments name."""
+    found = [f"{path}: {one}" for path in sys.argv[1:] for one in problems(Path(path))]
+    for line in found:
+        sys.stderr.write(f"{line}\n")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
