@@ -69,6 +69,14 @@ describe("a change, from the prompt to the verdict", () => {
     await chat.panel.getByLabel("Pending changes").waitFor();
   });
 
+  test("the file is a remote one for the window, and a path for the model", async () => {
+    const shown = chat.page.locator(".editor-instance .monaco-editor[data-uri]").first();
+    assert.match((await shown.getAttribute("data-uri")) ?? "", /^vscode-remote:\/\/.*invoice\.py$/);
+    const request = JSON.stringify((await theModel()).requests.at(-1));
+    assert.match(request, /shop\/invoice\.py/);
+    assert.doesNotMatch(request, /vscode-remote/);
+  });
+
   test("the file shows removed words in red, new ones in green, and a bar with keys", async () => {
     await until("the removed words", async () => {
       const drawn = await chat.page.evaluate(drawnBefore);

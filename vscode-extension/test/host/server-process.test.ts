@@ -22,6 +22,15 @@ describe("the server", () => {
     assert.ok(await answers());
   });
 
+  it("runs on the side of the files, below the extension host, in a window that is elsewhere", () => {
+    const extension = vscode.extensions.getExtension("indwell.indwell");
+    assert.equal(extension?.extensionKind, vscode.ExtensionKind.Workspace);
+    assert.equal(vscode.env.uiKind, vscode.UIKind.Web);
+    assert.notEqual(vscode.env.remoteName, undefined);
+    assert.equal(vscode.workspace.workspaceFolders?.[0]?.uri.scheme, "file");
+    assert.equal(serverProcesses().length, 1); // It is a child of this process.
+  });
+
   it("comes back by itself, as another process, when it is killed, and when it is killed again", async () => {
     for (let kills = 0; kills < 2; kills += 1) {
       const [before] = await until("a server", () =>
