@@ -171,3 +171,12 @@ def test_drafts_are_stored_privately_and_reported_once(tmp_path) -> None:
     assert told.read_text(encoding="utf-8") == "one\n\n---\n\ntwo\nlines\n"
     assert store.untold() == ()
     assert DraftStore(tmp_path / "other", tmp_path).untold() == ()
+
+
+def test_a_session_that_a_code_action_began_is_named_by_the_title_of_the_action() -> None:
+    began = TurnStartRecord(
+        1, "Fix this: a.py, line 2. Find out what is wrong", NOW, "Fix this · a.py"
+    )
+    assert overview("s1", LogReading((LOG[0], began), ())).title == "Fix this · a.py"
+    own = TurnStartRecord(1, "list it\n  please", NOW, "list it please")
+    assert overview("s1", LogReading((LOG[0], own, began), ())).title == "list it please"

@@ -30,7 +30,7 @@ from indwell.errors import SessionError
 from indwell.messages import Message, Request, Text, ToolResult, ToolUse, Usage
 from indwell.sessions.branches import lived
 from indwell.sessions.conversation_restore import folded, rebuilt, rewritten
-from indwell.sessions.overview import preview_of
+from indwell.sessions.overview import session_name
 from indwell.sessions.records import (
     CompactionRecord,
     Forked,
@@ -191,8 +191,8 @@ def past_of(records: Sequence[Record], *, is_damaged: bool = False) -> Past:
 
 
 def _own_title(records: Sequence[Record]) -> str:
-    first = (one.words for one in records if isinstance(one, TurnStartRecord))
-    return preview_of(next(first, ""))
+    first = next((one for one in records if isinstance(one, TurnStartRecord)), None)
+    return "" if first is None else session_name(first.words, first.title)
 
 
 def _origin(branch: Sequence[Record]) -> str:

@@ -47,7 +47,7 @@ class Overview(msgspec.Struct, frozen=True):
         at: Start time, ISO 8601 in UTC; empty if the log has no start time.
         model: The newest model.
         preview: The beginning of the user's first message, on one line.
-        title: The user's title; ``preview`` without a title.
+        title: The user's title; without one, the name that the first prompt gives.
         turns: Number of turns begun.
         usage: Tokens of all turns.
         cost: US dollars; None if a price was unknown.
@@ -78,9 +78,18 @@ def preview_of(words: str) -> str:
     return " ".join(words.split())[:PREVIEW_CHARACTERS]
 
 
+def session_name(words: str, title: str) -> str:
+    """Return the name that a session gets from its first prompt.
+
+    A code action's text is Indwell's own, so its title is the name; else the user's words are.
+    """
+    own = preview_of(words)
+    return own if own.startswith(title) else title
+
+
 def overview(session: str, reading: LogReading) -> Overview:
     """Summarise a log; for a damaged log, summarise the readable part."""
-    workspace = at = model = preview = title = ""
+    workspace = at = model = preview = name = title = ""
     turns, usage = 0, Usage()
     cost: float | None = 0.0
     imported = False
@@ -92,6 +101,7 @@ def overview(session: str, reading: LogReading) -> Overview:
                 turns += 1
                 at = at or record.at
                 preview = preview or preview_of(record.words)
+                name = name or session_name(record.words, record.title)
             case Spent():
                 model = record.model if record.is_own else model
                 usage += record.usage
@@ -112,7 +122,7 @@ def overview(session: str, reading: LogReading) -> Overview:
         at,
         model,
         preview,
-        title or preview,
+        title or name,
         turns,
         usage,
         cost,

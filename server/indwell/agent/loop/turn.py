@@ -52,7 +52,7 @@ from indwell.errors import (
     WindowTooSmall,
 )
 from indwell.installation import installation
-from indwell.sessions.overview import preview_of
+from indwell.sessions.overview import session_name
 from indwell.sessions.records import ENDED, Ending, FileLines, TurnEndRecord, TurnStartRecord
 from indwell.workspace.base import AppliedChange
 from indwell.workspace.comparing.diff import count_changes
@@ -190,7 +190,7 @@ async def _begin(session: Session, prompt: Prompt, turn: TurnState, emit: Listen
     log.append(
         TurnStartRecord(turn.number, prompt.words, session.timestamp(), title, attached, mode)
     )
-    session.titles.own = session.titles.own or preview_of(prompt.words)
+    session.titles.own = session.titles.own or session_name(prompt.words, prompt.title)
     await log.commit()
     await _count_what_was_loaded(session)
     moment = Moment(session, turn.number, emit)

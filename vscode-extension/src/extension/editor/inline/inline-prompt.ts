@@ -123,6 +123,9 @@ export class InlinePrompt implements vscode.Disposable {
    */
   #begun(field: Field, turn: Turn): void {
     field.turn = turn;
+    // The field has lost its box, and with it the focus: the keys of a verdict want the file.
+    if (vscode.window.activeTextEditor?.document === field.document)
+      void vscode.window.showTextDocument(field.document, { selection: field.selection });
     const early = this.#early.filter((told) => isOf(told, turn));
     this.#early = [];
     for (const told of early) this.#heard(told);
