@@ -106,7 +106,8 @@ local function read(buffer, it)
     for _, row in ipairs(result.changes) do
       draw(buffer, row)
     end
-    vim.api.nvim_exec_autocmds('User', { pattern = 'IndwellChanges', data = { buf = buffer, count = #result.changes } })
+    local data = { buf = buffer, count = #result.changes, pending = result.pending, client_id = it.id }
+    vim.api.nvim_exec_autocmds('User', { pattern = 'IndwellChanges', data = data })
   end, it)
 end
 
@@ -229,15 +230,12 @@ function changes.setup()
   client.on_event(function(_, event, it)
     if event.type == 'hunksChanged' then refresh_all(it) end
   end)
-  vim.api.nvim_create_autocmd(
-    'LspAttach',
-    {
-      callback = client.guarded(function(event)
-        local it = vim.lsp.get_client_by_id(event.data.client_id)
-        if it and it.name == 'indwell' then changes.refresh(event.buf, it) end
-      end),
-    }
-  )
+  vim.api.nvim_create_autocmd('LspAttach', {
+    callback = client.guarded(function(event)
+      local it = vim.lsp.get_client_by_id(event.data.client_id)
+      if it and it.name == 'indwell' then changes.refresh(event.buf, it) end
+    end),
+  })
   vim.api.nvim_create_autocmd({ 'BufWipeout', 'BufUnload' }, { callback = function(event) rows[event.buf] = nil end })
 end
 

@@ -59,7 +59,16 @@ function status.setup()
   vim.api.nvim_create_autocmd('LspAttach', {
     callback = client.guarded(function(event)
       local it = vim.lsp.get_client_by_id(event.data.client_id)
-      if it and it.name == 'indwell' and not known[it.id] then status.refresh(it) end
+      if it and it.name == 'indwell' and not (known[it.id] and known[it.id].mode) then status.refresh(it) end
+    end),
+  })
+  vim.api.nvim_create_autocmd('User', {
+    pattern = 'IndwellChanges',
+    callback = client.guarded(function(event)
+      local it = vim.lsp.get_client_by_id(event.data.client_id)
+      if not it or of(it).pending == event.data.pending then return end
+      of(it).pending = event.data.pending
+      changed()
     end),
   })
 end
