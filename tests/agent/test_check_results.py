@@ -132,7 +132,7 @@ async def test_files_that_a_check_writes_are_reported_and_reviewable(tmp_path: P
         tmp_path, [READ, WRONG, says()], files=files, is_reviewed=True, check_command=command
     ) as project:
         await project.turn()
-        words = f"the check `{command}` changed 'old.txt'; rewind the turn to take that back"
+        words = f"the check `{command}` changed 'old.txt'; rewind the turn to undo the change"
         assert project.notices.count(words) == 2
         review, path = project.session.parts.changes.ledger, project.folder / "old.txt"
         assert review is not None
@@ -146,9 +146,9 @@ async def test_an_ask_rule_for_a_check_is_not_overridden_by_another_setting(tmp_
     ) as project:
         finished = await project.turn()
         (notice,) = [one for one in project.notices if "not checked" in one]
-        assert notice.endswith("out of your `rules_ask`")
+        assert notice.endswith("from `rules_ask` in your settings")
         assert "'touch *'" in notice
-        why = "`touch ran` was not run: it would have to be asked for"
+        why = "`touch ran` was not run: it needs your permission"
         assert finished.verified == f"not verified: {why}"
 
 

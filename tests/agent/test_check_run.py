@@ -245,7 +245,7 @@ async def test_a_check_that_needs_a_question_does_not_run_and_is_reported_once(
     async with a_project(tmp_path, script, files=pyproject) as project:
         with_rules(project.session, policy={"writes_confined": False})
         first, second = await project.turn(), await project.turn()
-        why = "`ruff` was not run: it would have to be asked for"
+        why = "`ruff` was not run: it needs your permission"
         assert (first.verified, second.verified) == (f"not verified: {why}",) * 2
         (notice,) = [one for one in project.notices if "not checked" in one]
         assert "`rules_allow`" in notice

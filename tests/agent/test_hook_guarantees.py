@@ -84,7 +84,7 @@ async def test_a_project_hook_that_the_user_refused_is_skipped_and_stops_no_call
         assert [(await project.turn()).answer for _ in range(2)] == ["one", "two"]
         assert len(project.approver.questions) == 1
         (notice,) = (one for one in project.notices if "hook" in one)
-        assert notice.endswith("is passed over in this session: it was not allowed to run")
+        assert notice.endswith("is skipped in this session, because it was not allowed to run")
 
 
 async def test_all_hooks_of_a_request_add_at_most_a_part_of_the_window(tmp_path: Path) -> None:

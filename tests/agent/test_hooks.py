@@ -106,7 +106,7 @@ async def test_a_prompt_that_a_hook_stops_reaches_no_model_and_returns(tmp_path:
     async with a_project(tmp_path, [says("hello")], hooks=hooks) as project:
         stopped = await project.turn("ask the customer")
         assert (stopped.ending, stopped.draft) == ("failed", "ask the customer")
-        assert stopped.message.startswith("your words were not sent; the hook prompt_submitted (")
+        assert stopped.message.startswith("your prompt was not sent; the hook prompt_submitted (")
         assert stopped.message.endswith("): no names of customers")
         assert project.provider.requests == []
         assert (await project.turn("ask nobody")).answer == "hello"
@@ -124,7 +124,7 @@ async def test_prompt_hooks_see_steering_messages(tmp_path: Path) -> None:
     async with a_project(tmp_path, [steer, says("never")], hooks=hooks) as project:
         finished = await project.turn("go")
         assert (finished.ending, finished.draft) == ("failed", "ask the customer")
-        assert "what you said meanwhile was not sent" in finished.message
+        assert "your later message was not sent" in finished.message
         assert len(project.provider.requests) == 1
 
 
@@ -173,7 +173,7 @@ async def test_a_hook_can_delay_the_end_of_a_turn_once(tmp_path: Path) -> None:
         assert [one["again"] for one in payloads(project)] == [False, True]
         (asked,) = injected(project)
         assert "the changelog is missing" in asked
-        assert project.notices[-1].startswith("the model is asked to go on; the hook turn_end (")
+        assert project.notices[-1].startswith("the model is asked to continue; the hook turn_end (")
 
 
 async def test_a_hook_is_told_of_a_limit_and_cannot_delay_the_end(tmp_path: Path) -> None:
@@ -220,7 +220,7 @@ async def test_a_broken_hook_stops_the_call_unless_if_broken_allows_it(
         (notice,) = project.notices
         assert notice.startswith("the hook before_tool (")
         assert f"does not work: {why}" in notice
-        assert notice.endswith("so it was passed over" if if_broken else "so this was stopped")
+        assert notice.endswith("so it was skipped" if if_broken else "so this was stopped")
         result = project.provider.requests[-1].messages[-1].blocks[0].text
         assert result.startswith("not run: ") is not bool(if_broken)
 
@@ -231,7 +231,7 @@ async def test_a_broken_hook_does_not_stop_an_action_that_is_already_done(
 ) -> None:
     async with a_project(tmp_path, [READ, says()], hooks=(Hook(event, "exit 9"),)) as project:
         assert (await project.turn()).ending == "done"
-        assert "so it was passed over" in project.notices[0]
+        assert "so it was skipped" in project.notices[0]
 
 
 async def test_no_hook_runs_after_the_first_hook_that_stops_an_event(tmp_path: Path) -> None:

@@ -264,7 +264,7 @@ async def test_if_a_layer_cannot_save_its_texts_the_next_layer_runs(tmp_path: Pa
         layers = [one.layer for one in world.told(Compacted)]
         assert layers[:1] == ["regions"]
         told = [one.message for one in world.told(Notice) if "no room" in one.message]
-        assert told == ["the conversation could not be shortened as it should: no room"]
+        assert told == ["the conversation could not be shortened enough: no room"]
         await world.records()
 
 

@@ -164,9 +164,9 @@ async def test_sec_07_a_permission_question_marks_a_value_from_a_secret_file(tmp
         await world.turn()
         read, carrying, bare = world.approver.questions
         assert "horse-battery" in world.results[0].text
-    assert "was shown" not in read.reason
-    assert carrying.reason.endswith("it holds a value from a secret file that the model was shown")
-    assert "was shown" not in bare.reason
+    assert "has seen" not in read.reason
+    assert carrying.reason.endswith("a value from a secret file that the model has seen")
+    assert "has seen" not in bare.reason
     assert ran == []
 
 

@@ -168,7 +168,7 @@ async def test_steering_messages_during_a_tool_call_wait_for_its_result(tmp_path
 
 async def test_without_a_running_turn_steering_is_refused(tmp_path: Path) -> None:
     async with a_world(tmp_path, [says()]) as world:
-        with pytest.raises(UserError, match="no turn is running; send the words as a prompt"):
+        with pytest.raises(UserError, match="no turn is running; send the text as a prompt"):
             world.session.steer("too early")
         await world.turn()
         with pytest.raises(UserError, match="no turn is running"):
@@ -177,7 +177,7 @@ async def test_without_a_running_turn_steering_is_refused(tmp_path: Path) -> Non
 
 async def test_an_empty_steering_message_is_refused(tmp_path: Path) -> None:
     def steer_with_nothing(request: Request) -> Reply:
-        with pytest.raises(UserError, match="there are no words"):
+        with pytest.raises(UserError, match="the message is empty"):
             world.session.steer(" \n")
         return says()
 
@@ -253,7 +253,7 @@ async def test_the_number_of_steering_messages_is_limited(tmp_path: Path) -> Non
         assert len(world.told(Steered)) == 50
         (sentence,) = said
         assert sentence == (
-            "too much waits for the next model call already (50 messages); wait until it has "
+            "too many messages (50) already wait for the next model call; wait until it has "
             "begun, or stop the turn"
         )
         await world.records()
@@ -275,7 +275,7 @@ async def test_the_total_size_of_steering_messages_is_limited(tmp_path: Path) ->
     async with a_world(tmp_path, script, tools=[a_tool("look", meddle)]) as world:
         await world.turn()
     assert said == [
-        "too much waits for the next model call already (2 messages)",
+        "too many messages (2) already wait for the next model call",
         "1,000,001 characters are more than the 1,000,000 that a message may have",
     ]
 

@@ -61,7 +61,7 @@ async def test_sec_07_a_command_with_a_secret_that_another_agent_read_needs_a_qu
         world.workspace.files[world.workspace.resolve(".env")] = f"PASSPHRASE={VALUE}\n"
         await world.turn()
         _, question = world.approver.questions
-    assert "it holds a value from a secret file" in question.reason
+    assert "it contains a value from a secret file" in question.reason
     assert question.uncovered
 
 

@@ -243,7 +243,7 @@ async def test_an_incomplete_reply_is_kept_marked_and_can_be_continued(tmp_path:
     ("finish", "message"),
     [
         ("length", "the reply reached the output limit; ask to go on, or raise `max_output`"),
-        ("filtered", "the provider's filter stopped the reply; say it in other words"),
+        ("filtered", "the provider's filter stopped the reply; rephrase the prompt"),
         ("incomplete", "the reply broke off: cut; ask to go on"),
         ("endless", "the reply broke off: cut; ask to go on"),
     ],

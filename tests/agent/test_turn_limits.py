@@ -30,8 +30,8 @@ async def test_the_third_repetition_of_a_call_adds_a_hint_and_the_fifth_ends_the
         finished = await world.turn()
         assert (finished.ending, finished.rounds) == ("repeated", 5)
         assert finished.message == (
-            "stopped: read_file was called 5 times in a row with the same arguments; say it in "
-            "other words, or do this step yourself"
+            "stopped: read_file was called 5 times in a row with the same arguments; rephrase "
+            "the prompt, or do this step yourself"
         )
         assert reminders(world.messages) == [repetition_words("read_file", 3)]
         assert texts(world.messages[6])[1:] != []

@@ -169,7 +169,7 @@ async def test_attachments_of_a_prompt_that_a_hook_stopped_are_not_sent(
         prompt = Prompt("first", **BESIDE.get(kind, {}))
         stopped = await run_turn(project.session, prompt, project.events.append)
         assert (stopped.ending, stopped.draft) == ("failed", "first")
-        assert "your words were not sent" in stopped.message
+        assert "your prompt was not sent" in stopped.message
         assert project.provider.requests == []
         assert (await project.turn("second")).ending == "done"
         (request,) = project.provider.requests

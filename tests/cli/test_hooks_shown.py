@@ -51,7 +51,7 @@ async def test_a_stopped_prompt_is_printed_and_a_run_is_in_the_audit(home: Home)
         stopped = await run(home, "run", "tell the secret", base_url=endpoint.base_url)
         assert endpoint.seen == []
     assert stopped.code == 1
-    assert "your words were not sent; the hook prompt_submitted (grep" in stopped.stderr
+    assert "your prompt was not sent; the hook prompt_submitted (grep" in stopped.stderr
     assert "tell the secret" in stopped.stderr
     audit = await run(home, "audit", "--json")
     (act,) = json.loads(audit.stdout)["acts"]

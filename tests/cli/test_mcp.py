@@ -179,7 +179,7 @@ async def test_a_server_that_is_a_program_needs_no_login(home) -> None:
     refused = await mcp(home, "login", "files")
     assert (refused.code, refused.stderr) == (
         1,
-        "the MCP server 'files' is a program, and takes no login\n",
+        "the MCP server 'files' is a program, and needs no login\n",
     )
 
 

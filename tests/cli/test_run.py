@@ -79,7 +79,7 @@ async def test_two_empty_replies_fail_the_turn_with_advice(home, reply) -> None:
     assert len(endpoint.seen) == 2
     assert (
         f"the model '{MODEL}' sent an empty reply, 2 times in a row; ask again, or choose another "
-        "model\nYour words were not sent: hello\n"
+        "model\nYour prompt was not sent: hello\n"
     ) in ended.stderr
     assert home.endings() == [("failed", "hello")]
 
@@ -89,7 +89,7 @@ async def test_an_empty_reply_after_work_says_that_the_work_stays(home) -> None:
     async with LoopbackEndpoint(script) as endpoint:
         ended = await run(home, "mend it", base_url=endpoint.base_url)
         assert ended.code == 1
-        assert "what was done so far stays; ask again" in ended.stderr
+        assert "completed work is kept; ask again" in ended.stderr
         assert home.shop.read_text(encoding="utf-8") == MENDED
         again = await run(home, "--continue", "go on", base_url=endpoint.base_url)
     assert (again.code, "Mended." in again.stdout) == (0, True)
@@ -145,7 +145,7 @@ async def test_a_quiet_run_that_fails_gives_the_reason_on_stderr(home) -> None:
         ended = await run(home, "hello", "--quiet", base_url=endpoint.base_url)
     assert (ended.code, ended.stdout) == (1, "")
     assert "sent an empty reply" in ended.stderr
-    assert ended.stderr.endswith("Your words were not sent: hello\n")
+    assert ended.stderr.endswith("Your prompt was not sent: hello\n")
 
 
 @pytest.mark.parametrize("json", [(), ("--json",)], ids=["text", "json"])
@@ -387,7 +387,7 @@ async def test_a_prompt_that_never_reached_the_model_is_returned(home) -> None:
     async with LoopbackEndpoint([refuse(401)]) as endpoint:
         ended = await run(home, "my own words", base_url=endpoint.base_url)
     assert ended.code == 1
-    assert "Your words were not sent: my own words\n" in ended.stderr
+    assert "Your prompt was not sent: my own words\n" in ended.stderr
 
 
 async def test_an_unreachable_address_is_reported_with_the_source_of_its_setting(home) -> None:

@@ -64,7 +64,7 @@ def test_a_word_that_is_not_a_skill_is_refused_before_anything_is_sent(tmp_path)
         done = run(home, 'indwell run "/nothing"', endpoint.base_url)
 
     assert done.returncode == 1
-    assert "there is no command '/nothing'" in done.stdout + done.stderr
+    assert "unknown command '/nothing'" in done.stdout + done.stderr
     assert "`/write-tests`" in done.stdout + done.stderr
     assert endpoint.seen == []
 

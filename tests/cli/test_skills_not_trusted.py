@@ -11,7 +11,7 @@ from support.loopback_endpoint import LoopbackEndpoint, say
 from support.terminal import indwell
 
 SKILL = ".agents/skills/house/SKILL.md"
-SAID = "the skill '/House' is this folder's, which you have not trusted as it is now"
+SAID = "the skill '/House' is this folder's, which you have not trusted with its present files"
 
 
 async def test_the_terminal_reports_skills_of_an_untrusted_folder_and_sends_none(tmp_path) -> None:

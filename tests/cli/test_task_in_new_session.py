@@ -146,7 +146,7 @@ async def test_with_compaction_none_the_setting_is_named_as_the_reason(home: Hom
     ("words", "told"),
     [
         ("/compact", "there is no conversation to shorten yet"),
-        ("/compact keep the limits", "`/compact` takes no words"),
+        ("/compact keep the limits", "`/compact` takes no arguments"),
         ("/comptact", "there is no command or skill '/comptact'; did you mean `/compact`"),
     ],
 )

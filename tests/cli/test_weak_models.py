@@ -39,7 +39,8 @@ async def test_a_call_that_is_written_as_text_is_run_and_never_shown_as_text(hom
     assert home.shop.read_text(encoding="utf-8") == MENDED
     assert '"name"' not in "".join(one.get("text", "") for one in ended.events)
     notices = [one["message"] for one in ended.events if one["type"] == "notice"]
-    assert notices.count("this model writes its tool calls as text; they are read from there") == 1
+    told = "this model writes its tool calls as text; Indwell reads them from the text"
+    assert notices.count(told) == 1
     sent = endpoint.seen[-1].body["messages"]
     assert [len(one.get("tool_calls", ())) for one in sent if one["role"] == "assistant"] == [1, 1]
 

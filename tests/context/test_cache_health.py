@@ -89,8 +89,9 @@ def test_three_requests_without_the_cache_cause_one_warning() -> None:
     *quiet, warning, fifth, _, _ = told(requests, usages)
     assert (quiet, fifth) == ([""] * 4, "")
     assert warning == (
-        "3 requests in a row got nothing from the prompt cache: the endpoint did not use it, for "
-        f"the request begins with all {requests[3].tokens:,} tokens of the one before"
+        "3 requests in a row got nothing from the prompt cache: the endpoint did not use its "
+        f"cache, although the request begins with all {requests[3].tokens:,} tokens of the "
+        "previous request"
     )
 
 
@@ -147,8 +148,8 @@ def test_a_change_after_a_long_common_beginning_is_not_named_as_the_cause() -> N
         for number in range(4)
     ]
     warning = told(requests, [HIT, MISS, MISS, MISS])[3]
-    assert "the endpoint did not use it, for the first 2," in warning
-    assert "behind them, in message 6, block 1 (source: assistant of turn 1)" in warning
+    assert "the endpoint did not use its cache, although the first 2," in warning
+    assert "comes after them, in message 6, block 1 (source: assistant of turn 1)" in warning
 
 
 def test_the_place_of_a_compactions_cut_is_the_first_difference() -> None:

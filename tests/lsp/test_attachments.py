@@ -91,7 +91,7 @@ async def test_a_picture_is_not_sent_to_a_model_without_vision(tmp_path) -> None
         editing(home, endpoint.base_url) as editor,
     ):
         sentence = await refused(editor, SHOT)
-        assert sentence.startswith("the model 'loopback-model' is not known to take pictures")
+        assert sentence.startswith("the model 'loopback-model' may not accept pictures")
         assert endpoint.seen == []
 
 

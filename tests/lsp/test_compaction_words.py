@@ -162,7 +162,7 @@ async def test_a_full_window_is_reported_with_numbers_and_a_new_session_takes_th
         answer = await editor.ask("count the carts. Never touch r1.py")
         assert answer.ending == "failed"
         assert "the largest part is the result of read_file r" in answer.message
-        assert "tokens; start a new session, which takes the task along" in answer.message
+        assert "tokens; start a new session, which continues the task" in answer.message
         (finished,) = [one for one in editor.events if one["type"] == "turnFinished"]
         assert finished["outgrown"] is True
         await editor.execute("indwell.newSession")

@@ -130,7 +130,7 @@ async def test_per_09_after_a_kill_during_a_command_the_next_server_reports_an_u
         editing(home, endpoint.base_url, extensions=RICH) as editor,
     ):
         resumed = await editor.execute("indwell.resume", {"session": session})
-        unknown = "Indwell ended in the middle of 1 call (bash), so what came of it is not known"
+        unknown = "Indwell ended during 1 call (bash), so the result is unknown"
         assert resumed == {
             "session": session,
             "turns": 1,
@@ -182,7 +182,7 @@ async def test_per_10_after_a_kill_during_an_edit_the_buffer_is_compared(
         assert said in edited
         assert home.shop.read_text(encoding="utf-8") == SOURCE
         (notice,) = [one["message"] for one in editor.events if one["type"] == "notice"]
-        assert "in the middle of 1 call (edit_file)" in notice
+        assert "during 1 call (edit_file)" in notice
 
 
 async def test_prompts_queued_in_a_killed_server_are_reported_once_by_the_next_server(

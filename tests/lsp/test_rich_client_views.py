@@ -210,7 +210,7 @@ async def test_a_client_can_inspect_the_next_request_and_remove_one_part_once(de
 
     left = await desk.ask("indwell/detach", next_request.DetachParams(marked.id))
     assert left == next_request.DetachResult((opened,))
-    assert "nothing with the id" in await desk.refused(
+    assert "no attachment has the id" in await desk.refused(
         "indwell/detach", next_request.DetachParams(marked.id)
     )
     desk.playlist.play(say("One."), say("Two."))

@@ -84,7 +84,7 @@ async def test_an_editor_that_cannot_receive_events_loses_no_prompt(
     # asyncio may log here about a task of another test in this process.
     own = [one for one in caplog.records if one.name.startswith("indwell")]
     logged = [one.message for one in own if one.levelno >= logging.ERROR]
-    assert logged == ["the editor could not be told what happens; turns go on"]
+    assert logged == ["events could not be sent to the editor; turns continue"]
 
 
 async def test_shutdown_lists_unlogged_prompts_and_starts_no_further_turn(

@@ -161,7 +161,7 @@ async def test_the_final_address_of_the_browser_can_be_pasted(server, keys) -> N
 
 async def test_a_login_that_the_user_declines_is_an_error(server, keys) -> None:
     server.gives = False
-    with pytest.raises(McpError, match="the login was not given: access_denied"):
+    with pytest.raises(McpError, match="the login was refused: access_denied"):
         await log_in(vault(server), keys, browse)
     assert keys.origins() == {}
 
@@ -274,7 +274,7 @@ async def test_the_next_login_asks_for_permissions_that_a_tool_lacked(server, ke
     assert await log_in(vault(server), keys, browse)
     server.scopes = "read write"
     async with connected(vault(server), keys) as vault_now:
-        with pytest.raises(NeedsLogin, match="more rights .* run `indwell mcp login vault`"):
+        with pytest.raises(NeedsLogin, match="more permissions .* run `indwell mcp login vault`"):
             await vault_now.call("secret", {})
         assert server.heard.count("GET /authorize") == 1
         assert [one.name for one in await vault_now.tools()] == ["secret"]

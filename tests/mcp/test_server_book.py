@@ -154,7 +154,7 @@ def test_the_question_shortens_long_blanks_and_warns_about_missing_encryption(wo
     assert "blanks …]" in shown
     assert blank not in shown
     world.define('{"mcpServers": {"a": {"url": "http://remote.example/mcp"}}}')
-    assert "is encrypted" in question_about(server_named(world.book().look(), "a"))
+    assert "is not encrypted" in question_about(server_named(world.book().look(), "a"))
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,7 @@ def test_per_09_after_a_kill_a_started_call_is_unknown_and_other_calls_did_not_s
         ("c3", f"[{NOT_BEGUN}]", True),
     ]
     assert unknown_words(past.open_calls) == (
-        "Indwell ended in the middle of 1 call (bash), so what came of it is not known"
+        "Indwell ended during 1 call (bash), so the result is unknown"
     )
     assert unknown_words(past.open_calls[1:]) == ""
 

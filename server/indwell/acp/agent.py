@@ -352,7 +352,7 @@ def _folder(path: str) -> Path:
     if not folder.is_absolute() or not folder.is_dir():
         raise RequestError(WRONG, f"{path!r} is not an absolute path of a folder")
     if folder.resolve() == Path(folder.anchor):
-        raise RequestError(WRONG, "a session cannot work in the whole disk; open a folder")
+        raise RequestError(WRONG, "the whole disk cannot be a session's folder; open a folder")
     return folder.resolve()
 
 

@@ -135,7 +135,7 @@ class AcpDoor:
     has_section = False
     # The message about a missing model names the command that connects a model.
     leads_to_model = True
-    trust_hint = "`indwell trust` in a terminal decides, too."
+    trust_hint = "You can also decide with `indwell trust` in a terminal."
     asks_about_files = False
     models = None
 
@@ -269,7 +269,7 @@ class AcpDoor:
     def model_hint(self, others: Sequence[str]) -> str:
         """Return a sentence that says where the client offers other models."""
         name = next(iter(others), "another model")
-        return f"choose another one, such as {name}, in the session's options"
+        return f"choose another model, such as {name}, in the session's options"
 
     def changing(self, paths: Iterable[Path]) -> AbstractAsyncContextManager[None]:
         """Do nothing, because the client saves the files that it writes."""

@@ -105,7 +105,7 @@ class PromptReader:
                 case schema.EmbeddedResourceContentBlock(resource=resource):
                     words.append(await self._embedded(resource, settings, marked, texts, problems))
                 case _:
-                    problems.append("a sound is not sent: Indwell reads text and pictures")
+                    problems.append("audio was not sent: Indwell reads only text and pictures")
         check_pictures(pictures)
         check_texts(texts)
         found = await attachments(self._workspace, settings, mentions, self._names)
@@ -154,7 +154,7 @@ class PromptReader:
             return label
         shown = self._shown(place.path)
         if await self._is_denied(place.path, settings):
-            problems.append(f"@{shown} is not attached: a rule of your settings (`deny`) keeps it")
+            problems.append(f"@{shown} is not attached: a `deny` rule in your settings hides it")
             return label
         n_lines = max(resource.text.count("\n") + (not resource.text.endswith("\n")), 1)
         first = place.first or 1

@@ -38,7 +38,7 @@ from indwell.workspace.base import Workspace
 MODES: Mapping[Mode, str] = {
     "ask": "Asks before each change and each command",
     "review": "Edits at once, for you to review; asks before commands that do more than read",
-    "auto": "Works in the sandbox without questions, as far as the sandbox holds",
+    "auto": "Works without questions, as far as the sandbox protects your files",
     "plan": "Reads and proposes a plan; changes nothing",
 }
 _STOPS: Mapping[str, schema.StopReason] = {

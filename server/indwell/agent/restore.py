@@ -389,4 +389,4 @@ def unknown_words(calls: Sequence[OpenCall]) -> str:
         return ""
     names = ", ".join(dict.fromkeys(begun))
     number = "1 call" if len(begun) == 1 else f"{len(begun)} calls"
-    return f"Indwell ended in the middle of {number} ({names}), so what came of it is not known"
+    return f"Indwell ended during {number} ({names}), so the result is unknown"

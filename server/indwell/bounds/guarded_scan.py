@@ -410,7 +410,7 @@ class FolderGuard:
 
 
 def _tell(hear: Hear, look: Callable[[], tuple[str, ...]]) -> None:
-    """Scan and report the result to ``hear``."""
+    """Scan, and pass the resulting sentences to ``hear``."""
     try:
         if notes := look():
             hear(notes)

@@ -198,9 +198,9 @@ class Config(msgspec.Struct, frozen=True):
         max_output: The number of tokens that are reserved for the reply.
         cache_key: The key of the prompt cache, which stays the same for the session.
         takes_pictures: Whether the model accepts pictures.
-        effort: The value for ``messages.Request``.
-        verbosity: The value for ``messages.Request``.
-        cache_life: The value for ``messages.Request``.
+        effort: The reasoning effort; see ``messages.Request``.
+        verbosity: The verbosity of answers; see ``messages.Request``.
+        cache_life: The lifetime of cached prefixes; see ``messages.Request``.
     """
 
     model: str

@@ -4,7 +4,7 @@
 compaction. ``History`` keeps the originals, so that a summary is never made of a summary. Only
 ``spliced`` rewrites messages.
 
-A conversation is cut between exchanges, before the protected tail. An exchange is the user's words,
+A conversation is cut between exchanges, before the protected tail. An exchange is a user's prompt,
 or a reply together with the results of its calls. Cutting only between exchanges keeps every call
 with its result.
 """

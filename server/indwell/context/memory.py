@@ -343,7 +343,7 @@ LEAST_WORDS = 4
 
 
 def same(text: str, facts: Iterable[Fact]) -> Fact | None:
-    """Return the fact with the same words in the same order, ignoring case and punctuation."""
+    """Return the fact that equals ``text`` except for case and punctuation; None without one."""
     from rapidfuzz.utils import default_process  # noqa: PLC0415 # 15 ms that start-up need not pay
 
     wanted = default_process(text).split()

@@ -91,7 +91,7 @@ def estimate_tokens(text: str) -> int:
 
 
 def message_tokens(message: Message) -> int:
-    """Return the tokens of a message's blocks, with an overhead for each block (H17).
+    """Return the tokens of a message's blocks, with an overhead for each block.
 
     Reasoning is not counted, because it is not sent back to the model.
     """

@@ -238,7 +238,8 @@ _SCRIPTS_BY_CHARACTER = {
     "\u17b4": range(0x1780, 0x1800), "\u17b5": range(0x1780, 0x1800),  # Khmer
     "\u034f": range(0x0300, 0x0E00),  # accents of Greek, points of Hebrew
     **dict.fromkeys("\u180b\u180c\u180d\u180e\u180f", range(0x1800, 0x18B0)),  # Mongolian
-    **dict.fromkeys("\ufe00\ufe01\ufe02", range(0x2000, 0x30000)),  # signs of mathematics, Han
+    # used in signs of mathematics and in Han
+    **dict.fromkeys("\ufe00\ufe01\ufe02", range(0x2000, 0x30000)),
     **dict.fromkeys(map(chr, range(0xE0100, 0xE01F0)), range(0x3400, 0x33480)),  # Han
 }  # fmt: skip
 """Invisible characters that some scripts need, and the ranges of these scripts."""

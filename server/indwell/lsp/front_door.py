@@ -344,7 +344,7 @@ class EditorDoor:
     def model_hint(self, others: Sequence[str]) -> str:
         """Return a sentence that says how the user can name another model of the settings."""
         del others
-        return "name a model of your settings to go on with it"
+        return "name a model of your settings to continue with it"
 
     @asynccontextmanager
     async def changing(self, paths: Iterable[Path]) -> AsyncIterator[None]:

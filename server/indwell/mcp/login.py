@@ -399,11 +399,11 @@ async def log_in(
             provider = _Provider(server.url, _metadata(address, wanted), storage, lead, answer)
             status = await _greet(server, provider, storage)
     except TimeoutError as error:
-        raise McpError(f"nobody finished the login within {BROWSER_S / 60:.0f} minutes") from error
+        raise McpError(f"the login was not finished within {BROWSER_S / 60:.0f} minutes") from error
     except (OAuthFlowError, httpx2.HTTPError, ValidationError) as error:
         raise McpError(f"the login failed: {short_line(str(error), _WORDS)}") from error
     if not storage.was_stored and status in {401, 403}:
-        raise McpError("the server refuses Indwell, and tells no way to log in")
+        raise McpError("the server refuses Indwell, and offers no login")
     return storage.was_stored
 
 
@@ -439,7 +439,7 @@ def _code(address: str) -> AuthorizationCodeResult:
     given = {name: values[0] for name, values in parse_qs(urlsplit(address).query).items()}
     if "code" not in given:
         why = given.get("error_description") or given.get("error") or "no code came back"
-        raise McpError(f"the login was not given: {short_line(why, _WORDS)}")
+        raise McpError(f"the login was refused: {short_line(why, _WORDS)}")
     return AuthorizationCodeResult(
         code=given["code"], state=given.get("state"), iss=given.get("iss")
     )

@@ -94,7 +94,7 @@ class Requests:
             if self._fault.wants_scope:
                 self._fault.wants_scope = False
                 raise NeedsLogin(
-                    f"{whose} wants more rights for this than your login gave; run "
+                    f"{whose} requires more permissions than your login gave; run "
                     f"`indwell mcp login {self._definition.name}`, then try again"
                 ) from error
             said = short_line(error.error.message, MOST_WORDS)

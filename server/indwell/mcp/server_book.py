@@ -269,15 +269,15 @@ def question_about(server: KnownServer) -> str:
         case HttpServer(headers=headers):
             lines.append("It is at that address, and gets the arguments of each call.")
             if definition.transport.url.lower().startswith("http:"):
-                lines.append("Nothing on the way to it is encrypted.")
+                lines.append("The connection to it is not encrypted.")
             if headers:
                 sent = ", ".join(f"{name}: {value}" for name, value in headers)
                 lines.append(f"Its headers: {one_line(redacted(sent))}")
     if taken := definition.named_variables():
         lines.append(f"It gets the values of your variables {', '.join(map(one_line, taken))}.")
     lines.append(
-        "Each call of its tools is asked about as your rules say. You are asked again when its "
-        "definition changes."
+        "Your rules decide about each call of its tools. You are asked again when its definition "
+        "changes."
     )
     return narrow("\n".join(lines))
 

@@ -31,7 +31,7 @@ def _no_program(_definition: ServerDefinition) -> str:
 
 _NO_SANDBOX = (
     "this machine has no sandbox in which it could run; set `confined = false` in its definition "
-    "to let it run with all your rights"
+    "to let it run with all your permissions"
 )
 
 

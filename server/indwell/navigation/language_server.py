@@ -224,8 +224,8 @@ class LanguageServer:
         """Send a request that concerns more than one file, and return its result.
 
         A server that has just started answers from the files that it has read so far, and few
-        servers report when they have read all files. So the request is repeated until two answers
-        are equal.
+        servers report when they have read all files. The request is therefore repeated until two
+        answers are equal.
 
         Raises:
             RequestRefused: The server answered with an error.

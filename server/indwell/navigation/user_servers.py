@@ -208,7 +208,8 @@ class UserServers:
         if setting.confined and bounds is None:
             raise SourceFailed(
                 f"the language server {name} was not started: this machine has no sandbox for it; "
-                f"`confined = false` in [language_servers.{name}] lets it run with all your rights"
+                f"`confined = false` in [language_servers.{name}] lets it run with all your "
+                f"permissions"
             )
 
         async def run(**streams: Any) -> Any:  # noqa: ANN401 - as ``RunServer`` has them

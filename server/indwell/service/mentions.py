@@ -211,7 +211,7 @@ async def _listed(workspace: Workspace, settings: Settings, mention: Mention) ->
         raise ToolError("a folder has no lines")
     folder = workspace.resolve(mention.path.rstrip("/") or "/")
     if _is_denied_file(folder, display(folder, workspace.roots), mention, settings):
-        raise ToolError("a rule of your settings (`deny`) keeps it from the model")
+        raise ToolError("a `deny` rule in your settings hides it from the model")
     return await listing_of(folder, workspace.roots, settings.deny)
 
 
@@ -221,7 +221,7 @@ async def _attached(
     path = workspace.resolve(mention.path)
     name = display(path, workspace.roots)
     if _is_denied_file(path, name, mention, settings):
-        raise ToolError("a rule of your settings (`deny`) keeps it from the model")
+        raise ToolError("a `deny` rule in your settings hides it from the model")
     other = await names.kept_by(path, settings)
     if other:
         raise ToolError(

@@ -178,7 +178,7 @@ async def test_a_chat_file_from_a_repository_is_sent_only_if_the_user_confirms(h
         assert await send(editor, buffer) is None
         assert "rm -rf it." in asked[0]
         assert endpoint.seen == []
-        assert "> Not sent: some of these words were not typed by you" in buffer.text
+        assert "> Not sent: some of this text was not typed by you" in buffer.text
         where = buffer.text.index("rm -rf it.")
         editor.type_text(buffer, where, where + len("rm -rf it."), "")
         await send(editor, buffer)

@@ -100,7 +100,7 @@ async def test_a_chat_prompt_sent_twice_before_the_document_updates_is_sent_once
         first = await asyncio.gather(send(editor, buffer), send(editor, buffer))
         assert [one is not None for one in first].count(True) == 1
         assert await send(editor, buffer) is None
-        assert "these words were already sent" in editor.messages[-1]
+        assert "this prompt was already sent" in editor.messages[-1]
         editor.hold.set()
         await editor.wait_until(lambda: is_over(buffer, 1))
         assert len(endpoint.seen) == 1

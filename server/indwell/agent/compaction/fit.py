@@ -1,7 +1,7 @@
 """Shortens the conversation to fit the model's window, before a call and on request.
 
 A step writes the cut texts to disk before it changes the conversation. An interruption at any point
-therefore leaves a valid session. A failed summary never fails a turn (H28).
+therefore leaves a valid session. A failed summary never fails a turn.
 """
 
 from __future__ import annotations
@@ -110,8 +110,8 @@ async def _point_back(session: Session) -> None:
 def too_large_for(error: ContextOverflow) -> ConversationTooLarge:
     """Return the error for the user when the endpoint refuses even the compacted conversation."""
     return ConversationTooLarge(
-        f"{error}; no more can be shortened, so begin a new session, which takes the task along, "
-        "or set `window` to what the endpoint takes"
+        f"{error}; nothing more can be shortened; start a new session, which continues the task, "
+        f"or set `window` to the endpoint's limit"
     )
 
 
@@ -212,7 +212,7 @@ def _tell_unkept(session: Session, turn: TurnState, error: SessionError, emit: L
     if session.shortening.told_unkept:
         return
     session.shortening.told_unkept = True
-    words = f"the conversation could not be shortened as it should: {error}"
+    words = f"the conversation could not be shortened enough: {error}"
     emit(events.Notice(turn.number, "warning", words))
 
 
@@ -257,9 +257,9 @@ def _tell_overhead(session: Session, turn: TurnState, emit: Listener) -> None:
         return
     session.shortening.told_overhead = True
     words = (
-        f"the system prompt ({system:,} tokens), the tools ({tools:,}) and what stays word for "
-        f"word ({pinned:,}) leave little of the {budget:,} tokens that a prompt may have, and "
-        "shortening the rest cannot help much; a model with a larger window can"
+        f"the system prompt ({system:,} tokens), the tools ({tools:,}) and the text that is kept "
+        f"word for word ({pinned:,}) leave little of the {budget:,} tokens for a prompt, so "
+        f"shortening cannot help much; choose a model with a larger window"
     )
     emit(events.Notice(turn.number, "warning", words))
 
@@ -289,8 +289,8 @@ def no_command(words: str, skills: Collection[str] = ()) -> str:
     name, has_more = match[1], match[2] is not None
     if has_more and name.lower() == COMPACT:
         return (
-            f"`{COMPACT}` takes no words; send it alone, and say what should be kept in mind in a "
-            "prompt of its own"
+            f"`{COMPACT}` takes no arguments; send it alone, and put instructions into a "
+            f"separate prompt"
         )
     known = (COMPACT[1:], CONTINUE[1:], *skills)
     if name[1:].lower() in known:
@@ -303,7 +303,7 @@ def no_command(words: str, skills: Collection[str] = ()) -> str:
     if has_more:
         return ""
     names = ", ".join(f"`/{one}`" for one in known)
-    return f"there is no command {shown!r}; there is {names}, and all else is a prompt"
+    return f"unknown command {shown!r}; the commands are {names}, and other text is a prompt"
 
 
 def unshortened(preset: Preset) -> str:
@@ -325,8 +325,8 @@ async def compact_now(session: Session, turn: TurnState, emit: Listener) -> tupl
         )
     if not await fit(session, turn, 0, emit, force=True):
         return "done", (
-            f"nothing can be shortened: the conversation has {before:,} tokens, and what is old in "
-            "it is short already"
+            f"nothing can be shortened: the conversation has {before:,} tokens, and its older "
+            f"parts are already short"
         )
     after = prompt_tokens(session.conversation)
     return "done", f"the conversation is shorter now: {after:,} tokens instead of {before:,}"

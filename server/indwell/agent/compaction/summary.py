@@ -170,7 +170,7 @@ async def summary_step(
 ) -> CompactionStep:
     """Return the compaction step that replaces the blocks of ``span`` by a summary.
 
-    The replaced texts go to files. The summary names the files, so the texts stay readable (H31).
+    The replaced texts go to files. The summary names the files, so the texts stay readable.
     """
     text, trouble = await _summary(session, turn, span, facts, emit)
     make = partial(_step, session, span, facts, text, trouble, pending=pending_hunks(session))

@@ -158,7 +158,7 @@ class EventLog:
         """Log the current exception, but only once, because later events may fail the same way."""
         if not self._has_failed:
             self._has_failed = True
-            _log.exception("the editor could not be told what happens; turns go on")
+            _log.exception("events could not be sent to the editor; turns continue")
 
     def add(self, session: str, event: Event) -> int:
         """Add an event; return its number in the session."""

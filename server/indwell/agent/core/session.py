@@ -63,8 +63,8 @@ class TurnState(msgspec.Struct):
         n_told: The number of steering messages that were reported as delivered, because a request
             may be sent again.
         gathered: Context from the editor, the project and hooks. The context joins the conversation
-            once every feature has allowed the words.
-        along: The user's attachments; dropped with the words if no model receives the words.
+            when every feature has allowed the prompt.
+        along: The user's attachments; dropped with the prompt if no model receives it.
         prompt: The prompt that began the turn; None for a sub-agent.
         streamed: Pieces of text of the current reply.
         thought: Pieces of the reasoning of the current reply.
@@ -260,15 +260,15 @@ class Session(msgspec.Struct):
             UserError: No turn is running, the message is empty, or too many messages are waiting.
         """
         if not self.turn_runs:
-            raise UserError("no turn is running; send the words as a prompt")
+            raise UserError("no turn is running; send the text as a prompt")
         if is_blank(words):
-            raise UserError("there are no words to steer with; write what should change")
+            raise UserError("the message is empty; write what should change")
         words = taken_words(words)
         n_characters = sum(map(len, self.steering)) + len(words)
         if len(self.steering) >= MOST_WAITING or n_characters > MOST_WAITING_CHARACTERS:
             raise UserError(
-                f"too much waits for the next model call already ({len(self.steering)} messages); "
-                "wait until it has begun, or stop the turn"
+                f"too many messages ({len(self.steering)}) already wait for the next model call; "
+                f"wait until it has begun, or stop the turn"
             )
         is_choice = self.parts.features.steered(words, numbered=numbered)
         if not is_choice:
@@ -375,7 +375,7 @@ class Resumed(NamedTuple):
 
     Attributes:
         session: The session.
-        draft: The user's words that never reached the model.
+        draft: The user's text that never reached the model.
         notices: Messages for the user, one sentence each.
     """
 

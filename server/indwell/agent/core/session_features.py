@@ -184,7 +184,7 @@ class Features(Generic[SessionT]):
         return ""
 
     async def answer_words(self, words: str) -> str | None:
-        """The answer of the first feature that answers the words itself; None without one."""
+        """Return the answer of the first feature that answers the text itself; else None."""
         answers = await self._await_each(self._heard, lambda one: one.answer_words, words)
         return next((one for one in answers if one is not None), None)
 

@@ -281,7 +281,7 @@ async def _with_document(session: Session, plan: Plan) -> Plan:
     try:
         path = await session.parts.spill.keep(DOCUMENT, f"{plan.text}\n")
     except SessionError as error:  # The log and the client still contain the plan's text.
-        _log.warning("a plan has no document: %s", error)
+        _log.warning("the plan's document could not be written: %s", error)
         return plan
     return msgspec.structs.replace(plan, path=str(path))
 

@@ -140,7 +140,7 @@ class QuestionBoard:
         """Count a question, if another question may be asked in this turn.
 
         Raises:
-            ToolError: Nobody answered the last question, or there were too many questions.
+            ToolError: The user did not answer the last question, or there were too many questions.
         """
         if turn != self._turn:
             self._turn, self._n_asked, self._is_silent = turn, 0, False

@@ -223,7 +223,7 @@ async def rejections(
 
     Args:
         session: The session that made the changes.
-        turn: The turn of the blocks.
+        turn: The number of the turn to which the blocks belong.
         hidden: Returns whether a deny rule hides this displayed path from the model.
         waiting: The verdicts in requests that the model has not answered.
     """

@@ -45,7 +45,7 @@ class TaskBook(Protocol):
         ...
 
     async def answer(self, words: str) -> str | None:
-        """Carry out the user's words after ``/tasks``; None if the words are for the model.
+        """Carry out the user's text after ``/tasks``; None if the text is for the model.
 
         Raises:
             UserError: The command cannot be carried out.

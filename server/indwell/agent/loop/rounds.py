@@ -244,7 +244,7 @@ def _repetition(session: Session, turn: TurnState, n_calls: int) -> str:
     if times >= END_AT:
         return (
             f"stopped: {short_line(name, NAME_LIMIT)} was called {times} times in a row with the "
-            "same arguments; say it in other words, or do this step yourself"
+            "same arguments; rephrase the prompt, or do this step yourself"
         )
     # The hint is sent once, in the round that reaches the limit.
     if times - n_calls < HINT_AT <= times:
@@ -265,7 +265,7 @@ def _tell_of_written(session: Session, turn: TurnState, reply: Reply, emit: List
     model = session.conversation.config.model
     if reply.written == "read" and model not in session.writers:
         session.writers.add(model)
-        what = "this model writes its tool calls as text; they are read from there"
+        what = "this model writes its tool calls as text; Indwell reads them from the text"
         emit(events.Notice(turn.number, "info", what))
 
 
@@ -282,7 +282,7 @@ def _ending_of(reply: Reply) -> tuple[Ending, str]:
                 "the reply reached the output limit; ask to go on, or raise `max_output`",
             )
         case "filtered":
-            return "failed", "the provider's filter stopped the reply; say it in other words"
+            return "failed", "the provider's filter stopped the reply; rephrase the prompt"
         case _:
             return "done", ""
 

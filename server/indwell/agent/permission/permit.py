@@ -48,8 +48,8 @@ from indwell.workspace.comparing.diff import diff_hunks, is_same_change
 # After so many consecutive questions without a yes, the turn asks no more questions.
 MOST_REFUSED = 5
 NO_MORE = (
-    f"{MOST_REFUSED} questions in a row got no yes, so nothing more is asked in this turn; "
-    "what would need it is not done"
+    f"{MOST_REFUSED} questions in a row were not answered with yes, so no more questions are "
+    f"asked in this turn; actions that need your permission are not done"
 )
 # The limit of characters of a secret file that are searched for values; a `.env` is shorter.
 MOST_NOTED = 100_000
@@ -232,8 +232,8 @@ def _with_warning(session: Session, question: Question, arguments: str) -> Quest
     """Return the question, with a warning if the call contains a secret file's value."""
     if not any(secret in arguments for secret in session.asked.shown_secrets):
         return question
-    reason = f"{question.reason}; it holds a value from a secret file that the model was shown"
-    uncovered = question.uncovered or "it carries a secret that the model was shown"
+    reason = f"{question.reason}; it contains a value from a secret file that the model has seen"
+    uncovered = question.uncovered or "it contains a secret that the model has seen"
     return msgspec.structs.replace(question, reason=reason, uncovered=uncovered)
 
 

@@ -153,7 +153,7 @@ def covered_check(
     def hear(paths: Sequence[Path]) -> None:
         named = ", ".join(repr(display(session, str(path))) for path in paths[:NAMED])
         more = f" and {len(paths) - NAMED:,} more" if len(paths) > NAMED else ""
-        tell(f"the check {name} changed {named}{more}; rewind the turn to take that back")
+        tell(f"the check {name} changed {named}{more}; rewind the turn to undo the change")
 
     actor, accepted = Actor(session.id, turn), partial(is_accepted, session)
     return coverage.around(actor, tool_use_id, accepted=accepted, tell=tell, hear=hear)

@@ -112,8 +112,8 @@ def check_pictures(session: Session, prompt: Prompt) -> None:
 def no_pictures_words(model: str) -> str:
     """Return the reason why pictures cannot be sent, with advice."""
     return (
-        f"the model {model!r} is not known to take pictures, so nothing was sent; take them out, "
-        "choose another model, or set `pictures = true` in your settings if it does"
+        f"the model {model!r} may not accept pictures, so nothing was sent; remove the pictures, "
+        f"choose another model, or set `pictures = true` in your settings if it accepts them"
     )
 
 

@@ -65,7 +65,7 @@ async def send(
         reply = await _asked(session, turn, emit, sending, request)
         if _is_empty(reply, request):
             _count(session, turn, reply.usage, emit)
-            stays = "; what was done so far stays" if turn.rounds > TRIES else ""
+            stays = "; completed work is kept" if turn.rounds > TRIES else ""
             raise EmptyReply(
                 f"the model {request.model!r} sent an empty reply, {TRIES} times in a row{stays}; "
                 "ask again, or choose another model"

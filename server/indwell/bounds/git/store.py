@@ -190,7 +190,7 @@ async def faults(new: Iterable[str], run_git: RunGit) -> list[Fault]:
     checks: dict[tuple[str, ...], str] = {}
     for path in paths:
         if path.endswith((*_REDIRECTS, *_HISTORY)):
-            found.append(Fault(path, "it sends git to other objects, or to another history"))
+            found.append(Fault(path, "it redirects git to other objects, or to another history"))
         elif words := _check_of(path):
             checks.setdefault(words, path)
     for words, path in checks.items():
@@ -235,7 +235,7 @@ def _why_not(path: str, name: str, until: float) -> str:
     """Return why a loose object does not match its name; empty if it matches."""
     inflate, digest = zlib.decompressobj(), _digest(name)
     if leads_abroad(path, (Path(path).parent,)):
-        return "it leads to a network share"
+        return "it is a link to a network share"
     real = Path(os.path.realpath(path))
     if not os.path.lexists(real):
         return ""

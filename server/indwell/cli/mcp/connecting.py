@@ -124,7 +124,7 @@ def login(options: argparse.Namespace) -> int:
     definition = usable_server(options.name).expanded(os.environ)
     server = definition.transport
     if not isinstance(server, HttpServer):
-        raise UserError(f"the MCP server {options.name!r} is a program, and takes no login")
+        raise UserError(f"the MCP server {options.name!r} is a program, and needs no login")
     from indwell.mcp.login import log_in, login_key
 
     keys = key_store()

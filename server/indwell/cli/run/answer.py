@@ -132,7 +132,7 @@ def _whole(text: str) -> str:
 
 
 class Quiet:
-    """Passes on only failures, and the user's words that were not sent."""
+    """Forwards only failures, and the user's text that was not sent."""
 
     def __init__(self, view: events.Listener) -> None:
         self._view = view

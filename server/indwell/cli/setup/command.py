@@ -311,10 +311,10 @@ def server_command() -> tuple[str, ...]:
 
 
 def printable(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the words, if each is printable text on one line.
+    """Return the arguments, if each is printable text on one line.
 
     Raises:
-        UserError: A word is not printable, or has a line break.
+        UserError: An argument is not printable, or has a line break.
     """
     for word in words:
         if any(unicodedata.category(char) in _ODD for char in word):

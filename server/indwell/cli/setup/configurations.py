@@ -26,7 +26,7 @@ _PAGE_PLUGIN = "/path/of/the/plugin"  # the plugin's folder in the documentation
 _PAGE_PACKAGE = "/path/of/the/package"  # the package's folder in the documentation pages
 _LIMIT_B = 1 << 20
 _MODULES = "../nvim/lua/indwell"  # modules of the plugin; a configuration without it has some too
-_SHARED = "@WORDS@\n"  # the place of the functions of ``words.lua``
+_SHARED = "@WORDS@\n"  # the position at which the functions of ``words.lua`` are inserted
 _GAP = lazy_pattern("@(?:COMMAND|PROGRAM|ARGUMENTS|PLUGIN|PACKAGE)@")
 
 

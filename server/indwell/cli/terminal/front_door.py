@@ -74,7 +74,7 @@ class TerminalApprover:
         )
 
     async def _ask_by_hunk(self, question: Question) -> Reply:
-        """Ask about each hunk; an empty line means no, and the end of input no to all others."""
+        """Ask about each hunk; an empty line rejects one hunk, the end of input all later ones."""
         allowed: list[str] = []
         for number, hunk in enumerate(question.hunks, 1):
             self._tell_lines(f"{hunk.header}\n{hunk.text}", is_diff=True)
@@ -145,7 +145,7 @@ class TerminalPerson(TerminalApprover):
             self._tell(f"│ {escape(visible(line))}")
         for number, option in enumerate(question.options, 1):
             self._tell(f"  [bold]{number}[/] {escape(visible(option))}")
-        how = "A number, or other words" if question.options else "Your answer"
+        how = "A number, or your own answer" if question.options else "Your answer"
         typed = await self._typed(f"{how} (Enter: the model decides): ")
         return answer_of(question.options, typed.strip()) if typed is not None else NOBODY
 

@@ -270,7 +270,7 @@ class TerminalView:
                     f"[dim]{one.id} still runs and will be stopped with this run: {called}[/]"
                 )
         if event.turn and event.draft:
-            self._line(f"Your words were not sent: {escape(visible(event.draft))}")
+            self._line(f"Your prompt was not sent: {escape(visible(event.draft))}")
         if event.changes and event.to_review:
             self._line(f"{to_review_words(event.to_review)}: indwell review")
         if not event.rounds:

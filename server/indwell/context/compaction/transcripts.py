@@ -5,7 +5,7 @@ on its text, so all summaries of a conversation use the same files. Each file is
 all files together are hardly longer than the conversation.
 
 A note names the content that was removed without a marker, and the files with that content. The
-note is data of the lowest trust, because it repeats words of calls.
+note is data of the lowest trust, because it quotes tool calls.
 """
 
 from __future__ import annotations

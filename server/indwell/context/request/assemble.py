@@ -124,7 +124,7 @@ def _check_size(request: Request, tokens: int, budget: int) -> None:
             "is known, or send less along"
         )
     raise ConversationTooLarge(
-        f"the conversation {about}; start a new session, which takes the task along{advice}"
+        f"the conversation {about}; start a new session, which continues the task{advice}"
     )
 
 

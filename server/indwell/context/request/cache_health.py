@@ -238,13 +238,14 @@ def thrash_words(difference: RequestDifference | None, common: int) -> str:
     head = f"{THRASH_AT} requests in a row got nothing from the prompt cache"
     if difference is None:
         return (
-            f"{head}: the endpoint did not use it, for the request begins with all "
-            f"{common:,} tokens of the one before"
+            f"{head}: the endpoint did not use its cache, although the request begins with all "
+            f"{common:,} tokens of the previous request"
         )
     if common >= LEAST_PREFIX:
         return (
-            f"{head}: the endpoint did not use it, for the first {common:,} tokens are those of "
-            f"the request before (the first change is behind them, in {_named(difference)})"
+            f"{head}: the endpoint did not use its cache, although the first {common:,} tokens "
+            f"are those of the previous request (the first change comes after them, in "
+            f"{_named(difference)})"
         )
     texts = (difference.before, difference.after)
     before, after = (repr(text) if text else "nothing" for text in texts)

@@ -96,7 +96,7 @@ class FolderWatch:
             self._watch(folder, folder)
 
     def _watch(self, at: Path, path: Path) -> None:
-        """Watch ``path`` with notifications of the folder ``at``, or poll it. Requires the lock."""
+        """Watch ``path`` with notifications of the folder ``at``, or poll it."""
         folder = self._folders.get(at)
         if folder is None and len(self._folders) < MOST_FOLDERS:
             self._folders[at] = _WatchedFolder()
@@ -178,7 +178,7 @@ class FolderWatch:
         return path if self._system == "linux" else path.parent / folded(path.name)
 
     def _start(self) -> None:
-        """Start a thread for the waiting folders, unless one is starting. Requires the lock."""
+        """Start a thread for the waiting folders, unless one is starting."""
         if self._starter is None or not self._starter.is_alive():
             try:
                 self._starter = self._begin(self._watch_waiting)
@@ -232,7 +232,7 @@ class FolderWatch:
                     self._folders[folder].watch, self._folders[folder].place = watched, place
 
     def _observing(self) -> BaseObserver:
-        """Return the only running observer. Requires the lock.
+        """Return the only running observer. The caller holds the lock.
 
         Raises:
             OSError: The system allows no more observers (on Linux, by default 128 for a user,
@@ -248,12 +248,12 @@ class FolderWatch:
         return self._observer
 
     def _refused(self, folder: Path, error: OSError | RuntimeError) -> None:
-        """Record that the system cannot watch this folder. Requires the lock."""
+        """Record that the system cannot watch this folder. The caller holds the lock."""
         _log.info("%s is not watched: %s", folder, error)
         self._give_up(folder)
 
     def _give_up(self, folder: Path) -> None:
-        """Poll the files of this folder instead of watching it. Requires the lock."""
+        """Poll the files of this folder instead of watching it. The caller holds the lock."""
         state = self._folders[folder]
         state.is_polled = True
         if state.watch is not None and self._observer is not None:

@@ -260,7 +260,7 @@ class NewNames:
         return _is_readable(descriptors, limit_s) and _is_readable([wake], 0)
 
     def _drained(self) -> tuple[set[str], bool]:
-        """Read events and watch new folders; return True if no event is left. Requires the lock."""
+        """Read events and watch new folders; return True if no event is left."""
         hits: set[str] = set()
         self._since = self._since or time.monotonic()
         until = time.monotonic() + _SLICE_S

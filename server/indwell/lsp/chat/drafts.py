@@ -371,8 +371,8 @@ class Asking:
         key = document.uri, digest(words)
         if len(words) <= MOST_ASKED and key not in self._unanswered:
             question = (
-                "Indwell: some of these words were not typed by you since you opened the file. "
-                f"Send them as yours?\n\n{folded(visible(words))}"
+                "Indwell: some of this text was not typed by you since you opened the file. Send "
+                f"it as yours?\n\n{folded(visible(words))}"
             )
             answer, in_time = await self.choose(document, question, SEND)
             if answer:
@@ -381,8 +381,8 @@ class Asking:
             if not in_time:
                 self._unanswered.add(key)
         raise UserError(
-            "some of these words were not typed by you since you opened the file; remove them, "
-            "or write in a chat of your own (`indwell.chat`)"
+            "some of this text was not typed by you since you opened the file; remove it, or "
+            "write in a chat of your own (`indwell.chat`)"
         )
 
     async def choose(self, document: Document, question: str, title: str) -> tuple[bool, bool]:

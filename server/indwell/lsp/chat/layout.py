@@ -187,7 +187,7 @@ def edited(text: str, splices: Sequence[TextSplice]) -> str:
 
 
 def in_breaks(text: str, end: str) -> str:
-    """Return the text with ``end`` as every line break."""
+    """Return the text with every line break replaced by ``end``."""
     return text.replace("\r\n", "\n").replace("\n", end)
 
 

@@ -209,7 +209,7 @@ class ChatState(NamedTuple):
     """The state on which code actions and lenses depend.
 
     Attributes:
-        uri: The document.
+        uri: The URI of the document.
         session: The document's session; empty if there is no session.
         running: Whether a turn of this document's session runs.
         busy: Whether a turn of another session runs.

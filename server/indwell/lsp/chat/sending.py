@@ -83,12 +83,12 @@ async def _taken(host: Host, chats: Chats, document: Document, arguments: SendAr
     draft = layout.draft_of(text)
     if draft is None:
         raise UserError(
-            f"the chat does not end with words of yours: write a line `{layout.YOU}` at its end, "
-            "and the words below it"
+            f"the chat does not end with a prompt: write a line `{layout.YOU}` at its end, and "
+            f"your prompt below it"
         )
     raw = rest_of(text[draft.start : draft.stop], chats.taken(document))
     if not raw and draft.stop > draft.start:
-        raise BeingSent("these words were already sent; nothing was sent twice")
+        raise BeingSent("this prompt was already sent; nothing was sent twice")
     if not raw:
         raise UserError(f"there is nothing to send; write below the last line `{layout.YOU}`")
     words = raw.replace("\r\n", "\n")
@@ -241,7 +241,7 @@ async def _own_session(sent: SentWords) -> str:
         await sent.ticket.begins(OPENING_S)
     except UserError:
         raise BeingSent(
-            "the first prompt of this chat has not started yet; send these words after it has"
+            "the first prompt of this chat has not started yet; send this prompt after it has"
         ) from None
     return sent.ticket.session.id if sent.ticket.session is not None else "new"
 

@@ -347,7 +347,7 @@ class Stream:
             await self._news.wait()
             self._news.clear()
             if self._over.is_set():
-                break  # the last edit writes the receipt together with the words that return
+                break  # the last edit writes the receipt together with the returned text
             begun = loop.time()
             try:
                 await self._write(is_last=False)

@@ -120,7 +120,7 @@ class ApplyParams(Value, frozen=True):
     """Code from an answer that the user applies to an open document as a pending change.
 
     Attributes:
-        uri: The document.
+        uri: The URI of the document.
         version: The version of the document from which ``text`` was made.
         text: The whole text of the document with the code.
         session: The session of the answer.

@@ -375,7 +375,7 @@ class TasksArguments(CommandArguments, frozen=True):
     """The argument of ``indwell.tasks``, as ``indwell/tasks`` has it.
 
     Attributes:
-        words: A command as after ``/tasks`` in a prompt; empty: the list.
+        words: The text after ``/tasks`` in a prompt; empty to list the tasks.
         wait: Whether to answer when the command has been carried out, with its result.
     """
 

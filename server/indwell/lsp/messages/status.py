@@ -52,7 +52,8 @@ class TasksParams(Value, frozen=True):
     """Asks for the tasks of the workspace, or changes them.
 
     Attributes:
-        words: A command as after ``/tasks`` in a prompt, such as ``run t1 t2``; empty: the list.
+        words: The text after ``/tasks`` in a prompt, such as ``run t1 t2``; empty to list the
+            tasks.
     """
 
     words: str = ""

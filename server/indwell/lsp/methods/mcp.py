@@ -225,7 +225,7 @@ async def _logged_in(host: Host, name: str) -> None:
         is_undecided = server.standing in {"open", "declined"}
         raise UserError(unanswered_words(server) if is_undecided else why_unasked(server))
     if not isinstance(server.definition.transport, HttpServer):
-        raise UserError(f"the MCP server {name!r} is a program, and takes no login")
+        raise UserError(f"the MCP server {name!r} is a program, and needs no login")
     from indwell.mcp.login import log_in  # noqa: PLC0415 - its SDK takes long to import
 
     async def lead(address: str) -> None:

@@ -23,7 +23,7 @@ class ActionPlace(msgspec.Struct, frozen=True):
     """The facts that are known at a request for code actions.
 
     Attributes:
-        uri: The document.
+        uri: The URI of the document.
         version: The document's present version.
         can_ask: Whether the editor can ask the user for a line of text.
         running: Whether a turn runs.

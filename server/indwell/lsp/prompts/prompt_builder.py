@@ -175,7 +175,7 @@ class Prompting:
         ids |= {opened_id(now.opened)} if now.opened else set()
         if identifier not in ids:
             raise UserError(
-                f"nothing with the id {identifier!r} is attached; indwell/context lists what is"
+                f"no attachment has the id {identifier!r}; indwell/context lists the attachments"
             )
         self._detached |= {identifier}
 

@@ -20,7 +20,7 @@ RELOAD_S = 2.0  # the time, in seconds, in which editors reload changed files by
 
 SAID = (
     "{name} was changed on disk by a verdict in another editor or a terminal, and the buffer "
-    "still shows the change that was taken back: reload the file"
+    "still shows the rejected change; reload the file"
 )
 
 Differs: TypeAlias = Callable[[Document], Awaitable[bool]]

@@ -75,7 +75,7 @@ class Shown(NamedTuple):
     """A document with its pending hunks.
 
     Attributes:
-        uri: The document.
+        uri: The URI of the document.
         hunks: The pending hunks, by line.
         n_lines: The number of lines that the cursor can reach; None if unknown.
         encoding: The encoding of positions.
@@ -99,8 +99,8 @@ def offer(
     """Return the code actions of a range; on an automatic trigger, only for hunks there.
 
     Args:
-        shown: The document.
-        range_: The range.
+        shown: The document with its pending hunks.
+        range_: The range for which code actions are requested.
         context: The requested kinds and the trigger.
         everything: Returns all pending hunks of all files; called only if needed.
         hint: Returns the diagnostic of a hunk.

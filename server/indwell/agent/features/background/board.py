@@ -317,7 +317,7 @@ class BackgroundBoard:
         self._said.set()
 
     def settle_down(self) -> None:
-        """Allow waits again, because the next request contains the user's words."""
+        """Allow waits again, because the next request contains the user's message."""
         self._said.clear()
 
     async def close(self) -> None:
@@ -346,7 +346,7 @@ class BackgroundBoard:
             await asyncio.wait({one.task}, timeout=self.begin_s)
             if not one.runs:
                 await asyncio.wait({one.task})
-                one.task.result()  # this line raises an error of our own code
+                one.task.result()  # the call raises an error that Indwell's code has caused
         except BaseException:  # the model does not know about the command yet
             await self._given_up(one)
             raise

@@ -36,8 +36,9 @@ from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
 from indwell.tools.commands.command_output import notes_after
 
 BETWEEN = (
-    "{names} in the background. What changes on disk until the next turn is not listed for "
-    "review, and a rewind does not take it back: nobody could tell your changes from the command's"
+    "{names} in the background. Changes on disk until the next turn are not listed for review, "
+    "and a rewind does not undo them, because Indwell cannot distinguish your changes from the "
+    "command's"
 )
 
 NAME = "commands"

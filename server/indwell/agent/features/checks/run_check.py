@@ -145,13 +145,13 @@ def _refused(
     """Return the result of a check that may not run; tell the user once how to allow the check."""
     if not refused.is_askable:
         return CheckRun("refused", why=f"was not run: {refused.why}")
-    result = CheckRun("refused", why="was not run: it would have to be asked for")
+    result = CheckRun("refused", why="was not run: it needs your permission")
     if command.command in checks.told:
         return result
     checks.told.add(command.command)
     words = (
-        f"changes are not checked, as {quoted(command.name)} would have to be asked for "
-        f"({refused.why}) and nobody is asked in the middle of a turn; {refused.advice}"
+        f"changes are not checked: {quoted(command.name)} needs your permission ({refused.why}), "
+        f"and no question is asked during a turn; {refused.advice}"
     )
     emit(events.Notice(turn, "info", words))
     return result
@@ -256,7 +256,7 @@ def _advice(command: CheckCommand, ask: Ask) -> str:
     """Return advice on how to let the check run without a question."""
     if ask.by.startswith(OWN_RULE):
         rule = ask.by.removeprefix(OWN_RULE).strip()
-        return f"to allow it, take the rule {rule!r} that asks for it out of your `rules_ask`"
+        return f"to allow it, remove the rule {rule!r} from `rules_ask` in your settings"
     places = "`rules_allow` or `check_command`" if ask.rule else "`check_command`"
     return f"to allow it, put {command.command!r} into {places} of your settings"
 

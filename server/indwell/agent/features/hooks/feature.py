@@ -81,7 +81,7 @@ async def _check_words(book: HookBook, moment: Moment[Session], prompt: Prompt) 
     )
     verdict = await run_hooks(book, session, number, payload, emit)
     if verdict.block:
-        return Checked(_words(verdict, "your words were not sent"))
+        return Checked(_words(verdict, "your prompt was not sent"))
     return Checked(blocks=verdict.added)
 
 
@@ -101,7 +101,7 @@ async def _check_steering(book: HookBook, moment: Moment[Session]) -> None:
         payload = PromptSubmitted(**_about(session, turn), words=words, attached=(), steering=True)
         verdict = await run_hooks(book, session, turn, payload, emit)
         if verdict.block:
-            raise UserError(_words(verdict, "stopped: what you said meanwhile was not sent"))
+            raise UserError(_words(verdict, "stopped: your later message was not sent"))
         added += verdict.added
     session.conversation = talk.queue(session.conversation, added)
 
@@ -200,7 +200,7 @@ async def _on_stop(book: HookBook, moment: Moment[Session]) -> bool:
             inject(kind, verdict.block, turn=moment.turn, attributes={"event": "turn_end"}),
         ),
     )
-    moment.emit(Notice(moment.turn, "info", _words(verdict, "the model is asked to go on")))
+    moment.emit(Notice(moment.turn, "info", _words(verdict, "the model is asked to continue")))
     return True
 
 

@@ -138,7 +138,7 @@ def tell_late(
 
 def _broken(turn: int, found: FoundHook, problem: str, emit: Listener) -> HookOutcome:
     stops = is_closed(found.hook)
-    effect = "so this was stopped" if stops else "so it was passed over"
+    effect = "so this was stopped" if stops else "so it was skipped"
     emit(Notice(turn, "warning", f"{found.name} does not work: {problem}; {effect}"))
     words = f"it does not work: {problem}; fix that, or set its `if_broken`"
     return HookOutcome(block=words if stops else "")

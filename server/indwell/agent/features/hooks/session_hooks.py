@@ -139,12 +139,12 @@ HOOK = "hook"  # the tool name of hooks in the log
 RESTRICTED = "restricted folder"  # the rule that denies commands of a restricted folder
 _FOR_PEOPLE = {
     RESTRICTED: "its folder is not trusted, and nothing runs there until you trust it",
-    "plan": "the mode is `plan`, and nothing here keeps it from changing something",
+    "plan": "the mode is `plan`, and no sandbox keeps the hook from changing files",
     FAULT: FAULT_OF_COMMAND,
 }
 """Reasons for people why a rule denies a hook; the policy's own reasons are for models."""
 _YES: frozenset[Said] = frozenset({"once", "session", "always", "beforehand"})
-_CHANGED = "what it would run, or its sandbox, changed while you were asked"
+_CHANGED = "its program or its sandbox changed while you were asked"
 
 
 class RefusedHook(msgspec.Struct, frozen=True):
@@ -246,7 +246,7 @@ class HookRequest:
             yes = await self._put(evaluated, ask)
             if not yes and not self.found.is_own:
                 name = self.found.name
-                words = f"{name} is passed over in this session: it was not allowed to run"
+                words = f"{name} is skipped in this session, because it was not allowed to run"
                 self.emit(Notice(self.turn, "info", words))
             if not yes or may_stand(evaluated.asked, ask.widening):
                 answers[rule if yes else command] = yes

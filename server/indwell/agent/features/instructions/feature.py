@@ -223,6 +223,6 @@ def ignored_words(names: Sequence[str]) -> str:
     listed = f"{shown} and {more} more" if more > 0 else shown
     files = "1 instruction file is" if len(names) == 1 else f"{len(names)} instruction files are"
     return (
-        f"{files} ignored, new or changed since you trusted the folder: {listed}. Look at what "
-        "they say; `indwell trust` lets them count."
+        f"{files} ignored, because new or changed since you trusted the folder: {listed}. Read "
+        f"them; `indwell trust` lets Indwell use them."
     )

@@ -152,9 +152,10 @@ class SkillCatalogue:
         if match is None or match[1].lower() not in self.known.withheld or self.called(words):
             return ""
         return (
-            f"the skill '/{match[1]}' is this folder's, which you have not trusted as it is now, "
+            f"the skill '/{match[1]}' is this folder's, which you have not trusted with its "
+            f"present files, "
             "so nothing was sent; trust the folder (`indwell trust`, in an editor the command "
-            "`indwell.trust`) and send the words again"
+            "`indwell.trust`) and send the prompt again"
         )
 
     def labels(self, words: str) -> tuple[str, ...]:

@@ -204,14 +204,14 @@ class SkillFolders:
             ToolError: The folder is outside the workspace, or contains the user's private files.
         """
         if origin == "workspace" and root is not None and leads_abroad(folder, (root,)):
-            raise ToolError("it leads to a network share")
+            raise ToolError("it is a link to a network share")
         real = folder.resolve()
         if origin == "workspace":
             if root is None or not real.is_relative_to(root):
                 raise ToolError("it leads out of the workspace")
             return real
         if origin == "user" and any(is_beneath(one, (str(real),)) for one in self._private):
-            raise ToolError(f"it leads to {quoted(real)}, which holds far more than a skill")
+            raise ToolError(f"it leads to {quoted(real)}, which contains far more than a skill")
         if origin == "user" and self._root_of(real) and not self._root_of(folder):
             raise ToolError(
                 "it leads into this workspace, where the agent writes; keep it elsewhere, or in "

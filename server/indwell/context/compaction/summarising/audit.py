@@ -78,8 +78,7 @@ def audited(
         span: The span whose source is summarised.
         text: The summary, which ``why_unusable`` has accepted.
         card: The task card that accompanies the summary.
-        live: The messages that stay unchanged; the user's newest words are taken from these
-            messages.
+        live: The messages that stay unchanged; the user's newest text is taken from these messages.
         most_tokens: The limit of tokens to restore.
     """
     kept = [*span.kept, *(block for message in live for block in message.blocks)]
