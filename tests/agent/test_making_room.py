@@ -193,7 +193,7 @@ async def test_a_request_that_stays_too_long_is_retried_only_once(tmp_path: Path
     async with a_long_world(tmp_path, answer) as world:
         finished = await world.turn()
         assert finished.ending == "failed"
-        assert "begin a new session" in finished.message
+        assert "start a new session" in finished.message
         assert len(work_of(world)) <= 3
         await world.records()
 

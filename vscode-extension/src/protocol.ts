@@ -5,7 +5,7 @@
 
 /** Code from an answer that the user applies to an open document as a pending change. */
 export interface ApplyParams {
-  /** The document. */
+  /** The URI of the document. */
   readonly uri: string;
   /** The version of the document from which `text` was made. */
   readonly version: number;
@@ -1511,7 +1511,7 @@ export interface TaskRow {
 
 /** The argument of `indwell.tasks`, as `indwell/tasks` has it. */
 export interface TasksArguments {
-  /** A command as after `/tasks` in a prompt; empty: the list. */
+  /** The text after `/tasks` in a prompt; empty to list the tasks. */
   readonly words?: string;
   /** Whether to answer when the command has been carried out, with its result. */
   readonly wait?: boolean;
@@ -1527,7 +1527,7 @@ export interface TasksChanged {
 
 /** Asks for the tasks of the workspace, or changes them. */
 export interface TasksParams {
-  /** A command as after `/tasks` in a prompt, such as `run t1 t2`; empty: the list. */
+  /** The text after `/tasks` in a prompt, such as `run t1 t2`; empty to list the tasks. */
   readonly words?: string;
 }
 
