@@ -239,7 +239,7 @@ async def test_a_new_session_inherits_the_task_of_an_outgrown_session(home) -> N
     ):
         await editor.ask("rename the shop to store")
         second = await editor.ask("now its tests")
-        assert "begin a new session" in second.message
+        assert "start a new session" in second.message
         await editor.ask("go on", session="new")
     assert "rename the shop to store" in str(endpoint.seen[-1].body["messages"])
 
