@@ -46,7 +46,8 @@ def test_mentions_are_found_in_the_text() -> None:
     ("/effort auto", ChatCommand("effort", effort="")),
     ("/effort", ChatCommand("effort")),
     ("/compact", None), ("/continue", None), ("/tasks", None), ("/tasks run", None),
-    ("/tasks add Write docs", None), ("/usr/bin is odd", None), ("/new thing", None), ("fix /new", None),
+    ("/tasks add Write docs", None), ("/usr/bin is odd", None), ("/new thing", None),
+    ("fix /new", None),
 ])  # fmt: skip
 def test_only_whole_words_are_commands(words, command) -> None:
     assert command_of(words) == command
