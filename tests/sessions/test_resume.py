@@ -60,7 +60,7 @@ KILLED_IN_A_CALL: tuple[Record, ...] = (
 )
 
 
-def test_per_09_after_a_kill_a_started_call_is_unknown_and_other_calls_did_not_start() -> None:
+def test_per_09_after_a_kill_only_the_started_call_has_an_unknown_outcome() -> None:
     past = past_of(KILLED_IN_A_CALL)
     assert [(one.use.id, one.begun) for one in past.open_calls] == [
         ("c1", True),
