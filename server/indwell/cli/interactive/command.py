@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import signal
 import sys
@@ -62,6 +61,7 @@ class InteractiveSession:
         is_dumb = sys.platform != "win32" and os.environ.get("TERM", "dumb") in {"", "dumb"}
         self._is_plain = wish.plain or is_dumb or bool(os.environ.get("INDWELL_PLAIN"))
         self._opened: Opened | None = None
+        self._is_ready = False
         self._early: list[Line] = []
         self._taken: set[asyncio.Task[None]] = set()
         self._interrupted = float("-inf")
@@ -70,11 +70,13 @@ class InteractiveSession:
         """Show the line, load the rest, and take lines until the user leaves."""
         desk = self._desk()
         loading = asyncio.create_task(self._load(desk))
-        loading.add_done_callback(lambda _task: desk.leave() if self._opened is None else None)
+        loading.add_done_callback(lambda task: desk.leave() if _failed(task) else None)
         try:
             await desk.run()
         finally:
             await self._close(loading)
+        if _failed(loading):
+            loading.result()
         return 0
 
     async def _load(self, desk: LineEditor | PlainDesk) -> None:
@@ -88,14 +90,14 @@ class InteractiveSession:
         )
         desk.refresh()
         await self._opened.begin()
+        self._is_ready = True
         early, self._early = self._early, []
         for line in early:
             self._take(line)
 
     async def _close(self, loading: asyncio.Task[None]) -> None:
         loading.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await loading
+        await asyncio.wait([loading])
         for task in self._taken:
             task.cancel()
         if self._opened is not None:
@@ -123,7 +125,7 @@ class InteractiveSession:
         )
 
     def _take(self, line: Line) -> None:
-        if self._opened is None:
+        if self._opened is None or not self._is_ready:
             self._early.append(line)
             return
         task = asyncio.create_task(self._opened.talk.take(line))
@@ -157,6 +159,11 @@ class InteractiveSession:
             signal.signal(signal.SIGINT, lambda *_: loop.call_soon_threadsafe(interrupt))
         else:
             loop.add_signal_handler(signal.SIGINT, interrupt)
+
+
+def _failed(task: asyncio.Task[None]) -> bool:
+    """Return whether a task ended with an error."""
+    return task.done() and not task.cancelled() and task.exception() is not None
 
 
 def _opened() -> type[Opened]:

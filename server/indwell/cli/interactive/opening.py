@@ -105,9 +105,14 @@ class Opened:
         except UserError as error:
             view.say(str(error), "red")
         self.completions.begin()
-        self.talk.in_background(self._commands.look_for_models())
+        self.talk.in_background(self._look())
+
+    async def _look(self) -> None:
+        """Learn the skills and the models, for commands and completion."""
+        service = self.talk.service
         ranked = await self._composition.skills(service.roots, service.settings)
         self._commands.skills = skills_of(ranked)
+        await self._commands.look_for_models()
 
     async def _take_up(self) -> None:
         store = SessionStore(state_folder(os.environ), self._folder)

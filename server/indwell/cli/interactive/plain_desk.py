@@ -32,7 +32,8 @@ class PlainDesk:
         self._take, self._keep = take, keep
         self._answer: asyncio.Future[str | None] | None = None
         self._is_asking = False
-        self._drawn = 0.0
+        self._is_open = False
+        self._last_line = 0.0
         self._end: asyncio.Event = asyncio.Event()
         self._console = Console(
             file=sys.stdout,
@@ -58,9 +59,8 @@ class PlainDesk:
                     line = sys.stdin.readline()
                 except (OSError, ValueError):
                     line = ""
-                typed = time.monotonic()
                 with contextlib.suppress(RuntimeError):  # the session has ended
-                    loop.call_soon_threadsafe(self._heard, line, typed)
+                    loop.call_soon_threadsafe(self._heard, line)
                 if not line:
                     return
 
@@ -98,14 +98,22 @@ class PlainDesk:
         self._answer = asyncio.get_running_loop().create_future()
         sys.stdout.write(visible(prompt))
         sys.stdout.flush()
-        forget_typed()
-        self._drawn = time.monotonic()
         try:
+            await self._silence()
             return await self._answer
         finally:
-            self._answer = None
+            self._answer, self._is_open = None, False
 
-    def _heard(self, line: str, typed: float) -> None:
+    async def _silence(self) -> None:
+        """Drop what is typed until a moment passes without a line; the answer comes after it."""
+        self._is_open, self._last_line = False, time.monotonic()
+        forget_typed()
+        while (left := self._last_line + LOOK_S - time.monotonic()) > 0:  # noqa: ASYNC110
+            await asyncio.sleep(left)
+        forget_typed()  # a line that was begun
+        self._is_open = True
+
+    def _heard(self, line: str) -> None:
         if not line:
             if self._answer is not None and not self._answer.done():
                 self._answer.set_result(None)
@@ -113,10 +121,9 @@ class PlainDesk:
             return
         words = line.rstrip("\r\n")
         if self._answer is not None and not self._answer.done():
-            if typed - self._drawn >= LOOK_S:
+            if self._is_open:
                 self._answer.set_result(words)
-            else:  # the line was typed before the question could be heard
-                self._drawn = typed
+            self._last_line = time.monotonic()
             return
         if words.strip() and not self._is_asking:
             self._keep(words.strip())
