@@ -71,7 +71,7 @@ export function mentionQuery(text: string): {
 
 /** Messages from the webview to the host. */
 export type ToHost =
-  | { readonly type: "ready" }
+  | { readonly type: "ready"; readonly at?: number } // at: the page has drawn the state of this revision
   | {
       readonly type: "send";
       readonly text: string;

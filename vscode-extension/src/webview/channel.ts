@@ -49,6 +49,7 @@ export class HostChannel implements Channel {
   readonly #focus = new Set<(where: FocusPlace) => void>();
   readonly #snapshot = new Set<(typed: string) => void>();
   readonly #draft = new Set<(draft: PanelState["draft"]) => void>();
+  readonly #changed: (state: PanelState) => void;
   #asked = false;
 
   constructor(
@@ -58,6 +59,7 @@ export class HostChannel implements Channel {
     tab: string | null = null,
   ) {
     this.kept = new KeptWords(slot, tab);
+    this.#changed = changed;
     this.#wire = wire;
     wire.receive((message) => {
       // Only the extension host can post here, so the message's shape is trusted once its tag is
@@ -77,6 +79,18 @@ export class HostChannel implements Channel {
     this.#asked = true;
     this.post({ type: "ready" });
   };
+
+  /** Draws the state that is in the page itself, then asks only for later actions. */
+  beginWith(first: string): void {
+    const message: unknown = first === "" ? null : JSON.parse(first);
+    if (!isToPanel(message) || !this.#take(message) || this.state === null) {
+      this.begin();
+      return;
+    }
+    this.kept.keepSession(this.state.session);
+    this.#changed(this.state);
+    this.post({ type: "ready", at: this.state.revision });
+  }
 
   onFound(listener: (id: number, rows: readonly FoundRow[]) => void): () => void {
     return subscribe(this.#found, listener);

@@ -27,6 +27,7 @@ export class KeptWords {
   #typed: KeptText | null;
   #drafts: ReadonlyMap<string, string>;
   #tab: TabNamed | null;
+  #page: string;
 
   /** `tab`: the id of the editor tab that the page is in; null for the panel. */
   constructor(slot: Slot, tab: string | null = null) {
@@ -35,6 +36,8 @@ export class KeptWords {
     const state = slot.getState();
     this.#typed = typedOf(fieldOf(state, "typed"));
     this.#drafts = draftsOf(fieldOf(state, "drafts"));
+    const page = fieldOf(state, "page");
+    this.#page = typeof page === "string" ? page : "";
     if (tab !== null) this.#write();
   }
 
@@ -43,6 +46,14 @@ export class KeptWords {
     if (this.#tab === null || this.#tab.session === session) return;
     this.#tab = { ...this.#tab, session };
     this.#write();
+  }
+
+  /** Returns whether the page of this name is loaded for the first time: a page that is shown again is loaded again. */
+  isNew(page: string): boolean {
+    if (page === this.#page) return false;
+    this.#page = page;
+    this.#write();
+    return true;
   }
 
   /** The composer's text as last written; null if it was never written. */
@@ -72,7 +83,8 @@ export class KeptWords {
 
   #write(): void {
     const tab = this.#tab === null ? {} : { tab: this.#tab };
-    this.#slot.setState({ ...tab, typed: this.#typed, drafts: [...this.#drafts] });
+    const page = this.#page === "" ? {} : { page: this.#page };
+    this.#slot.setState({ ...tab, ...page, typed: this.#typed, drafts: [...this.#drafts] });
   }
 }
 

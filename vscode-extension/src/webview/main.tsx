@@ -37,7 +37,7 @@ const channel = new HostChannel(
     requestAnimationFrame(draw);
   },
   editor,
-  document.getElementById("root")?.dataset["tab"] ?? null,
+  named("tab"),
 );
 
 function draw(now: number): void {
@@ -58,4 +58,10 @@ function draw(now: number): void {
 window.addEventListener("focus", () => channel.post({ type: "focused" }));
 openVisibleDoor();
 watchTheme();
-channel.begin();
+// A page that is shown again is loaded again: the state in the page is old then.
+channel.beginWith(channel.kept.isNew(named("page") ?? "") ? (named("first") ?? "") : "");
+
+/** Returns what the extension host has written into the page. */
+function named(name: "tab" | "page" | "first"): string | null {
+  return document.getElementById("root")?.dataset[name] ?? null;
+}

@@ -291,7 +291,7 @@ export class ChatCore {
       }),
       firstRun,
       login,
-      ready: () => this.outbox.ready(),
+      ready: ({ at }) => this.outbox.ready(at),
       focused: () => around.focused?.(),
       typed: ({ text, at }) => this.#keeping.setTyped(text, at),
       older: () => pages.older(),

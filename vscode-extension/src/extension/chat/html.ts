@@ -3,12 +3,22 @@
  * Pure.
  */
 
-/** Addresses of the shipped files for the webview, and their common content source. */
+/**
+ * The texts of the shipped script and styles, and the address that their files are at.
+ *
+ * Both texts are in the page itself: a webview loads a file through a service worker and the
+ * extension host, which takes longer than the page.
+ */
 export interface PageParts {
+  /** The content source of shipped files. */
   readonly source: string;
+  /** The address of the folder of shipped files: the font is loaded from it. */
+  readonly base: string;
   readonly script: string;
   readonly style: string;
   readonly nonce: string;
+  /** The state that the page draws at once, as JSON; empty if the page waits for the first message. */
+  readonly first?: string;
   /** The id of an editor tab; the panel has none. */
   readonly tab?: string;
 }
@@ -17,7 +27,8 @@ export interface PageParts {
  * Allows no frames, no forms and no network; pictures are the user's own (`data:`), fonts and
  * styles are shipped.
  */
-export function pageHtml({ source, script, style, nonce, tab }: PageParts): string {
+export function pageHtml(parts: PageParts): string {
+  const { source, base, script, style, nonce, first = "", tab } = parts;
   const policy = [
     "default-src 'none'",
     `script-src 'nonce-${nonce}'`,
@@ -33,13 +44,29 @@ export function pageHtml({ source, script, style, nonce, tab }: PageParts): stri
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="${policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<link rel="stylesheet" href="${style}">
+<style nonce="${nonce}">${inStyle(style, base)}</style>
 <title>Indwell</title>
 </head>
 <body>
-<div id="root"${tab === undefined ? "" : ` data-tab="${tab}"`}></div>
-<script nonce="${nonce}" src="${script}"></script>
+<div id="root" data-page="${nonce}"${data("tab", tab ?? "")}${data("first", first)}></div>
+<script nonce="${nonce}">${inScript(script)}</script>
 </body>
 </html>
 `;
+}
+
+function data(name: string, value: string): string {
+  if (value === "") return "";
+  const quoted = value.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;");
+  return ` data-${name}="${quoted}"`;
+}
+
+/** Nothing in the text ends the element; a comment of HTML that the text begins is closed. */
+function inScript(script: string): string {
+  return `${script.replaceAll(/<\/(script)/gi, "<\\/$1")}\n//-->\n`;
+}
+
+/** Addresses beside the style file become whole. */
+function inStyle(style: string, base: string): string {
+  return style.replaceAll('url("./', `url("${base}/`).replaceAll(/<\/(style)/gi, "<\\/$1");
 }

@@ -20,7 +20,7 @@ import { watchLooks } from "./looks.ts";
 import { serveQuestions } from "./serve-questions.ts";
 import { serverBackend } from "./server-backend.ts";
 import { SessionTabs, type TabParts } from "./tab/session-tabs.ts";
-import { ChatViewProvider, freshNonce, VIEW } from "./view.ts";
+import { ChatPage, ChatViewProvider, freshNonce, VIEW } from "./view.ts";
 import { vscodePorts } from "./vscode-ports.ts";
 
 const SHOW = "Show";
@@ -47,7 +47,9 @@ export function registerChat(
     secrets: context.secrets,
     dispatch: store.dispatch,
   });
-  const view: ChatViewProvider = new ChatViewProvider(context.extensionUri, {
+  const page = new ChatPage(context.extensionUri);
+  const view: ChatViewProvider = new ChatViewProvider(page, {
+    first: () => core.outbox.first,
     took: (raw) => void core.bridge.take(raw),
     shown: (visible) => {
       if (visible) returned.fire();
@@ -99,7 +101,7 @@ export function registerChat(
       askedBehind: () => undefined,
       panel: core,
     });
-  const tabs = new SessionTabs(context, core, makeTab, () => server.state.kind === "running");
+  const tabs = new SessionTabs(context, page, core, makeTab, () => server.state.kind === "running");
   const show = async (focus: Parameters<Chat["show"]>[0]): Promise<boolean> => {
     const behind = core.state.questions[0];
     const asks = ownQuestions(core.state).length > 0;

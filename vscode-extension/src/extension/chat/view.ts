@@ -1,5 +1,6 @@
 /** Shows the panel in the editor: a webview that is rebuilt from the state whenever it is shown. */
 import { randomBytes } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import * as vscode from "vscode";
 import type { ToPanel } from "../../shared/messages.ts";
 import { pageHtml } from "./html.ts";
@@ -12,9 +13,44 @@ export function freshNonce(): string {
   return randomBytes(24).toString("base64url");
 }
 
-/** Puts the chat's page into a webview; `tab` is the id of an editor tab. */
-export function fillWebview(webview: vscode.Webview, extension: vscode.Uri, tab?: string): void {
-  const dist = vscode.Uri.joinPath(extension, "dist");
+/** The chat's page: the shipped texts of the page are read once. */
+export class ChatPage {
+  readonly #dist: vscode.Uri;
+  readonly #texts: Promise<readonly [script: string, style: string]>;
+
+  constructor(extension: vscode.Uri) {
+    this.#dist = vscode.Uri.joinPath(extension, "dist");
+    const text = (name: string) =>
+      readFile(vscode.Uri.joinPath(this.#dist, name).fsPath, { encoding: "utf8" });
+    this.#texts = Promise.all([text("webview.js"), text("webview.css")]);
+    this.#texts.catch(() => {}); // Whoever shows the page reports the error.
+  }
+
+  /**
+   * Puts the page into a webview. `first` returns the state that the page draws at once; `isGone`
+   * returns whether the webview was closed meanwhile; `tab` is the id of an editor tab.
+   */
+  async show(
+    webview: vscode.Webview,
+    first: () => string,
+    isGone: () => boolean,
+    tab?: string,
+  ): Promise<void> {
+    const [script, style] = await this.#texts;
+    if (!isGone()) fillWebview(webview, this.#dist, { script, style, first: first(), tab });
+  }
+}
+
+function fillWebview(
+  webview: vscode.Webview,
+  dist: vscode.Uri,
+  texts: {
+    readonly script: string;
+    readonly style: string;
+    readonly first: string;
+    readonly tab: string | undefined;
+  },
+): void {
   webview.options = {
     enableScripts: true,
     // The forms are Indwell's own; the content policy prevents sending them anywhere.
@@ -22,11 +58,11 @@ export function fillWebview(webview: vscode.Webview, extension: vscode.Uri, tab?
     enableCommandUris: false,
     localResourceRoots: [dist],
   };
-  const reached = (name: string) => String(webview.asWebviewUri(vscode.Uri.joinPath(dist, name)));
+  const { tab, ...rest } = texts;
   webview.html = pageHtml({
+    ...rest,
     source: webview.cspSource,
-    script: reached("webview.js"),
-    style: reached("webview.css"),
+    base: String(webview.asWebviewUri(dist)),
     nonce: freshNonce(),
     ...(tab !== undefined && { tab }),
   });
@@ -34,6 +70,8 @@ export function fillWebview(webview: vscode.Webview, extension: vscode.Uri, tab?
 
 /** Listeners for events of the view. */
 export interface ViewListener {
+  /** Returns the state that the page draws at once, as JSON; empty for none. */
+  readonly first: () => string;
   /** Called with a message of unknown type. */
   took(raw: unknown): void;
   /** Called when the view became visible or hidden. */
@@ -41,12 +79,12 @@ export interface ViewListener {
 }
 
 export class ChatViewProvider implements vscode.WebviewViewProvider {
-  readonly #extension: vscode.Uri;
+  readonly #page: ChatPage;
   readonly #listener: ViewListener;
   #view: vscode.WebviewView | undefined;
 
-  constructor(extension: vscode.Uri, listener: ViewListener) {
-    this.#extension = extension;
+  constructor(page: ChatPage, listener: ViewListener) {
+    this.#page = page;
     this.#listener = listener;
   }
 
@@ -54,7 +92,7 @@ export class ChatViewProvider implements vscode.WebviewViewProvider {
     return this.#view?.visible ?? false;
   }
 
-  resolveWebviewView(view: vscode.WebviewView): void {
+  async resolveWebviewView(view: vscode.WebviewView): Promise<void> {
     this.#view = view;
     const { webview } = view;
     const heard = [
@@ -67,8 +105,8 @@ export class ChatViewProvider implements vscode.WebviewViewProvider {
       this.#view = undefined;
       this.#listener.shown(false);
     });
-    fillWebview(webview, this.#extension);
     this.#listener.shown(view.visible);
+    await this.#page.show(webview, this.#listener.first, () => this.#view !== view);
   }
 
   /** Sends a message; without a view it is dropped, and a snapshot is sent later. */

@@ -7,7 +7,7 @@ import type { ChatHere } from "../../editor/chat-link.ts";
 import { shownIn } from "../ask/questions.ts";
 import type { ChatCore } from "../chat-core.ts";
 import type { Memory } from "../ports.ts";
-import { fillWebview, freshNonce } from "../view.ts";
+import { type ChatPage, freshNonce } from "../view.ts";
 import type { Elsewhere } from "./role.ts";
 import { keptTab, tabLook } from "./tab-look.ts";
 import { TabMemories } from "./tab-memory.ts";
@@ -32,6 +32,7 @@ interface Tab {
 /** Created once for each window. */
 export class SessionTabs implements vscode.WebviewPanelSerializer, vscode.Disposable {
   readonly #extension: vscode.Uri;
+  readonly #page: ChatPage;
   readonly #main: ChatCore;
   readonly #make: (parts: TabParts) => ChatCore;
   readonly #isRunning: () => boolean;
@@ -44,11 +45,13 @@ export class SessionTabs implements vscode.WebviewPanelSerializer, vscode.Dispos
   /** `make` creates the chat of a tab; `isRunning`: whether the server answers. */
   constructor(
     context: vscode.ExtensionContext,
+    page: ChatPage,
     main: ChatCore,
     make: (parts: TabParts) => ChatCore,
     isRunning: () => boolean,
   ) {
     this.#extension = context.extensionUri;
+    this.#page = page;
     this.#main = main;
     this.#make = make;
     this.#isRunning = isRunning;
@@ -205,7 +208,8 @@ export class SessionTabs implements vscode.WebviewPanelSerializer, vscode.Dispos
       this.#changed.fire();
     });
     draw();
-    fillWebview(panel.webview, this.#extension, id);
+    const isGone = (): boolean => !this.#tabs.has(tab);
+    void this.#page.show(panel.webview, () => core.outbox.first, isGone, id);
     look();
     if (this.#isRunning()) void core.started();
   }

@@ -45,7 +45,7 @@ const COMMANDS = [
 ] as const;
 
 const SCHEMA = v.variant("type", [
-  tagged("ready", {}),
+  tagged("ready", { at: v.exactOptional(count) }),
   tagged("send", { text: words, how: v.picklist(["auto", "steer", "next", "alone"]) }),
   tagged("stop", {}),
   tagged("typed", { text: words, at: v.exactOptional(count) }),

@@ -12,6 +12,10 @@ export const MOST_WAITING = 4000;
 /** Milliseconds after which an unconfirmed batch counts as lost. */
 const LOST_MS = 2000;
 
+/** The most turns and characters of a state that is in the page itself. */
+const MOST_FIRST_TURNS = 20;
+const MOST_FIRST = 400_000;
+
 /** Sends a message; resolves when the webview has received it. */
 export type Post = (message: ToPanel) => Promise<unknown>;
 
@@ -35,10 +39,19 @@ export class Outbox {
     this.#snapshot = snapshot;
   }
 
-  /** Called when the webview requests a snapshot; sends the snapshot at once. */
-  ready(): void {
+  /** The first message as JSON, for the page itself; empty if the message is too long for that. */
+  get first(): string {
+    const snapshot = this.#snapshot();
+    if (snapshot.state.turns.length > MOST_FIRST_TURNS) return "";
+    const text = JSON.stringify({ type: "snapshot", ...snapshot } satisfies ToPanel);
+    return text.length > MOST_FIRST ? "" : text;
+  }
+
+  /** Sends a snapshot at once, unless the webview has drawn the state of the revision `at`. */
+  ready(at?: number): void {
     this.#live = true;
-    this.#stale = true;
+    this.#stale = at !== this.#snapshot().state.revision;
+    this.#waiting = [];
     this.#busy = false;
     this.#timer?.();
     this.#timer = undefined;

@@ -173,10 +173,15 @@ test("a target names a path and lines", () => {
 test("UI-02 the page loads nothing, runs one script, and has no inline handler", () => {
   const html = pageHtml({
     source: "vscode-resource:",
-    script: "s.js",
-    style: "s.css",
+    base: "vscode-resource:/dist",
+    script: 'go("</script>", /<!--/);',
+    style: '@font-face { src: url("./codicon.ttf?1") }',
     nonce: "n0",
+    first: '{"text":"</div><b>a & b"}',
   });
+  assert.match(html, /url\("vscode-resource:\/dist\/codicon\.ttf\?1"\)/);
+  assert.match(html, /data-first="\{&quot;text&quot;:&quot;&lt;\/div>&lt;b>a &amp; b&quot;}"/);
+  assert.ok(html.includes('go("<\\/script>", /<!--/);\n//-->\n</script>'));
   const policy = /content="(default-src[^"]*)"/.exec(html)?.[1] ?? "";
   assert.deepEqual(policy.split("; "), [
     "default-src 'none'",
