@@ -11,7 +11,7 @@ import type { Memory } from "./ports.ts";
 const MOST_TURNS = 12;
 /** The maximum number of characters on disk, which VS Code reads whenever a window opens. */
 const MOST_CHARACTERS = 150_000;
-const SAVE_MS = 500;
+const SAVE_MS = 100;
 /**
  * The version of the stored form; increased when the type of a turn changes, so that an older form
  * is not read.

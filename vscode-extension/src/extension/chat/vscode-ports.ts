@@ -9,6 +9,7 @@ import { askModal, sayInPassing } from "../say.ts";
 import { VsCodeDocuments } from "./editor/vscode-documents.ts";
 import { findInWorkspace } from "./find/find-in-workspace.ts";
 import { mentionsOf } from "./find/mentions-of.ts";
+import { KeptFile } from "./kept-file.ts";
 import type { Dialogs, Finding, Memory, Ports, Shell } from "./ports.ts";
 
 const dialogs: Dialogs = {
@@ -34,10 +35,25 @@ const shell: Shell = {
   openExternal: async (href) => vscode.env.openExternal(vscode.Uri.parse(href, true)),
 };
 
-function memoryOf(state: vscode.Memento): Memory {
+/** Values without which a reloaded panel would be empty: a file has them at once. */
+const FILED = new Set(["session", "lastShown"]);
+
+function memoryOf(context: vscode.ExtensionContext, log: (words: string) => void): Memory {
+  const { workspaceState: state, storageUri } = context;
+  const failed = (error: unknown): void => log(`What the chat shows is not stored: ${error}`);
+  const file =
+    storageUri?.scheme === "file"
+      ? new KeptFile(vscode.Uri.joinPath(storageUri, "chat.json").fsPath, failed)
+      : null;
   return {
-    get: (key) => state.get(`indwell.chat.${key}`),
-    set: (key, value) => state.update(`indwell.chat.${key}`, value),
+    get: (key) => {
+      const filed = FILED.has(key) ? file?.get(key) : undefined;
+      return filed === undefined ? state.get(`indwell.chat.${key}`) : filed;
+    },
+    set: (key, value) =>
+      file !== null && FILED.has(key)
+        ? file.set(key, value)
+        : state.update(`indwell.chat.${key}`, value),
   };
 }
 
@@ -66,6 +82,6 @@ export function vscodePorts(
       lastCommand,
       selection: selected,
     },
-    memory: memoryOf(context.workspaceState),
+    memory: memoryOf(context, log),
   };
 }

@@ -7,7 +7,7 @@ import type { Finding } from "../ports.ts";
 import { foldersOf } from "./folders-of.ts";
 import { leftOut } from "./left-out.ts";
 import { mentionOf } from "./mentions-of.ts";
-import { isAside, ranked, sourceFirst } from "./rank.ts";
+import { isAside, noSymbols, ranked, sourceFirst } from "./rank.ts";
 
 const MOST_FILES = 20_000;
 const MOST_ROWS = 50;
@@ -28,8 +28,10 @@ export async function findInWorkspace(
   const cancel = new vscode.CancellationTokenSource();
   signal.addEventListener("abort", () => cancel.cancel(), { once: true });
   const { only, query } = mentionQuery(typed);
-  if (only === "symbol")
-    return ranked(await symbolRows(query, MOST_ROWS, cancel.token), query, MOST_ROWS);
+  if (only === "symbol") {
+    const found = ranked(await symbolRows(query, MOST_ROWS, cancel.token), query, MOST_ROWS);
+    return signal.aborted || found.length > 0 ? found : [noSymbols(query)];
+  }
   const symbols =
     query.length > 1 && only === null
       ? soon(symbolRows(query, MOST_SYMBOLS, cancel.token))

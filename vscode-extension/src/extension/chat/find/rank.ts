@@ -85,3 +85,12 @@ export function scoreOf(query: string, text: string): number {
 function beginsWord(text: string, place: number): boolean {
   return place === 0 || !/[\p{L}\p{N}]/u.test(text[place - 1] ?? "");
 }
+
+/** The row in place of an empty list of symbols: it says what to do, and changes nothing. */
+export function noSymbols(query: string): FoundRow {
+  const detail =
+    query === ""
+      ? "Type a part of the name. An extension for your language finds symbols."
+      : "No extension for your language finds one of this name. Use a file instead.";
+  return { kind: "narrow", label: "No symbols", detail, value: `symbol:${query}` };
+}

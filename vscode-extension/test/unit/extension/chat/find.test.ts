@@ -5,7 +5,7 @@ import { findHandlers } from "../../../../src/extension/chat/find/finding-handle
 import { foldersOf } from "../../../../src/extension/chat/find/folders-of.ts";
 import { leftOut } from "../../../../src/extension/chat/find/left-out.ts";
 import { McpOffers } from "../../../../src/extension/chat/find/mcp-offers.ts";
-import { ranked, sourceFirst } from "../../../../src/extension/chat/find/rank.ts";
+import { noSymbols, ranked, sourceFirst } from "../../../../src/extension/chat/find/rank.ts";
 import { SkillList } from "../../../../src/extension/chat/find/skill-list.ts";
 import { attachHandlers } from "../../../../src/extension/chat/prompt/attaching.ts";
 import { promptParams } from "../../../../src/extension/chat/prompt/wire-prompt.ts";
@@ -200,4 +200,10 @@ test("what an empty @ offers first becomes chips, and what the server gets from 
     { kind: "changes", label: "changes" },
     { kind: "text", label: "Terminal: make (exit code 2)", text: "$ make" },
   ]);
+});
+
+test("a list of symbols that is empty says what to do, and choosing that leaves what was typed", () => {
+  assert.match(noSymbols("").detail, /Type a part of the name/);
+  assert.match(noSymbols("rate").detail, /No extension for your language/);
+  assert.equal(noSymbols("rate").value, "symbol:rate");
 });

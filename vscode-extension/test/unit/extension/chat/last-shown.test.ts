@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { LastShown } from "../../../../src/extension/chat/last-shown.ts";
 import type { Memory } from "../../../../src/extension/chat/ports.ts";
 import { Store } from "../../../../src/extension/chat/store.ts";
+import { outcomeWords } from "../../../../src/shared/tool-words.ts";
 import { RandomServer, random } from "../../shared/random-session.ts";
 import { FakeClock, fakePorts } from "./fake-room.ts";
 
@@ -91,4 +92,45 @@ test("what is on disk stays until the server has answered", () => {
   for (const action of second.last.restore("s")) second.store.dispatch(action);
   second.last.dispose();
   assert.equal(shown(first.memory).last.restore("s").length, 1);
+});
+
+test("a call that was refused and one that was stopped say so after a reload, too", () => {
+  const first = shown();
+  first.store.dispatch({ type: "opened", session: "s" });
+  first.watch();
+  const [turn] = first.store.state.turns;
+  if (turn === undefined) assert.fail("a turn is shown");
+  const call = {
+    kind: "tool",
+    id: "a",
+    name: "bash",
+    target: "make",
+    figure: "",
+    seconds: 1,
+    message: "",
+    output: "",
+    cut: 0,
+    result: null,
+    arguments: null,
+    diffs: [],
+    inner: [],
+    tokens: 0,
+  } as const;
+  const parts = [
+    { ...call, key: "a", state: "denied" },
+    { ...call, key: "b", id: "b", state: "stopped" },
+  ] as const;
+  const turns = [{ ...turn, parts }];
+  first.store.dispatch({ type: "remembered", session: "s", title: "", turns, hasOlder: false });
+  const words = (store: Store): readonly string[] =>
+    (store.state.turns[0]?.parts ?? []).flatMap((part) =>
+      part.kind === "tool" ? [outcomeWords(part)] : [],
+    );
+  assert.deepEqual(words(first.store), ["refused", "stopped"]);
+  const live = { ...first.store.state, isRemembered: false };
+  first.last.heard({ type: "opened", session: "s" }, live);
+  first.last.dispose();
+  const second = shown(first.memory);
+  for (const action of second.last.restore("s")) second.store.dispatch(action);
+  assert.deepEqual(words(second.store), ["refused", "stopped"]);
 });
