@@ -102,6 +102,8 @@ test("the list of sessions is searched, walked by arrows, and closed by Escape",
   await panel.page.keyboard.press("ArrowDown");
   await panel.page.keyboard.press("Enter");
   assert.deepEqual(await posted(panel, "openSession"), [{ type: "openSession", session: "s2" }]);
+  await panel.page.keyboard.press("Control+Enter");
+  assert.deepEqual(await posted(panel, "openInEditor"), [{ type: "openInEditor", session: "s2" }]);
   await panel.page.keyboard.press("F2");
   await panel.page.keyboard.type("Importer");
   await panel.page.keyboard.press("Enter");
