@@ -19,6 +19,7 @@ import type {
   DraftMode,
   FirstRunState,
   Looks,
+  NearModel,
   PanelState,
   Question,
   SessionMark,
@@ -108,6 +109,7 @@ export type Action =
   | { readonly type: "draft"; readonly text: string; readonly mode: DraftMode }
   | { readonly type: "history"; readonly prompts: readonly string[] }
   | { readonly type: "firstRun"; readonly firstRun: FirstRunState | null }
+  | { readonly type: "near"; readonly near: NearModel | null }
   | {
       readonly type: "list";
       readonly query: string;

@@ -25,6 +25,7 @@ export const initialState: PanelState = {
   context: null,
   sentSelections: [],
   firstRun: null,
+  near: null,
   list: null,
   mcp: null,
   marks: [],

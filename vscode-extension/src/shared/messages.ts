@@ -200,7 +200,7 @@ export type ToHost =
       readonly name: string;
     }
   | { readonly type: "mcpAdd"; readonly form: McpForm }
-  | { readonly type: "firstRun"; readonly step: "refresh" | "cancel" }
+  | { readonly type: "firstRun"; readonly step: "look" | "refresh" | "cancel" }
   | {
       readonly type: "login";
       readonly provider: string;

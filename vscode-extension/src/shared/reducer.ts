@@ -87,6 +87,8 @@ function changed(state: PanelState, action: Action): PanelState {
       return { ...state, history: action.prompts };
     case "firstRun":
       return { ...state, firstRun: action.firstRun };
+    case "near":
+      return { ...state, near: action.near };
     case "list":
       return { ...state, list: listed(state.list, action.query, action.result, action.where) };
     case "marks":

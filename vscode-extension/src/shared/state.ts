@@ -261,6 +261,13 @@ export type Attachment =
   // The chip means the changes that git would commit.
   | { readonly kind: "changes"; readonly id: string; readonly label: string };
 
+/** A model of a server that runs on this machine. */
+export interface NearModel {
+  readonly title: string;
+  readonly url: string;
+  readonly model: string;
+}
+
 /** The first-run flow, which replaces the conversation. */
 export interface FirstRunState {
   readonly reason: string;
@@ -349,6 +356,8 @@ export interface PanelState {
   /** Selections that were sent with a prompt of this session, so the composer no longer shows them. */
   readonly sentSelections: readonly string[];
   readonly firstRun: FirstRunState | null;
+  /** A ready model of a server on this machine, which an empty panel offers before a model is connected. */
+  readonly near: NearModel | null;
   readonly list: SessionListState | null;
   readonly mcp: McpPage | null;
   /** All sessions with work in this window, including the shown one. */

@@ -189,6 +189,12 @@ test("without a model the empty panel begins with connecting one", async () => {
   await panel.page.getByRole("button", { name: "Connect a model", exact: true }).click();
   await panel.page.getByRole("button", { name: "Use Copilot’s models", exact: true }).click();
   await panel.page.getByRole("button", { name: "Try without a key", exact: true }).click();
+  const near = { title: "Ollama", url: "http://a/v1", model: "small" };
+  await panel.show(emptyState({ session: null, status, near }));
+  await panel.page.getByRole("button", { name: "Use small", exact: true }).click();
+  assert.deepEqual(await posted(panel, "login"), [
+    { type: "login", provider: near.url, key: "", url: null, model: "small" },
+  ]);
   assert.deepEqual(await posted(panel, "command"), [
     { type: "command", command: "connect" },
     { type: "command", command: "useEditorModels" },

@@ -286,6 +286,16 @@ export function placeScenes(base: State): Readonly<Record<string, () => PanelSta
                 undecided: "1 file of settings, 2 files of instructions and 3 files that tools run",
               },
       }),
+    "start-near": () =>
+      base({
+        session: null,
+        status: status === null ? null : { ...status, model: "", lacking: "no model is set; x" },
+        near: {
+          title: "Ollama",
+          url: "http://127.0.0.1:11434/v1",
+          model: "qwen3-coder:30b-a3b-q4_K_M",
+        },
+      }),
     demo: () =>
       base({
         session: null,

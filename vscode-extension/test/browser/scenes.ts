@@ -44,6 +44,7 @@ export function emptyState(more: Partial<PanelState> = {}): PanelState {
     context: null,
     sentSelections: [],
     firstRun: null,
+    near: null,
     list: null,
     mcp: null,
     suggestions: [],

@@ -80,8 +80,7 @@ try {
   const connect = panel.getByRole("button", { name: "Connect a model", exact: true });
   await connect.waitFor({ timeout: LONG_MS });
   const serverS = seconds(looked);
-  await click("Connect a model", connect);
-  await click("Use", panel.getByRole("button", { name: "Use", exact: true }).first());
+  await click("Use MODEL", panel.getByRole("button", { name: /^Use coder/ }));
   const composer = panel.getByLabel("Prompt", { exact: true });
   const goOn = panel.getByRole("button", { name: /^Go on with/ });
   await composer.or(goOn).first().waitFor({ timeout: LONG_MS });

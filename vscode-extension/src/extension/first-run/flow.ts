@@ -88,7 +88,11 @@ export class FirstRunFlow {
    * for no key, and null for the key typed just before for the same address.
    */
   async handle(message: Login | Step): Promise<void> {
-    if (message.type === "login") await this.#login(message);
+    if (message.type === "login") {
+      // The empty panel has a button that uses a server of this machine at once.
+      if (!this.isOpen) await this.#begin("");
+      await this.#login(message);
+    } else if (message.step === "look") await this.#look();
     else if (message.step === "cancel") this.#close(this.#state?.outcome?.ok === true);
     else await this.#begin(this.#state?.reason ?? "");
   }
@@ -96,6 +100,20 @@ export class FirstRunFlow {
   /** Closes the flow; waiting callers get false, as if the user gave up. */
   dispose(): void {
     this.#close(false);
+  }
+
+  /** Finds a ready model of a server on this machine, for the empty panel. */
+  async #look(): Promise<void> {
+    const found = await this.#around
+      .request<ProvidersResult>("indwell/providers", {})
+      .catch(() => null); // The panel offers the other ways.
+    const row = found?.local.find((one) => one.ready && one.models.length > 0);
+    const model = row?.models[0];
+    const near = row === undefined || model === undefined ? null : { ...row, model };
+    this.#around.dispatch({
+      type: "near",
+      near: near && { title: near.title, url: near.url, model: near.model },
+    });
   }
 
   async #begin(reason: string): Promise<void> {

@@ -1,12 +1,14 @@
 /** Draws the empty panel: one sentence, and suggestions from the open file. */
+import { useEffect } from "preact/hooks";
 import { lackingWords } from "../../shared/lacking-words.ts";
 import { isBusy } from "../../shared/selectors.ts";
+import type { NearModel } from "../../shared/state.ts";
 import type { ViewProps } from "../view-props.ts";
 
 export function Empty({ state, post }: ViewProps) {
   if (state.connection.kind !== "ready") return <div class="empty" />;
   if (state.status !== null && state.status.lacking !== "" && !isBusy(state)) {
-    return <Start lacking={state.status.lacking} post={post} />;
+    return <Start lacking={state.status.lacking} near={state.near} post={post} />;
   }
   if (state.status !== null && state.status.demo !== "") return <Demo post={post} />;
   return (
@@ -32,15 +34,33 @@ export function Empty({ state, post }: ViewProps) {
   );
 }
 
+type StartProps = Pick<ViewProps, "post"> & {
+  readonly lacking: string;
+  readonly near: NearModel | null;
+};
+
 /** Draws the block for a new user, in the middle of the otherwise empty panel. */
-function Start({ lacking, post }: Pick<ViewProps, "post"> & { readonly lacking: string }) {
+function Start({ lacking, near, post }: StartProps) {
+  useEffect(() => post({ type: "firstRun", step: "look" }), []);
   return (
     <section class="empty start" aria-label="First steps">
       <Mark />
       <p>Indwell reads, changes and runs code in this editor, and you decide what stays.</p>
+      {near !== null && (
+        <button
+          type="button"
+          class="button"
+          title={`${near.model} of ${near.title}, which runs on this machine`}
+          onClick={() =>
+            post({ type: "login", provider: near.url, key: "", url: null, model: near.model })
+          }
+        >
+          Use {near.model}
+        </button>
+      )}
       <button
         type="button"
-        class="button"
+        class={near === null ? "button" : "button secondary"}
         onClick={() => post({ type: "command", command: "connect" })}
       >
         Connect a model

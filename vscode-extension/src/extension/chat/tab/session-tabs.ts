@@ -253,6 +253,7 @@ export class SessionTabs implements vscode.WebviewPanelSerializer, vscode.Dispos
       case "marks":
       case "questionGone":
       case "firstRun":
+      case "near":
         for (const { core } of this.#tabs) core.store.dispatch(action);
         return;
       case "question":

@@ -129,7 +129,7 @@ const SCHEMA = v.variant("type", [
       headerVariable: text(400),
     }),
   }),
-  tagged("firstRun", { step: v.picklist(["refresh", "cancel"]) }),
+  tagged("firstRun", { step: v.picklist(["look", "refresh", "cancel"]) }),
   tagged("login", {
     provider: text(400),
     key: v.nullable(text(10_000)),

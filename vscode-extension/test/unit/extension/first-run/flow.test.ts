@@ -149,3 +149,29 @@ test("an editor without models of its own is told so, and the other ways stay in
     ["indwell/providers"],
   );
 });
+
+test("an empty panel offers a ready model of this machine, and one press uses it", async () => {
+  const busy = {
+    name: "vllm",
+    title: "vLLM",
+    url: "http://b/v1",
+    models: [],
+    ready: false,
+    note: "",
+  };
+  const row = {
+    ...busy,
+    title: "Ollama",
+    url: "http://a/v1",
+    models: ["small", "large"],
+    ready: true,
+  };
+  const { flow, actions, sent, last } = flowWith([OK], { ...PROVIDERS, local: [busy, row] });
+  await flow.handle({ type: "firstRun", step: "look" });
+  const near = { title: "Ollama", url: "http://a/v1", model: "small" };
+  assert.deepEqual(actions, [{ type: "near", near }]);
+  assert.equal(flow.isOpen, false);
+  await flow.handle({ type: "login", provider: near.url, key: "", url: null, model: near.model });
+  assert.equal(sent.at(-1)?.params["model"], "small");
+  assert.equal(last(), null);
+});
