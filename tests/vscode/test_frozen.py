@@ -6,6 +6,7 @@ existing build; with INDWELL_TEST_LONG they make a new build (issue 23).
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
@@ -14,6 +15,9 @@ import time
 from pathlib import Path
 
 import pytest
+
+from support.editing import Home
+from support.loopback_endpoint import LoopbackEndpoint, say
 
 ROOT = Path(__file__).resolve().parents[2]
 START = ROOT / "scripts" / "frozen" / "start.py"
@@ -108,3 +112,48 @@ DOCTOR = "from indwell.cli.doctor.machine import versions; print(versions()[0].s
 def test_the_frozen_server_is_small(server: str) -> None:
     files = [one for one in Path(server).parent.rglob("*") if one.is_file()]
     assert sum(one.stat().st_size for one in files) < SIZE_B
+
+
+async def test_the_frozen_server_runs_a_prompt_and_starts_an_mcp_server(
+    server: str, tmp_path: Path
+) -> None:
+    home = Home(tmp_path)
+    program = ROOT / "tests" / "support" / "small_mcp_server.py"
+    home.configure(
+        f"[mcp.small]\ncommand = {json.dumps(sys.executable)}\n"
+        f"args = [{json.dumps(str(program))}]\n"
+    )
+    async with LoopbackEndpoint([say("Here I am.")]) as endpoint:
+        for words, expected in (
+            (("run", "--trust", "--json", "hello"), b"Here I am."),
+            (("mcp", "test", "small"), b"tool_19"),
+        ):
+            process = await asyncio.create_subprocess_exec(
+                *(server, *words),
+                stdout=asyncio.subprocess.PIPE,
+                cwd=home.workspace,
+                env=home.environment(endpoint.base_url),
+            )
+            said, _ = await process.communicate()
+            assert process.returncode == 0, said
+            assert expected in said
+
+
+async def test_the_frozen_server_serves_a_client_of_the_agent_client_protocol(
+    server: str, tmp_path: Path
+) -> None:
+    params = {"protocolVersion": 1, "clientCapabilities": {}}
+    asked = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
+    process = await asyncio.create_subprocess_exec(
+        *(server, "acp"),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        env={**os.environ, "INDWELL_STATE": str(tmp_path)},
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(json.dumps(asked).encode() + b"\n")
+    answer = json.loads(await process.stdout.readline())
+    assert answer["result"]["protocolVersion"] == 1
+    process.stdin.close()
+    await process.wait()

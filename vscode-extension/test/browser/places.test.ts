@@ -40,6 +40,26 @@ test("a key leaves the panel in one message, and stands nowhere after", async ()
   assert.ok(!html.includes(KEY));
 });
 
+test("without a server nearby a key is pasted and a model used without a click", async () => {
+  const { providers } = flow();
+  const alone = flow({ providers: providers && { ...providers, local: [], editor: [] } });
+  const panel = await showing(emptyState({ session: null, firstRun: alone }));
+  await panel.page.locator('input[type="password"]:focus').waitFor();
+  await panel.page.keyboard.insertText(KEY);
+  await panel.page.keyboard.press("Enter");
+  await panel.show(emptyState({ session: null, firstRun: { ...alone, outcome: CHOICE } }));
+  await panel.page.locator(".first-run-outcome button:focus").waitFor();
+  await panel.page.keyboard.press("Enter");
+  const sent = await posted(panel, "login");
+  assert.deepEqual(
+    sent.map((one) => one.type === "login" && [one.key, one.model]),
+    [
+      [KEY, null],
+      [null, CHOICE.models[0]],
+    ],
+  );
+});
+
 test("the choice of a model goes out without the key", async () => {
   const panel = await showing(emptyState({ session: null, firstRun: flow() }));
   await panel.page.locator('input[type="password"]').fill(KEY);

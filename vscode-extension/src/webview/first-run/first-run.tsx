@@ -19,7 +19,12 @@ export function FirstRun({ state, post }: ViewProps) {
   const flow = state.firstRun;
   const [tried, setTried] = useState<Tried | null>(null);
   const heading = useRef<HTMLHeadingElement>(null);
-  useEffect(() => heading.current?.focus(), []);
+  const nearby = flow?.providers ?? null;
+  // Nothing runs nearby and VS Code has no model, so the user needs the field of the key.
+  const needsKey = nearby !== null && nearby.local.length + nearby.editor.length === 0;
+  useEffect(() => {
+    if (!needsKey) heading.current?.focus();
+  }, []);
   if (flow === null) return null;
   const lacking = lackingWords(flow.reason);
   const login = (wish: Tried) => {
@@ -73,7 +78,13 @@ export function FirstRun({ state, post }: ViewProps) {
               post({ type: "firstRun", step: "refresh" });
             }}
           />
-          <KeyForm rows={flow.providers.known} busy={flow.busy} login={login} post={post} />
+          <KeyForm
+            rows={flow.providers.known}
+            busy={flow.busy}
+            login={login}
+            post={post}
+            alone={needsKey}
+          />
         </>
       )}
       {flow.outcome?.ok !== true && (

@@ -1,5 +1,5 @@
 /** A form for a known provider, or for another address, with a key. */
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { KnownRow } from "../../protocol.ts";
 import type { Post } from "../view-props.ts";
 import type { Tried } from "./first-run.tsx";
@@ -9,15 +9,20 @@ interface Props {
   readonly busy: boolean;
   readonly login: (wish: Tried) => void;
   readonly post: Post;
+  /** Whether nothing else can be chosen: then the field of the key has the focus. */
+  readonly alone: boolean;
 }
 
 const OWN = "own"; // No provider of the catalogue has this name.
 
-export function KeyForm({ rows, busy, login, post }: Props) {
+export function KeyForm({ rows, busy, login, post, alone }: Props) {
   const [name, setName] = useState(rows[0]?.name ?? OWN);
   const [missing, setMissing] = useState("");
   const address = useRef<HTMLInputElement>(null);
   const key = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    if (alone) key.current?.focus();
+  }, [alone]);
   const row = rows.find((one) => one.name === name);
   const submit = (event: Event) => {
     event.preventDefault();

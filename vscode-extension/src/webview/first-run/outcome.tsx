@@ -1,5 +1,5 @@
 /** Shows the steps of a test with advice, and lets the user choose if there are several models. */
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { LoginResult, StepRow } from "../../protocol.ts";
 import { Icon } from "../icon.tsx";
 import { sentenceCase } from "../questions/sentence.tsx";
@@ -63,6 +63,8 @@ function ModelChoice({
   readonly choose: Props["choose"];
 }) {
   const [model, setModel] = useState(models[0] ?? "");
+  const use = useRef<HTMLButtonElement>(null);
+  useEffect(() => use.current?.focus(), []);
   return (
     <form
       class="row"
@@ -83,7 +85,7 @@ function ModelChoice({
           </option>
         ))}
       </select>
-      <button type="submit" class="button">
+      <button ref={use} type="submit" class="button">
         Use
       </button>
     </form>
