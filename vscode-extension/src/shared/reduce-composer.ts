@@ -15,7 +15,17 @@ export function attached(state: PanelState, attachment: Attachment): PanelState 
 
 function isReplaced(one: Attachment, by: Attachment): boolean {
   if (one.id === by.id) return true;
-  return one.kind === "context" && by.kind === "mention" && one.label === by.label;
+  return one.kind === "context" && namesOf(by).includes(one.label);
+}
+
+/**
+ * Returns the names under which the server may tell what the user attached: its label, and its path
+ * in the workspace with its lines.
+ */
+function namesOf(one: Attachment): readonly string[] {
+  if (one.kind !== "mention") return [];
+  const path = one.path.replace(/#L(\d+)(?:-(\d+))?$/, (_, from, to) => `:${from}-${to ?? from}`);
+  return [one.label, path];
 }
 
 /** Removes an attachment. */
@@ -40,7 +50,7 @@ export function contextTold(state: PanelState, context: ContextResult): PanelSta
  * enough.
  */
 export function saidTwice(own: readonly Attachment[], context: ContextResult): readonly string[] {
-  const pinned = new Set(own.flatMap((one) => (one.kind === "mention" ? [one.label] : [])));
+  const pinned = new Set(own.flatMap(namesOf));
   return context.attached.filter((row) => pinned.has(row.label)).map((row) => row.id);
 }
 

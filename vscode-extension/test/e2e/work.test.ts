@@ -160,6 +160,14 @@ describe("work that is planned, shared out, and runs beside the conversation", (
     );
     assert.match(shown ?? "", /def sum_of\(/);
     await chat.panel.getByLabel("Pending changes").waitFor();
+    const waiting = chat.panel.getByRole("button", { name: /^Accept the change/ });
+    await waiting.first().waitFor();
+    // The file has the focus again, and its keys give the verdict.
+    await until("the verdict", async () => {
+      await chat.page.keyboard.press("Control+k");
+      await chat.page.keyboard.press("y");
+      return (await waiting.count()) === 0;
+    });
     await open();
     await chat.page.keyboard.press("Escape");
     await field.waitFor({ state: "detached" });

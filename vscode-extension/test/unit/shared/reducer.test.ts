@@ -315,6 +315,19 @@ test("what goes along by itself is not shown beside a mention of the same lines"
   );
 });
 
+test("the file that the user looks at is not shown beside a mention of it, whatever its label", () => {
+  const attached = [{ id: "opened", kind: "opened", label: "shop/a.py", tokens: 9 } as const];
+  const context = { ...CONTEXT, attached };
+  const attachment = { kind: "mention", id: "m", label: "a.py", path: "shop/a.py" } as const;
+  const both = reduce(start({ type: "context", context }), { type: "attach", attachment });
+  const after = reduce(both, { type: "context", context });
+  for (const { attachments } of [both, after])
+    assert.deepEqual(
+      attachments.map((one) => one.id),
+      ["m"],
+    );
+});
+
 test("a status that was written before the end of a turn does not make the turn run again", () => {
   const late: Action = { type: "status", status: { ...STATUS, running: 1 } };
   const ended = happen(start({ type: "status", status: STATUS }), STARTED, FINISHED);

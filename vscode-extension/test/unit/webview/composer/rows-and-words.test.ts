@@ -91,6 +91,10 @@ test("every chip has an icon and says what it is", () => {
       "The problems that the editor reports",
     ],
   );
+  const lines = ["src/a.py:3-9", "src/a.py:25-25", "src/a.py"].map(
+    (label) => chipWords({ kind: "context", id: "c", label, tokens: 1 }).label,
+  );
+  assert.deepEqual(lines, ["a.py:3-9", "a.py:25", "a.py"]);
   assert.deepEqual(["a.py#L3-9", "a.py#L3", "a.py"].map(openTarget), [
     "a.py:3-9",
     "a.py:3",
