@@ -10,7 +10,7 @@ import pytest
 from indwell.bounds.git.changes import NoChanges, RepositoryChanges, bounded_patch, read_changes
 from indwell.errors import UserError
 from indwell.policy.paths import matches_any
-from indwell.settings.model import SECRETS
+from indwell.settings.credentials import SECRETS
 from support.doc_examples import examples
 from support.editing import SOURCE, Home, texts_of
 from support.git_shell import run

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from indwell.policy.call_facts import Policy
-from indwell.settings.model import SECRETS
+from indwell.settings.credentials import SECRETS
 from indwell.tools.commands.bash import Shell
 from indwell.wiring.features import standard_tools
 from indwell.workspace.disk import DiskWorkspace

@@ -8,7 +8,8 @@ from _pytest.mark import ParameterSet
 from indwell.messages import Reply, ToolCall
 from indwell.policy.call_facts import Policy
 from indwell.sessions.records import Intent
-from indwell.settings.model import SECRETS, Mode
+from indwell.settings.credentials import SECRETS
+from indwell.settings.model import Mode
 from indwell.tools.commands.bash import Shell
 from indwell.wiring.features import standard_tools
 from indwell.workspace.disk import DiskWorkspace

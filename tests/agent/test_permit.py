@@ -17,7 +17,7 @@ from indwell.policy.call_facts import Policy
 from indwell.policy.rules import PatternRules, Widening
 from indwell.sandbox.confinement import Confinement
 from indwell.sessions.records import Decided, Intent
-from indwell.settings.model import SECRETS
+from indwell.settings.credentials import SECRETS
 from indwell.tools.commands.bash import Shell
 from indwell.wiring.features import standard_tools
 from indwell.workspace.disk import DiskWorkspace

@@ -12,7 +12,7 @@ from indwell.context.attachments import Selection
 from indwell.errors import ToolError
 from indwell.policy.call_facts import Policy
 from indwell.secrets import Hider, has_mark, mark
-from indwell.settings.model import SECRETS
+from indwell.settings.credentials import SECRETS
 from indwell.tools.commands.bash import Shell
 from indwell.tools.truncate import untorn
 from indwell.wiring.features import standard_tools

@@ -21,7 +21,7 @@ from indwell.policy.approvals import Answer, Question
 from indwell.policy.call_facts import Policy
 from indwell.providers.scripted import ScriptedProvider
 from indwell.sessions.records import Intent, Record
-from indwell.settings.model import SECRETS
+from indwell.settings.credentials import SECRETS
 from support.session import MemoryLog, a_tool, asks, call, says, with_parts
 from support.subagents import EDIT, PLAIN, READ, Model, a_house, delegates
 

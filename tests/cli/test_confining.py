@@ -11,7 +11,8 @@ from indwell.bounds.command_bounds import confiner
 from indwell.bounds.guarded_scan import FolderGuard
 from indwell.policy.rules import Widening
 from indwell.sandbox import Finished, spawn
-from indwell.settings.model import SECRETS, Mode, Settings
+from indwell.settings.credentials import SECRETS
+from indwell.settings.model import Mode, Settings
 from support.bubblewrap import needs_bubblewrap
 from support.moved_away import moved_away
 from support.unheard import unheard

@@ -17,7 +17,8 @@ from indwell.files.quarantine import Quarantine
 from indwell.policy.rules import Widening
 from indwell.sandbox import Finished, spawn
 from indwell.sandbox.confine.bubblewrap import MOST_MOUNTS
-from indwell.settings.model import SECRETS, Settings
+from indwell.settings.credentials import SECRETS
+from indwell.settings.model import Settings
 from support.bubblewrap import needs_bubblewrap
 from support.moved_away import moved_away
 from support.unheard import unheard
@@ -406,7 +407,7 @@ def test_an_unreadable_folder_is_hidden_whole_and_user_files_in_it_stay_visible(
 CLOSED = """
 import os, pathlib, sys, tempfile
 from indwell.bounds.guarded_scan import FolderGuard
-from indwell.settings.model import SECRETS
+from indwell.settings.credentials import SECRETS
 from wcmatch import glob
 if os.geteuid() == 0:
     os.setgroups([])

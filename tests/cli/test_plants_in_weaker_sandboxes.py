@@ -12,7 +12,7 @@ import pytest
 
 from indwell.bounds.guarded_scan import FolderGuard
 from indwell.files.quarantine import Quarantine
-from indwell.settings.model import SECRETS
+from indwell.settings.credentials import SECRETS
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="inotify is Linux's")
 

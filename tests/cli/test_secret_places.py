@@ -7,7 +7,7 @@ import threading
 from pathlib import Path
 
 from indwell.bounds.secrets import FRESH_S, SecretPlaces
-from indwell.settings.model import SECRETS
+from indwell.settings.credentials import SECRETS
 from support.platforms import posix_only
 
 

@@ -11,7 +11,7 @@ from indwell.bounds.guarded_scan import FolderGuard
 from indwell.bounds.secrets import SecretPlaces
 from indwell.files.quarantine import Quarantine
 from indwell.files.watch.installed_repositories import FRESH_NS
-from indwell.settings.model import SECRETS
+from indwell.settings.credentials import SECRETS
 from indwell.workspace.git.repository import nested
 from support.listing_recorder import listed_folders
 from support.platforms import posix_only

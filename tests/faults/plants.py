@@ -32,7 +32,7 @@ from indwell.policy.guarded_paths import SHUT, is_guarded, is_repository_sign, i
 from indwell.policy.paths import is_protected
 from indwell.sandbox.confine.strength import strength
 from indwell.sandbox.gate import remaining_plants
-from indwell.settings.model import SECRETS
+from indwell.settings.credentials import SECRETS
 
 PLANTS = 10_000
 NOBODY = 65_534

@@ -41,7 +41,7 @@ from indwell.policy.paths import (
     matching_glob,
 )
 from indwell.policy.rules import PatternRules, covers_files, file_rule
-from indwell.settings.model import SECRETS
+from indwell.settings.credentials import SECRETS
 
 SYSTEMS: tuple[System, ...] = ("linux", "darwin", "win32")
 

@@ -10,6 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "server" / "indwell"
 
 
 def test_the_list_of_modules_has_the_first_line_of_every_module() -> None:
@@ -54,3 +55,27 @@ def test_imports_follow_the_contracts() -> None:
     command = [str(Path(sys.executable).parent / "lint-imports"), "--no-cache"]
     checked = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     assert checked.returncode == 0, checked.stdout
+
+
+_HEAD = re.compile(r"(Args|Attributes|Raises):$")
+_ITEM = re.compile(r"    [\w*`., ]+:( |$)")
+
+
+def test_each_item_of_a_docstring_section_has_its_own_line() -> None:
+    wrong: list[str] = []
+    trees = (ast.parse(path.read_text(encoding="utf-8")) for path in PACKAGE.rglob("*.py"))
+    for node in (one for tree in trees for one in ast.walk(tree)):
+        if not isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        is_section = False
+        for line in (ast.get_docstring(node) or "").splitlines():
+            is_section = bool(_HEAD.match(line)) or (is_section and line.startswith(" "))
+            is_continued = line.startswith("        ") or _HEAD.match(line)
+            if is_section and not is_continued and not _ITEM.match(line):
+                wrong.append(f"{node.name}: {line}")
+    assert wrong == []
+
+
+def test_no_module_is_longer_than_500_lines() -> None:
+    lengths = {path: path.read_text(encoding="utf-8").count("\n") for path in PACKAGE.rglob("*.py")}
+    assert [str(path) for path, length in lengths.items() if length > 500] == []

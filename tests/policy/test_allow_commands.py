@@ -10,7 +10,7 @@ from indwell.policy.call_facts import Ask, CallFacts, Policy
 from indwell.policy.commands.verdict import CommandPart
 from indwell.policy.decide import decide
 from indwell.policy.rules import PatternRules, Widening
-from indwell.settings.model import SECRETS
+from indwell.settings.credentials import SECRETS
 
 RUN = CallFacts("bash", "run", command="x", cwd="/w")
 ASK = Ask("it needs a yes", rule="", by="writes")

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from indwell.policy.call_facts import Allow, Ask, CallFacts, Decision, Deny, Effect, Policy, rule_of
 from indwell.policy.decide import decide
 from indwell.policy.rules import PatternRules
-from indwell.settings.model import SECRETS, Mode
+from indwell.settings.credentials import SECRETS
+from indwell.settings.model import Mode
 
 READ = CallFacts("read_file", "read", ("src/a.py",))
 EDIT = CallFacts("edit_file", "edit", ("src/a.py",))

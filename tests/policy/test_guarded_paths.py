@@ -17,7 +17,7 @@ from indwell.policy.guarded_paths import (
     topmost,
 )
 from indwell.policy.paths import LISTED, is_protected, matches_any
-from indwell.settings.model import SECRETS
+from indwell.settings.credentials import SECRETS
 
 
 @pytest.mark.parametrize(

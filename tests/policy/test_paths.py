@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from indwell.policy.call_facts import Allow, Ask, CallFacts, Policy
 from indwell.policy.decide import decide
 from indwell.policy.paths import is_beneath, is_inside, is_protected, matches_any
-from indwell.settings.model import SECRETS
+from indwell.settings.credentials import SECRETS
 from indwell.workspace.executable_places import FILES, FOLDERS, INSTRUCTIONS
 
 PROTECTED = (

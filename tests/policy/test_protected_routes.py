@@ -9,7 +9,8 @@ import pytest
 from indwell.policy.call_facts import Allow, Ask, CallFacts, Decision, Deny, Policy, rule_of
 from indwell.policy.decide import decide
 from indwell.policy.rules import PatternRules, Widening
-from indwell.settings.model import SECRETS, Mode
+from indwell.settings.credentials import SECRETS
+from indwell.settings.model import Mode
 
 PATHS = (
     ".git/config", ".git/hooks/pre-commit", "sub/.git/config", ".gitmodules", ".gitattributes",

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from indwell.policy.call_facts import Allow, Ask, CallFacts, Decision, Deny, Policy
 from indwell.policy.decide import decide
 from indwell.policy.rules import PatternRules, aimless, covers_files, file_rule, tool_rule
-from indwell.settings.model import SECRETS, Mode
+from indwell.settings.credentials import SECRETS
+from indwell.settings.model import Mode
 
 EDIT = CallFacts("edit_file", "edit", ("src/a.py",), resolved=("/w/src/a.py",))
 READ = CallFacts("read_file", "read", ("src/a.py",))

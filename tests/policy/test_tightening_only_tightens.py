@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from indwell.policy.call_facts import Allow, Ask, CallFacts, Decision, Deny, Policy, rule_of
 from indwell.policy.decide import decide
 from indwell.policy.rules import NOTHING_MORE, PatternRules, Widening
-from indwell.settings.model import FREEDOM, SECRETS
+from indwell.settings.credentials import SECRETS
+from indwell.settings.model import FREEDOM
 
 COMMANDS = (
     "ls", "cat a.txt | head", "git log", "git push origin main", "git commit -m x", "make test",

@@ -14,7 +14,8 @@ from indwell.policy.call_facts import Allow, Ask, CallFacts, Deny, Policy, rule_
 from indwell.policy.decide import decide
 from indwell.policy.rules import PatternRules, Widening
 from indwell.sandbox.confinement import Level, Strength
-from indwell.settings.model import SECRETS, Mode, Settings
+from indwell.settings.credentials import SECRETS
+from indwell.settings.model import Mode, Settings
 
 WINDOWS = Policy("auto", roots=("/w",), asks_for_all=True, sandbox="not sandboxed")
 

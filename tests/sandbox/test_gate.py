@@ -28,7 +28,7 @@ from indwell.sandbox.gate import (
     take_untold,
 )
 from indwell.sandbox.program import BACKGROUND
-from indwell.settings.model import SECRETS
+from indwell.settings.credentials import SECRETS
 from support.another_disk import elsewhere
 from support.bubblewrap import needs_bubblewrap
 from support.unheard import unheard

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from indwell.errors import SettingsError
-from indwell.settings.credentials import Secret
+from indwell.settings.credentials import SECRETS, Secret
 from indwell.settings.load import Loaded, lacking, load, state_folder
-from indwell.settings.model import SECRETS, Settings
+from indwell.settings.model import Settings
 
 
 def test_empty_settings_give_the_defaults() -> None:

@@ -11,8 +11,8 @@ import pytest
 
 from indwell.context.compaction.presets import PRESETS
 from indwell.policy.paths import matches_any
-from indwell.settings.credentials import Secret
-from indwell.settings.model import FREEDOM, SECRETS, CompactionName, Mode, Settings
+from indwell.settings.credentials import SECRETS, Secret
+from indwell.settings.model import FREEDOM, CompactionName, Mode, Settings
 
 KEY = "sk-canary-1234567890"
 

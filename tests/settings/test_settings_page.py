@@ -8,9 +8,9 @@ from typing import Literal, get_args, get_origin
 
 import msgspec
 
-from indwell.settings.credentials import Secret
+from indwell.settings.credentials import SECRETS, Secret
 from indwell.settings.load import VARIABLES, Loaded, load
-from indwell.settings.model import SECRETS, Hook, Settings
+from indwell.settings.model import Hook, Settings
 from indwell.settings.tighten import RULES
 from indwell.settings.values import STRICT
 

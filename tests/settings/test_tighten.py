@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indwell.policy.paths import matches_any
-from indwell.settings.credentials import Secret
+from indwell.settings.credentials import SECRETS, Secret
 from indwell.settings.load import load
-from indwell.settings.model import FREEDOM, SECRETS, Settings
+from indwell.settings.model import FREEDOM, Settings
 from indwell.settings.tighten import RULES, Tightened, tighten
 from indwell.settings.values import TYPES
 

@@ -275,7 +275,7 @@ class Recalled(NamedTuple):
         health: Cache statistics after the last call.
         calibration: The ratio of counted to estimated tokens, by the last plausible count.
         answered_at: The time of the model's last reply; None if there is no reply or the time is
-        unknown.
+            unknown.
     """
 
     health: Health

@@ -57,13 +57,11 @@ class FolderGuard:
     """Guards one folder of the workspace.
 
     Args:
-        root: The resolved folder.
         deny: Globs of files that are hidden from commands.
         edits: Globs of files that the user's rules protect from changes.
         harmless: Unknown names that begin with a dot and that the user declares harmless.
         most_folders: The limit of folders, above which no command can be confined.
-        most_installed: The limit of folders of installed files, above which no writing command can
-            be confined.
+        most_installed: The same limit for folders of installed files and writing commands.
         most_watched: The limit of folders that a command may create before it is stopped.
         quarantine: The folder for files that a command created without permission.
     """
@@ -119,12 +117,11 @@ class FolderGuard:
         keeps_git: bool = False,
         is_writable: bool = True,
     ) -> Guarded:
-        """Find the guarded paths; blocks for about a millisecond per thousand folders.
+        """Find the guarded paths; blocks for a millisecond per thousand folders.
 
         Args:
-            only_git: Whether the command may change all protected files except those that git
-                obeys.
-            installs: Whether the command may change the programs installed in the workspace.
+            only_git: Whether only the files that git obeys are protected.
+            installs: Whether the command may change programs that are installed in the workspace.
             keeps_git: Whether the command may change nothing in git's own folders.
             is_writable: Whether the command may write in this folder.
         """
@@ -455,10 +452,7 @@ def _inside_git(path: str) -> str:
 
 
 def _is_in_shut(path: str) -> bool:
-    """Return whether the path is in a folder of installed files.
-
-    Folders of installed files can be large, so only files that git obeys are copied there.
-    """
+    """Return whether the path is in a folder of installed files, which can be large."""
     *folders, _ = path.split("/")
     return any(name in SHUT and name != ".git" for name in folders)
 

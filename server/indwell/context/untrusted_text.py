@@ -253,8 +253,7 @@ class VisibleText(msgspec.Struct, frozen=True):
         text: The text with escapes in place of invisible characters.
         n_escaped: Number of invisible characters that were escaped.
         n_left_out: The number of invisible characters that were removed, because there were more
-            than
-        ``MOST``.
+            than ``MOST``.
     """
 
     text: str

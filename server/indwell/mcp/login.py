@@ -131,7 +131,7 @@ class StoredLogin:
         server: The server.
         keys: The user's keys.
         is_new: Whether to ignore the stored login and register again, because the redirect's
-        address has changed.
+            address has changed.
     """
 
     def __init__(self, server: HttpServer, keys: KeyStore, *, is_new: bool = False) -> None:
@@ -371,8 +371,7 @@ async def log_in(
         keys: The user's keys.
         show: Opens an address in the user's browser.
         pasted: Returns the browser's final address, pasted by the user, if the browser cannot reach
-            this
-        machine.
+            this machine.
 
     Returns:
         False if the server needs no login.

@@ -146,8 +146,7 @@ class ServerBook:
 
         Raises:
             McpError: A project defines the server, and the server's present state is not what the
-                user has
-            approved.
+                user has approved.
         """
         if definition.source == "user":
             files = (

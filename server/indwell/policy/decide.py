@@ -388,14 +388,10 @@ def _by_place(verdict: CommandVerdict, policy: Policy) -> CommandVerdict:
 
 
 def _runs_unasked(asked: CallFacts, verdict: CommandVerdict) -> bool:
-    """Return whether a command runs unasked, with no more access than a user's rule grants.
-
-    A rule such as `npm *` also grants the network access that npm needs, but never a run outside
-    the sandbox.
-    """
+    """Return whether a command runs unasked, with no more access than a user's rule grants."""
     if verdict.decision != "allow" or asked.wants != NOTHING_MORE:
         return False
-    more = verdict.widening
+    more = verdict.widening  # a rule such as `npm *` also grants npm's network access
     is_bounded = not (more.unconfined or more.shows_secrets or more.writes_protected)
     return is_bounded and (verdict.by_user or not (more.hosts or more.installs))
 

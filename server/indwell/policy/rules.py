@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias, get_args
 import msgspec
 
 from indwell.policy.paths import listed_matching_glob, matching_glob
-from indwell.settings.model import SECRETS
+from indwell.settings.credentials import SECRETS
 
 FileEffect: TypeAlias = Literal["read", "edit"]
 Subject: TypeAlias = Literal["read", "edit", "tool"]

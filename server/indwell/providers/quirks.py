@@ -26,7 +26,7 @@ class Row(msgspec.Struct, frozen=True):
         name: The endpoint's name in settings.
         dialect: The differences of requests and replies.
         streams: A description of how streams differ; every difference is accepted from all
-        endpoints.
+            endpoints.
         sources: The pages that document the differences.
         hosts: The hosts; subdomains match, too.
         ports: The default ports on this machine, the current port first.

@@ -52,7 +52,7 @@ class ScriptedProvider:
 
     Args:
         steps: Replies, errors to raise, hangs, or functions that take the request and return such a
-        step.
+            step.
         pace_s: Seconds between two deltas, for a lifelike demo.
         sleep: Waits between two deltas; with 0, other tasks can run.
 

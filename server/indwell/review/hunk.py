@@ -111,9 +111,11 @@ class Verdict(msgspec.Struct, frozen=True):
     Attributes:
         path: The absolute path of the file.
         rejected: The rejected hunks. For a hunk shared by several turns, this is only the rejected
-        part. accepted: The accepted hunks. id: The unique and permanent id of the verdict. was:
-        Digest (``records.digest``) of the text before the verdict; None if unknown. became: Digest
-        of the text after the verdict; None if unknown.
+            part.
+        accepted: The accepted hunks.
+        id: The unique and permanent id of the verdict.
+        was: Digest (``records.digest``) of the text before the verdict; None if unknown.
+        became: Digest of the text after the verdict; None if unknown.
     """
 
     path: Path

@@ -70,9 +70,13 @@ class Began(msgspec.Struct, frozen=True, tag="began"):
         path: The absolute path of the file.
         was: Digest of the text according to the preceding records.
         others: The difference from that text to the text that the agent edited; None without a
-        difference. change: The agent's edit, in whole lines. session: The agent's session. turn:
-        The session's turn. tool_use: Id of the tool call. at: Time of the edit. bytes: The change
-        if it has no lines; then ``change`` has no edits.
+            difference.
+        change: The agent's edit, in whole lines.
+        session: The agent's session.
+        turn: The session's turn.
+        tool_use: Id of the tool call.
+        at: Time of the edit.
+        bytes: The change if it has no lines; then ``change`` has no edits.
     """
 
     id: str

@@ -59,7 +59,7 @@ class Segment(NamedTuple):
         born: The change that added the lines; None for the user's lines and original lines.
         died: The change that removed the lines; None if the lines are visible.
         is_touched: Whether the user has edited the lines; ``born`` is still the author of the
-        original lines.
+            original lines.
     """
 
     text: str
@@ -77,7 +77,7 @@ class Weave:
         created: The change by which the agent created the file.
         deleted: The change by which the agent removed the file.
         opaque: Changes without lines, oldest first. With such changes, the segments have no
-        meaning.
+            meaning.
     """
 
     def __init__(

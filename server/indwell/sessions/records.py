@@ -173,9 +173,6 @@ class Decided(msgspec.Struct, frozen=True, tag="decided", omit_defaults=True):
     """The permission decision on a tool call; allowed reads are not recorded.
 
     Attributes:
-        turn: The session's turn.
-        tool_use_id: Id of the call.
-        tool: Name of the tool.
         what: The command, or the paths.
         cwd: Working directory of a command.
         decision: The policy's decision.
@@ -184,7 +181,6 @@ class Decided(msgspec.Struct, frozen=True, tag="decided", omit_defaults=True):
         answer: The user's answer, if asked.
         widening: The call's access beyond the sandbox, in words.
         sandbox: The sandbox of an allowed command, in words.
-        at: Time of the record.
         agent: Name of the sub-agent that made the call; empty for the main agent.
         ending: The ending of a check, because checks have no result; recorded when the check ends.
         within: Id of the ``agent`` call whose sub-agent made this call; empty for the main agent,
@@ -297,19 +293,18 @@ class RequestRecord(msgspec.Struct, frozen=True, tag="sent"):
     """A request as sent. With the records before it, the request can be rebuilt.
 
     Attributes:
-        turn: The session's turn.
         number: Number of the request in the session, 1-based.
         model: The endpoint's name of the model.
         max_output: Most tokens of the reply.
         tool_choice, cache_key, effort, verbosity, cache_life: See ``messages.Request``.
         window: The model's context window in tokens, input and output.
         tail: Messages that are not in the log yet; a ``MessageRecord`` adds these once there is an
-        answer. anchors: Positions of the cache anchors. pictures: Whether the model accepts
-        pictures; if not, text replaced them. at: Time of the record. alone: The system prompt of a
-        request outside the conversation, such as a summary by the
+            answer.
+        anchors: Positions of the cache anchors.
+        pictures: Whether the model accepts pictures; if not, text replaced them.
+        alone: The system prompt of a request outside the conversation, such as a summary by the
             small model: ``tail`` is the whole request, without tools. With None, the request
-                continues
-            the conversation in the log.
+            continues the conversation in the log.
         tokens: Estimated size in tokens; 0 in older logs.
         purpose: Whether the request is for the task itself, or for a summary.
     """

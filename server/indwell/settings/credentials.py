@@ -126,3 +126,25 @@ def origin_of(base_url: str | None) -> str:
         raise SettingsError(f"{told!r} is not an address; write one such as 'https://host/v1'")
     name = f"[{host}]" if ":" in host else host.lower().rstrip(".")
     return f"{scheme}://{name}" + (f":{port}" if port and port != _PORTS[scheme] else "")
+
+
+_DATA = (
+    *("json", "y*ml", "toml", "ini", "cfg", "conf", "xml", "csv", "txt", "properties"),
+    *("db", "sqlite", "enc", "gpg", "age", "bak", "old"),
+)
+"""Suffixes of data files; a file such as ``credentials.py`` is source text, not a secret."""
+
+SECRETS = (
+    *(".env", ".env.*", "!.env.example", "!.env.sample", "!.env.template"),
+    *("*.pem", "*.key", "*.p12", "*.pfx", "*.keystore"),
+    *("id_rsa*", "id_ed25519*", "id_ecdsa*", "id_dsa*"),
+    *("*.env", ".envrc", ".netrc", ".pgpass", ".htpasswd", ".git-credentials", ".npmrc", ".pypirc"),
+    "credentials",
+    *(f"credentials*.{ending}" for ending in _DATA),
+    # The glob matches `secrets.json` and `secrets.prod.json`.
+    *(f"secrets.*{ending}" for ending in _DATA),
+    *("*.jks", "*.tfstate", "*.tfvars", ".docker/config.json", ".kube/config"),
+    *(".aws/**", ".ssh/**", ".gnupg/**"),
+    *("*.kdbx", "*.kwl", "keyring_pass.cfg", ".vault-token", ".databrickscfg", ".authinfo*"),
+)
+"""Globs of files that usually hold keys; ``!`` excludes templates without keys."""

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from indwell.messages import Effort, Verbosity
-from indwell.settings.credentials import Secret
+from indwell.settings.credentials import SECRETS, Secret
 
 Mode: TypeAlias = Literal["ask", "review", "auto", "plan"]
 ProviderName: TypeAlias = Literal["openai", "scripted"]
@@ -29,27 +29,6 @@ FREEDOM: tuple[Mode, ...] = ("plan", "ask", "review", "auto")
 
 DAY_S = 86_400
 """The longest wait; the limit also excludes `inf`."""
-
-_DATA = (
-    *("json", "y*ml", "toml", "ini", "cfg", "conf", "xml", "csv", "txt", "properties"),
-    *("db", "sqlite", "enc", "gpg", "age", "bak", "old"),
-)
-"""Suffixes of data files; a file such as ``credentials.py`` is source text, not a secret."""
-
-SECRETS = (
-    *(".env", ".env.*", "!.env.example", "!.env.sample", "!.env.template"),
-    *("*.pem", "*.key", "*.p12", "*.pfx", "*.keystore"),
-    *("id_rsa*", "id_ed25519*", "id_ecdsa*", "id_dsa*"),
-    *("*.env", ".envrc", ".netrc", ".pgpass", ".htpasswd", ".git-credentials", ".npmrc", ".pypirc"),
-    "credentials",
-    *(f"credentials*.{ending}" for ending in _DATA),
-    # The glob matches `secrets.json` and `secrets.prod.json`.
-    *(f"secrets.*{ending}" for ending in _DATA),
-    *("*.jks", "*.tfstate", "*.tfvars", ".docker/config.json", ".kube/config"),
-    *(".aws/**", ".ssh/**", ".gnupg/**"),
-    *("*.kdbx", "*.kwl", "keyring_pass.cfg", ".vault-token", ".databrickscfg", ".authinfo*"),
-)
-"""Globs of files that usually hold keys; ``!`` excludes templates without keys."""
 
 _Seconds: TypeAlias = Annotated[float, Meta(gt=0, le=DAY_S)]
 _Price: TypeAlias = Annotated[float, Meta(ge=0, le=1e6)]
@@ -84,10 +63,11 @@ class LanguageServerSetting(msgspec.Struct, frozen=True, forbid_unknown_fields=T
 
     Attributes:
         command: The program and its arguments; the program uses its standard streams for the
-        protocol. languages: Ids of the server's languages, such as ``python``. files: Globs of
-        other files, with the language of each. settings: The server's own settings, which the
-        server requests by section. confined: Whether the server runs in the sandbox, without
-        network and without write access.
+            protocol.
+        languages: Ids of the server's languages, such as ``python``.
+        files: Globs of other files, with the language of each.
+        settings: The server's own settings, which the server requests by section.
+        confined: Whether the server runs in the sandbox, without network and without write access.
     """
 
     command: Annotated[tuple[str, ...], Meta(min_length=1)]

@@ -158,17 +158,21 @@ class ToolContext(msgspec.Struct, frozen=True):
         on_output: Receives a command's output while it runs.
         readable: Readable folders outside the workspace, such as the session's spill folder.
         hidden: Returns whether a displayed path is hidden from the model; searches skip such a
-        path. takes_pictures: Whether the model accepts pictures. facts: The actions that this call
-        was allowed to do, set by the call itself. most_chars: Most characters of one result.
+            path.
+        takes_pictures: Whether the model accepts pictures.
+        facts: The actions that this call was allowed to do, set by the call itself.
+        most_chars: Most characters of one result.
         judged: The target of each path at the time of the decision, by the written path.
         confinement: The sandbox of the call's command; None for an allowed run without a sandbox.
-        unasked: Whether the call's command runs without a question because it only reads. hide:
-        Removes secrets from a text. Call this function before cutting a text, because half a secret
-        is not recognised. chosen: The hunks of the preview that the user allowed; None if all.
-        covered: A context in which changes by a command or server are recorded for review. turn:
-        The number of the turn, from 1. call_id: The id of the call. look: Returns the change marks
-        of the files that the turn has changed; blocks. tell: Receives the events that tools emit,
-        of ``agent.core.events``.
+        unasked: Whether the call's command runs without a question because it only reads.
+        hide: Removes secrets from a text. Call this function before cutting a text, because half a
+            secret is not recognised.
+        chosen: The hunks of the preview that the user allowed; None if all.
+        covered: A context in which changes by a command or server are recorded for review.
+        turn: The number of the turn, from 1.
+        call_id: The id of the call.
+        look: Returns the change marks of the files that the turn has changed; blocks.
+        tell: Receives the events that tools emit, of ``agent.core.events``.
     """
 
     workspace: Workspace
@@ -282,10 +286,12 @@ class Call(msgspec.Struct, frozen=True):
     Attributes:
         effect: Read, edit or run.
         arguments: The JSON of the arguments under Indwell's names, for permission, audit and
-        people. facts: The planned action. run: Runs the call. preview: Returns the planned change;
-        None unless the call is an edit. plan: Reads the workspace, with this call's permission, and
-        returns the call that runs instead, after a separate permission. None if this call runs
-            itself.
+            people.
+        facts: The planned action.
+        run: Runs the call.
+        preview: Returns the planned change; None unless the call is an edit.
+        plan: Reads the workspace, with this call's permission, and returns the call that runs
+            instead, after a separate permission. None if this call runs itself.
     """
 
     effect: Effect

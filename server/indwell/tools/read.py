@@ -220,7 +220,7 @@ async def read_picture(path: Path, found: NotText, context: ToolContext) -> Outc
 
     Raises:
         NotText: The file is not a picture, or the model does not accept pictures; the error is
-        ``found``.
+            ``found``.
         ToolError: The picture is too large for a request.
     """
     if not found.media_type or not context.takes_pictures:

@@ -13,7 +13,7 @@ from indwell.policy.commands.path_rules import Situation
 from indwell.policy.commands.verdict import CommandVerdict
 from indwell.policy.decide import decide
 from indwell.policy.rules import PatternRules, Widening
-from indwell.settings.model import SECRETS
+from indwell.settings.credentials import SECRETS
 
 OPEN = Situation(secrets=SECRETS, cwd="/w/p", roots=("/w/p",))
 CONFINED = msgspec.structs.replace(OPEN, writes_confined=True)

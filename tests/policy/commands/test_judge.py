@@ -8,7 +8,7 @@ from indwell.policy.commands.judge import judge
 from indwell.policy.commands.path_rules import Situation
 from indwell.policy.commands.verdict import CommandVerdict
 from indwell.policy.rules import PatternRules, Widening
-from indwell.settings.model import SECRETS
+from indwell.settings.credentials import SECRETS
 from policy.commands.labelled import READ_ONLY, dangerous, dangerous_outside, lines
 
 OPEN = Situation(secrets=SECRETS, cwd="/w/p", roots=("/w/p",))

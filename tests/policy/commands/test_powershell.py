@@ -16,7 +16,7 @@ from indwell.policy.commands.path_rules import Situation
 from indwell.policy.commands.powershell.dangerous import why_dangerous_in_powershell
 from indwell.policy.decide import decide
 from indwell.policy.rules import PatternRules
-from indwell.settings.model import SECRETS
+from indwell.settings.credentials import SECRETS
 
 FOLDER = Path(__file__).parent
 OPEN = Situation(

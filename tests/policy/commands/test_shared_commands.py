@@ -8,7 +8,7 @@ from indwell.policy.commands.path_rules import Situation
 from indwell.policy.rules import PatternRules
 from indwell.policy.shell.items import Simple
 from indwell.policy.shell.parse import ShellReading
-from indwell.settings.model import SECRETS
+from indwell.settings.credentials import SECRETS
 from tools.shared_data import shared_cases
 
 

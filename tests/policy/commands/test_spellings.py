@@ -9,7 +9,7 @@ from indwell.policy.commands.judge import judge
 from indwell.policy.commands.path_rules import Situation
 from indwell.policy.shell.items import joined
 from indwell.policy.shell.words import STAR, folder
-from indwell.settings.model import SECRETS
+from indwell.settings.credentials import SECRETS
 
 WINDOWS = Situation(secrets=SECRETS, cwd="C:/w/p", roots=("C:/w/p",), system="win32")
 LINUX = Situation(secrets=SECRETS, cwd="/w/p", roots=("/w/p",), system="linux")

@@ -71,7 +71,7 @@ def sizes_of(
         span: The part of the conversation to summarise.
         small_window: The window of the small model in tokens; 0 without a small model.
         whole: Whether ``span`` is the whole part. Each part of a divided span needs a separate
-        request.
+            request.
     """
     output = output_limit(span.target)
     instructions = part_tokens(conversation, appended_words(span)) + BLOCK_OVERHEAD

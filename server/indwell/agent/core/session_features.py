@@ -54,7 +54,7 @@ class Features(Generic[SessionT]):
 
     Attributes:
         muted: Names of features that failed; only the slots that can refuse are called for these
-        features.
+            features.
     """
 
     def __init__(self, features: Iterable[Feature[SessionT]] = ()) -> None:

@@ -30,8 +30,7 @@ class UserQuestion(msgspec.Struct, frozen=True):
         text: The text of the question, with all characters visible; may have several lines.
         options: Different answers to choose from, one line each.
         session: The session of the turn that asks.
-        is_line: Whether typed text is only the answer, and does not go to the model as user's
-        text.
+        is_line: Whether typed text is only the answer, and does not go to the model as user's text.
     """
 
     id: str

@@ -194,7 +194,7 @@ def items_of(arguments: TodoArguments) -> tuple[TodoItem, ...]:
 
     Raises:
         ToolError: There are too many steps, a step is too long or empty, or the steps' order has a
-        cycle.
+            cycle.
     """
     if len(arguments.items) > MOST_ITEMS:
         raise ToolError(

@@ -55,7 +55,7 @@ class LookingAhead:
 
     Args:
         let_go: Ends the file watch that the scan starts; called when the session ends; blocks
-        briefly.
+            briefly.
 
     Attributes:
         task: The running scan; None before the first turn.

@@ -225,7 +225,7 @@ async def evaluate(
         session: The session of the request.
         requester: The request.
         with_files: Whether to take digests of the scripts that the request runs, even if the
-        decision needs none.
+            decision needs none.
     """
     facts = requester.facts
     asked = CallFacts(facts.tool, facts.effect, facts.paths, command=facts.command, cwd=facts.cwd)

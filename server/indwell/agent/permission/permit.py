@@ -41,7 +41,7 @@ from indwell.policy.call_facts import Allow, Ask, Decision, Deny
 from indwell.policy.paths import matches_any
 from indwell.secrets import MARK, has_mark, values_in
 from indwell.sessions.records import Decided
-from indwell.settings.model import SECRETS
+from indwell.settings.credentials import SECRETS
 from indwell.tools.base import Call, Outcome, Preview, ToolFacts
 from indwell.workspace.comparing.diff import diff_hunks, is_same_change
 

@@ -128,7 +128,7 @@ async def update_tools(session: Session, turn: int, *, join: bool = False) -> No
         session: The session that sends the request.
         turn: The turn that the request belongs to.
         join: Whether to put the tools into the request in any case, because the cache is lost
-        anyway.
+            anyway.
     """
     now = session.conversation
     # Drop a reminder that was not sent, because it may be outdated.

@@ -81,7 +81,7 @@ class SummarySpan(msgspec.Struct, frozen=True):
         most_characters: The limit of characters that a summariser reads; 0 means no limit.
         most_of_message: The limit of characters for one message; 0 means no limit.
         spills: Texts to write to disk before the step is applied: the user's text that does not
-        fit.
+            fit.
     """
 
     layer: str
@@ -108,7 +108,7 @@ class View(msgspec.Struct, frozen=True):
         tokens: The tokens of the next prompt, with the text that the next call adds.
         goal: The limit of tokens that the layer should leave.
         must: Whether the layer must reach the goal; otherwise the layer acts only if this saves
-        money.
+            money.
     """
 
     conversation: Conversation

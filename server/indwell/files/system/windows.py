@@ -1,9 +1,7 @@
 """Implements POSIX's file calls on Windows, such as opening a path without following links.
 
 NT can open a name below an open folder, as ``openat`` does. All handles are shared for reading,
-writing and deleting, so no handle blocks another program. Python's ``os.stat`` lacks the time of
-change, ``os.open`` lacks the sharing, and pywin32 cannot open below a folder. Callers import
-``files.system.calls``.
+writing and deleting, so no handle blocks another program. Callers use ``files.system.calls``.
 """
 
 from __future__ import annotations
@@ -70,11 +68,7 @@ if sys.platform == "win32":
     )
 
     def open_file(path: Name, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
-        """Open a file like ``os.open``; it is private if ``mode`` gives others no access.
-
-        Raises:
-            OSError: ELOOP for a link if ``flags`` has ``NOFOLLOW``; else the errors of ``os.open``.
-        """
+        """Open a file like ``os.open``; the file is private if ``mode`` gives others no access."""
         access = _SYNCHRONIZE | _READ_FACTS
         writes = flags & (os.O_WRONLY | os.O_RDWR)
         if flags & PATH:

@@ -37,24 +37,34 @@ class Dialect(msgspec.Struct, frozen=True):
         tool_choice: Whether the endpoint accepts ``tool_choice: "none"``.
         progress: Whether the endpoint can report how much of the prompt it has read.
         null_content: Whether the endpoint accepts null as the content of a message with only tool
-        calls. nine_ids: Whether call ids must have nine letters or digits (Mistral). id_limit:
-        Characters of the longest call id that is sent back unchanged; a longer id is replaced.
+            calls.
+        nine_ids: Whether call ids must have nine letters or digits (Mistral).
+        id_limit: Characters of the longest call id that is sent back unchanged; a longer id is
+            replaced.
         bridge: Whether an assistant message is needed between tool results and the user's message
-        (Mistral). reasoning_back: The field that sends reasoning back (H65); empty if the endpoint
-        gets no reasoning back. call_extras: Whether a call's ``extra_content`` must be sent back
-        (Gemini's thought signatures). think_tags: Whether reasoning may be part of the text,
-        between ``<think>`` and ``</think>``. reasoning_apart: Whether ``completion_tokens``
-        excludes reasoning, though the total includes it. effort_field: The field for the effort in
-        chat completions; empty if there is no such field. efforts: The efforts that the endpoint
-        accepts for the model; empty for all efforts. reasoning: Whether the wires ``responses`` and
-        ``messages`` may ask for reasoning. seals: Whether the wires ``responses`` and ``messages``
-        send back the reasoning of earlier replies. summaries: Whether the wires ``responses`` and
-        ``messages`` may ask for a readable text of the reasoning. verbosity: Whether the endpoint
-        accepts ``verbosity``. phases: Whether the endpoint accepts ``phase`` on the assistant's
-        texts (OpenAI's responses). model_in_path: Whether the path names the model instead of the
-        body, as at Google's Vertex. name: The endpoint's own name of the model; empty for the name
-        in the request. counts_as: The public name of the model, by which its abilities are known;
-        empty for the same name. fields: More fields of the body, as a JSON object; empty for none.
+            (Mistral).
+        reasoning_back: The field that sends reasoning back (H65); empty if the endpoint gets no
+            reasoning back.
+        call_extras: Whether a call's ``extra_content`` must be sent back (Gemini's thought
+            signatures).
+        think_tags: Whether reasoning may be part of the text, between ``<think>`` and ``</think>``.
+        reasoning_apart: Whether ``completion_tokens`` excludes reasoning, though the total includes
+            it.
+        effort_field: The field for the effort in chat completions; empty if there is no such field.
+        efforts: The efforts that the endpoint accepts for the model; empty for all efforts.
+        reasoning: Whether the wires ``responses`` and ``messages`` may ask for reasoning.
+        seals: Whether the wires ``responses`` and ``messages`` send back the reasoning of earlier
+            replies.
+        summaries: Whether the wires ``responses`` and ``messages`` may ask for a readable text of
+            the reasoning.
+        verbosity: Whether the endpoint accepts ``verbosity``.
+        phases: Whether the endpoint accepts ``phase`` on the assistant's texts (OpenAI's
+            responses).
+        model_in_path: Whether the path names the model instead of the body, as at Google's Vertex.
+        name: The endpoint's own name of the model; empty for the name in the request.
+        counts_as: The public name of the model, by which its abilities are known; empty for the
+            same name.
+        fields: More fields of the body, as a JSON object; empty for none.
     """
 
     wire: WireName = "chat"

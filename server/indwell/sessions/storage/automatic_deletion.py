@@ -115,8 +115,7 @@ def sweep(
         limits: The retention limits.
         now: The current time, with its time zone.
         pending: Returns the sessions that must stay.
-        ours: The caller's session, which is not deleted and is no evidence about the
-        clock.
+        ours: The caller's session, which is not deleted and is no evidence about the clock.
     """
     if limits == RetentionLimits() or not exists(state / "sessions"):
         return None

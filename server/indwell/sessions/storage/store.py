@@ -58,7 +58,7 @@ class SessionStore:
             now: The current time, with its time zone.
             random_bytes: Bytes for the id, random by default.
             readers_of: Sessions whose long texts the new session refers to; those texts are kept as
-            long as this session.
+                long as this session.
 
         Raises:
             SessionError: The state folder cannot be written.
@@ -165,7 +165,7 @@ class SessionStore:
         Raises:
             SessionOpen: Another Indwell has the session open.
             SessionError: See ``open``; also if a newer version wrote the log. The log stays
-            unchanged.
+                unchanged.
         """
         self.check(session)
         try:

@@ -129,8 +129,7 @@ class CheckRun(msgspec.Struct, frozen=True):
         why: Why the state is not "ran"; shown after the name of the check.
         line: The line of the output about the failure.
         output: The file with the whole output, if the output was long.
-        stale: Files whose text on disk is outdated, because the user has not saved the
-        files.
+        stale: Files whose text on disk is outdated, because the user has not saved the files.
     """
 
     state: Literal["ran", "part", "failed", "broken", "refused"]

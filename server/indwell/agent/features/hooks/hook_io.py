@@ -115,7 +115,7 @@ class TurnEnd(_Payload, frozen=True, kw_only=True, tag="turn_end"):
         answer: The model's last text; cut if it is long.
         files: Paths of files that the turn has changed.
         again: Whether a hook has already asked the model to continue in this turn; hooks cannot ask
-        twice.
+            twice.
     """
 
     ending: Ending

@@ -77,7 +77,7 @@ class HooksVerdict(msgspec.Struct, frozen=True):
         by: A description of the hook that stops.
         is_own: Whether the hook that stops is the user's.
         added: Text that the hooks of a prompt add; the caller queues this text once the prompt is
-        sent.
+            sent.
     """
 
     block: str = ""

@@ -236,7 +236,7 @@ class ChildLog:
         own: The sub-agent's log.
         above: The log of the session that the sub-agent works for.
         call: The record of the call that started the sub-agent; written to ``above`` before the
-        first action.
+            first action.
         begun: The record that the call may change something; written before the first change.
     """
 
