@@ -32,10 +32,12 @@ export class KeptWords {
   /** `tab`: the id of the editor tab that the page is in; null for the panel. */
   constructor(slot: Slot, tab: string | null = null) {
     this.#slot = slot;
-    this.#tab = tab === null ? null : { id: tab, session: null };
     const state = slot.getState();
     this.#typed = typedOf(fieldOf(state, "typed"));
     this.#drafts = draftsOf(fieldOf(state, "drafts"));
+    const session = fieldOf(fieldOf(state, "tab"), "session");
+    this.#tab =
+      tab === null ? null : { id: tab, session: typeof session === "string" ? session : null };
     const page = fieldOf(state, "page");
     this.#page = typeof page === "string" ? page : "";
     if (tab !== null) this.#write();

@@ -51,3 +51,18 @@ test("a memory of another shape is not believed", () => {
     assert.equal(kept.draft("a"), null);
   }
 });
+
+test("a page that is shown again is known, and a tab keeps its name and its session", () => {
+  const memory = slot();
+  const first = new KeptWords(memory, "t");
+  assert.equal(first.isNew("page"), true);
+  first.keepSession("s");
+  assert.deepEqual(memory.getState(), {
+    tab: { id: "t", session: "s" },
+    page: "page",
+    typed: null,
+    drafts: [],
+  });
+  assert.equal(new KeptWords(memory, "t").isNew("page"), false);
+  assert.equal(new KeptWords(memory, "t").isNew("other"), true);
+});

@@ -1,6 +1,6 @@
 /** Handles mode, model, and the commands of the panel's menus. */
 import type { ToHost } from "../../../shared/messages.ts";
-import { type Room, tell } from "../room.ts";
+import { type Room, tell, tellInPassing } from "../room.ts";
 import type { Chosen } from "../session/chosen.ts";
 import type { Refresh } from "../session/refresh.ts";
 import type { Sessions } from "../session/sessions.ts";
@@ -69,7 +69,9 @@ export function choiceHandlers(
         await ports.shell.run("indwell.mcp");
         return;
       case "explainRequest":
-        await ports.shell.run("indwell.explainRequest");
+        // The server explains the next request of its current session, which a tab does not have.
+        if (tab === undefined) await ports.shell.run("indwell.explainRequest");
+        else tellInPassing(room, "To see the next request, open the session in the panel.");
         return;
       case "trust":
         // The command finds out whether the editor's or Indwell's trust is missing.

@@ -135,3 +135,32 @@ test("after any actions, hidings and reloads the webview's state is the host's",
     }
   }
 });
+
+test("a page draws the state that is in it, and gets only what came since", async () => {
+  for (const isLate of [false, true]) {
+    const { clock, store, posted, outbox } = world();
+    store.dispatch(note("before"));
+    const { first } = outbox;
+    if (isLate) store.dispatch(note("while the page loads"));
+    const drawn: (string | undefined)[] = [];
+    const wire = {
+      send: (message: { readonly type: string; readonly at?: number }) => {
+        if (message.type === "ready") outbox.ready(message.at);
+      },
+      receive: () => {},
+    };
+    new HostChannel(wire, (state) => drawn.push(state.banner?.text)).beginWith(first);
+    assert.deepEqual(drawn, ["before"]);
+    await settle();
+    store.dispatch(note("after"));
+    clock.advance(BATCH_MS);
+    const types = posted.map((one) => one.type);
+    assert.deepEqual(types, isLate ? ["snapshot", "actions"] : ["actions"]);
+  }
+});
+
+test("a state that is too long for the page is not in it", () => {
+  const { store, outbox } = world();
+  store.dispatch(note("x".repeat(500_000)));
+  assert.equal(outbox.first, "");
+});
