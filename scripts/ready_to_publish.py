@@ -45,7 +45,14 @@ def problems(package: Path) -> Iterator[str]:
     for file in ("extension/LICENSE.txt", _README, "extension/changelog.md"):
         if file not in names:
             yield f"the package has no {file.removeprefix('extension/')}"
-    for address in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", page):
+    yield from _of_pictures(page)
+
+
+def _of_pictures(page: str) -> Iterator[str]:
+    addresses = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", page)
+    if not addresses:
+        yield "the README has no picture"
+    for address in addresses:
         if not address.startswith("https://"):
             yield f"a picture of the README has no https address: {address[:40]}"
 
