@@ -7,17 +7,79 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 
 from rich.console import Console
 
 from indwell.cli.interactive.desk import LOOK_S, Line
 from indwell.cli.terminal.stdin import forget_typed
 from indwell.context.untrusted_text import visible
+
+if sys.platform == "win32":
+
+    @contextmanager
+    def reading(take: Callable[[bytes], None]) -> Iterator[None]:
+        """Give each typed line to ``take`` from a thread, until the end of the context."""
+        loop = asyncio.get_running_loop()
+
+        def read() -> None:
+            line = "\n"
+            while line:
+                try:
+                    line = sys.stdin.readline()
+                except (OSError, ValueError):
+                    line = ""
+                with contextlib.suppress(RuntimeError):  # the session has ended
+                    loop.call_soon_threadsafe(take, line.encode())
+
+        threading.Thread(target=read, daemon=True).start()
+        yield
+
+    @contextmanager
+    def single_keys() -> Iterator[None]:
+        """Do nothing: a console is read by lines."""
+        yield
+
+else:
+    import termios
+
+    @contextmanager
+    def reading(take: Callable[[bytes], None]) -> Iterator[None]:
+        """Give what is typed to ``take``, until the end of the context."""
+        loop, number = asyncio.get_running_loop(), sys.stdin.fileno()
+
+        def read() -> None:
+            try:
+                data = os.read(number, 65_536)
+            except OSError:
+                data = b""
+            if not data:
+                loop.remove_reader(number)
+            take(data)
+
+        loop.add_reader(number, read)
+        try:
+            yield
+        finally:
+            loop.remove_reader(number)
+
+    @contextmanager
+    def single_keys() -> Iterator[None]:
+        """Let the terminal hand over each key at once and show none, until the context ends."""
+        number = sys.stdin.fileno()
+        before = termios.tcgetattr(number)
+        changed = termios.tcgetattr(number)
+        changed[3] &= ~(termios.ICANON | termios.ECHO)
+        termios.tcsetattr(number, termios.TCSANOW, changed)
+        try:
+            yield
+        finally:
+            termios.tcsetattr(number, termios.TCSANOW, before)
 
 
 class PlainDesk:
@@ -33,7 +95,8 @@ class PlainDesk:
         self._answer: asyncio.Future[str | None] | None = None
         self._is_asking = False
         self._is_open = False
-        self._last_line = 0.0
+        self._last_key = 0.0
+        self._rest = b""
         self._end: asyncio.Event = asyncio.Event()
         self._console = Console(
             file=sys.stdout,
@@ -51,21 +114,8 @@ class PlainDesk:
 
     async def run(self) -> None:
         """Read lines until ``leave`` or the end of input."""
-        loop = asyncio.get_running_loop()
-
-        def read() -> None:
-            while True:
-                try:
-                    line = sys.stdin.readline()
-                except (OSError, ValueError):
-                    line = ""
-                with contextlib.suppress(RuntimeError):  # the session has ended
-                    loop.call_soon_threadsafe(self._heard, line)
-                if not line:
-                    return
-
-        threading.Thread(target=read, daemon=True).start()
-        await self._end.wait()
+        with reading(self._read):
+            await self._end.wait()
 
     def leave(self) -> None:
         """End the reading of lines."""
@@ -105,13 +155,27 @@ class PlainDesk:
             self._answer, self._is_open = None, False
 
     async def _silence(self) -> None:
-        """Drop what is typed until a moment passes without a line; the answer comes after it."""
-        self._is_open, self._last_line = False, time.monotonic()
+        """Drop what is typed until a moment passes without a key; the answer comes after it."""
+        self._is_open, self._rest = False, b""
         forget_typed()
-        while (left := self._last_line + LOOK_S - time.monotonic()) > 0:  # noqa: ASYNC110
-            await asyncio.sleep(left)
-        forget_typed()  # a line that was begun
+        with single_keys():
+            self._last_key = time.monotonic()
+            while (left := self._last_key + LOOK_S - time.monotonic()) > 0:  # noqa: ASYNC110
+                await asyncio.sleep(left)
+        forget_typed()
         self._is_open = True
+
+    def _read(self, data: bytes) -> None:
+        """Take what was typed; no bytes mean the end of input."""
+        if self._answer is not None and not self._is_open:
+            self._last_key = time.monotonic()  # from before the question could be heard
+            if data:
+                return
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            self._heard(line.decode("utf-8", "replace") + "\n")
+        if not data:
+            self._heard("")
 
     def _heard(self, line: str) -> None:
         if not line:
@@ -121,9 +185,7 @@ class PlainDesk:
             return
         words = line.rstrip("\r\n")
         if self._answer is not None and not self._answer.done():
-            if self._is_open:
-                self._answer.set_result(words)
-            self._last_line = time.monotonic()
+            self._answer.set_result(words)
             return
         if words.strip() and not self._is_asking:
             self._keep(words.strip())
