@@ -29,6 +29,7 @@ ALWAYS = {
     *(f"dist/{name}.js" for name in ("extension", "client", "colours", "webview")),
     *("dist/onig.wasm", "dist/webview.css", "dist/codicon.ttf", "dist/THIRD-PARTY.txt"),
     *("media/icon.png", "media/indwell.svg", "server/requirements.txt"),
+    *(f"media/tab/{state}-{theme}.svg" for state in STATES for theme in ("dark", "light")),
     *(
         f"walkthrough/{name}.svg"
         for name in ("ask", "fix", "model", "permission", "review", "trust")
