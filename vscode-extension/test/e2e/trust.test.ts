@@ -63,4 +63,19 @@ describe("a window in restricted mode", () => {
     await dialog.getByRole("button", { name: "Use them" }).click();
     await left.waitFor({ state: "detached" });
   });
+
+  test("writes nothing more once VS Code's trust is revoked", async () => {
+    const old = await serverOf(chat.host);
+    const entry = chat.page.locator(".trusted-uris-table .monaco-list-row").first();
+    await entry.hover();
+    await entry.getByRole("button", { name: "Delete Path" }).click();
+    await until("another server", async () => {
+      const now = await serverOf(chat.host);
+      return now !== null && now !== old;
+    });
+    await chat.showPanel();
+    await chat.panel.getByText(/^Restricted:/).waitFor();
+    await chat.ask("write after.txt");
+    assert.throws(() => readFileSync(join(chat.folder, "after.txt")), /ENOENT/);
+  });
 });
