@@ -359,7 +359,7 @@ async def test_a_prompt_of_a_rich_client_can_include_files(home) -> None:
             )
 
         home.write(".env", "KEY=1\n")
-        with pytest.raises(Exception, match="a rule of your settings"):
+        with pytest.raises(Exception, match="rule in your settings"):
             await ask(".env")
         with pytest.raises(Exception, match="gone.py is not attached"):
             await ask("gone.py")
