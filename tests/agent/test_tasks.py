@@ -24,11 +24,13 @@ class Book:
 
     def __init__(self, folder: Path) -> None:
         self.store = TaskStore(folder, folder)
+        self.is_by_model = False
 
     async def listed(self) -> TaskList:
         return await asyncio.to_thread(self.store.read)
 
-    async def change(self, change: ListChange) -> TaskList:
+    async def change(self, change: ListChange, *, by_model: bool = False) -> TaskList:
+        self.is_by_model = by_model
         return await asyncio.to_thread(self.store.change, change)
 
     async def answer(self, words: str) -> str | None:
@@ -85,4 +87,13 @@ async def test_a_state_that_the_model_sets_needs_no_question(tmp_path) -> None:
         await book.change(lambda tasks: added(tasks, "Write the docs"))
         await made.turn("Write the docs.")
         assert made.approver.questions == []
+        assert book.is_by_model, "such a change starts no task"
         assert made.results[0].text == "t1  done  Write the docs"
+
+
+async def test_a_number_that_names_no_new_task_is_refused(tmp_path) -> None:
+    wrong = {"title": "Test it", "after": ["#" + "9" * 5_000]}
+    script = [asks(call(NAME, add=[wrong])), says()]
+    async with world(tmp_path, script, answers=["once"]) as (made, _):
+        await made.turn("/tasks split it")
+        assert "there is no task" in made.results[0].text

@@ -251,6 +251,20 @@ def test_a_long_paste_is_folded_and_sent_whole(home) -> None:
     assert "line 38\nline 39" in texts_of(endpoint.seen[0].body["messages"])
 
 
+def test_a_pasted_picture_of_markdown_is_a_prompt_and_no_command(home) -> None:
+    with (
+        endpoint_in_thread([say("One.")]) as endpoint,
+        started(home, endpoint.base_url) as terminal,
+    ):
+        terminal.until("/help lists commands")
+        terminal.press("\x1b[200~![badge](x)$(touch ran)\x1b[201~")
+        terminal.until("[paste 1: 1 line]")
+        terminal.press(ENTER)
+        terminal.until("1 round")
+    assert "![badge](x)$(touch ran)" in texts_of(endpoint.seen[0].body["messages"])
+    assert not (home.workspace / "ran").exists()
+
+
 def test_changes_are_reviewed_in_place(home) -> None:
     with (
         endpoint_in_thread(FIX) as endpoint,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import random
 
 import pytest
 from rich.console import Console
 
+from indwell.agent.core.events import PlanChanged
 from indwell.cli.interactive.desk import (
     LOOK_S,
     PAUSE_S,
@@ -17,7 +19,8 @@ from indwell.cli.interactive.desk import (
 )
 from indwell.cli.interactive.history import MOST, LineHistory
 from indwell.cli.interactive.markdown_lines import rendered
-from indwell.cli.interactive.view import MarkdownBlocks
+from indwell.cli.interactive.plain_desk import PlainDesk
+from indwell.cli.interactive.view import InteractiveView, MarkdownBlocks
 
 STATUS = Status("some-model", "review", 12_000, 100_000, 0.0123, "working 3 s (Esc stops)")
 
@@ -77,6 +80,47 @@ def test_links_of_markdown_show_their_address() -> None:
     assert "\x1b]8" not in shown
 
 
+@pytest.mark.parametrize(
+    ("written", "seen"),
+    [
+        ("one <!-- two -->", "one <!-- two -->"),
+        ("<p hidden>\ntwo\n</p>", "<p hidden> two </p>"),
+        ("[//]: # (two)", "[//]: # (two)"),
+        ("a Vec<String>", "a Vec<String>"),
+        ("![one](http://two/x.png)", "![one](http://two/x.png)"),
+        ("&#x202e;two&#x200b;", "\\u202etwo\\u200b"),
+        ("**&#x202e;**", "\\u202e"),
+    ],
+)
+def test_markdown_hides_no_text_and_no_character(written, seen) -> None:
+    console = Console(force_terminal=True, color_system=None, width=60)
+    assert rendered(console, written).strip() == seen
+
+
+def test_a_plan_is_shown_as_it_is_written_because_it_is_approved_so() -> None:
+    desk = Screen()
+    view = InteractiveView(desk, is_plain=False)
+    view(PlanChanged(1, "proposed", "1. Fix it.\n\n``` 2. Push it.\n```"))
+    assert "``` 2. Push it." in desk.console.export_text()
+
+
+class Screen(PlainDesk):
+    """A desk whose console records its text."""
+
+    def __init__(self) -> None:
+        super().__init__(take=lambda _line: None, keep=lambda _line: None)
+        self._console = Console(record=True, file=io.StringIO(), width=60)
+
+
+def test_a_pasted_line_is_no_command_of_a_plain_session() -> None:
+    taken: list[str] = []
+    desk = PlainDesk(take=lambda line: taken.append(line.words), keep=lambda _line: None)
+    desk._heard("!echo typed\n")
+    desk._heard("words\n")
+    desk._heard("!echo pasted\n")
+    assert taken == ["!echo typed", "words"]
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_typing_that_goes_on_while_a_question_appears_never_answers_it(seed) -> None:
     clock, chance = Clock(), random.Random(seed)
@@ -109,5 +153,8 @@ def test_lines_of_earlier_sessions_are_kept_within_limits(tmp_path) -> None:
     assert len(lines) == MOST
     assert lines[-1] == f"line {2 * MOST + 4}\nwith two"
     assert len(LineHistory(tmp_path / "state").lines()) == MOST
+    key = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bD1fG3hJ5"
+    history.keep(f"!curl -H 'Authorization: token {key}' x")
+    assert key not in (tmp_path / "state" / "terminal-history.jsonl").read_text("utf-8")
     (tmp_path / "state" / "terminal-history.jsonl").write_bytes(b'broken\n"fine"\n')
     assert LineHistory(tmp_path / "state").lines() == ["fine"]

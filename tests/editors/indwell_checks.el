@@ -110,6 +110,21 @@
                  :changes (vconcat (cl-loop for (method params) in (reverse echoed)
                                             when (eq method 'textDocument/didChange) collect params))))))))))
 
+;;;; A document that the server shows
+
+(defvar obeyed nil "Whether a shown document has run its code.")
+
+(defun check-shown ()
+  ;; With :all, Emacs answers its question about local variables with yes, as a key typed ahead may.
+  (setq enable-local-variables :all enable-local-eval t)
+  (let ((file (expand-file-name "shown.txt" (of 'root))) (connection (echo)))
+    (with-temp-file file
+      (insert "words\n\nLocal " "Variables:\nfill-column: 33\neval: (setq obeyed t)\nEnd:\n"))
+    (indwell--show-document connection (list :uri (indwell--path-to-uri file)))
+    (jsonrpc-shutdown connection)
+    (with-current-buffer (get-file-buffer file)
+      (list :column fill-column :obeyed (if obeyed t :false)))))
+
 (let ((report (condition-case failed (funcall (intern (concat "check-" (getenv "INDWELL_CHECK"))))
                 (error (list :failed (format "%S" failed)))))
       (coding-system-for-write 'utf-8-unix))

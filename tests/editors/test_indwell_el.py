@@ -147,6 +147,12 @@ def test_the_server_has_the_text_of_the_buffer_after_any_edits(tmp_path: Path) -
     assert incremental > 100, "most changes are not sent as a whole text"
 
 
+def test_a_document_that_the_server_shows_runs_no_code_of_its_local_variables(
+    tmp_path: Path,
+) -> None:
+    assert check("shown", tmp_path, Model([])) == {"column": 33, "obeyed": False}
+
+
 def test_the_server_of_eglot_is_asked_and_otherwise_left_alone(tmp_path: Path) -> None:
     hover = tool("navigate", action="hover", path=PATH, line=4, symbol="is_free")
     model = Model((hover, READ, edits((OLD[0], NEW[0])), DONE))

@@ -68,6 +68,7 @@ class _Run:
 
     def __init__(self) -> None:
         self.ticket: Ticket | None = None
+        self.is_unwanted = False  # whether the user stopped the task before the ticket was there
         self.is_over = asyncio.Event()
 
 
@@ -111,13 +112,27 @@ class TaskRuns:
         """
         return await asyncio.to_thread(self._stored().take_over)
 
-    async def change(self, change: ListChange) -> TaskList:
+    async def change(self, change: ListChange, *, by_model: bool = False) -> TaskList:
         """Change the tasks, and start wanted tasks that may start now.
+
+        Args:
+            change: The change.
+            by_model: Whether the model makes the change. A wanted task that the change lets start
+                waits for the user again.
 
         Raises:
             UserError: The change is not possible, or the tasks cannot be stored.
         """
-        tasks = await asyncio.to_thread(self._stored().change, change)
+
+        def changed(old: TaskList) -> TaskList:
+            new = change(old)
+            if by_model:  # still within the lock, so no other change starts the tasks meanwhile
+                self.wanted -= {
+                    one.id for one in old.tasks if old.waits_for(one) and not new.waits_for(one)
+                }
+            return new
+
+        tasks = await asyncio.to_thread(self._stored().change, changed)
         self.wanted &= {one.id for one in tasks.tasks if one.state != "done"}
         self._tell(tasks)
         self._chores.begin(self._start_ready())
@@ -152,6 +167,7 @@ class TaskRuns:
             run = self._running.get(identifier)
             if run is None:
                 raise UserError(f"another process runs task {identifier}; stop the task there")
+            run.is_unwanted = True
             if run.ticket is not None:
                 self._turns.stop_task(run.ticket)
             await run.is_over.wait()
@@ -234,7 +250,10 @@ class TaskRuns:
         except UserError as error:
             await self._end(task.id, "failed", str(error))
             return
-        self._running[task.id].ticket = ticket
+        run = self._running[task.id]
+        run.ticket = ticket
+        if run.is_unwanted:
+            self._turns.stop_task(ticket)
         self._chores.begin(self._follow(task.id, ticket))
 
     async def _follow(self, identifier: str, ticket: Ticket) -> None:

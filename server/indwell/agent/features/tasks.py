@@ -19,6 +19,7 @@ from indwell.agent.core.prompt import Prompt
 from indwell.agent.core.session import Session
 from indwell.context.injections import inject
 from indwell.errors import ToolError, UserError
+from indwell.lazy_pattern import lazy_pattern
 from indwell.sessions.task_list import (
     ListChange,
     ListedTask,
@@ -31,6 +32,7 @@ from indwell.tools.base import Outcome, Preview, Tool, ToolContext, ToolFacts
 
 NAME = "tasks"
 KEPT = "for later, as tasks that you may run"
+_NUMBER = lazy_pattern(r"#([1-9][0-9]{0,2})")
 
 
 class TaskBook(Protocol):
@@ -40,8 +42,11 @@ class TaskBook(Protocol):
         """Return the tasks; raise ``UserError`` if they cannot be read."""
         ...
 
-    async def change(self, change: ListChange) -> TaskList:
-        """Change the tasks; raise ``UserError`` if that is not possible."""
+    async def change(self, change: ListChange, *, by_model: bool = False) -> TaskList:
+        """Change the tasks; raise ``UserError`` if that is not possible.
+
+        A change by the model starts no task.
+        """
         ...
 
     async def answer(self, words: str) -> str | None:
@@ -134,7 +139,7 @@ def make_tasks(shared: SharedTasks) -> Tool[TaskToolArguments]:
         try:
             if arguments.add or arguments.update:
                 made = partial(_made, arguments=arguments, origin=shared.session, hide=context.hide)
-                tasks = await shared.book.change(made)
+                tasks = await shared.book.change(made, by_model=True)
             else:
                 tasks = await shared.book.listed()
         except UserError as error:
@@ -196,7 +201,7 @@ def _made(
     first = tasks.next_number
     for one in arguments.add:
         after = tuple(
-            f"t{first + int(name[1:]) - 1}" if name[:1] == "#" and name[1:].isdecimal() else name
+            f"t{first + int(number[1]) - 1}" if (number := _NUMBER.fullmatch(name)) else name
             for name in one.after
         )
         tasks = added(tasks, hide(one.title), hide(one.text), after, origin)

@@ -316,13 +316,21 @@ class LineEditor:
             self._show("Press Ctrl-C again to leave.\n")
 
     def _paste(self, text: str) -> None:
-        """Insert a paste; a long one is folded to its label."""
+        """Insert a paste; a long one is folded to its label.
+
+        A paste that would make a command of the line, such as a picture in Markdown, is folded too:
+        only a ``!`` that the user types runs a command.
+        """
         text = text.replace("\r\n", "\n").replace("\r", "\n")
         n_lines = text.count("\n") + 1
-        if self._is_asking or (n_lines < FOLDED_LINES and len(text) < FOLDED_CHARACTERS):
+        before = self._buffer.document.text_before_cursor
+        is_command = not before.strip() and text.lstrip().startswith("!")
+        is_short = n_lines < FOLDED_LINES and len(text) < FOLDED_CHARACTERS and not is_command
+        if self._is_asking or is_short:
             self._buffer.insert_text(text)
             return
-        label = f"paste {len(self._pasted) + 1}: {n_lines:,} lines"
+        lines = "1 line" if n_lines == 1 else f"{n_lines:,} lines"
+        label = f"paste {len(self._pasted) + 1}: {lines}"
         self._pasted.append((label, text))
         self._buffer.insert_text(f"[{label}]")
 

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.markdown import Heading, Markdown
 from rich.text import Text
+
+from indwell.context.untrusted_text import visible
+
+_HIDING = ("html_block", "html_inline", "reference")
+"""The rules of Markdown whose text a terminal would leave out; it is shown as it is written."""
 
 
 class LeftHeading(Heading):
@@ -19,21 +28,36 @@ class LeftHeading(Heading):
 
 
 class TerminalMarkdown(Markdown):
-    """Markdown whose links show their address, as a terminal's link could hide it."""
+    """Markdown that hides no text: neither the address of a link, nor HTML, nor a comment."""
 
     elements = {**Markdown.elements, "heading_open": LeftHeading}  # noqa: RUF012 - as Rich has it
+
+    def __init__(self, markdown: str) -> None:
+        super().__init__("", hyperlinks=False)
+        parser = MarkdownIt().enable("strikethrough").enable("table").disable(_HIDING)
+        self.markup, self.parsed = markdown, parser.parse(markdown)
+        _reveal(self.parsed)
 
 
 def rendered(console: Console, markdown: str) -> str:
     """Return the text for a console, without empty lines at its ends."""
     with console.capture() as capture:
-        console.print(TerminalMarkdown(markdown, hyperlinks=False), emoji=False)
+        console.print(TerminalMarkdown(markdown), emoji=False)
     lines = capture.get().split("\n")
     while lines and not _plain(lines[0]).strip():
         del lines[0]
     while lines and not _plain(lines[-1]).strip():
         del lines[-1]
     return "\n".join(lines)
+
+
+def _reveal(tokens: Iterable[Token]) -> None:
+    """Escape what a character reference such as ``&#x202e;`` has become; show image addresses."""
+    for token in tokens:
+        _reveal(token.children or ())
+        if token.type == "image":
+            token.type, token.content = "text", f"![{token.content}]({token.attrs.get('src', '')})"
+        token.content = visible(token.content)
 
 
 def _plain(line: str) -> str:

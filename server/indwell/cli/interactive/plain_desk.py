@@ -20,6 +20,8 @@ from indwell.cli.interactive.desk import LOOK_S, Line
 from indwell.cli.terminal.stdin import forget_typed
 from indwell.context.untrusted_text import visible
 
+_PASTE_S = 0.05  # seconds within which only a paste, and no person, enters another line
+
 if sys.platform == "win32":
 
     @contextmanager
@@ -97,6 +99,7 @@ class PlainDesk:
         self._is_open = False
         self._last_key = 0.0
         self._rest = b""
+        self._last_line = float("-inf")
         self._end: asyncio.Event = asyncio.Event()
         self._console = Console(
             file=sys.stdout,
@@ -185,8 +188,15 @@ class PlainDesk:
             return
         words = line.rstrip("\r\n")
         if self._answer is not None and not self._answer.done():
+            self._last_line = time.monotonic()
             self._answer.set_result(words)
             return
+        since, self._last_line = time.monotonic() - self._last_line, time.monotonic()
         if words.strip() and not self._is_asking:
+            if words.lstrip().startswith("!") and since < _PASTE_S:
+                self._console.print(
+                    "A pasted line that begins with ! is not run; type the command."
+                )
+                return
             self._keep(words.strip())
             self._take(Line(words.strip()))

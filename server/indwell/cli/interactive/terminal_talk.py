@@ -123,11 +123,13 @@ class TerminalTalk:
                 self.desk.put_draft(words)
 
     async def _steer(self, line: Line) -> None:
-        running = self.service.turns.running
+        running, words = self.service.turns.running, line.words
         if running is not None:
             await running.begun.wait()
+        for label, text in line.pasted:  # a message to a running turn has no attachments
+            words = words.replace(f"[{label}]", text)
         try:
-            await self.service.steer(line.words, None, numbered=True)
+            await self.service.steer(words, None, numbered=True)
         except UserError:
             if self.is_busy:
                 raise

@@ -99,7 +99,7 @@ class InteractiveView:
             case events.PlanChanged(state="proposed", text=text):
                 self.end_text()
                 self.say("The plan:", "bold")
-                self._block(text)
+                self.say(f"{text}\n")  # as written, because Markdown can hide a step from the user
                 self.say(
                     "/plan approve carries it out, /plan reject drops it; other words change it",
                     "dim",

@@ -27,6 +27,7 @@ OURS = (
         "trust",
         "drafts",
         "tasks",
+        "terminal",
         "spending",
         "undo",
         "shown",
@@ -35,7 +36,7 @@ OURS = (
         "mcp",
     ),
     *("quarantine", "git", "wires.json", "models.json"),
-    "first-run.md",
+    *("first-run.md", "terminal-history.jsonl"),
 )
 """Our files in a state folder that the user chose; other files in it stay."""
 

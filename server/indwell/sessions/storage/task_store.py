@@ -18,7 +18,7 @@ from pathlib import Path
 
 import msgspec
 
-from indwell.errors import SessionError
+from indwell.errors import SessionError, ToolError
 from indwell.files.append_log import make_private_folder
 from indwell.files.locks import locked
 from indwell.files.private import read_own, remove_own, replace_durable
@@ -56,6 +56,8 @@ class TaskStore:
             data = read_own(self._path, _LARGEST_B)
         except FileNotFoundError:
             return TaskList()
+        except ToolError as error:
+            raise SessionError(f"the tasks cannot be read: {error}") from error
         except OSError as error:
             raise SessionError(
                 f"the tasks in {quoted(self._path)} cannot be read ({error.strerror})"

@@ -106,7 +106,7 @@
      (let* ((uri (plist-get params :uri))
             (path (and uri (indwell--uri-to-path uri)))
             (buffer (or (and uri (indwell--buffer-of connection uri))
-                        (and path (file-exists-p path) (find-file-noselect path))
+                        (and path (file-exists-p path) (indwell--visit path))
                         (seq-find (lambda (it) (buffer-local-value 'indwell--document it))
                                   (buffer-list))))
             (server (and buffer (fboundp 'eglot-current-server)

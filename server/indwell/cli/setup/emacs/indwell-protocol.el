@@ -93,6 +93,14 @@ A buffer with unsaved text is never read again."
 
 ;;;; Paths, URIs and positions
 
+(defun indwell--visit (path)
+  "Return a buffer that visits PATH, without a question about its local variables.
+A server shows or reads a file while the user types, and a key such as SPC would
+allow a file or a .dir-locals.el to run code.  Safe variables are set."
+  (let ((enable-local-variables (and enable-local-variables :safe))
+        (enable-local-eval nil))
+    (find-file-noselect path)))
+
 (defun indwell--path-to-uri (path)
   "Return the file URI of PATH."
   (let ((path (expand-file-name path)))

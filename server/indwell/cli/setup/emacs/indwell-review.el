@@ -126,7 +126,7 @@
      (t
       (let ((path (car target)))
         (unless (equal path here)
-          (pop-to-buffer (find-file-noselect path)
+          (pop-to-buffer (indwell--visit path)
                          '(display-buffer-reuse-window display-buffer-same-window))
           (indwell--connection)
           (indwell--show-changes connection))

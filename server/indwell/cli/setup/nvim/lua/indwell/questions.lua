@@ -59,7 +59,7 @@ local function lines_of(item, names)
   table.insert(lines, '')
   local widest = 0
   for _, name in ipairs(names) do
-    widest = math.max(widest, #name)
+    widest = math.min(40, math.max(widest, #name)) -- Lua pads to at most 99 characters
   end
   for at, action in ipairs(item.actions) do
     table.insert(lines, ('  %-' .. widest .. 's  %s'):format(names[at], (action.title:gsub('%c', ' '))))
