@@ -137,8 +137,11 @@ async def test_a_rejection_during_a_command_is_not_credited_to_that_command(
         assert ledger.beside == set()
 
 
-async def test_a_command_whose_call_is_stopped_after_the_start_is_reported(tmp_path: Path) -> None:
-    command = "printf 'a line without an end '; cat gate"
+@pytest.mark.parametrize("output", ["printf 'a line without an end '; ", ""])
+async def test_a_command_whose_call_is_stopped_after_the_start_is_reported(
+    tmp_path: Path, output: str
+) -> None:
+    command = f"{output}cat gate"
     script = [starts(command), says("I see"), says("again")]
     async with background(tmp_path, script) as project:
 

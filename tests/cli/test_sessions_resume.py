@@ -101,7 +101,7 @@ async def test_per_09_and_per_11_an_edit_without_a_logged_result_is_checked_and_
     async with LoopbackEndpoint(strictly([say("I see.", usage=USAGE)])) as endpoint:
         ended = await run(home, "run", "--continue", base_url=endpoint.base_url)
     assert ended.code == 0, ended
-    assert "ended in the middle of 1 call (edit_file)" in ended.stderr
+    assert "Indwell ended during 1 call (edit_file)" in ended.stderr
     (*_, told) = results(endpoint.seen[0])
     assert told.startswith(
         "[unknown outcome: Indwell ended while this ran; look before repeating it]"

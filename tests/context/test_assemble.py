@@ -106,7 +106,7 @@ def test_the_error_suggests_a_larger_window_if_system_and_tools_are_the_largest_
         assemble(Conversation(config, system, messages=tuple(messages)))
     told = "the largest part is the system prompt with the tools with about 6"
     assert told in str(caught.value)
-    assert str(caught.value).endswith("along, or choose a model with a larger window")
+    assert str(caught.value).endswith("the task, or choose a model with a larger window")
 
 
 def test_a_window_too_small_for_the_prompt_alone_is_reported() -> None:

@@ -82,4 +82,6 @@ def test_tru_11_anything_but_true_says_that_the_editor_is_in_restricted_mode(cla
 
 
 def test_tru_12_a_claim_of_trust_is_not_an_extension() -> None:
-    assert features_of({"experimental": {"indwell": {"trusted": True}}}) == ClientFeatures()
+    features = features_of({"experimental": {"indwell": {"trusted": True}}})
+    assert features == ClientFeatures(claims_trust=True)
+    assert not features.has("trusted")

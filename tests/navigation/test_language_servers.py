@@ -130,7 +130,7 @@ async def test_pyright_distinguishes_symbols_of_one_name(tmp_path: Path) -> None
     ) as world:
         references, definition, hover, outline, by_name = (one.text for one in world.results)
     assert references.strip() == (
-        "shop/till.py\n4\tprint(cart.total())\nshop/cart.py\n2\t    def total(self) -> int:"
+        "shop/cart.py\n2\t    def total(self) -> int:\nshop/till.py\n4\tprint(cart.total())"
     )
     assert definition.strip() == (
         "shop/cart.py\n2\t    def total(self) -> int:\n3\t        return 1"

@@ -96,6 +96,10 @@ def answer_of(question: CodeQuestion, replies: Sequence[CodeReply], source: str)
         case "symbols":
             found = (place for one in replies for place in _symbols(one.result, question.path))
             return CodeAnswer(source, tuple(dict.fromkeys(found))[:MOST_PLACES])
+        case "references":
+            # Servers list references in the order in which they read the files, which may differ.
+            places = {place for one in replies for place in _locations(one.result)}
+            return CodeAnswer(source, tuple(sorted(places))[:MOST_PLACES])
         case _:
             found = (place for one in replies for place in _locations(one.result))
             return CodeAnswer(source, tuple(dict.fromkeys(found))[:MOST_PLACES])

@@ -88,6 +88,7 @@ class Rendering:
         self._diffs: dict[str, list[events.EditApplied]] = {}
         self._outputs: dict[str, list[str]] = {}
         self._of_agents: dict[str, list[str]] = {}
+        self._open_of_agents: dict[str, events.ToolStarted] = {}
         self._n_output: dict[str, int] = {}
         self._running: dict[str, str] = {}  # the description of each running call, by its id
         self._todo = ""  # the model's newest to-do list, if it is not shown yet
@@ -144,7 +145,10 @@ class Rendering:
             case events.EditApplied(id=call):
                 self._diffs.setdefault(call, []).append(event)
             case events.ToolFinished():
+                self._open_of_agents.pop(event.id, None)
                 self._of_agents.setdefault(event.agent, []).append(self._tool(event))
+            case events.ToolStarted():
+                self._open_of_agents[event.id] = event
             case _:
                 pass
 
@@ -176,6 +180,9 @@ class Rendering:
         if output.strip():
             parts.append(fence(output))
         parts += self._of_agents.pop(done.id, [])
+        for one in [one for one in self._open_of_agents.values() if one.agent == done.id]:
+            del self._open_of_agents[one.id]
+            parts.append(details(call_line(one.name, one.target, "not ended", None)))
         if done.name == "todo" and self._todo:
             parts.append(fence(self._todo, "text"))
             self._todo = ""

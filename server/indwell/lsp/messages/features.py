@@ -197,6 +197,7 @@ METHOD_NAMES = (
     "indwell/complete",
     "indwell/context",
     "indwell/delete",
+    "indwell/demo",
     "indwell/detach",
     "indwell/diagnostics",
     "indwell/didChangeDiagnostics",
@@ -224,7 +225,6 @@ METHOD_NAMES = (
     "indwell/setModel",
     "indwell/skills",
     "indwell/status",
-    "indwell/demo",
     "indwell/steer",
     "indwell/tasks",
 )

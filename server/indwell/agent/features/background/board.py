@@ -289,6 +289,7 @@ class BackgroundBoard:
             lines = [*ending_words(one.finished), *(f"[{note}]" for note in one.finished.notes)]
             words = (text or "(no output)\n") + "\n".join(lines)
             return Outcome(words, figure=ending_figure(one.finished))
+        await asyncio.sleep(0)  # a call that was stopped meanwhile ends here, without a result
         one.is_told = True
         is_held = context.confinement is not None
         return Outcome(started_words(one.id, text, is_held=is_held), figure=f"{one.id} runs")
