@@ -93,7 +93,7 @@ class NotText(ToolError):
 
     Args:
         message: The sentence for the model.
-        media_type: The type of a picture that models read; else empty.
+        media_type: The media type of a picture that models can read, or empty for any other file.
     """
 
     def __init__(self, message: str, *, media_type: str = "") -> None:
@@ -125,7 +125,7 @@ class RateLimited(ProviderError):
 
     Args:
         message: The sentence for the user.
-        retry_after_s: Seconds that the endpoint asked for; None if not given.
+        retry_after_s: Seconds that the endpoint asked for, or None if not given.
     """
 
     def __init__(self, message: str, *, retry_after_s: float | None = None) -> None:

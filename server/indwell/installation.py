@@ -41,7 +41,7 @@ class Installation:
         return UPDATED
 
     def fault_words(self, fault: BaseException) -> str:
-        """Return the message for a bug, with an update as the likely reason."""
+        """Return the message for an unforeseen error that an update has probably caused."""
         return UPDATED if self.is_replaced() else bug_words(fault)
 
     def _now(self) -> tuple[int, int, int] | None:

@@ -15,7 +15,9 @@ from typing import Literal, TypeAlias
 import msgspec
 
 Tier: TypeAlias = Literal[0, 1, 2, 3]
-"""Trust (H10): 0 system and 1 user may instruct; 2 workspace and 3 tool are data."""
+"""The trust tier of a text (H10): 0 (system) and 1 (user) may give orders; 2 (workspace) and 3
+(tool) are data.
+"""
 
 Source: TypeAlias = Literal[
     "system",
@@ -48,18 +50,18 @@ Source: TypeAlias = Literal[
 Role: TypeAlias = Literal["user", "assistant"]
 Finish: TypeAlias = Literal["stop", "tool_calls", "length", "filtered", "incomplete", "endless"]
 BROKEN_OFF: frozenset[Finish] = frozenset({"incomplete", "endless"})
-"""Only the beginning of the reply is there; an endless one is not worth another attempt."""
+"""The finish reasons of an incomplete reply; after ``endless``, no other attempt is made."""
 
 # The text of a reply that broke off ends with this line, for the model.
 BROKE_OFF = "[the reply broke off here]"
 
 ToolChoice: TypeAlias = Literal["auto", "none"]
 Effort: TypeAlias = Literal["", "none", "minimal", "low", "medium", "high", "xhigh", "max"]
-"""How much a model thinks before it answers; empty leaves it to the model."""
+"""How much a model reasons before it answers; if empty, the model decides."""
 
 EFFORTS: tuple[Effort, ...] = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 Verbosity: TypeAlias = Literal["", "low", "medium", "high"]
-"""How long a model's answers are; empty leaves it to the model."""
+"""How long a model's answers are; if empty, the model decides."""
 
 
 class Meta(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
@@ -69,7 +71,7 @@ class Meta(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         tier: The trust tier, 0 to 3.
         source: The origin of the text.
         tokens: Estimated tokens, counted once when the block was created (H17).
-        turn: The turn that added the block, from 1; 0 for the system prompt.
+        turn: The turn that added the block, from 1, or 0 for the system prompt.
         tool_use_id: The call that an injected block belongs to, if any; tool uses and results have
             ids of their own.
         pinned: Whether compaction must keep the block.
@@ -155,14 +157,14 @@ class ToolSpec(msgspec.Struct, frozen=True, gc=False):
 
 
 class Anchors(msgspec.Struct, frozen=True):
-    """Positions where a prompt cache may end (H34); some endpoints mark them by ``cache_control``.
+    """Positions where a prompt cache may end (H34); some endpoints need ``cache_control``.
 
     Attributes:
-    tools: Whether a mark follows the last tool.
+    tools: Whether a cache may end after the last tool.
 
-    system: Whether a mark follows the last system block.
+    system: Whether a cache may end after the last system block.
 
-    messages: Ascending indices of messages whose last block a mark follows.
+    messages: Ascending indices of the messages after which a cache may end.
     """
 
     tools: bool = False
@@ -171,7 +173,7 @@ class Anchors(msgspec.Struct, frozen=True):
 
 
 CacheLife: TypeAlias = Literal["", "1h"]
-"""How long a prompt cache with marks keeps a prefix after its last use; empty for 5 minutes."""
+"""How long a prompt cache keeps a prefix after the last use, or empty for 5 minutes."""
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -183,13 +185,13 @@ class Request(msgspec.Struct, frozen=True):
         tools: Tool specs, in a stable order.
         messages: Messages of alternating roles; every tool use has its result.
         max_output: Tokens that the reply may have.
-        anchors: The positions of cache marks.
+        anchors: The positions at which a cache may end.
         tool_choice: ``none`` forbids calls but keeps the tools, so the prefix stays the same.
         cache_key: The key of the prompt cache; stable for the session (H35).
-        tokens: Estimated tokens, from a running sum; 0 if not counted.
+        tokens: Estimated tokens, from a running sum, or 0 if not counted.
         effort: The reasoning effort, which each API expects in its own form.
         verbosity: The wanted length of answers, for endpoints with such a field.
-        cache_life: The time for which a cache keeps the marked prefixes.
+        cache_life: The time for which a cache keeps the prefixes that end at ``anchors``.
     """
 
     model: str
@@ -271,11 +273,11 @@ class Reply(msgspec.Struct, frozen=True):
     Attributes:
         text: The assistant's text; may be empty.
         thinking: Reasoning text, if the endpoint shows it.
-        calls: Complete tool calls, in order; empty if the reply broke off.
+        calls: Complete tool calls, in order, or empty if the reply broke off.
         finish: Why the reply ended; ``incomplete`` if the stream broke after text, ``endless`` if
             the reply exceeded all limits and was cut off.
         usage: Tokens of this call.
-        problem: The failure, or the exceeded limit, in plain words; else empty.
+        problem: The failure, or the exceeded limit, in plain words; empty after success.
         reasoning: The parts of reasoning that must be sent back, in order; ``thinking`` has the
             text of all parts.
         written: ``read`` if the model wrote its calls as text, from which ``calls`` were read;

@@ -32,7 +32,7 @@ class OwnPath:
     """Keeps the original PATH and changes the PATH of this process, by one object ``own_path``.
 
     Attributes:
-        pending: Waits for the folders from ``sandbox.login_path``; None if there is no search.
+        pending: Waits for the folders from ``sandbox.login_path``, or None if there is no search.
     """
 
     def __init__(self) -> None:
@@ -76,7 +76,7 @@ class OwnPath:
         self._set(os.pathsep.join(dict.fromkeys(every)))
 
     def settle(self) -> None:
-        """Wait until PATH is complete; blocks, and only during the first seconds."""
+        """Wait until PATH is complete; the call blocks only in the first seconds of the process."""
         if self.pending is not None:
             self.pending()
 

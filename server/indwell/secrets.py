@@ -21,13 +21,15 @@ _MOST_KEY = 20_000  # A private key has at most this many characters, including 
 _MOST_HEADERS = 160
 _MOST_BETWEEN = 40  # Other text, such as a line number, may come between two lines.
 _LAST_LINE = 64  # The last line of a key may be short.
-_LEAST_CUT = 100  # characters of a key without its end; a single line could be anything
+# A key without an end must have 100 characters, because one line could be anything.
+_LEAST_CUT = 100
 _KEY_LINE = lazy_pattern(r"[A-Za-z0-9+/=]{40,}")
 _ADDRESS = lazy_pattern(
     r"://[^\s/:@\"'`<>{}()$]{0,60}:(?P<secret>[^\s/:@\"'`<>{}()$]{8,200})@(?!sha\d)[\w.\[-]"
 )
 _WORD = lazy_pattern(r"[\w+/=.~:@-]{20,}")  # at least as long as the shortest kind of secret
-_DIGIT = lazy_pattern(r"[0-9]")  # of 36 random letters and digits, one word in 500 has no digit
+# A secret needs a digit: only 1 of 500 random words of 36 letters and digits has none.
+_DIGIT = lazy_pattern(r"[0-9]")
 _PIECE = 100_000  # A search of one part locks all threads for 4 ms.
 _OVERLAP = 1_000  # Two parts overlap by 1,000 characters; every secret is shorter.
 _BEFORE = 60  # The secret's name may be in the 60 characters before a word.
@@ -36,7 +38,7 @@ _EXAMPLES = lazy_pattern(
     r"example|placeholder|redacted|dummy|changeme|xxxx|your[-_]|\*\*\*|\.\.\.|01234567|abcdefgh",
     re.IGNORECASE,
 )
-# The mark is written in two parts, so that a tool may write this file.
+# Tools refuse to write a text with this mark, so this file has the mark only in two parts.
 MARK = "[secret " + "hidden:"
 _LEAST = 12  # Shorter secrets, in characters, may be ordinary words.
 _LEAST_OWN = 8
@@ -79,7 +81,7 @@ def _in_piece(text: str, start: int, stop: int) -> list[FoundSecret]:
 
 
 def _spans(text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
-    """Yield long words that have a digit, with the text before each; only these hide secrets."""
+    """Yield each long word with a digit, and the text before it; other words are no secret."""
     start = stop = -1
     for word in _WORD.finditer(text, first, last):
         if not _DIGIT.search(word[0]):
@@ -291,7 +293,7 @@ KINDS = (
         3.2,
     ),
 )  # fmt: skip
-"""A needle is in the same word as the secret, or a few characters before it."""
+"""The kinds of secrets. A needle is in the same word as the secret, or shortly before it."""
 
 
 class Hider:

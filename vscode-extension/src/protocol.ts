@@ -35,13 +35,13 @@ export interface AskParams {
   readonly by: "indwell" | "model";
   /** Answers to choose from, one line each; the user may type another answer. */
   readonly options: readonly string[];
-  /** The session whose turn asks; empty if no turn asks. */
+  /** The session whose turn asks, or empty if no turn asks. */
   readonly session: string;
-  /** The id of the tool call that asks, as in `toolStarted`; empty if no call asks. */
+  /** The id of the tool call that asks, as in `toolStarted`, or empty if no call asks. */
   readonly id: string;
 }
 
-/** The typed text, or the 0-based index of the chosen option; nulls if there is no answer. */
+/** The typed text, or the 0-based index of the chosen option; both null without an answer. */
 export interface AskResult {
   readonly text?: string | null;
   readonly chosen?: number | null;
@@ -53,14 +53,14 @@ export interface Attached {
   readonly turn: number;
   /** The source of the context, such as `environment`. */
   readonly source: string;
-  /** The whole text; the media type of a picture. */
+  /** The whole text; for a picture, only the media type, such as `image/png`. */
   readonly text: string;
-  /** The name of a picture; empty for text. */
+  /** The name of a picture, or empty for text. */
   readonly label: string;
   readonly agent: string;
 }
 
-/** A part of the next prompt's context that can be detached by its `id`. */
+/** A part of the next prompt's context, which the client can leave out by its `id`. */
 export interface AttachedRow {
   readonly id: string;
   readonly kind: "selection" | "opened";
@@ -102,14 +102,14 @@ export interface BackgroundCommand {
   readonly seconds: number;
   /** The last lines of the output, for lists. */
   readonly tail: string;
-  /** The file with the output; empty if the output was not kept. */
+  /** The file with the output, or empty if the output was not kept. */
   readonly path: string;
-  /** Who stopped the command, `model` or `user`; empty if it ended by itself. */
+  /** Who stopped the command, `model` or `user`, or empty if it ended by itself. */
   readonly by: string;
 }
 
 /**
- * One block of the next request; `anchor` is true if a cache mark follows the block.
+ * One block of the next request; `anchor` is true if a cached prefix may end after it.
  *
  * `message` is the index of the block's message (-1 for tools and system prompt). The block represents the
  * messages `first` to `last` of the transcript. `altered` is true if compaction changed the block, and `why`
@@ -158,7 +158,7 @@ export interface ChangeRow {
   readonly turn: number;
   /** The session's id. */
   readonly session: string;
-  /** Whether the user has changed the lines since; a reject then asks first. */
+  /** Whether the user has changed the lines since; if so, Indwell asks before a reject. */
   readonly touched: boolean;
   /** `create` and `delete` concern whole files; `opaque` is not text or too large. */
   readonly kind: "change" | "create" | "delete" | "opaque";
@@ -169,7 +169,7 @@ export interface ChangeRow {
 /**
  * Selects pending changes by file, turn and session; without a field, selects all changes.
  *
- * A `turn` without a `session` means a turn of the current session.
+ * A `turn` without a `session` is a turn of the current session.
  */
 export interface ChangesParams {
   readonly uri?: string | null;
@@ -180,8 +180,8 @@ export interface ChangesParams {
 /**
  * The pending changes by file and line; `files`, `added` and `removed` are counts.
  *
- * `pending` is the number of changes in the whole workspace. `undo` names the verdict that `indwell.undoVerdict`
- * undoes next, such as `accepted 1 change in a.py`; empty if there is no verdict.
+ * `pending` is the number of changes in the whole workspace. `undo` describes the accept or reject that
+ * `indwell.undoVerdict` undoes next, such as `accepted 1 change in a.py`, or empty if there is none.
  */
 export interface ChangesResult {
   readonly changes: readonly ChangeRow[];
@@ -244,7 +244,7 @@ export interface CommandsParams {
 }
 
 /**
- * All background commands of a session, oldest first; null if there is no session.
+ * All background commands of a session, oldest first, or null if there is no session.
  *
  * Each entry is like those of `CommandsChanged`, with the present output.
  */
@@ -294,16 +294,16 @@ export interface CompleteParams {
 
 /** The end of a model's reply, after the last part. */
 export interface CompleteResult {
-  /** The editor's name for the error; empty if there is no error. */
+  /** The editor's name for the error, or empty if there is no error. */
   readonly code?: string;
-  /** The error's message; empty if the reply is complete. */
+  /** The error's message, or empty if the reply is complete. */
   readonly message?: string;
 }
 
 /**
  * The session whose next request is described; by default the current one.
  *
- * For a session that is not open, the answer has `session` null and only what is attached.
+ * For a session that is not open, `session` is null in the answer, and only attachments are listed.
  */
 export interface ContextParams {
   readonly session?: string | null;
@@ -345,15 +345,15 @@ export interface DeleteResult {
 /** No fields. */
 export type DemoParams = Readonly<Record<string, never>>;
 
-/** A made-up project: the open one in a demo's window, else a new one on this machine. */
+/** A made-up project: the project of a demo's window, or a new one on this machine. */
 export interface DemoResult {
-  /** The path of its folder. */
+  /** The path of the project's folder. */
   readonly folder: string;
   /** The path of the file with a fault. */
   readonly file: string;
   /** The first line of the faulty function, 0-based. */
   readonly first: number;
-  /** Its last line, 0-based. */
+  /** The last line of the faulty function, 0-based. */
   readonly last: number;
 }
 
@@ -463,11 +463,11 @@ export interface EditorModelRow {
   readonly vendor: string;
   /** The vendor's id of the model, which Indwell calls `VENDOR/ID@vscode`. */
   readonly id: string;
-  /** The limit of tokens for a prompt; null if unknown. */
+  /** The limit of tokens for a prompt, or null if unknown. */
   readonly window?: number | null;
-  /** Whether the model accepts pictures; null if unknown. */
+  /** Whether the model accepts pictures, or null if unknown. */
   readonly pictures?: boolean | null;
-  /** Whether the model accepts tools; null if unknown. */
+  /** Whether the model accepts tools, or null if unknown. */
   readonly tools?: boolean | null;
 }
 
@@ -579,7 +579,7 @@ export interface ForkArguments {
   readonly wait?: boolean;
   /** Whether a running turn continues beside the fork; otherwise the turn is stopped. */
   readonly keep?: boolean;
-  /** Whether the current session stays the current one; no turn is stopped then. */
+  /** Whether the current session stays the current one; if so, no turn is stopped. */
   readonly beside?: boolean;
 }
 
@@ -621,7 +621,7 @@ export interface HunksChanged {
   readonly agent: string;
 }
 
-/** A change that a verdict did not settle, with the reason; `id` is empty for a whole file. */
+/** A change that was not accepted or rejected, with the reason; `id` may be empty (a file). */
 export interface KeptRow {
   readonly id: string;
   readonly uri: string;
@@ -637,7 +637,7 @@ export interface KnownRow {
   readonly page: string;
 }
 
-/** A model server on this machine; `note` names a problem, or why it is not ready. */
+/** A model server on this machine; `note` names a problem, or why the server is not ready. */
 export interface LocalRow {
   readonly name: string;
   readonly title: string;
@@ -672,7 +672,7 @@ export interface LoginParams {
  *
  * `models` lists the models to choose from, if no model was chosen.
  *
- * `origin` is the origin whose key the client has to store; empty if it need not.
+ * `origin` is the origin whose key the client has to store, or empty if there is no such key.
  */
 export interface LoginResult {
   readonly ok: boolean;
@@ -684,7 +684,7 @@ export interface LoginResult {
   readonly origin: string;
 }
 
-/** The argument of `indwell.mcp`: the fields of `indwell/mcp`, and `wait`. */
+/** The argument of `indwell.mcp`: the fields of `indwell/mcp`, and the field `wait`. */
 export interface McpArguments {
   readonly action?: "list" | "add" | "remove" | "approve" | "restart" | "login";
   readonly name?: string;
@@ -744,7 +744,7 @@ export interface McpRow {
   readonly standing: "usable" | "open" | "declined" | "restricted" | "off";
   /** The state of the connection; `idle` if no session needs the server yet. */
   readonly state: string;
-  /** The reason why the server does not run; empty if there is no problem. */
+  /** The reason why the server does not run, or empty if there is no problem. */
   readonly problem: string;
   /** The displayed path of the server's definition. */
   readonly source: string;
@@ -752,15 +752,15 @@ export interface McpRow {
   readonly own: boolean;
   /** The server's command line or address, as written. */
   readonly runs: string;
-  /** The number of tools; null if not known yet. */
+  /** The number of tools, or null if not known yet. */
   readonly tools: number | null;
-  /** The server's prompts, such as `/server:prompt`; empty before the server runs. */
+  /** The server's prompts, such as `/server:prompt`, or empty before the server runs. */
   readonly prompts: readonly McpOffer[];
   /** The server's resources, such as `@server:uri`. */
   readonly resources: readonly McpOffer[];
   /** Whether the server is at an address, and may require a login. */
   readonly remote: boolean;
-  /** The server's tools, at most 200; empty before the server runs. */
+  /** The server's tools, at most 200, or empty before the server runs. */
   readonly offers: readonly McpTool[];
 }
 
@@ -770,11 +770,11 @@ export interface McpTool {
   readonly name: string;
   /** The first words of the server's description. */
   readonly description: string;
-  /** The server's claims about the tool, such as `read-only`, which have no effect. */
+  /** What the server claims about the tool, such as `read-only`; claims have no effect. */
   readonly claims: readonly string[];
   /** The permission by the user's rules; `ask` also if no rule names the tool. */
   readonly permission: "ask" | "allow" | "deny";
-  /** The rule that decides; empty if no rule names the tool. */
+  /** The rule that decides, or empty if no rule names the tool. */
   readonly rule: string;
 }
 
@@ -862,7 +862,7 @@ export interface ModelsResult {
 export interface NavigateParams {
   /** The request of the language server protocol. */
   readonly method: "textDocument/definition" | "textDocument/references" | "textDocument/hover" | "textDocument/documentSymbol" | "textDocument/rename" | "workspace/symbol";
-  /** The document, open or not; null for `workspace/symbol`. */
+  /** The document, open or not, or null for `workspace/symbol`. */
   readonly uri: string | null;
   /** The line of the symbol, from 0. */
   readonly line: number;
@@ -878,7 +878,7 @@ export interface NavigateParams {
 
 /** The reply of one language server. */
 export interface NavigateReply {
-  /** The result in LSP's form for this request; null if there is no result. */
+  /** The result in LSP's form for this request, or null if there is no result. */
   readonly result?: unknown;
   /** The name of the language server. */
   readonly name?: string;
@@ -888,7 +888,7 @@ export interface NavigateReply {
   readonly error?: string;
 }
 
-/** The replies of the language servers; empty if no server supports the document. */
+/** The replies of the language servers, or empty if no server supports the document. */
 export interface NavigateResult {
   readonly replies?: readonly NavigateReply[];
 }
@@ -975,13 +975,13 @@ export interface PermissionParams {
   readonly detail: string;
   /** The reason why the user is asked. */
   readonly reason: string;
-  /** The rule that `session` and `always` store; empty if they are not offered. */
+  /** The rule that `session` and `always` store, or empty if they are not offered. */
   readonly rule: string;
   /** The folder in which a command would run. */
   readonly cwd: string;
   /** A description of the sandbox for commands. */
   readonly sandbox: string;
-  /** A description of the further access that a yes allows for this one call. */
+  /** A description of the access beyond the sandbox that a yes allows for this one call. */
   readonly more: string;
   /** The model's reason, which clients must show as the model's text. */
   readonly why: string;
@@ -993,7 +993,7 @@ export interface PermissionParams {
   readonly hunks: readonly HunkShown[];
   /** The kind of permission. */
   readonly kind: "command" | "edit" | "read" | "other";
-  /** The id of the session whose turn asks; empty if no turn asks. */
+  /** The id of the session whose turn asks, or empty if no turn asks. */
   readonly session: string;
 }
 
@@ -1025,9 +1025,9 @@ export interface PlanChanged {
   readonly turn: number;
   /** The state of the plan. */
   readonly state: "approved" | "done" | "none" | "proposed" | "rejected";
-  /** The plan in Markdown, perhaps with the user's edits; empty if there is no plan. */
+  /** The plan in Markdown, perhaps with the user's edits, or empty if there is no plan. */
   readonly text: string;
-  /** The document in which the user may edit the plan; empty if there is no document. */
+  /** The document in which the user may edit the plan, or empty if there is no document. */
   readonly path: string;
   readonly agent: string;
 }
@@ -1054,9 +1054,9 @@ export interface PlanParams {
 export interface PlanResult {
   /** The state of the plan; `none` if the model has proposed no plan. */
   readonly state: "none" | "proposed" | "approved" | "rejected" | "done";
-  /** The plan in Markdown; empty if there is no plan. */
+  /** The plan in Markdown, or empty if there is no plan. */
   readonly text: string;
-  /** The document in which the user may edit the plan; empty if there is no document. */
+  /** The document in which the user may edit the plan, or empty if there is no document. */
   readonly path: string;
 }
 
@@ -1082,7 +1082,7 @@ export interface PromptParams {
   readonly beside?: boolean;
 }
 
-/** The endpoint has processed this share of the prompt, from 0 to 1; few endpoints report it. */
+/** The endpoint has processed a share of the prompt, from 0 to 1; few endpoints say so. */
 export interface PromptRead {
   readonly type: "promptRead";
   readonly turn: number;
@@ -1112,8 +1112,8 @@ export interface QuestionAnswered {
   /** The id of the tool call that asked the question. */
   readonly id: string;
   /**
-   * The chosen option, or the typed line if the question asked for a line; otherwise empty. Any other answer by
-   * the user is reported as `Steered`.
+   * The chosen option, or the typed line if the question asked for a line. Any other answer is reported as
+   * `Steered`, and this field is empty.
    */
   readonly answer: string;
   readonly agent: string;
@@ -1155,7 +1155,7 @@ export interface QueueParams {
   readonly text?: string | null;
 }
 
-/** The queue; `held` is the reason why no prompt begins, and is otherwise empty. */
+/** The queue; `held` is the reason why no prompt begins, or empty if prompts may begin. */
 export interface QueueResult {
   readonly seq: number;
   readonly held: string;
@@ -1286,8 +1286,8 @@ export interface SessionParams {
 /**
  * A page of a session's turns, oldest first; `more` is true if there are earlier turns.
  *
- * `todo` is the newest to-do list; empty if the model has no list. `plan` is the newest plan; null if the model
- * has proposed no plan.
+ * `todo` is the newest to-do list, or empty if the model has no list. `plan` is the newest plan; null if the
+ * model has proposed no plan.
  */
 export interface SessionResult {
   readonly session: string;
@@ -1303,9 +1303,9 @@ export interface SessionResult {
 }
 
 /**
- * A session in the list; `open` marks the current one, `notices` describe damage.
+ * A session in the list; `open` is true for the current one, `notices` describe damage.
  *
- * `title` is the user's title, or else the beginning of the first prompt.
+ * `title` is the user's title, or the beginning of the first prompt.
  */
 export interface SessionRow {
   readonly id: string;
@@ -1368,8 +1368,8 @@ export interface SourceDiagnostics {
   /** The reported problems; null means an empty list. */
   readonly diagnostics?: readonly Diagnostic[];
   /**
-   * The version of the checked text; left out if unknown, or if the checker has not reported on this document
-   * yet.
+   * The version of the checked text. The field is left out if the version is unknown, or if the checker has not
+   * reported on this document yet.
    */
   readonly version?: number | null;
 }
@@ -1392,44 +1392,45 @@ export interface StatusParams {
 
 /** The contents of a status bar and an empty panel. */
 export interface StatusResult {
-  /** The session's id; null if there is no current session yet. */
+  /** The session's id, or null if there is no current session yet. */
   readonly session: string | null;
-  /** The title of the session; empty if missing. */
+  /** The title of the session, or empty if the session has no title. */
   readonly title: string;
   /** The mode from the next turn on. */
   readonly mode: "ask" | "review" | "auto" | "plan";
   /** The modes that may be chosen here. */
   readonly modes: readonly ("ask" | "review" | "auto" | "plan")[];
-  /** The chosen model; empty if no model is chosen. */
+  /** The chosen model, or empty if no model is chosen. */
   readonly model: string;
-  /** The reason why no model can be called; empty if a model can be called. */
+  /** The reason why no model can be called, or empty if a model can be called. */
   readonly lacking: string;
   /** Whether all folders are trusted with their present contents. */
   readonly trusted: boolean;
   /**
-   * The number of the running turn; 0 while the session is being opened, and null after the turn's last event.
+   * The number of the running turn, or 0 while the session is being opened, and null after the turn's last
+   * event.
    */
   readonly running: number | null;
   /** The server's version. */
   readonly version: string;
-  /** Whether the model accepts pictures; null if unknown. */
+  /** Whether the model accepts pictures, or null if unknown. */
   readonly pictures: boolean | null;
-  /** The session's cost in US dollars; null without a session or if a price is unknown. */
+  /** The session's cost in US dollars, or null if there is no session or a price is unknown. */
   readonly cost: number | null;
   /** The turns that run in other sessions, oldest first. */
   readonly beside: readonly RunningTurn[];
-  /** The model's reasoning effort; empty if the model decides. */
+  /** The model's reasoning effort, or empty if the model decides. */
   readonly effort: "" | "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
-  /** The efforts to choose from; empty if the model is not known to support reasoning. */
+  /** The efforts to choose from, or empty if the model is not known to support reasoning. */
   readonly efforts: readonly ("" | "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max")[];
   /**
-   * The files that the folders bring and that have no effect until the user decides, counted in words; empty if
-   * no file waits.
+   * A phrase that counts the folders' files that have no effect until the user decides, or empty if there are no
+   * such files.
    */
   readonly undecided: string;
   /**
-   * `scripted` in a made-up project with the scripted model; `connected` there, once the user's own settings
-   * name a model; else empty.
+   * `scripted` in a made-up project with the scripted model; `connected` in that project when the user's own
+   * settings name a model; empty outside the project.
    */
   readonly demo: "" | "scripted" | "connected";
 }
@@ -1501,15 +1502,15 @@ export interface TaskRow {
   readonly state: "done" | "failed" | "open" | "running" | "stopped" | "waiting";
   /** The tasks that must be done before this task. */
   readonly after: readonly string[];
-  /** Those of them that are not done yet. */
+  /** The tasks of `after` that are not done yet. */
   readonly waitsFor: readonly string[];
-  /** The session of the task; empty if the task has not run. */
+  /** The session that works on the task, or empty if the task has not run. */
   readonly session: string;
-  /** How that session ended, in words for the user; empty if the task is done. */
+  /** How the task's session ended, in words for the user, or empty if the task is done. */
   readonly ending: string;
 }
 
-/** The argument of `indwell.tasks`, as `indwell/tasks` has it. */
+/** The argument of `indwell.tasks`, with the fields of `indwell/tasks`. */
 export interface TasksArguments {
   /** The text after `/tasks` in a prompt; empty to list the tasks. */
   readonly words?: string;
@@ -1625,7 +1626,7 @@ export interface ToolStarted {
   readonly agent: string;
 }
 
-/** The argument of `indwell.trust`; `wait`: whether to wait for the user's answer. */
+/** The argument of `indwell.trust`; `wait` delays the answer until the user has decided. */
 export interface TrustArguments {
   readonly wait?: boolean;
 }
@@ -1659,14 +1660,16 @@ export interface TurnFinished {
   readonly retryable: boolean;
   /** Whether no request can hold the conversation; a new session continues the task. */
   readonly outgrown: boolean;
-  /** What the user can change so that the same prompt succeeds: the key or the model; empty if neither helps. */
+  /**
+   * What the user can change so that the same prompt succeeds: the key or the model, or empty if neither helps.
+   */
   readonly remedy: "" | "key" | "model";
   /** Numbers about the turn, under the names of `context.request.cache_health` (OpenTelemetry). */
   readonly figures: Readonly<Record<string, unknown>>;
   /** The number of changes that await review now, of all turns and sessions. */
   readonly toReview: number;
   /**
-   * How the changes are verified, that no check verified the changes, or how many new errors remain; empty if
+   * How the changes are verified, that no check verified the changes, or how many new errors remain, or empty if
    * the turn changed no file.
    */
   readonly verified: string;
@@ -1677,7 +1680,7 @@ export interface TurnFinished {
  * The end of a turn; `draft` is the user's text that never reached the model.
  *
  * A prompt that was removed from the queue ends as `cancelled`, with turn 0 and no session. `verified` says how
- * the changes are verified; empty if the turn changed no file.
+ * the changes are verified, or empty if the turn changed no file.
  */
 export interface TurnResult {
   readonly session: string | null;
@@ -1730,19 +1733,19 @@ export interface UndoVerdictArguments {
   readonly wait?: boolean;
 }
 
-/** The result of undoing the newest verdict. */
+/** The result of undoing the newest accept or reject. */
 export interface UndoVerdictResult {
-  /** The verdict that was undone; null if there was no verdict to undo. */
+  /** What was undone, `accept` or `reject`, or null if there was nothing to undo. */
   readonly verdict: "accept" | "reject" | null;
-  /** Ids of the changes that await a verdict again. */
+  /** Ids of the changes that await review again. */
   readonly hunks: readonly string[];
-  /** Files whose verdict could not be undone, with the reasons. */
+  /** Files in which nothing could be undone, with the reasons. */
   readonly kept: readonly KeptRow[];
-  /** The number of earlier verdicts that can be undone. */
+  /** The number of earlier accepts and rejects that can be undone. */
   readonly left: number;
   /** The result in one sentence. */
   readonly message: string;
-  /** Whether the verdict is still being undone; a message then reports the end. */
+  /** Whether the command is still at work; if so, a message later reports the end. */
   readonly running: boolean;
 }
 
@@ -1800,15 +1803,15 @@ export interface VerdictArguments {
   readonly session?: string | null;
   /** Whether to select all changes. */
   readonly all?: boolean;
-  /** Whether to answer only when the verdict is carried out. */
+  /** Whether to answer only when the changes are accepted or rejected. */
   readonly wait?: boolean;
 }
 
-/** The result of a verdict. */
+/** The result of accepting or rejecting changes. */
 export interface VerdictResult {
-  /** The verdict. */
+  /** `accept` or `reject`. */
   readonly verdict: "accept" | "reject";
-  /** Ids of the changes that the verdict settled. */
+  /** Ids of the changes that were accepted or rejected. */
   readonly hunks: readonly string[];
   /** Changes that stay pending, with the reasons. */
   readonly kept: readonly KeptRow[];
@@ -1816,7 +1819,7 @@ export interface VerdictResult {
   readonly gone: readonly string[];
   /** The result in one sentence. */
   readonly message: string;
-  /** Whether the verdict is still being carried out; a message then reports the end. */
+  /** Whether the command is still at work; if so, a message later reports the end. */
   readonly running: boolean;
 }
 

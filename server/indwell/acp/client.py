@@ -92,7 +92,7 @@ class AcpClient:
         options: Sequence[schema.PermissionOption],
         timeout_s: float,
     ) -> str | None:
-        """Ask the user to choose an option; None if the user does not choose in time."""
+        """Ask the user to choose an option; return None if the user does not choose in time."""
         request = schema.RequestPermissionRequest(
             session_id=session, tool_call=call, options=list(options)
         )
@@ -103,7 +103,7 @@ class AcpClient:
         return outcome.option_id if isinstance(outcome, schema.AllowedOutcome) else None
 
     async def typed(self, session: str, message: str, timeout_s: float) -> str | None:
-        """Ask the user to type an answer in a form; None if the user does not answer."""
+        """Ask the user to type an answer in a form; return None if the user does not answer."""
         asked = schema.ElicitationStringPropertySchema(type="string", title="Answer")
         form = schema.CreateFormSessionElicitationRequest(
             message=message,
@@ -120,7 +120,7 @@ class AcpClient:
         return given if isinstance(given, str) else None
 
     async def read_file(self, session: str, path: str) -> str | None:
-        """Return the client's text of a file; None if the client has no text of the file.
+        """Return the client's text of a file, or None if the client has no text of the file.
 
         Raises:
             Silent: The client did not answer.
@@ -183,7 +183,7 @@ class AcpClient:
 
 
 def _joined(first: Update, second: Update) -> Update | None:
-    """Join two updates that continue the same text; None for other updates."""
+    """Join two updates that continue the same text; return None for other updates."""
     if not isinstance(second, _TEXTS) or type(first) is not type(second):
         return None
     one, other = first.content, second.content

@@ -44,7 +44,7 @@ class ClientFiles:
 
     Args:
         client: The client.
-        session: Returns the id of the session; empty while the client does not know it.
+        session: Returns the id of the session, or empty while the client does not know it.
         disk: The files on disk.
         named: Returns the client's spelling of a path, which may contain links.
     """
@@ -66,7 +66,7 @@ class ClientFiles:
         self.roots, self.resolve, self.watch = disk.roots, disk.resolve, disk.watch
 
     async def read(self, path: Path) -> Snapshot:
-        """Return the client's unsaved text of a file; else the text on disk."""
+        """Return the client's unsaved text of a file, or the text on disk if there is none."""
         on_disk = await self._disk.read(path)
         try:
             text = await self._buffer(path, on_disk)
@@ -212,7 +212,7 @@ class ClientFiles:
             raise _unknown(path) from None
 
     async def _buffer(self, path: Path, on_disk: Snapshot) -> str | None:
-        """Return the client's text with the disk's line ends; None if it equals the disk's text."""
+        """Return the client's text with the disk's line ends, or None if the texts are equal."""
         self._unsaved.pop(path, None)
         session = self._session()
         is_file_of_git = ".git" in path.parts

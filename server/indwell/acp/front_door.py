@@ -127,8 +127,8 @@ class AcpDoor:
 
     Attributes:
         client: The client.
-        session: The session's id; empty until the client knows the session. Until then, questions
-            get no answer, and remarks are delayed.
+        session: The session's id, or empty until the client knows the session. Until then,
+            questions get no answer, and remarks are delayed.
         translation: Turns events into updates.
     """
 
@@ -189,7 +189,7 @@ class AcpDoor:
         del session, token, title
 
     async def choose(self, question: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
-        """Ask the user to choose a title; None if the user does not choose."""
+        """Ask the user to choose a title; return None if the user does not choose."""
         return await self._choice(question, titles, timeout_s, first="allow_once")
 
     async def allow(self, question: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
@@ -250,7 +250,7 @@ class AcpDoor:
         return chosen if chosen in known else None
 
     async def type_line(self, prompt: str, placeholder: str, timeout_s: float) -> str | None:
-        """Ask the user to type a line in a form; None if the user does not answer."""
+        """Ask the user to type a line in a form; return None if the user does not answer."""
         del placeholder
         if not self.session or not self.client.has_forms:
             return None

@@ -49,7 +49,7 @@ class FilePlace(NamedTuple):
 
 
 def place_of(uri: str) -> FilePlace | None:
-    """Return the file of a URI, with lines for ``#L3:9``; None for a URI of no file."""
+    """Return the file of a URI, with lines for ``#L3:9``, or None for a URI of no file."""
     parts = urlsplit(uri)
     if parts.scheme != "file" or not parts.path:
         return None

@@ -85,7 +85,7 @@ class LineTransport:
         await written
 
     async def receive(self) -> dict[str, Any] | None:
-        """Return the next message; None when the client has closed its side."""
+        """Return the next message, or None when the client has closed its side."""
         while True:
             try:
                 line = await self._reader.readline()

@@ -121,7 +121,7 @@ class AcpSession:
 
     @property
     def id(self) -> str:
-        """The id of the session; empty until the session is open."""
+        """The id of the session, or empty until the session is open."""
         return self.service.sessions.id or ""
 
     async def begin(self) -> None:

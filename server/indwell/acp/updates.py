@@ -35,7 +35,7 @@ Update: TypeAlias = (
 
 TITLE_CHARACTERS = 200  # the limit of characters for a call's title, which clients show on one line
 OUTPUT_CHARACTERS = 20_000  # the limit of characters for a command's output; the end is kept
-OUTPUT_STEP = 2_000  # The output is sent again after so many new characters.
+OUTPUT_STEP = 2_000  # The output is sent again after 2,000 new characters.
 RESULT_CHARACTERS = 20_000  # the limit of characters for a stored result that is read from the log
 
 _KINDS: Mapping[str, schema.ToolKind] = {
@@ -128,7 +128,7 @@ class EventTranslation:
         self._unsent: dict[str, int] = {}
         self._diffs: dict[str, list[Any]] = {}
         self._n_remarks = 0
-        self.window = 0  # the size of the model's context window in tokens; 0 if unknown
+        self.window = 0  # the size of the model's context window in tokens, or 0 if unknown
 
     def of_log(self) -> EventTranslation:
         """Return a translation for stored events of the same session."""

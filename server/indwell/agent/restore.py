@@ -1,9 +1,9 @@
 """Rebuilds a session's state from the log: messages, usage, cost, endpoint facts. Pure.
 
-No tool call runs again. A call without a result because of a crash gets a result with the known
-facts. The result is logged, so that the next restart reads the same bytes. The log also contains
-facts about the endpoint: exact token counts, which delay compaction, and the state of the prompt
-cache.
+No tool call runs again. If a crash left a call without a result, the call gets a result that says
+what is known. The result is logged, so that the next restart reads the same bytes. The log also
+contains facts about the endpoint: exact token counts, which delay compaction, and the state of the
+prompt cache.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Past(msgspec.Struct, frozen=True):
     Attributes:
         messages: The messages of the conversation, paired except for the calls in ``open_calls``.
         history: The originals of the compacted messages.
-        notes: Sentences about repairs of the messages that the log does not have yet.
+        notes: Sentences about the repairs that are not in the log yet.
         splices: The repairs as replacements of logged messages, which are written to the log, too.
         n_live: The number of messages in the log before the repairs.
         open_calls: The calls of the last reply that have no results.
@@ -78,15 +78,15 @@ class Past(msgspec.Struct, frozen=True):
         draft: The user's text that never reached the model.
         usage: The tokens of all calls.
         last_usage: The tokens of the last call.
-        cost: US dollars of all calls; None if a price was unknown.
+        cost: US dollars of all calls, or None if a price was unknown.
         spent: US dollars of the calls whose price was known.
         model: The model of the last call.
-        prefix: The newest system prompt and tools; None if the log is older than this kind of
+        prefix: The newest system prompt and tools, or None if the log is older than this kind of
             record.
         requests: The number of the last request.
-        cache_key: The key of the last request; empty if the log has no key.
+        cache_key: The key of the last request, or empty if the log has no key.
         is_taken_back: Whether the session was rewound or forked and has no new turn yet.
-        title: The title that the user gave; empty without a title.
+        title: The title that the user gave, or empty if there is no title.
         own_title: The beginning of the first prompt.
         origin: The session whose task is sent with the first prompt, until the prompt is sent.
         is_outgrown: Whether the last turn ended because no request can hold the conversation.
@@ -274,7 +274,7 @@ class Recalled(NamedTuple):
     Attributes:
         health: Cache statistics after the last call.
         calibration: The ratio of counted to estimated tokens, by the last plausible count.
-        answered_at: The time of the model's last reply; None if there is no reply or the time is
+        answered_at: The time of the model's last reply, or None if there is no reply or the time is
             unknown.
     """
 
@@ -383,7 +383,7 @@ def outcomes(calls: Iterable[OpenCall], found: Mapping[str, str]) -> tuple[ToolR
 
 
 def unknown_words(calls: Sequence[OpenCall]) -> str:
-    """Return advice for the user after calls with an unknown outcome; else an empty text."""
+    """Return advice for the user after calls with an unknown outcome, or an empty text."""
     begun = [call.use.name for call in calls if call.begun]
     if not begun:
         return ""

@@ -33,7 +33,7 @@ __all__ = ["confiner", "strength"]
 
 _OF_ROOT = ("/etc/shadow", "/etc/gshadow", "/etc/shadow-", "/etc/gshadow-", "/etc/ssl/private")
 _SYSTEM_SECRETS = _OF_ROOT if hasattr(os, "geteuid") and os.geteuid() == 0 else ()
-"""Text that root can read."""
+"""Paths whose content root can read, such as the password file."""
 
 _NOT_WRITABLE = ("/etc", "/usr", "/bin", "/sbin", "/lib", "/lib64", "/boot", "/var", "/opt", "/srv")
 
@@ -48,7 +48,7 @@ def confiner(
     quarantine: Path | None = None,
     held: Callable[[], Strength] = strength,
 ) -> Bounds:
-    """Create the source of bounds for the commands of a session; None without a sandbox.
+    """Create the source of bounds for a session's commands; return None if there is no sandbox.
 
     Args:
         roots: The trusted workspace folders, resolved.
@@ -58,7 +58,7 @@ def confiner(
         restricted: Untrusted folders, inside or outside the trusted folders. Commands may not
             change files in untrusted folders, and secret files there are hidden, too.
         quarantine: The folder for files that a command created without permission.
-        held: Returns the strength of this machine's sandbox.
+        held: Returns how strongly this machine's sandbox confines commands.
     """
     place = Quarantine(quarantine, [root.resolve() for root in (*roots, *restricted)])
     heed(place)
@@ -111,7 +111,7 @@ class Bounds:
         return self.under(self._settings(), widening)
 
     def under(self, settings: Settings, widening: Widening) -> Confinement | None:
-        """Return one command's bounds under these settings, before the disk is scanned."""
+        """Return one command's bounds under these settings, before a scan of the disk adds more."""
         only_reads = settings.mode == "plan" or widening.reads_only
         held = self._held()
         if widening.unconfined or not (held.holds_readers if only_reads else held.holds_writers):
@@ -307,14 +307,14 @@ CONSEQUENCES: Mapping[Level, str] = {
     "S1": "commands known to only read run without a question; Indwell asks about all others",
     "S0": "Indwell asks about every command",
 }
-"""The commands that run without a question at each level, as ``decide`` implements it."""
+"""Says, for each level, which commands run without a question; ``decide`` implements this."""
 
 
 def state_words(held: Strength, *, mode: Mode = "review", is_restricted: bool = False) -> str:
     """Return one sentence on how commands are confined, and when the user is asked.
 
     Args:
-        held: The strength of the sandbox.
+        held: How strongly the sandbox confines commands.
         mode: The mode in the settings.
         is_restricted: Whether the commands' folder is untrusted.
     """
@@ -335,7 +335,7 @@ def _consequence(held: Strength, mode: Mode, is_restricted: bool) -> str:  # noq
 
 
 def home_words(held: Strength) -> str:
-    """Describe what commands can read in the home folder, for the doctor; empty if it is hidden."""
+    """Describe, for the doctor, what commands can read in the home folder; may be empty."""
     if held.hides_home:
         return ""
     return (
@@ -352,7 +352,7 @@ def container_words(held: Strength, folder: Path) -> str:
 
 
 def notice_of(held: Strength) -> str:
-    """Return the notice before the first turn; empty if the sandbox is complete."""
+    """Return the notice before the first turn, or an empty text if the sandbox is complete."""
     if held.is_whole:
         return ""
     reason = f" ({held.reason})" if held.reason else ""

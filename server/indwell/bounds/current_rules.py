@@ -50,7 +50,7 @@ class CurrentRules:
         settings: Returns the current settings.
         granted: The permissions that the user has stored permanently.
         trust: The trust in the folders.
-        git: The changes of git's data that the user has not reviewed.
+        git: Knows the changes of git's data that the user has not reviewed.
         bounds: The bounds of commands.
         secret: The secret files.
         own: The absolute paths of Indwell's data folders.

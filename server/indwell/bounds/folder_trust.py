@@ -91,7 +91,7 @@ class FolderTrust:
 
         Args:
             roots: The folders.
-            by: Who trusts them, in words.
+            by: Who trusts the folders, in words.
         """
         self._bare = {**self._bare, **{str(root.resolve()): by for root in roots}}
 
@@ -110,7 +110,7 @@ class FolderTrust:
         return found
 
     def shown(self, standing: TrustStanding) -> TrustStanding:
-        """Add the instruction files of subfolders to ``standing``, to show them in a question."""
+        """Add the instruction files of subfolders to the trust ``standing``, for a question."""
         folder = standing.folder
         inner = (one for one in self._said_no if one != folder and is_inside(one, (folder,)))
         return with_folders(standing, tuple(inner))
@@ -157,9 +157,9 @@ class FolderTrust:
         return kept is not None and kept.digest == digest
 
     def may_start(self, root: Path) -> bool:
-        """Whether Indwell may start checks and servers by itself in the folder.
+        """Return whether Indwell may start checks and servers by itself in the folder.
 
-        It may not where the folder's own files wait for the user's answer.
+        Indwell may not do so while the user has not decided on the folder's own files.
         """
         standing = self._standing(root)
         return standing.state == "trusted" and not (standing.is_bare and standing.items)
@@ -202,7 +202,7 @@ class FolderTrust:
         return self._bared(standing, answers.get(folder))
 
     def _bared(self, standing: TrustStanding, said: FolderAnswer | None) -> TrustStanding:
-        """Return the trust that the editor's user gives; an answer to Indwell goes first."""
+        """Return the trust that the editor reports; an answer to Indwell takes precedence."""
         by = self._bare.get(standing.folder)
         if by is None or standing.state != "open":
             return standing
@@ -267,7 +267,7 @@ def standing_of(root: Path, answers: Mapping[str, FolderAnswer]) -> TrustStandin
 
 
 def with_folders(standing: TrustStanding, apart: tuple[str, ...] = ()) -> TrustStanding:
-    """Add the instruction files of subfolders to ``standing``, for a question; scans the tree.
+    """Add the instruction files of all subfolders to the trust ``standing``, for a question.
 
     ``apart`` are absolute folders whose files stay ignored, whatever the answer is.
     """

@@ -1,4 +1,4 @@
-"""Tracks the files that git obeys beneath a folder, with copies to restore.
+"""Tracks the files beneath a folder that git obeys, and keeps copies to restore them.
 
 Git's own rules decide which files git obeys (``workspace.git.repository``). A repository is read
 again only after a change.
@@ -70,7 +70,7 @@ class GitGuard:
         return {one: self._of(one) for one in holders}
 
     def there(self, names: Iterable[str]) -> Iterator[FoundChanges]:
-        """Return those of the paths that exist, and the contents of folders among them."""
+        """Return the existing paths, and the contents of the folders among these paths."""
         for name in names:
             one = found_at(str(self._root), name)
             if one is None:
@@ -80,7 +80,7 @@ class GitGuard:
                 yield from self._in(name)
 
     def todos(self, names: Iterable[str]) -> Mapping[str, FoundChanges]:
-        """Return the remaining steps of rebases in progress; git runs some of their lines."""
+        """Return the remaining steps of rebases in progress; git runs some steps as commands."""
         folders = {_above_of(one) for one in names if one.rpartition("/")[2] == "config"}
         paths = (f"{folder}/{_TODO}".removeprefix("/") for folder in folders)
         found = (found_at(str(self._root), path) for path in paths)

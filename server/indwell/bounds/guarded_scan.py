@@ -61,8 +61,8 @@ class FolderGuard:
         edits: Globs of files that the user's rules protect from changes.
         harmless: Unknown names that begin with a dot and that the user declares harmless.
         most_folders: The limit of folders, above which no command can be confined.
-        most_installed: The same limit for folders of installed files and writing commands.
-        most_watched: The limit of folders that a command may create before it is stopped.
+        most_installed: The same limit, for folders of installed files and commands that may write.
+        most_watched: The limit of folders that a command may create before the command is stopped.
         quarantine: The folder for files that a command created without permission.
     """
 
@@ -165,7 +165,7 @@ class FolderGuard:
             return _less_installed(self.seen(), is_left_out=installs)
 
         def settle_now(*, so_far: bool) -> tuple[str, ...]:
-            with self._one_at_a_time:  # otherwise two scans would move the same files
+            with self._one_at_a_time:  # Without the lock, two scans would move the same files.
                 look = look_so_far if so_far else look_again
                 notes = settle(
                     *(self._root, before, look, self._quarantine, copies),
@@ -337,7 +337,7 @@ class FolderGuard:
         return is_above or bool(_inside_git(f"{folder}/x"))
 
     def _blind_words(self) -> tuple[str, ...]:
-        """Return a notice, only once, on why new files in this folder are noticed late."""
+        """Return a notice, only the first time, why new files in this folder are noticed late."""
         reason = self._names.blind
         if not reason or self._is_told_blind:
             return ()
@@ -350,7 +350,7 @@ class FolderGuard:
         return (words,)
 
     def _why_not(self, before: GuardedLook, *, is_writable: bool) -> str:
-        """Return the reason why commands cannot be confined in this folder; else an empty text."""
+        """Return the reason why commands cannot be confined in this folder, or an empty text."""
         if "" in before.closed:
             return f"{quoted(self._root)} cannot be read"
         if is_writable and before.n_installed > self._most_installed:
@@ -398,7 +398,7 @@ class FolderGuard:
         return (str(self._root / path) for path in paths)
 
     def _ends(self, links: Iterable[FoundChanges]) -> Iterator[str]:
-        """Return those targets of links that are in the workspace."""
+        """Return the targets in the workspace to which these links lead."""
         for one in (one for one in links if not (is_installed(one.path) or is_posing(one.path))):
             with contextlib.suppress(OSError, RuntimeError):
                 real = resolved_here(self._root / one.path, (self._root,), strict=True)
@@ -445,14 +445,14 @@ _WITHOUT_NAMES = frozenset({"objects", "refs", "logs"})
 
 
 def _inside_git(path: str) -> str:
-    """Return a path relative to the innermost `.git` folder that contains it; empty for none."""
+    """Return a path relative to the innermost `.git` folder that contains it, or an empty text."""
     parts = path.split("/")
     at = max((at for at, one in enumerate(parts) if one.casefold() == ".git"), default=len(parts))
     return "/".join(parts[at + 1 :])
 
 
 def _is_in_shut(path: str) -> bool:
-    """Return whether the path is in a folder of installed files, which can be large."""
+    """Return whether the path is in a folder of installed files, which may be very large."""
     *folders, _ = path.split("/")
     return any(name in SHUT and name != ".git" for name in folders)
 

@@ -60,7 +60,7 @@ Library/Caches/pip Library/Caches/uv Library/Caches/go-build Library/Caches/Home
 .config/black .gitignore .gitignore_global .gitignore.global .gitattributes .gitmessage
 .config/git/ignore .config/git/attributes .editorconfig .terminfo
 """
-"""In the home folder: compilers, interpreters, installed packages, caches that builds read."""
+"""Visible paths of the home folder: compilers, interpreters, packages, caches of builds."""
 
 _OPEN_PLACES = tuple(TOOLCHAINS.split())
 
@@ -68,7 +68,7 @@ CONFIGURATIONS = (
     *(".config/git/config", ".cargo/config.toml", ".cargo/config"),
     *(".config/mise/config.toml", ".config/pnpm/rc", ".m2/toolchains.xml", ".tool-versions"),
 )
-"""Files that are shown unless they contain a text like a key; also true of `.gitconfig*`."""
+"""Files that commands may see if they contain no key; the same rule applies to `.gitconfig*`."""
 
 KEYS_WITHIN = (
     *(".cargo/credentials", ".cargo/credentials.toml", ".local/share/cargo/credentials"),
@@ -81,7 +81,7 @@ KEYS_WITHIN = (
     *(".deno/credentials", ".bun/install/credentials", ".poetry/auth.toml", ".conda/tokens"),
     *(".luarocks/upload_config", ".nimble/github_api_token", ".cache/pypoetry/auth.toml"),
 )
-"""Places of keys within the shown places."""
+"""Paths of keys, which stay hidden inside the visible folders."""
 
 _KEYS = (*KEYS_WITHIN, *CONFIGURATIONS)
 
@@ -90,7 +90,7 @@ VARIABLES = (
     *("CARGO_HOME", "RUSTUP_HOME", "JAVA_HOME", "NVM_DIR", "NVM_BIN", "VOLTA_HOME", "PNPM_HOME"),
     *("DOTNET_ROOT", "ANDROID_HOME", "UV_CACHE_DIR"),
 )
-"""Environment variables of commands that name folders of toolchains."""
+"""Environment variables that name folders of toolchains."""
 
 _KEY = lazy_pattern(
     rb"(?i)token|passw|secret|api[-_]?key|authorization|extraheader|bearer|://[^/\s:@]*:[^/\s@]+@"
@@ -311,7 +311,7 @@ def _text(path: Path) -> str:
 
 
 def _bytes(path: Path) -> bytes | None:
-    """Return the bytes of a file of the user, through links; None if unreadable."""
+    """Return the bytes of a file of the user, through links, or None if unreadable."""
     try:
         return read_bytes(path.resolve(), (Path(path.anchor),), _MOST_B)
     except (OSError, ToolError):

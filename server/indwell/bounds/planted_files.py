@@ -65,13 +65,13 @@ class GuardedLook(msgspec.Struct, frozen=True):
         repositories: For each folder with a repository, the paths that git obeys, without targets
             of links.
         ends: Targets of protected links, even if no file is there.
-        odd: Paths that are guarded only because their folder is guarded.
+        odd: Paths that are guarded only because everything in their folder is guarded.
         todos: The remaining steps of rebases in progress.
         closed: Folders that cannot be read.
         is_whole: Whether everything was scanned.
         n_installed: The number of scanned folders of installed files.
         too_deep: Folders that were skipped because their paths are too long.
-        folds: Whether file names on the disk ignore case.
+        folds: Whether the disk ignores the case of file names.
     """
 
     found: Mapping[str, FoundChanges]
@@ -134,7 +134,7 @@ def settle(
         quarantine: The folder for moved files.
         copies: The contents of the files that git obeys.
         only_git: Whether the command was allowed to change all other files.
-        so_far: Whether the command still runs; failures are then reported when it ends.
+        so_far: Whether the command still runs; if so, failures are reported when the command ends.
     """
     first: dict[str, None] = {}
     notes: dict[str, None] = {}
@@ -154,7 +154,7 @@ def settle(
 
 
 def newly_closed(before: GuardedLook, after: GuardedLook) -> tuple[str, ...]:
-    """Return the folders that could be read when the command began, but not any more."""
+    """Return the folders that were readable before the command began, but are not any more."""
     return tuple(at for at in after.closed if at not in before.closed and not before.is_closed(at))
 
 
@@ -286,7 +286,7 @@ class _Settling:
         if now is not None and path.rpartition("/")[2] in _CONFIGURATIONS:
             text = _text(self._root, path)
             if text is not None and executing(text) == executing(_decoded(copy.data)):
-                return  # a branch or name, which git and the user's tools also write
+                return  # Git and the user's tools also write this file, which only names a branch.
         if now is not None and self._is_as_it_was(path, copy):
             return
         said = f"{path!r} changed while the command ran, which git obeys"
@@ -409,7 +409,7 @@ class _Settling:
         return name.endswith(SAMPLE) or (name in _WAYS and self._leads_home(path))
 
     def _leads_home(self, path: str) -> bool:
-        """Return whether git created a working tree's file that leads to an earlier repository."""
+        """Return whether this is git's own `.git` file, of a working tree of a known repository."""
         text = _text(self._root, path)
         folder, _, name = path.rpartition("/")
         if self._so_far and text == "":

@@ -32,7 +32,7 @@ def hides_everything(_path: str) -> bool:
 
 
 UNREADABLE = (ToolError, OSError, ValueError, RuntimeError)
-"""Errors that a repository can cause while it is examined: then the folder is restricted."""
+"""Errors that a repository can cause during its examination; the folder is then restricted."""
 
 
 class TrustNow(NamedTuple):
@@ -59,7 +59,7 @@ class Trust(Protocol):
     """The user's trust in folders and files; see ``bounds.folder_trust``."""
 
     def now(self, roots: Sequence[Path]) -> TrustNow:
-        """Return the trust in these folders, as last examined."""
+        """Return the trust in these folders at the time of the last examination."""
         ...
 
     def is_trusted(self, root: Path) -> bool:
@@ -113,12 +113,13 @@ NO_FOLDERS = ReadableFolders()
 class Rules:
     """The permission rules at one moment; a decision and the allowed call use the same rules.
 
-    The functions use the settings and the trust of that moment, but read the present disk.
+    The functions use the settings and the trust of the snapshot, but the disk of the time of the
+    call.
 
     Attributes:
         policy: The mode, the user's rules and the folders.
         hidden: Returns whether a deny rule hides a displayed path from the model.
-        confine: Returns the sandbox of a command with a widening; None without a sandbox.
+        confine: Returns the sandbox of a command with a widening, or None if there is no sandbox.
         is_private: Returns whether programs keep keys and tokens at a path of a home folder.
         secret_files: Returns absolute paths in the workspace that lead to secret files; blocks.
         repositories: Returns absolute folders with git settings that the user has not reviewed;

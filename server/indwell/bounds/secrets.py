@@ -17,7 +17,7 @@ from indwell.settings.model import Settings
 from indwell.workspace.git.repository import nested
 from indwell.workspace.paths import display as escaped
 
-FRESH_S = 1.0  # Results are reused for so many seconds, because a search asks for every file.
+FRESH_S = 1.0  # Results are reused for 1 s, because a search asks for every file.
 
 
 class SecretPlaces:
@@ -105,7 +105,7 @@ def _links(found: Sequence[FoundChanges]) -> Iterator[FoundChanges]:
 
 
 def visible_place(path: Path, roots: Sequence[Path], deny: tuple[str, ...]) -> Path | None:
-    """Return the resolved path of a file; None if the file must stay hidden from models.
+    """Return the resolved path of a file, or None if the file must stay hidden from models.
 
     The globs are applied to the file's name and to its target's name. A file with several names
     (hard links) is hidden, because one of the names could be that of a secret file. The call blocks
@@ -146,7 +146,7 @@ def other_names(
 def denied_name(
     path: Path, roots: Sequence[Path], secret: Sequence[str], deny: tuple[str, ...]
 ) -> str:
-    """Return the displayed path of a file's hard link that ``deny`` matches; else empty.
+    """Return the displayed path of a file's hard link that ``deny`` matches, or an empty text.
 
     The call blocks; see ``other_names``.
     """
@@ -164,7 +164,7 @@ def folders_above(path: Path, roots: Sequence[Path]) -> list[Path]:
 
 
 class _Looked(NamedTuple):
-    """The result for one file: its other name that a rule denies; empty if there is none."""
+    """The result for one file: another name of it that a rule denies, or an empty text."""
 
     mark: tuple[int, ...]
     deny: tuple[str, ...]
@@ -197,7 +197,7 @@ class OtherNames:
             await self.kept_by(path, settings)
 
     async def kept_by(self, path: Path, settings: Settings) -> str:
-        """Return the displayed other name of a file that a rule denies; else an empty text."""
+        """Return the displayed other name of a file that a rule denies, or an empty text."""
         mark = linked_mark(path)
         if mark is None:
             return ""

@@ -96,7 +96,7 @@ def _is_terminal() -> bool:
 
 
 def _working_folder() -> str | None:
-    """Return the current directory; None if the directory was deleted."""
+    """Return the current directory, or None if the directory was deleted."""
     try:
         return os.getcwd()  # noqa: PTH109 - before anything heavy is imported
     except OSError:

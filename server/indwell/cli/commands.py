@@ -22,7 +22,7 @@ Options = TypeVar("Options", bound=msgspec.Struct)
 
 
 def _parsed(arguments: Sequence[str] | None) -> tuple[argparse.Namespace, argparse.ArgumentParser]:
-    """Return the options, and their command's parser; wrong arguments exit with code 2."""
+    """Return the options and the command's parser; wrong arguments exit with code 2."""
     whole = make_parser()
     given, program = split_program(sys.argv[1:] if arguments is None else arguments)
     options, unknown = whole.parse_known_args(given)
@@ -36,7 +36,7 @@ def _parsed(arguments: Sequence[str] | None) -> tuple[argparse.Namespace, argpar
 
 
 def taken(type_: type[Options], options: argparse.Namespace, **given: object) -> Options:
-    """Return a command's options: from ``given``, or else from the command line."""
+    """Return a command's options, from ``given`` or from the command line."""
     names = (name for name in type_.__struct_fields__ if hasattr(options, name))
     return type_(**{**{name: getattr(options, name) for name in names}, **given})
 
@@ -44,7 +44,7 @@ def taken(type_: type[Options], options: argparse.Namespace, **given: object) ->
 def run_command(arguments: Sequence[str] | None) -> int:
     """Run a command; return 0 for success, 1 for a failure, 2 for a wrong command line.
 
-    A ``UserError`` is printed, and the exit code is then 1; for a ``WrongArgument`` it is 2.
+    After a ``UserError``, which is printed, the exit code is 1; after a ``WrongArgument``, 2.
     """
     options, parser = _parsed(arguments)
     try:
@@ -287,7 +287,7 @@ def _review(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int
 
 
 def _stdin(options: argparse.Namespace, parser: argparse.ArgumentParser) -> Format | None:
-    """Return the format of prompts on stdin, None if unused; remove a ``-`` from the prompt."""
+    """Return the format of prompts on stdin, or None; remove a ``-`` from the prompt."""
     if options.words == "-":
         options.words, options.stdin = "", True
     if options.input_format == "jsonl":

@@ -77,7 +77,7 @@ def models(*, as_json: bool) -> int:
 
 
 def _why_lean(settings: Settings, offered: OfferedModel) -> str:
-    """Return the reason why an offered model gets a short prompt; empty for the full prompt."""
+    """Return why an offered model gets a short prompt, or an empty text for the full prompt."""
     if settings.provider == "scripted":
         return ""
     return why_lean(in_force(settings, offered.name), offered.window, offered.size)
@@ -98,7 +98,7 @@ def model_table(
 ) -> None:
     """Print models as a table, with blank cells for unknown values.
 
-    ``lean`` has, by name, the reasons why models get a short prompt.
+    ``lean`` says, by model, why a model gets a short prompt.
     """
     is_lean = {name for name, why in (lean or {}).items() if why}
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -165,7 +165,7 @@ def choose_address(servers: Sequence[LocalServer], console: Console) -> str:
 
 
 def ask_key(enter_means: str) -> Secret | None:
-    """Read a key without showing it; None if the user only pressed Enter.
+    """Read a key without showing it; return None if the user only pressed Enter.
 
     Args:
         enter_means: A description of what Enter alone does, for the prompt.
@@ -250,7 +250,7 @@ class LoginOptions(msgspec.Struct, frozen=True):
 
 
 def login(wish: LoginOptions) -> int:
-    """Log in; return 0 if stored, 1 if not, 2 if a value is missing and no terminal can ask."""
+    """Log in; return 0 if a model is stored, 1 if not, 2 if a value is missing."""
     # With --json, only the result goes to stdout; questions and messages go to stderr.
     console = Console(stderr=wish.json, highlight=False, soft_wrap=True)
     try:
@@ -388,7 +388,7 @@ def _ask_name(wish: LoginOptions, base_url: str, console: Console) -> str:
 def _address(wish: LoginOptions, console: Console) -> str:
     for row in local_rows(os.environ):
         if row.name == wish.provider:
-            return row.base_url  # the server's own variable has the address
+            return row.base_url  # An environment variable of the server has the address.
     if wish.provider is not None:
         return address_of(wish.provider)
     if not _is_asked(wish):

@@ -25,7 +25,8 @@ def json_anywhere(
     """Accept ``--json`` before an action and after it."""
     words = "print one JSON object"
     flags(command, json=words)
-    for one in actions:  # there is no default, because it would override an earlier ``--json``
+    # The option has no default, because a default would override an earlier ``--json``.
+    for one in actions:
         one.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help=words)
 
 

@@ -59,7 +59,7 @@ class Selection(msgspec.Struct, frozen=True):
         text: The exact text.
         unsaved: Whether the buffer differs from the disk.
         problems: The diagnostics that touch the selected lines.
-        note: The reason why the selection may be wrong, such as its age; empty if it is exact.
+        note: Why the selection may be wrong, such as its age, or empty if the selection is exact.
     """
 
     path: str
@@ -155,7 +155,7 @@ STATE_MENTIONS = (
     ("changes", "what git would commit, or the changes of the tree"),
     ("problems", "all problems that the editor shows"),
 )
-"""Mentions that do not name a file, and descriptions of the text that each attaches."""
+"""Mentions that name no file, each with a description of the attached text."""
 
 FILES_LIMIT = 30  # the limit of files with problems in one list
 

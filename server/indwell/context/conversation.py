@@ -52,11 +52,11 @@ _STATES = frozenset(
     {"environment", "ide_selection", "ide_opened", "instructions", "task_card", "plan"}
     | {"skill_list", "own_skill_list", "agent_list", "tool_list", "server_tools"}
 )
-"""Sources that report a state, so that only the newest block is current."""
-MILESTONE_TOKENS = 2_000  # a tool result with so many tokens gets a cache mark
-STRIDE = 32  # the sums are stored after every so many messages
+"""Sources of blocks that report a state, of which only the newest block is current."""
+MILESTONE_TOKENS = 2_000  # A prompt cache may end after a tool result of this many tokens.
+STRIDE = 32  # The sums are stored after every 32 messages.
 ONCE: frozenset[Source] = frozenset({"ide_selection", "skill"})
-"""Sources whose text is never sent twice."""
+"""Sources of blocks whose texts are never sent twice."""
 
 
 class Sums(NamedTuple):
@@ -79,10 +79,10 @@ class Tally(msgspec.Struct, frozen=True):
 
     Attributes:
         n: The number of messages.
-        last: The last counted message, whose replacement makes the tally invalid.
+        last: The last counted message; if another message replaces it, the tally is invalid.
         sums: The sums over the counted messages.
         places: The sums of all messages before message 0, ``STRIDE``, 2 ``STRIDE``, ….
-        milestone: The index of the newest message with a large result; -1 without a large result.
+        milestone: The index of the newest message with a large result, or -1 if no result is large.
         newest: The newest text of each state that injections report (``state_of``).
         once: All texts from the sources in ``ONCE``.
     """
@@ -102,7 +102,7 @@ class Tally(msgspec.Struct, frozen=True):
 
 
 def valid(tally: Tally, messages: Sequence[Message]) -> Tally:
-    """Return the tally if it belongs to the first of the messages; else an empty tally."""
+    """Return the tally if its messages are the first of these messages; if not, an empty tally."""
     if tally.n and not (tally.n <= len(messages) and messages[tally.n - 1] is tally.last):
         return Tally()
     return tally
@@ -157,14 +157,14 @@ def added(sums: Sums, message: Message) -> Sums:
 
 
 def _is_loose(block: Block) -> bool:
-    """Return whether compaction may remove the block: not if it is the user's or pinned."""
+    """Return whether compaction may remove the block: neither the user's nor pinned blocks."""
     return isinstance(block, ToolUse | ToolResult) or (
         isinstance(block, Text) and block.meta.source != "user" and not block.meta.pinned
     )
 
 
 def is_milestone(message: Message) -> bool:
-    """Return whether the message has a tool result that gets a cache mark."""
+    """Return whether the message has a tool result after which a prompt cache may end."""
     return any(
         isinstance(block, ToolResult) and block.meta.tokens >= MILESTONE_TOKENS
         for block in message.blocks
@@ -181,7 +181,7 @@ def state_of(block: Text) -> str:
 
 
 def notice_texts(message: Message, newest: dict[str, str], once: set[str]) -> None:
-    """Add the injected texts of a message to ``newest`` and ``once``, in order."""
+    """Add a message's injected texts, in order, to the ``newest`` and ``once`` of a tally."""
     for block in message.blocks:
         if isinstance(block, Text):
             newest[state_of(block)] = block.text
@@ -229,8 +229,8 @@ class Conversation(msgspec.Struct, frozen=True):
         pending: The injections for the next user message.
         tally: Counts and checks of messages that no longer change; requests do not depend on the
             tally.
-        calibration: The endpoint's last token count.
-        history: The first messages before they were compacted.
+        calibration: The endpoint's last token count, which corrects estimates.
+        history: The originals of the compacted messages.
     """
 
     config: Config
@@ -294,7 +294,7 @@ def with_input(
 
     Args:
         conversation: The conversation without the input.
-        words: The user's prompt; None if the agent continues by itself.
+        words: The user's prompt, or None if the agent continues by itself.
         turn: The number of the turn.
         steered: The user's messages to the running turn, in order; added last.
         along: The attachments of the prompt; ignored if there is no prompt.

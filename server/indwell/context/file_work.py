@@ -34,8 +34,8 @@ class UserPrompt(msgspec.Struct, frozen=True):
     Attributes:
         turn: The number of the turn.
         words: All text of the user, including messages to the running turn.
-        state: ``finished`` if the turn ended with an answer and the user then began another turn;
-            ``asked back`` if the answer was a question; else ``open``.
+        state: ``finished`` if the turn ended with an answer, and the user began another turn;
+            ``asked back`` if that answer was a question; ``open`` in all other cases.
     """
 
     turn: int
@@ -83,7 +83,7 @@ def asked(messages: Sequence[Message]) -> tuple[UserPrompt, ...]:
             if isinstance(block, Text) and block.meta.source == "user"
         )
         if words:
-            # the text is a message to the running turn
+            # The text is the user's message to the running turn, so it joins the request.
             if found and found[-1].turn == message.turn:
                 joined = f"{found[-1].words}\n{words}"
                 found[-1] = UserPrompt(message.turn, joined, "open")
@@ -206,7 +206,8 @@ _ERROR = lazy_pattern(
     r"|\bexpected\b|no such|denied|traceback|\bE\s{2,}",
     re.IGNORECASE,
 )
-_PLACE = lazy_pattern(r"\w\.\w{1,5}:\d+")  # matches file.go:12: the position, and mostly the cause
+# This matches ``file.go:12:``, whose line mostly names the cause.
+_PLACE = lazy_pattern(r"\w\.\w{1,5}:\d+")
 _SUMMED = lazy_pattern(r"^\W*(?:FAIL|FAILED|exit(?:ed)?\b.*|error: task failed)\W*$", re.IGNORECASE)
 
 
@@ -245,7 +246,7 @@ _BAD_START = lazy_pattern(r"\s*(?:<tool_use_error>|Error\b|error:)")
 
 
 def _failed(result: ToolResult) -> bool:
-    """Return whether the call failed, by its error flag or, if missing, by its text."""
+    """Return whether the call failed, by the error flag; a text decides if the flag is missing."""
     if result.is_error:
         return True
     text = result.text
@@ -291,14 +292,14 @@ _EDITS_BY_COMMAND: dict[str, Kind] = {
 
 
 class ParsedCall(msgspec.Struct, frozen=True):
-    """The meaning of a tool call.
+    """What a tool call does, as far as its name and arguments show.
 
     Attributes:
-        kind: The kind of effect.
-        path: The file that the call concerns; empty if there is no file.
+        kind: Whether the call reads, searches, edits, writes or runs something.
+        path: The file that the call concerns, or empty if there is no file.
         main: The main argument on one line, at most ``MAIN_LENGTH`` characters.
-        start: The first line of a read, 1-based; 0 if not stated.
-        n_lines: The number of lines that a read asked for; 0 if not stated.
+        start: The first line of a read, 1-based, or 0 if not stated.
+        n_lines: The number of lines that a read asked for, or 0 if not stated.
     """
 
     kind: Kind
@@ -312,7 +313,7 @@ MAIN_LENGTH = 120
 
 
 def call_of(use: ToolUse) -> ParsedCall:
-    """Return the meaning of ``use``."""
+    """Parse the arguments of a tool call."""
     return _call(use.name, use.arguments)
 
 

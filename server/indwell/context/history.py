@@ -28,8 +28,8 @@ class MessageSplice(msgspec.Struct, frozen=True, omit_defaults=True):
         start: The first message to replace.
         stop: The index after the last message to replace.
         messages: The replacement; empty to drop the range.
-        whole: Whether ``messages`` together replace the whole range, even if the number of messages
-            is equal. In older logs, which lack the field, only the numbers decide.
+        whole: Whether ``messages`` replace the range as a whole, not message by message, even if
+            the numbers are equal. In older logs, which lack the field, only the numbers decide.
     """
 
     start: int
@@ -163,7 +163,7 @@ def _grown(messages: Sequence[Message], history: History) -> tuple[Message, ...]
 
 
 def _n_grown(messages: Sequence[Message], history: History) -> int:
-    """Return the number of originals, with one more message for joined blocks."""
+    """Return the number of originals, counting blocks that joined a message as one more."""
     n = len(history.originals)
     if not _new_blocks(messages, history):
         return n
@@ -220,7 +220,7 @@ def tail_start(messages: Sequence[Message], *, turns: int, tokens: int, window: 
 
     Args:
         messages: The live messages.
-        turns: The number of newest turns to keep; above the limit, of rounds.
+        turns: The number of newest turns to keep; if these are too long, the number of rounds.
         tokens: The least number of tokens to keep.
         window: The model's window in tokens; the tail has at most a quarter, but always the last
             exchange.
@@ -239,7 +239,7 @@ def tail_start(messages: Sequence[Message], *, turns: int, tokens: int, window: 
 
 
 def last_exchange(messages: Sequence[Message]) -> int:
-    """Return the index of the newest exchange's first message; 0 if there is no exchange."""
+    """Return the index of the newest exchange's first message, or 0 if there is no exchange."""
     return snapped(messages, len(messages) - 1) if messages else 0
 
 

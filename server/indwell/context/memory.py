@@ -26,7 +26,7 @@ from indwell.messages import Text
 
 # the limit of characters for a fact; a longer line that a person wrote is cut
 FACT_CHARACTERS = 300
-MOST_FACTS = 500  # the limit of facts that are examined on one page; ranking so many takes 5 ms
+MOST_FACTS = 500  # the limit of facts that are examined on one page; ranking 500 facts takes 5 ms
 PAGE_LIMIT_B = 1 << 20  # a file with more bytes is not read as a page
 
 Scope: TypeAlias = Literal["workspace", "user"]
@@ -45,8 +45,9 @@ class Fact(msgspec.Struct, frozen=True):
     Attributes:
         text: The fact, on one line.
         scope: The scope of the page that contains the fact.
-        day: The ISO date on which the fact was stored; empty if the user wrote the fact by hand.
-        session: The session in which the model proposed the fact; empty for the user's own facts.
+        day: The ISO date on which the fact was stored, or empty if the user wrote the fact by hand.
+        session: The session in which the model proposed the fact, or empty for the user's own
+            facts.
         is_cut: Whether the line on the page is longer than the limit.
     """
 
@@ -108,7 +109,7 @@ def with_fact(page: str, fact: Fact, instead_of: str = "") -> str:
     """Return the page with one more fact; an equal fact is replaced.
 
     Raises:
-        ToolError: The fact would not be found on the page again.
+        ToolError: The page's format cannot hold the fact, so that it would not be found again.
     """
     old = next((one for one in entries(page, fact.scope) if one.fact.text == instead_of), None)
     if old is not None:
@@ -163,7 +164,7 @@ def recalled(
     turn: int,
     hide: Callable[[str], str],
 ) -> Text | None:
-    """Return the block for the next request; None if no new fact fits.
+    """Return the block for the next request, or None if no new fact fits.
 
     Args:
         facts: All stored facts.
@@ -198,7 +199,7 @@ def _line(fact: Fact) -> str:
 
 
 def _standing(conversation: Conversation) -> frozenset[str]:
-    """Return the lines of facts in the conversation or in the next request."""
+    """Return the lines of facts that the conversation or the next request contains."""
     return frozenset(line for text in _memories(conversation) for line in text.split("\n"))
 
 
@@ -217,7 +218,7 @@ _OF_WORDS, _OF_PATHS, _OF_TEXT = 1.0, 0.7, 0.4
 # The least weight of all shared words: one of the user's text, one of a path, or two of a
 # selection.
 _LEAST = 0.7
-_COMMON_IN = 6  # with so many facts or more, a word in more than half of the facts is ignored
+_COMMON_IN = 6  # Among 6 facts or more, a word in more than half of the facts is ignored.
 MOST_CHARACTERS = 4_000  # the limit of characters that are examined in each part of the query
 
 
@@ -283,8 +284,8 @@ _WORD = lazy_pattern(r"[^\W_]+")
 _PARTS = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 # In scripts without blanks between words, two consecutive characters count as a word.
 _UNSPACED = lazy_pattern("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]+")
-_LEAST_LENGTH = 2  # the least number of characters for a word that counts
-_STEM = 3  # the least number of characters for a word after an ending is removed
+_LEAST_LENGTH = 2  # A shorter word, in characters, does not count.
+_STEM = 3  # An ending is removed only if at least 3 characters of the word are left.
 _HISSING = ("sses", "shes", "ches", "xes", "zes")
 
 _FILLER = """
@@ -299,7 +300,7 @@ _FILLER = """
     der die das und ist ein eine nicht mit von zu den le la les et un une des est pas que el los y
 """
 FILLER = frozenset(_FILLER.split())
-"""Words that say nothing about the topic, such as words in nearly every prompt."""
+"""Words that show no topic, because they occur in nearly every prompt."""
 
 
 def terms(text: str) -> tuple[str, ...]:
@@ -317,7 +318,7 @@ def terms(text: str) -> tuple[str, ...]:
 
 
 def _apart(parts: list[str], whole: str) -> list[str]:
-    """Return the parts of a name such as ``parseHTTPHeader``; empty for a name of one part."""
+    """Return the parts of a name such as ``parseHTTPHeader``; return none for a single part."""
     return [one.casefold() for one in parts] if parts and parts[0].casefold() != whole else []
 
 
@@ -338,12 +339,12 @@ def _stem(word: str) -> str:
 
 
 ALIKE = 86.0  # the least similarity of two facts, up to 100, as for a sentence with another number
-# so many words of a fact must be in another fact, because fewer may agree by chance
+# Similar facts share at least 4 words, because fewer may agree by chance.
 LEAST_WORDS = 4
 
 
 def same(text: str, facts: Iterable[Fact]) -> Fact | None:
-    """Return the fact that equals ``text`` except for case and punctuation; None without one."""
+    """Return the fact that equals ``text`` except for case and punctuation, or None."""
     from rapidfuzz.utils import default_process  # noqa: PLC0415 # 15 ms that start-up need not pay
 
     wanted = default_process(text).split()
@@ -351,7 +352,7 @@ def same(text: str, facts: Iterable[Fact]) -> Fact | None:
 
 
 def alike(text: str, facts: Iterable[Fact]) -> Fact | None:
-    """Return the fact of which ``text`` may be a new version, by similarity.
+    """Return a similar fact, of which ``text`` may be a new version.
 
     Only the user can distinguish a correction from a different fact, so the caller shows both. A
     fact that was cut is never returned.

@@ -29,12 +29,12 @@ def tool_results(message: Message) -> tuple[ToolResult, ...]:
 def problems(
     messages: Sequence[Message], *, start: int = 0, may_wait: bool = False
 ) -> tuple[str, ...]:
-    """Return the faults of these messages; empty if the messages are valid.
+    """Return the faults of these messages, or an empty tuple if the messages are valid.
 
     Args:
         messages: All messages.
         start: The number of unchanged messages that an earlier check found valid; only the calls of
-            the last of them are examined again.
+            the last valid message are examined again.
         may_wait: Whether the calls of the last message may still lack results.
     """
     found: list[str] = []

@@ -46,7 +46,7 @@ TodoState: TypeAlias = Literal["open", "doing", "done"]
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """A plan with its state; ``path`` is the plan's document, empty if there is none."""
+    """A plan with its state; ``path`` is the plan's document, or empty if there is no document."""
 
     state: PlanState = "none"
     text: str = ""
@@ -57,7 +57,7 @@ def next_state(state: PlanState, happens: PlanInput) -> PlanState:
     """Return the next state.
 
     Raises:
-        UserError: The event is not allowed in this state; the message says why.
+        UserError: The plan cannot move from its state to this state; the message says why.
     """
     found = TABLE.get((state, happens))
     if found is None:
@@ -66,7 +66,7 @@ def next_state(state: PlanState, happens: PlanInput) -> PlanState:
 
 
 def inherited(plan: Plan) -> Plan:
-    """Return the plan for a new session that continues the task; empty if the plan is done."""
+    """Return the plan for a new session that continues the task, or empty if the plan is done."""
     return Plan(plan.state, plan.text) if plan.state in {"proposed", "approved"} else Plan()
 
 
@@ -122,7 +122,7 @@ def open_before(items: Sequence[TodoItem], item: TodoItem) -> tuple[int, ...]:
 
 
 def waits_words(items: Sequence[TodoItem], item: TodoItem) -> str:
-    """Name the items that an item waits for (``waits for 1, 2``); empty if it could begin."""
+    """Name the items that an item waits for (``waits for 1, 2``), or nothing if it could begin."""
     numbers = open_before(items, item)
     return f"waits for {', '.join(map(str, numbers))}" if numbers else ""
 
@@ -138,7 +138,7 @@ def shown_lines(items: Sequence[TodoItem]) -> tuple[str, ...]:
 
 
 def problem_of(items: Sequence[TodoItem]) -> str:
-    """Return why a list is invalid, such as an impossible order; empty if the list is valid."""
+    """Return why a list is invalid, such as an impossible order, or empty if the list is valid."""
     for number, one in enumerate(items, 1):
         if unknown := [other for other in one.after if not 1 <= other <= len(items)]:
             return (

@@ -35,7 +35,7 @@ _TAB, _SIGN_APART, _NUMBER_APART = 0.32, 0.26, 0.5
 
 
 class _Script(NamedTuple):
-    """Characters whose UTF-8 begins with given bytes, and the tokens of one such character."""
+    """Characters whose UTF-8 begins with these bytes, and the tokens of one of the characters."""
 
     leads: Iterable[int]
     tokens: float
@@ -106,7 +106,7 @@ class Family(NamedTuple):
     """The token counts of models with one vocabulary and chat template, relative to o200k.
 
     Attributes:
-        names: A pattern of the models' names.
+        names: A pattern that the names of the family's models match.
         text: The tokens for each estimated token of a text.
         tools: The tokens for each estimated token of tool specs, as the chat template writes them.
         tool: The additional tokens for each tool.
@@ -127,7 +127,7 @@ FAMILIES = (
     Family(r"mistral-7b|mixtral|codestral", 1.2, 1.084, 19, 2),
     Family(r"mistral|ministral|devstral|magistral|pixtral", 1.04, 1.084, 19, 2),
 )
-"""Fitted by ``benchmarks/calibration.py FOLDER`` with the real vocabularies and templates."""
+"""The families of models, fitted to real vocabularies by ``benchmarks/calibration.py FOLDER``."""
 _OTHERS = Family("")
 
 
@@ -200,8 +200,9 @@ ratio means that the endpoint adds a fixed number of tokens, such as for a hidde
 
 
 MOST_TIMES, LEAST_TIMES = 3, 10
-"""Bounds of a plausible count. More than three times the estimate (plus a fixed extra), or less
-than a tenth, is wrong, because no vocabulary differs so much.
+"""The bounds of a plausible count, as factors of the estimate.
+
+A count beyond these bounds (plus a fixed extra) is wrong, because no vocabulary differs so much.
 """
 # The limit of tokens for a fixed extra, such as a long hidden prompt of a gateway.
 MOST_EXTRA = 8_000
@@ -226,7 +227,7 @@ class Calibration(msgspec.Struct, frozen=True):
 
     Attributes:
         model: The model of the request; estimates for other models are not corrected.
-        reported: The prompt tokens of the last request, as counted by the endpoint; 0 before the
+        reported: The prompt tokens of the last request, as counted by the endpoint, or 0 before the
             first count.
         estimated: The estimate for the same request.
     """

@@ -48,7 +48,7 @@ TAGS = (
     "task-card",
     "agent-todo",
 )
-"""Every tag that Indwell writes; a test compares it with ``injections``."""
+"""The names of all tags that Indwell writes; a test compares the list with ``injections``."""
 
 HARMLESS = "&lt;"
 """The replacement for the bracket, readable for a model and different from ``<``."""
@@ -83,7 +83,7 @@ _JOINERS = "-_‐‑‒–—−﹣－＿"  # noqa: RUF001 - look-alikes are the
 # Characters between the letters of a name that a reader may ignore.
 _BETWEEN = frozenset(":.+\\~*·•\u29fa\u29f9")
 _FILLERS = frozenset("/\\／⁄∕⧸＼\u29f9\u29fa|[{(!?'\"`.\ufffd" + BRACKETS)  # noqa: RUF001 - look-alikes are the point
-_LONGEST = 200  # a tag's name is searched within so many characters after a bracket
+_LONGEST = 200  # A tag's name is searched within 200 characters after a bracket.
 _NAMES = tuple(re.sub("[-_]", "", tag) for tag in TAGS)
 _FIRST = "".join(sorted({name[0] for name in _NAMES}))
 # The lookahead only saves time, because it skips an ASCII letter or sign that cannot begin a tag.
@@ -142,10 +142,11 @@ def shows_nothing(character: str) -> bool:
 
 
 def _imitation(text: str, at: int) -> tuple[list[int], int]:
-    """Return the brackets to replace in the run that begins at ``at``, and where to continue.
+    """Return the brackets to replace in the imitation that begins at ``at``, and where to go on.
 
-    A run is a sequence of brackets, perhaps with slashes, spaces and similar characters in between,
-    and perhaps followed by a name. No character belongs to two runs, so the time is linear.
+    An imitation is a sequence of brackets, perhaps with slashes, spaces and similar characters in
+    between, and perhaps followed by a name. No character belongs to two imitations, so the time is
+    linear.
     """
     brackets = [at]
     after = at + 1
@@ -164,7 +165,7 @@ def _imitation(text: str, at: int) -> tuple[list[int], int]:
 
 
 def _name(text: str, at: int) -> tuple[bool, int]:
-    """Return whether a reader who ignores spaces and invisible marks sees a tag's name."""
+    """Return whether a tag's name is here for a reader who ignores spaces and invisible signs."""
     letters, names = "", _NAMES
     while at < len(text):
         character = text[at]
@@ -209,7 +210,7 @@ def _is_invisible(character: str) -> bool:
 
 MOST = 200  # the limit of invisible characters that are escaped; further ones are removed
 
-_NEARBY = 80  # a direction mark needs a right-to-left letter within so many characters on each side
+_NEARBY = 80  # A direction mark needs a right-to-left letter within 80 characters.
 
 _HIDDEN = (
     r"\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
@@ -233,7 +234,8 @@ _FLAGS = lazy_pattern("\U0001f3f4(?:gbeng|gbsct|gbwls)\U000e007f".translate(
 ))  # fmt: skip
 
 _SCRIPTS_BY_CHARACTER = {
-    "\u200b": range(0x0E00, 0x1800),  # used between words of Thai, Lao, Burmese and Khmer
+    # This character separates words of Thai, Lao, Burmese and Khmer.
+    "\u200b": range(0x0E00, 0x1800),
     "\u115f": range(0x1100, 0x1200), "\u1160": range(0x1100, 0x1200),  # old Hangul
     "\u17b4": range(0x1780, 0x1800), "\u17b5": range(0x1780, 0x1800),  # Khmer
     "\u034f": range(0x0300, 0x0E00),  # accents of Greek, points of Hebrew
@@ -262,7 +264,7 @@ class VisibleText(msgspec.Struct, frozen=True):
 
     @property
     def notice(self) -> str:
-        """The note about the escapes; empty if there are no escapes."""
+        """The note about the escapes, or empty if there are no escapes."""
         if not self.n_escaped:
             return ""
         one = self.n_escaped == 1
@@ -368,7 +370,7 @@ def scalar_text(text: str) -> str:
 
 LONG_LINES = 15  # the approximate number of lines that a dialog shows
 LONG_CHARACTERS = 1_200
-_READ = 4  # so many times the line's length is read, because blanks are folded
+_READ = 4  # Four times the line's length is read, because blanks are folded.
 _CONTROL = lazy_pattern(r"[\x00-\x08\x0b-\x1f\x7f]")
 _BLANK = r"[ \t\r\v\f\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u2800\u3000]"
 _EMPTY_LINES = lazy_pattern(rf"\n(?:{_BLANK}*\n){{3,}}")

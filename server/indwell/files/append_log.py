@@ -40,7 +40,7 @@ def append_line(path: Path, line: bytes, *, durable: bool = False) -> None:
 
 
 def read_from(path: Path, offset: int, limit: int) -> bytes:
-    """Read up to ``limit`` bytes from ``offset``; empty if the file does not exist.
+    """Read up to ``limit`` bytes from ``offset``; return empty bytes if the file does not exist.
 
     Raises:
         OSError: The file cannot be read.
@@ -121,7 +121,7 @@ class AppendLog:
 
     @property
     def stands(self) -> bool:
-        """Return whether the log's path still leads to the open file, in a few microseconds.
+        """Return whether the log's path still leads to the open file; takes a few microseconds.
 
         Raises:
             OSError: Another file has this path (``ESTALE``), or the path cannot be checked.
@@ -199,7 +199,7 @@ class AppendLog:
 def read_bytes_private(
     path: Path, *, follow_link: bool = False, limit_b: int | None = None
 ) -> bytes:
-    """Read a whole regular file; with ``follow_link``, also through a symbolic link.
+    """Read a whole regular file; ``follow_link`` allows the path to be a symbolic link.
 
     Raises:
         OSError: The file is missing, a link, not regular, over ``limit_b``, or unreadable.
@@ -237,7 +237,7 @@ def make_private_folder(path: Path) -> None:
 
 
 def list_names(path: Path) -> tuple[str, ...]:
-    """List the names in a folder, sorted; empty if the folder does not exist.
+    """List the names in a folder, sorted; return an empty tuple if the folder does not exist.
 
     Raises:
         OSError: The folder cannot be listed.
@@ -268,7 +268,7 @@ def _lock(file: int, path: Path) -> None:
 
 
 PIECE_B = 256 << 10
-"""Bytes read at a time; handling one piece must not block other threads for long."""
+"""The bytes to read at a time; one piece must not block other threads for long."""
 
 _FLAGS = (
     os.O_RDONLY

@@ -164,7 +164,7 @@ def _take(fresh: Fresh, target: AtomicTarget, check: Callable[[], None]) -> None
     try:
         fresh.take(target.name)
     except OSError as error:
-        # The program that has the file open may allow other programs to write to it.
+        # The program that has the file open may let other programs write to the file.
         is_held = isinstance(error, HeldOpen)
         if target.old is None or not (is_held or error.errno in _NO_RENAME):
             raise

@@ -46,7 +46,7 @@ class PathBeneath(msgspec.Struct, frozen=True):
 
     Attributes:
         root: The resolved root folder.
-        parts: Names below the root; empty for the root itself.
+        parts: Names below the root, or empty for the root itself.
     """
 
     root: Path
@@ -91,7 +91,7 @@ def locate(path: Path, roots: Sequence[Path]) -> PathBeneath:
     check_path(str(path))
     if HERE == "win32" and is_on_other_share(path, roots):
         raise ToolError(f"{quoted(path)} is on another share; stay within {_named(roots)}")
-    # The user chose the roots, and thereby also their targets.
+    # The user chose the roots, and so also accepts the targets of roots that are links.
     near = (*roots, *(Path(real_path(root)) for root in roots)) if HERE == "win32" else ()
     try:
         real = Path(real_path_here(path, near))
@@ -178,7 +178,7 @@ def open_below(root: int, parts: Sequence[str], flags: int, mode: int = 0o666) -
     """Open ``parts`` below the open folder ``root`` without following any link.
 
     Raises:
-        OSError: ELOOP or ENOTDIR if a component is a link; else the errors of ``os.open``.
+        OSError: ELOOP or ENOTDIR if a component is a link; otherwise the errors of ``os.open``.
     """
     if works():
         return open_at(root, "/".join(parts) or ".", flags, mode)
@@ -331,7 +331,7 @@ def open_at(folder: int, path: str, flags: int, mode: int = 0o666) -> int:
 
     Raises:
         OSError: ELOOP if a component is a link, EXDEV if ``path`` leaves the folder, EAGAIN if
-            concurrent renames do not stop; else the errors of ``os.open``.
+            concurrent renames do not stop; otherwise the errors of ``os.open``.
     """
     # Without O_CREAT, a mode would cause EINVAL.
     how = _How(flags, mode if flags & os.O_CREAT else 0, _RESOLVE)

@@ -50,7 +50,7 @@ def _folds_case(folder: str) -> bool:
 
 
 def _folds(folder: str, name: str) -> bool | None:
-    """Return whether the disk finds a name in another case; None if it has no letters."""
+    """Return whether the disk finds a name in another case, or None if the name has no letters."""
     other = name.swapcase()
     if other == name or len(other) != len(name):
         return None
@@ -85,7 +85,7 @@ def as_on_disk(folder: str, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _own_name(folder: str, name: str) -> str | None:
-    """Return the name of an entry from its folder's listing; None if the entry is missing."""
+    """Return the name of an entry from its folder's listing, or None if the entry is missing."""
     try:
         os.lstat(f"{folder}/{name}")
         listed = _listed(folder)
@@ -161,10 +161,10 @@ def share_behind(path: str, near: Iterable[str], target_of: Callable[[str], str 
     Args:
         path: An absolute path.
         near: Paths whose shares are allowed.
-        target_of: Returns the target of a link; None for any other file.
+        target_of: Returns the target of a link, or None for any other file.
 
     Returns:
-        The first share that is not allowed; empty if there is none.
+        The first share that is not allowed, or empty if there is none.
     """
     start, waiting = _anchored(path)
     allowed = {"", *map(_share_of, near)}
@@ -197,7 +197,7 @@ def share_behind(path: str, near: Iterable[str], target_of: Callable[[str], str 
 
 
 def link_target(path: str) -> str | None:
-    """Return the target of a symbolic link or junction; None for any other file."""
+    """Return the target of a symbolic link or junction, or None for any other file."""
     try:
         return os.readlink(path)  # noqa: PTH115 - a text with all of its prefix
     except (OSError, ValueError):  # a ValueError means another reparse point, such as a cloud file
@@ -218,7 +218,7 @@ def _anchored(path: str) -> tuple[str, list[str]]:
 
 
 def _share_of(path: str) -> str:
-    """Return the share of a path in lower case; empty for a path on a drive."""
+    """Return the share of a path in lower case, or an empty text for a path on a drive."""
     plain = slashed(path, "win32").lower()
     return (
         "//" + "/".join([one for one in plain.split("/") if one][:2]) if plain[:2] == "//" else ""

@@ -47,8 +47,9 @@ class NotPutBack(OSError):
 
     Args:
         error: The reason why the system refused to restore the old bytes.
-        kept: The file that starts with the old bytes; None if the old bytes are lost.
-        comes_back: Whether ``kept`` is an undo file, which the next access to the file uses again.
+        kept: The file that starts with the old bytes, or None if the old bytes are lost.
+        comes_back: Whether ``kept`` is an undo file, from which the next access tries the restore
+            again.
     """
 
     def __init__(self, error: OSError, kept: Path | None, *, comes_back: bool) -> None:
@@ -74,7 +75,7 @@ def overwrite(target: int, new: int, journal: Journal, check: Callable[[], None]
         new: The descriptor of a file with the new bytes.
         journal: An empty undo file, which is discarded unless it has the only copy of the old
             bytes.
-        check: Called right before the first byte is overwritten; its errors are raised.
+        check: Called right before the first byte is overwritten; an error of this check is raised.
 
     Raises:
         NotPutBack: The system refused both the write and the restore.
@@ -172,7 +173,7 @@ class Journal:
         return kind.st_size
 
     def told(self) -> UndoContent | None:
-        """Read the end mark; None if the undo file is incomplete.
+        """Read the end mark; return None if the undo file is incomplete.
 
         Raises:
             OSError: The undo file cannot be read.
@@ -255,7 +256,7 @@ def new_journal(private: Path | None, path: Path) -> Journal:
 
 
 def left_journal(private: Path, path: Path, *, wait_s: float) -> Journal | None:
-    """Lock the undo file that a dead process left for ``path``; None if there is none.
+    """Lock the undo file that a dead process left for ``path``; return None if none is left.
 
     Raises:
         EditRefused: A living process holds the undo file for longer than ``wait_s``.
@@ -273,7 +274,8 @@ def left_journal(private: Path, path: Path, *, wait_s: float) -> Journal | None:
     except BaseException:
         os.close(descriptor)
         raise
-    os.close(descriptor)  # the writer was alive and has finished, or locks are unsupported
+    # The writer has finished in the meantime, or the file system supports no locks.
+    os.close(descriptor)
     return None
 
 
@@ -291,14 +293,15 @@ def _check_own(descriptor: int, place: Path) -> None:
         raise OSError(errno.EINVAL, "it is not an undo file of Indwell", str(place))
 
 
-READ_WAIT_S = 1.0  # the wait, in seconds, of a reader for a writer before the file is read as it is
+# A reader waits this long, in seconds, for a writer, and then reads the file as it is.
+READ_WAIT_S = 1.0
 _PIECE_B = 1 << 16
 
 
 def free_name(folder: int, private: Path | None) -> str | None:
-    """Free Indwell's temporary name in the open, locked ``folder``; return the name.
+    """Make sure that no file has Indwell's temporary name in ``folder``; return the name.
 
-    The result is None if there is no private folder, or if the name cannot be freed.
+    The result is None if there is no private folder, or if the old file cannot be removed.
     """
     own = known_name(folder, private)
     if own is None:
@@ -377,7 +380,7 @@ def settle(path: Path, name: str, folder: int, private: Path, *, wait_s: float =
 
 @contextlib.contextmanager
 def _opened(name: str, folder: int) -> Iterator[int | None]:
-    """Open the regular file with this name for reading and writing; None if it is missing."""
+    """Open the regular file with this name for reading and writing, or return None if missing."""
     try:
         kind = calls.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:

@@ -55,7 +55,7 @@ def has_other_names(path: Path) -> bool:
 
 
 def linked_mark(path: Path) -> tuple[int, ...] | None:
-    """Return a value that changes with a file's hard links; None if it has only one.
+    """Return a value that changes with a file's hard links, or None if it has only one.
 
     The value also changes when the text changes. The function follows no symbolic link.
     """
@@ -69,7 +69,7 @@ def linked_mark(path: Path) -> tuple[int, ...] | None:
 
 
 def names_of_file(path: Path, folders: Iterable[Path]) -> tuple[Path, ...]:
-    """Find other hard links of a file directly in ``folders``, without following links.
+    """Find other hard links of a file that are directly in ``folders``; follow no links.
 
     At most ``MOST_BESIDE`` names in each folder are searched.
     """
@@ -100,7 +100,7 @@ def same_file(one: Path, other: Path) -> bool:
 
 
 def modified_s(path: Path) -> float:
-    """Return a file's modification time in seconds since 1970; 0 if it is gone."""
+    """Return a file's modification time in seconds since 1970, or 0 if it is gone."""
     try:
         return calls.lstat(path).st_mtime
     except OSError:
@@ -171,7 +171,7 @@ class Newest:
 
 
 def same_named(name: str, folder: Path, most: int) -> tuple[Path, ...]:
-    """Find up to ``most`` files or folders called ``name`` in any case, the nearest first.
+    """Find up to ``most`` files or folders that have this name in any case, the nearest first.
 
     The search ends after ``MOST_LOOKED_AT`` names or 20 ms. It skips links, names that begin with a
     dot, and the folders in ``PASSED_BY``.
@@ -195,7 +195,7 @@ def same_named(name: str, folder: Path, most: int) -> tuple[Path, ...]:
 MOST_LOOKED_AT = 20_000
 
 PASSED_BY = frozenset({"node_modules", "target", "__pycache__", "venv", "dist", "build"})
-"""Folders of generated files; so are all names that begin with a dot."""
+"""Folders that a search skips, because their files are generated; dot names are skipped, too."""
 
 OF_EDITORS = (".swp", ".swo", "~", ".DS_Store")
 """Endings of files that editors create and remove while someone types."""
@@ -205,7 +205,7 @@ COARSE_NS = 20_000_000  # the kernel's clock for files is late by one or two tic
 
 
 def mark_of(folder: Path, most: int = MOST_FILES) -> str:
-    """Compute a mark from names, sizes and modification times; empty above ``most`` files.
+    """Digest the files' names, sizes and times; return no digest for more than ``most`` files.
 
     The function blocks, follows no link, and skips the folders in ``PASSED_BY``.
     """
@@ -240,7 +240,7 @@ def mark_of(folder: Path, most: int = MOST_FILES) -> str:
 
 
 def changed_since(path: Path, when_ns: int) -> bool:
-    """Return whether a file changed after a time of its disk's clock; True if unknown."""
+    """Return whether a file changed after a time of its disk's clock, or True if unknown."""
     try:
         found = calls.stat(path)
     except OSError:
@@ -249,7 +249,7 @@ def changed_since(path: Path, when_ns: int) -> bool:
 
 
 def file_mark(path: Path) -> tuple[int, ...] | None:
-    """Return stat values of a file that differ after each write; None if there is no file."""
+    """Return stat values of a file that differ after each write, or None if there is no file."""
     try:
         found = calls.stat(path)
     except OSError:
@@ -274,7 +274,7 @@ class FileState(msgspec.Struct, frozen=True):
 
 
 def state_of(path: Path, clock: Callable[[], int] = time.time_ns) -> FileState | None:
-    """Return the state of the file at ``path``, following links; None if unreadable.
+    """Return the state of the file at ``path``, following links, or None if unreadable.
 
     Args:
         path: The file.

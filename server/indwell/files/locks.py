@@ -31,7 +31,7 @@ WAIT_S = 5.0  # the wait, in seconds, for one small edit by another process; a s
 _STEP_S = 0.002  # the wait, in seconds, between two attempts to get a lock
 _UNSUPPORTED = frozenset(
     {errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EBADF, errno.EINVAL}
-)  # with EBADF, NFS can only lock files open for writing, which a folder never is
+)  # NFS answers EBADF, because it only locks files open for writing, which a folder never is.
 
 _threads = threading.Lock()
 
@@ -42,7 +42,7 @@ class NoLocks(OSError):
 
 @contextmanager
 def one_writer(folder: int, path: Path, *, wait_s: float = WAIT_S) -> Iterator[bool]:
-    """Hold the writer's lock of the open ``folder``; yield whether other processes respect it.
+    """Hold the writer's lock of the open ``folder``; yield whether other processes see the lock.
 
     Args:
         folder: The folder's descriptor, which only the caller uses.
@@ -75,7 +75,7 @@ if sys.platform == "win32":
     _NONE = frozenset({1, 50})  # the values of ERROR_INVALID_FUNCTION and ERROR_NOT_SUPPORTED
 
     def lock_now(descriptor: int) -> bool:
-        """Try to lock an open file; False if another open description holds the lock.
+        """Try to lock an open file; return False if another open description has the lock.
 
         Raises:
             NoLocks: The file system has no locks.
@@ -124,7 +124,7 @@ else:
     import fcntl
 
     def lock_now(descriptor: int) -> bool:
-        """Try to lock an open file or folder; False if another open description holds the lock.
+        """Try to lock an open file or folder; return False if another description has the lock.
 
         Raises:
             NoLocks: The file system has no locks.
@@ -146,7 +146,7 @@ else:
 
 
 def wait_locked(descriptor: int, path: Path, *, wait_s: float = WAIT_S) -> bool:
-    """Wait for the lock of an open file or folder; False if the file system has no locks.
+    """Wait for the lock of an open file or folder; return False on a file system without locks.
 
     Raises:
         EditRefused: Another process did not release the lock in time.

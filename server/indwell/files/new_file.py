@@ -157,7 +157,7 @@ def random_name() -> str:
 
 
 def known_name(folder: int, private: Path | None) -> str | None:
-    """Return Indwell's only temporary name in ``folder``; None without a private folder.
+    """Return Indwell's only temporary name in ``folder``, or None if there is no private folder.
 
     The caller must hold the folder's lock, because all processes use the same name.
     """
@@ -175,7 +175,7 @@ def known_name(folder: int, private: Path | None) -> str | None:
 
 
 def usable(private: Path | None) -> Path | None:
-    """Return the private folder, created if missing; None if other users may write to it.
+    """Return the private folder, created if missing, or None if other users may write to it.
 
     The result is also None if the folder cannot be created.
     """

@@ -250,7 +250,7 @@ def scratch_folder() -> Path:
 
 
 def parted(folder: Path) -> tuple[Path, Path]:
-    """Return a folder for other programs' temporary files, and an unreadable file beside it."""
+    """Return a folder for other programs' temporary files, and the path of an unreadable file."""
     temporary, mask = folder / "tmp", folder / "hidden"
     temporary.mkdir(mode=0o700, exist_ok=True)
     mask.touch(mode=0, exist_ok=True)

@@ -31,7 +31,7 @@ MOST_B = 1 << 30  # the limit of bytes for a file or folder that is copied to an
 MOST_ENTRIES = 10_000
 MOST_DEPTH = 100
 NOTE = "from.txt"
-"""The file beside each moved file that names its former path."""
+"""The name of the file beside each moved file; it contains the former path."""
 
 _RANDOM_B = 16
 _SAFE = lazy_pattern(r"quarantined-[0-9a-f]{32}\.txt")
@@ -81,7 +81,7 @@ class Quarantine:
         self._home: Path | None = None
 
     def take(self, root: Path, at: str, safe_name: str) -> Path | NotRemoved | None:
-        """Move ``at`` from ``root`` to the quarantine; return the new path, None if it is gone.
+        """Move ``at`` from ``root`` to the quarantine; return the new path, or None if it is gone.
 
         If a folder's mode prevents the move, its owner's permissions are restored first.
 
@@ -240,7 +240,7 @@ def _entered(root: Path, folders: Sequence[str]) -> int:
 
 
 def _rename(folder: int, name: str, target: int, new: str) -> None:
-    """Move a name to another folder; if a folder's mode prevents it, restore permissions."""
+    """Move an entry to another folder; if a folder's mode prevents that, restore permissions."""
 
     def move() -> None:
         calls.rename(name, new, src_dir_fd=folder, dst_dir_fd=target)
@@ -261,7 +261,7 @@ def _opened(folder: int, name: str) -> int:
 
 
 def _allowed(folder: int, act: Callable[[], int]) -> int:
-    """Call ``act``; if the mode of ``folder`` prevents it, restore permissions and call again."""
+    """Call ``act``; if the mode of ``folder`` makes it fail, restore permissions and call again."""
     try:
         return act()
     except OSError as error:
@@ -272,7 +272,7 @@ def _allowed(folder: int, act: Callable[[], int]) -> int:
 
 
 def _open_up(handle: int, bits: int = 0o700) -> None:
-    """Restore the owner's permissions by descriptor, so that a replaced name has no effect."""
+    """Restore the owner's permissions by descriptor, so that replacing the name has no effect."""
     mode = stat.S_IMODE(calls.fstat(handle).st_mode)
     if mode & bits == bits:
         return
@@ -306,7 +306,7 @@ def _carried(folder: int, name: str, target: int, new: str) -> tuple[str, str] |
 
     The original is renamed to a harmless name first, so that tools stop loading it at once.
     """
-    safe = name  # an earlier attempt may have left the file under this name
+    safe = name  # An earlier attempt may already have renamed the file to this name.
     if not _SAFE.fullmatch(name):
         safe = f"quarantined-{secrets.token_hex(_RANDOM_B)}.txt"
         _rename(folder, name, folder, safe)
@@ -355,7 +355,7 @@ class _Copying:
             if self._size_b > MOST_B:
                 raise OSError(errno.EFBIG, "it is too large to be copied elsewhere")
             self._file(source, name, target, new)
-        # Pipes, sockets and devices contain no data, and the note with the moved files names them.
+        # Pipes, sockets and devices contain no data; the note beside the moved files lists them.
 
     def _file(self, source: int, name: str, target: int, new: str) -> None:
         try:

@@ -42,8 +42,8 @@ def opened_beneath(
     """Open the regular file at ``path`` beneath ``roots``, for ``os.read`` and ``os.pread``.
 
     The function is for files that are too large to read at once. An ``OSError`` in the context
-    becomes a ToolError about ``path``. With ``resolved``, a path that contains a link now is
-    refused. With a ``private`` folder, an unfinished write in place by a dead process is undone
+    becomes a ToolError about ``path``. With ``resolved``, a path that now contains a link raises an
+    error. With a ``private`` folder, an unfinished write in place by a dead process is undone
     first.
 
     Raises:

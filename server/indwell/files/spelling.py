@@ -33,11 +33,11 @@ Components: TypeAlias = tuple[str, ...]
 
 
 _DOTLESS = str.maketrans("\u0131\u0130", "ii")
-"""Turkish letters that equal ``i`` on some disks, but not for Python's case folding."""
+"""Turkish letters that some disks treat like ``i``, unlike Python's case folding."""
 
 
 def folded(name: str) -> str:
-    """Return a name in lower case, composed, without invisible characters that disks ignore."""
+    """Return a name in lower case, in composed form, without characters that disks ignore."""
     if name.isascii():
         return name.lower()
     seen = "".join(one for one in name if not shows_nothing(one)).translate(_DOTLESS)
@@ -76,7 +76,7 @@ def readings(path: str) -> tuple[Components, ...]:
 
 
 def _without_streams(names: Components) -> Components:
-    """Return the names up to their colons, except for a drive, without empty names."""
+    """Cut each name at its colon, except a drive's colon; drop empty names."""
     start = names[:1] if names[:1] and _DRIVE.fullmatch(names[0]) else ()
     bases = (name.partition(":")[0].rstrip(". ") for name in names[len(start) :])
     return (*start, *(base for base in bases if base))
@@ -85,7 +85,7 @@ def _without_streams(names: Components) -> Components:
 _SHORT = lazy_pattern(r"([^. ]{1,6})~([0-9]{1,6}|[a-z])(?:\.([^. ]{1,3}))?")
 _HASHED = lazy_pattern(r"(.{1,2})[0-9a-f]{4}")
 _LONGEST_STEM = 8
-# the limit of combinations; a path with more short names counts as any of the names
+# the limit of combinations; a path with more 8.3 names counts as every possible path
 _MOST_STAND_INS = 256
 
 
@@ -103,7 +103,7 @@ def stand_ins(names: Components, patterns: tuple[str, ...]) -> Iterator[Componen
         patterns: Names in lower case, with ``*`` and ``?`` as in globs.
 
     Returns:
-        The paths; None if there are too many.
+        The paths, or None if there are too many.
     """
     choices = [
         (name, *_could_be(name, patterns)) if is_short_name(name) else (name,) for name in names
@@ -134,16 +134,16 @@ def _example(pattern: str) -> str:
 
 _ANY, _NO_DOT = "any", "no dot"
 _Token: TypeAlias = tuple[str | frozenset[str], bool]
-"""The characters at one place of a name, and whether they may repeat any number of times."""
+"""The possible characters at one position of a name, and whether any number may follow."""
 
 
 def _long_names(stem: str, number: str, ending: str) -> tuple[_Token, ...]:
     """Return the long names from which Windows makes an 8.3 name.
 
     Windows drops blanks and all dots but the last, and replaces ``+,;=[]`` and letters outside its
-    code page with ``_``. A stem of six letters was cut. From the fifth equal name on, two letters
-    and four digits of a hash remain. Samba keeps one letter or none, and its names end with a
-    letter.
+    code page with ``_``. A stem of six letters was cut. From the fifth equal name on, Windows keeps
+    two letters and adds four digits of a hash. Samba keeps one letter or none, and its names end
+    with a letter.
     """
     is_cut = len(stem) + 1 + len(number) == _LONGEST_STEM
     if number.isalpha():
@@ -205,13 +205,17 @@ def _share(one: str | frozenset[str], other: str | frozenset[str]) -> bool:
 _MOST_QUOTED = 200  # the limit of characters for a quoted path that a model may have made up
 _DRIVE = lazy_pattern(r"([A-Za-z]):")
 _UNIX_DRIVE = lazy_pattern(r"/(?:(?:mnt|cygdrive)/)?([A-Za-z])(?=/|\Z)")
-"""``/c/…`` of Git Bash, ``/mnt/c/…`` of WSL, ``/cygdrive/c/…`` of Cygwin."""
+"""Matches Matches Matches ``/c/…`` of Git Bash, ``/mnt/c/…`` of WSL, ``/cygdrive/c/…`` of Cygwin.
+"""
 _VERBATIM = lazy_pattern(r"//[?.]/|/\?\?/|///")
 _DEVICE = lazy_pattern(
     r"(?:con|prn|aux|nul|clock\$|conin\$|conout\$|(?:com|lpt)[0-9\u00b9\u00b2\u00b3])"
 )
 _FORBIDDEN = lazy_pattern(r'[<>"|?*\x00-\x1f\ud800-\udfff]')
-"""Windows keeps half of a character, too, but no log or message can hold it."""
+"""Matches characters that names may not have.
+
+Windows itself allows half a surrogate pair, which no log can represent.
+"""
 
 
 def plain_path(written: str, system: System = HERE) -> str:
@@ -339,7 +343,7 @@ def is_absolute(path: str, system: System = HERE) -> bool:
 
 @lru_cache(maxsize=4096)
 def exact_parts(path: str, system: System = HERE) -> Components:
-    """Return an absolute path's names in a form to compare before access is granted.
+    """Return an absolute path's names in a form for comparisons that decide on access.
 
     On Windows, the form ignores case. A drive differs from a folder with the drive's letter.
     """
@@ -354,7 +358,7 @@ def exact_parts(path: str, system: System = HERE) -> Components:
 
 
 def _in_one_case(text: str) -> str:
-    """Return a text in lower case as Windows computes it, letter by letter."""
+    """Return a text in lower case, computed letter by letter as Windows does."""
     if text.isascii():
         return text.lower()
     return "".join(
@@ -364,12 +368,12 @@ def _in_one_case(text: str) -> str:
 
 
 def compared(path: str, system: System = HERE) -> str:
-    """Return an absolute path in a form to compare, because Windows mixes slashes and cases."""
+    """Return an absolute path in a form for comparisons; Windows mixes slashes and cases."""
     return path if system != "win32" else _in_one_case(slashed(path, system))
 
 
 def relative(path: str, root: str, system: System = HERE) -> str | None:
-    """Return a path relative to a root, with ``/``; ``.`` for the root, None outside the root."""
+    """Return a path relative to a root, with ``/``: ``.`` for the root, None outside of it."""
     if system != "win32":
         if path == root:
             return "."
@@ -383,11 +387,11 @@ def relative(path: str, root: str, system: System = HERE) -> str | None:
 
 
 LONG = 248
-"""Length of a path from which old programs of Windows cannot create a folder (files: 260)."""
+"""Old programs of Windows cannot create folders with paths of this length (files: 260)."""
 
 
 def long_form(path: str, system: System = HERE) -> str:
-    r"""Return an absolute path in the form that passes the limit of 260 characters: ``\\?\C:\…``.
+    r"""Return an absolute path in the form that may exceed 260 characters: ``\\?\C:\…``.
 
     Only long paths change, because Windows does not normalise paths in this form.
     """

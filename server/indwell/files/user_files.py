@@ -112,7 +112,7 @@ def put_back(
         data: The content to write.
         roots: Folders that must contain the file.
         mode: The file's former permissions; ``ANY_MODE`` for a new file's permissions.
-        expected: The present content; None if the file does not exist.
+        expected: The present content, or None if the file does not exist.
         private: The private folder; see ``write_atomic``.
 
     Raises:
@@ -144,7 +144,7 @@ def put_back(
 _NEW = (
     os.O_WRONLY
     | os.O_CREAT
-    | os.O_EXCL  # a link with the name is not followed
+    | os.O_EXCL  # A link of this name is not followed.
     | calls.NOFOLLOW
     | calls.CLOEXEC
     | calls.BINARY

@@ -86,7 +86,7 @@ class EditorApprover:
         return "unanswered" if answer == "no" and late else answer
 
     async def _ask(self, question: Question) -> Reply:
-        """Ask with ``indwell/permission`` if the client supports it; else with a message."""
+        """Ask with ``indwell/permission``, or with a message if the client lacks that request."""
         if self._client.features.has("permission"):
             said = await self._client.permission(
                 _params(question, self._whose().id), self._timeout_s
@@ -135,7 +135,7 @@ class EditorApprover:
 
 
 def marked(text: str) -> str:
-    """Put a mark before each line, so that the text cannot imitate a message by Indwell."""
+    """Put a sign before each line, so that the text cannot imitate a message by Indwell."""
     return "\n".join(f"│ {line}" for line in text.split("\n"))
 
 
@@ -276,12 +276,12 @@ class EditorDoor:
 
     @property
     def asks_about_files(self) -> bool:
-        """True if the client shows events, and asks questions through them."""
+        """True if the client shows events, and asks the user the questions in the events."""
         return self._client.features.has("events")
 
     @property
     def models(self) -> EditorModelConnection | None:
-        """The connection to the client's language models; None if the client offers no models."""
+        """The connection to the client's language models, or None if the client has no models."""
         return self.model_connection if self._client.features.has("models") else None
 
     def tell(self, words: str) -> None:
@@ -298,7 +298,7 @@ class EditorDoor:
         await progress.begin(title)
 
     def event(self, session: str, seq: int, event: Event) -> None:
-        """Send the event, and show its step, its warning or the end of the turn."""
+        """Send the event, and show it as progress, as a warning, or as the end of the turn."""
         try:
             self._client.event(session, seq, event)
         finally:
@@ -326,7 +326,7 @@ class EditorDoor:
         return await self._client.choose(question, titles, timeout_s)
 
     async def allow(self, question: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
-        """Ask with buttons; if the user may have answered by accident, ask for a confirmation."""
+        """Ask with buttons; if the answer may be an accident, ask for a confirmation."""
         return await self._client.allow(question, titles, timeout_s)
 
     async def lead_to_model(self, reason: str, timeout_s: float) -> bool:

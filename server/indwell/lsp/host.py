@@ -149,7 +149,7 @@ class Host:
     async def steer(
         self, params: protocol.SteerParams, *, numbered: bool = False
     ) -> protocol.SteerResult:
-        """Steer the running turn; ``numbered``: the user saw numbered options.
+        """Send a message to the running turn; ``numbered`` says whether options had numbers.
 
         Raises:
             UserError: No turn runs in the session, or too many messages are already waiting.
@@ -165,7 +165,7 @@ class Host:
     def begin(
         self, prompt: Prompt, session: str, mode: Mode | None = None, *, is_shown: bool = False
     ) -> Ticket:
-        """Begin a turn from a button, before queued prompts; ``is_shown``: a chat shows it."""
+        """Begin a turn by a button, before queued prompts; ``is_shown`` says if a chat shows it."""
         on_end = self.turn_display.nothing if is_shown else self.turn_display.summary
         ticket = self.service.begin(prompt, session, on_end, mode)
         self.chores.begin(self.tell_error(ticket))
@@ -187,7 +187,7 @@ class Host:
         )
 
     def _offer(self, ticket: Ticket) -> None:
-        """After a turn, offer the user's options for its failure or held prompts."""
+        """After a turn, offer what the user can do about a failure, or about held prompts."""
         service = self.service
         self.chores.begin(
             self.turn_display.afterwards(ticket, self.turns, service.again, service.anew)

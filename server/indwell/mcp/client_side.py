@@ -21,7 +21,7 @@ _LEVELS: Mapping[str, int] = {
     "info": logging.INFO,
     "notice": logging.INFO,
     "warning": logging.WARNING,
-}  # messages of other levels are logged as errors
+}  # Messages of any other level are logged as errors.
 
 _log = logging.getLogger(__name__)
 

@@ -84,8 +84,8 @@ class Connection:
 
     Attributes:
         state: The state of the connection now.
-        problem: The reason why the server does not run; empty if there is no problem.
-        version: The server's name and version as reported by the server; empty before the start.
+        problem: The reason why the server does not run, or empty if there is no problem.
+        version: The server's name and version as reported by the server, or empty before the start.
         instructions: The server's instructions for a model, which are untrusted text.
         on_change: Called when the state or the tools have changed.
         known_tools: The tools in the server's last list.

@@ -32,7 +32,7 @@ class StdioServer:
         command: The program, by path or name.
         args: The program's arguments.
         env: The program's environment variables by name; None copies Indwell's value.
-        cwd: The program's working directory; empty for the first workspace folder.
+        cwd: The program's working directory, or empty for the first workspace folder.
     """
 
     command: str
@@ -42,7 +42,7 @@ class StdioServer:
 
 
 Grant: TypeAlias = Literal["authorization_code", "client_credentials"]
-"""How a login gets a token: with a person in the browser, or with the client's secret."""
+"""How a login gets a token: from a person in the browser, or by the client's secret."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +53,8 @@ class OwnClient:
         id: The client id.
         secret: The client secret as written, such as ``${SECRET}``; may be empty.
         grant: How the client gets a token.
-        issuer: The only authorization server that gets the secret; empty for the one that the MCP
-            server names.
+        issuer: The only authorization server that gets the secret, or empty for the one that the
+            MCP server names.
     """
 
     id: str

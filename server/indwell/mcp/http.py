@@ -33,10 +33,10 @@ _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 Auth: TypeAlias = httpx2.Auth
-"""Adds the token of a login to requests, as httpx2 does."""
+"""Adds the token of a login to requests; a type of httpx2."""
 
 Refusal: TypeAlias = Literal["login", "scope"]
-"""Why a server refuses a request: a login is missing, or has too few rights."""
+"""Why a server refuses a request: the login is missing, or has too few rights."""
 
 
 class AnswerTooLarge(httpx2.TransportError):

@@ -82,10 +82,9 @@ def is_logged_in(server: HttpServer, keys: KeyStore) -> bool:
 
 
 def turn_auth(definition: ServerDefinition, keys: KeyStore) -> Auth | None:
-    """Return the object that adds the stored token to requests; None without a login.
+    """Return the object that adds the stored token to requests, or None without a login.
 
-    A client that logs in without a person gets a token for each connection; the token is not
-    stored.
+    A client without a person gets a new token for each connection, which is not stored.
 
     Raises:
         McpError: Others could read the token on the way to the server.
@@ -228,7 +227,7 @@ class _Provider(OAuthClientProvider):
         await super()._handle_token_response(response)
 
     async def _perform_authorization(self) -> httpx2.Request:
-        """Log in with a browser, or without a person; only the right server gets the secret."""
+        """Log in with a browser, or without a person; only the chosen server gets the secret."""
         context, client = self.context, self._login.server.client
         if client is None:
             return await super()._perform_authorization()
@@ -326,7 +325,7 @@ class _TurnProvider(_Provider):
 
 
 class _Metadata(OAuthClientMetadata):
-    """The client's registration data; every scope in the flow includes ``wanted`` scopes."""
+    """The client's registration data, whose scope always includes the ``wanted`` scopes."""
 
     _at_least: str = PrivateAttr(default="")
 

@@ -22,7 +22,7 @@ class NeedsLogin(McpError):
 
 @dataclass(frozen=True, slots=True)
 class TextPiece:
-    """A text content; ``uri`` is the address of the resource that contains the text."""
+    """A text; ``uri`` is the address of the resource that contains the text."""
 
     text: str
     uri: str = ""
@@ -67,7 +67,8 @@ class OfferedTool:
         name: The name as the server spells it.
         description: The server's description.
         schema: The JSON Schema of the arguments.
-        claims: The server's statements about the tool, such as ``read-only``; only people see them.
+        claims: What the server claims about the tool, such as ``read-only``; only people see
+            claims.
     """
 
     name: str
@@ -127,7 +128,7 @@ class FormField:
         title: The name for people; empty means ``name``.
         description: The server's description.
         options: The values to choose from, each with a name for people.
-        default: The value used if the user gives no value; None if there is no default.
+        default: The value used if the user gives no value, or None if there is no default.
         is_required: Whether the form needs a value.
     """
 

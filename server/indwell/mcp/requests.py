@@ -30,7 +30,7 @@ class Requests:
     Args:
         client: The SDK's client, which is connected.
         definition: The definition of the server.
-        fault: The reason why the connection broke, after it broke.
+        fault: The reason why the connection broke, set when the connection breaks.
 
     Attributes:
         kept: Lists that were read over the connection, by kind.

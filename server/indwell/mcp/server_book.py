@@ -1,9 +1,9 @@
 """Finds the MCP servers of user and project, and stores the user's answers about them.
 
-A project's server is used only after a yes to the server's exact definition. The answer is bound to
-the folder, the definition, and the content of the folder's files that the command line names. After
-a change of the folder, the definition or the files, the user is asked again. The answers are in the
-user's state folder, never in the project.
+A project's server is used only after the user has approved the server's exact definition. The
+answer is bound to the folder, the definition, and the content of the folder's files that the
+command line names. After a change of the folder, the definition or the files, the user is asked
+again. The answers are in the user's state folder, never in the project.
 
 All methods block, so call them in a thread.
 """
@@ -38,7 +38,7 @@ not trusted.
 """
 
 _ENDS = ("", ".js", "/index.js", "/package.json", "/__main__.py")
-"""Suffixes that node and Python add to the path of a program."""
+"""Suffixes that node and Python add to the path that names a program."""
 # endings of files that ``python -m package.module`` can run
 _MODULE_ENDS = (".py", "/__main__.py", "/__init__.py")
 
@@ -51,9 +51,9 @@ class KnownServer(NamedTuple):
 
     Attributes:
         definition: The server's definition, as written.
-        standing: Whether the server may be used, or the reason why not.
-        folder: The folder whose project defines the server; None for a server of the user.
-        seen: The exact state to which the user's answer is bound; empty for a user's server.
+        standing: Whether the server may be used, or why the server may not be used.
+        folder: The folder whose project defines the server, or None for a server of the user.
+        seen: The exact state to which the user's answer is bound, or empty for a user's server.
     """
 
     definition: ServerDefinition

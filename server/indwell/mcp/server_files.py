@@ -53,7 +53,7 @@ _RIGHTS = frozenset(
         *("client_id", "client_secret", "grant"),
     }
 )
-"""Keys for decisions that only the user may make, not a project."""
+"""Settings that decide something only the user, and no project, may decide."""
 
 
 class FoundServers(NamedTuple):
@@ -261,7 +261,7 @@ def _normal(path: Path) -> str:
 
 
 def _inputs(given: object) -> Mapping[str, str]:
-    """Return the defaults of VS Code's inputs by id; an empty text for an input without one."""
+    """Return the defaults of VS Code's inputs by id; an input without a default has no text."""
     if not isinstance(given, list):
         return {}
     known = (one for one in given[:_MOST_PARTS] if isinstance(one, Mapping))

@@ -52,7 +52,7 @@ class Lease:
 
     @property
     def connection(self) -> Connection | None:
-        """The connection; None before the first use."""
+        """The connection, or None before the first use."""
         return self.shared.connection if self.shared else None
 
     async def opened(self) -> Connection:

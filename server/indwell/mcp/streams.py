@@ -37,9 +37,9 @@ MOST_MESSAGES, WITHIN_S = 5_000, 10.0
 MOST_ENTRIES = 1_000
 # the limit of consecutive lines without a message; banners and warnings are shorter
 MOST_GARBAGE = 100
-# The server must wait when the first number of lines is unread, until the second number is left.
+# A server must wait when the first number of lines is unread, until only the second number is.
 _MOST_WAITING, _FEW_WAITING = 256, 32
-# so many bytes decode within a millisecond; larger messages are decoded in a thread
+# 64 KB decode within a millisecond; larger messages are decoded in a thread
 _SMALL_B = 64 << 10
 _FEW_VALUES = 20_000  # the limit of commas for the fast decoder, which blocks other threads
 _ERROR_LINES = 200  # the limit of copied lines of standard error; the server has its own log
@@ -54,7 +54,7 @@ _TURNS = Pool(1)
 
 
 async def own_turn() -> None:
-    """Wait for an iteration of the event loop in which no other connection works.
+    """Wait for an iteration of the event loop in which no other connection is at work.
 
     Many servers that start together would otherwise block the loop in one long iteration.
     """
@@ -282,7 +282,7 @@ def _cut_lists(result: dict[str, Any]) -> None:
 
 
 async def _message(line: bytes, fault: BreakReason) -> types.JSONRPCMessage | None:
-    """Decode a line; None if the line is not a message."""
+    """Decode a line; return None if the line is not a message."""
     if line.count(b",") > MOST_VALUES:
         fault.set(f"it sent a message with over {MOST_VALUES:,} values")
         return None
@@ -357,7 +357,7 @@ class _Lines:
         self._news.set()
 
     async def next(self) -> bytes | None:
-        """Return the next line that is not blank; None at the end of the output."""
+        """Return the next line that is not blank, or None at the end of the output."""
         while True:
             while self._waiting:
                 line = self._waiting.popleft()
@@ -398,6 +398,6 @@ class _ErrorLog:
 
     @property
     def last_words(self) -> str:
-        """Return the last line as the end of a sentence; empty if there is no line."""
+        """Return the last line as the end of a sentence, or an empty text if there is no line."""
         last = short_line(self._rest.decode("utf-8", "replace"), _ERROR_CHARS) or self._last
         return f"; its last words: {last}" if last else ""

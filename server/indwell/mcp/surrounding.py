@@ -15,7 +15,7 @@ from indwell.policy.rules import Widening
 from indwell.sandbox.confinement import Confinement
 
 Confine: TypeAlias = Callable[[Widening], Confinement | None]
-"""Returns the sandbox for a command with this access; None without a sandbox."""
+"""Returns the sandbox for a command with this access, or None if there is no sandbox."""
 
 OpenBounds: TypeAlias = Callable[[], tuple[Confine, Callable[[], None]]]
 """Opens the sandbox of one server; the second function closes the sandbox, and blocks briefly."""
@@ -41,9 +41,10 @@ class Surrounding:
 
     Attributes:
         roots: The trusted workspace folders.
-        open_bounds: Opens the sandbox of a confined server; None without a sandbox.
+        open_bounds: Opens the sandbox of a confined server, or None if there is no sandbox.
         variables: Returns the values of ``${NAME}`` in definitions.
-        auth: Returns the object that adds a login's token to requests; None without a login.
+        auth: Returns the object that adds a login's token to requests, or None if there is no
+            login.
         inspect: Returns a digest of the server's program. Raises ``McpError`` if the user has not
             approved the program. Blocks.
     """
@@ -69,7 +70,7 @@ class Surrounding:
 
     @asynccontextmanager
     async def bounds(self, definition: ServerDefinition) -> AsyncIterator[Confinement | None]:
-        """Open the sandbox for a server's program until the context ends; None without a sandbox.
+        """Open the sandbox for a server's program until the context ends, if there is a sandbox.
 
         Raises:
             McpError: The program must be confined, but this machine cannot confine it.

@@ -32,7 +32,7 @@ START_S = 30.0  # the time limit, in seconds, for a server's answer to `initiali
 # project.
 ANSWER_S = 20.0
 PROBLEMS_S = 8.0  # the time limit, in seconds, for a server's problems of a text
-WARM_S = 20.0  # For so many seconds after the start, answers about the workspace may be incomplete.
+WARM_S = 20.0  # For 20 s after the start, answers about the workspace may be incomplete.
 PAUSE_S = 0.7  # the pause, in seconds, between two equal requests
 BUSY_S = 60.0  # the longest wait, in seconds, for a server that still reads the project
 END_S = 2.0  # the time limit, in seconds, for the end of a server after `exit`
@@ -40,8 +40,9 @@ MOST_B = 64 << 20  # the limit of bytes for one message
 MOST_HEADER_B = 4_096
 # the limit of unread messages; a server that sends more at once counts as broken
 MOST_WAITING = 10_000
-MOST_OPEN = 50  # the limit of open documents; above it, the least recently used is closed
-# so many bytes decode within a millisecond; larger messages are decoded in a thread
+# the limit of open documents, above which the least recently used document is closed
+MOST_OPEN = 50
+# 64 KB decode within a millisecond; larger messages are decoded in a thread
 SMALL_B = 64 << 10
 _METHOD_NOT_FOUND = -32601
 _LENGTH = lazy_pattern(rb"(?i)content-length: *(\d{1,9})\r\n")
@@ -285,7 +286,7 @@ class LanguageServer:
         return tuple(self._open)
 
     async def problems(self, path: Path) -> tuple[Problem, ...] | None:
-        """Return the problems of an open document; None if the server does not report in time."""
+        """Return an open document's problems, or None if the server does not report in time."""
         document = self._open[path]
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(PROBLEMS_S):

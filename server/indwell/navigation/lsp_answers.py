@@ -56,7 +56,7 @@ class CodeReply(NamedTuple):
 
 
 def method_of(question: CodeQuestion) -> Method | None:
-    """Return the request for a question; None for problems, which need no request."""
+    """Return the request for a question, or None for problems, which need no request."""
     if question.action == "symbols" and question.path is None:
         return "workspace/symbol"
     return _METHODS.get(question.action)
@@ -127,7 +127,7 @@ class ChangedText(NamedTuple):
 
 
 def changed_text(text: str, changes: Sequence[ServerEdit], encoding: str) -> ChangedText | None:
-    """Apply changes to a text; None if they do not fit the text or overlap."""
+    """Apply changes to a text; return None if the changes do not fit the text, or overlap."""
     lines = document_lines(text)
     starts = [0]
     for line in lines:

@@ -20,7 +20,7 @@ class Texts(Protocol):
     """Reads the workspace's texts as the editor shows them, without hidden files."""
 
     async def read(self, path: Path) -> str | None:
-        """Return the text of a file; None if the file cannot be read or is not text."""
+        """Return the text of a file, or None if the file cannot be read or is not text."""
         ...
 
     def unsaved(self) -> Mapping[Path, str]:
@@ -38,7 +38,7 @@ class CodeQuestion(msgspec.Struct, frozen=True):
     Attributes:
         action: The kind of question.
         texts: The texts of the workspace.
-        path: The file that the question is about; None for the whole workspace.
+        path: The file that the question is about, or None for the whole workspace.
         text: The text of the file at ``path``.
         line: The line of the symbol in the file, from 0.
         column: The symbol's first character in the line, from 0.
@@ -63,9 +63,9 @@ class CodePlace(msgspec.Struct, frozen=True, order=True):
         path: The absolute path of the file.
         line: The first line.
         end_line: The last line.
-        name: The name of the symbol at this place; empty if unknown.
-        kind: The kind of symbol, such as ``function``; empty if unknown.
-        inside: The name of the enclosing symbol; empty if unknown.
+        name: The name of the symbol at this place, or empty if unknown.
+        kind: The kind of symbol, such as ``function``, or empty if unknown.
+        inside: The name of the enclosing symbol, or empty if unknown.
         is_definition: Whether the symbol is defined at this place.
     """
 
@@ -94,10 +94,10 @@ class CodeAnswer(msgspec.Struct, frozen=True):
     Attributes:
         source: The name of the source, for the model and for people.
         places: The places found; for an outline, all symbols in order.
-        words: The text of a hover; empty for other questions.
+        words: The text of a hover, or empty for other questions.
         changes: The changes of a rename, by absolute path.
         encoding: The unit of the columns in ``changes``: utf-8, utf-16 or utf-32.
-        problems: The problems of a file; None if the source knows nothing about the file.
+        problems: The problems of a file, or None if the source knows nothing about the file.
         is_by_name: Whether the source only compared names, so that other symbols with equal names
             are included.
         refusal: Why the source refuses the request, such as an impossible new name.
@@ -128,7 +128,7 @@ class CodeSource(Protocol):
     """A source that answers questions about code."""
 
     async def ask(self, question: CodeQuestion) -> CodeAnswer | None:
-        """Return an answer, which may be empty; None if the source cannot answer such questions.
+        """Return an answer, which may be empty, or None if the source cannot answer such questions.
 
         Raises:
             SourceFailed: The source should know the answer, but failed.
@@ -140,8 +140,8 @@ class Navigated(msgspec.Struct, frozen=True):
     """An answer, with notes for the model about the sources.
 
     Attributes:
-        answer: The first answer that is not empty, else the last empty answer; None if no source
-            can answer the question.
+        answer: The first answer that is not empty; if all are empty, the last one. None if no
+            source can answer the question.
         notes: Sentences about failed sources, and about better sources that found nothing.
     """
 
@@ -156,7 +156,7 @@ class Navigator:
         sources: The sources after the editor, best first.
 
     Attributes:
-        editor: The editor as the first source; None if no editor can answer.
+        editor: The editor as the first source, or None if no editor can answer.
     """
 
     def __init__(self, sources: Sequence[CodeSource] = ()) -> None:

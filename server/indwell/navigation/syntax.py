@@ -27,7 +27,7 @@ MOST_CHARACTERS = 1_000_000
 MOST_PLACES = 1_000  # the limit of places in one answer
 MOST_PROBLEMS = 20  # the limit of syntax errors that are reported for one file
 MOST_OUTLINES = 128  # the number of files whose outlines are cached
-# The parser reads so many bytes in one step; other threads can run between two steps.
+# The parser reads 16 KB in one step; other threads can run between two steps.
 _PIECE_B = 1 << 14
 _WORD = lazy_pattern(r"\w")
 # A leaf of the tree is not a name if its type contains one of these words.
@@ -212,7 +212,7 @@ _WITH_METHODS = frozenset({"class", "interface", "struct", "trait", "implementat
 
 
 def language_of(path: Path) -> str | None:
-    """Return the grammar of a file by its suffix; None if there is no grammar."""
+    """Return the grammar of a file by its suffix, or None if there is no grammar."""
     return _SUFFIXES.get(path.suffix.lower())
 
 
@@ -370,7 +370,7 @@ def _definitions(root: Node, path: Path, kinds: Mapping[str, str]) -> Iterator[C
 
 
 def _name(node: Node) -> Node | None:
-    """Return the node that contains a definition's name; None if there is no name."""
+    """Return the node that contains a definition's name, or None if there is no name."""
     if node.type in {"struct_specifier", "union_specifier", "enum_specifier", "class_specifier"}:
         # The node uses the type and does not define it.
         if node.child_by_field_name("body") is None:

@@ -66,7 +66,7 @@ _LANGUAGES: Mapping[str, str] = {
 
 
 def language_for(path: Path, setting: LanguageServerSetting) -> str | None:
-    """Return a file's language; None if the server does not support the file."""
+    """Return a file's language, or None if the server does not support the file."""
     for glob, named in setting.files.items():
         if path.match(glob):
             return named
@@ -142,7 +142,8 @@ class UserServers:
         running: The servers of the process.
         roots: The folders of the workspace.
         settings: Returns the servers of the user's settings, by name.
-        confine: Returns a sandbox in which a program can write no file; None without a sandbox.
+        confine: Returns a sandbox in which a program can write no file, or None if there is no
+            sandbox.
         is_trusted: Returns whether the folders are trusted now.
         answer_s: The time limit for a server's answer, in seconds.
     """
@@ -167,7 +168,7 @@ class UserServers:
         self._changed: set[Path] = set()
 
     async def ask(self, question: CodeQuestion) -> CodeAnswer | None:
-        """Answer a question with the language servers; None if no server supports the file."""
+        """Answer a question with the language servers; return None if none supports the file."""
         settings = self._settings()
         if not settings or not self._is_trusted():
             return None

@@ -1,1 +1,1 @@
-"""The policy: pure decisions over facts, rules and modes."""
+"""The policy: pure decisions on tool calls, from the call, the rules and the mode."""

@@ -23,15 +23,16 @@ from indwell.secrets import kinds_in
 from indwell.workspace.comparing.diff import DiffHunk
 
 MOST_RISKY = 8  # A reason names at most 8 parts of a command, and gives the number of the others.
-PART_LIMIT = 200  # The limit for such a part, or for the model's text, in characters.
+# the limit of characters for a part of a command in a reason, or for the model's text
+PART_LIMIT = 200
 UNHELD = "not sandboxed"  # ``Strength.words`` uses the same text.
 
 Answer: TypeAlias = Literal["no", "once", "session", "always"]
 Said: TypeAlias = Answer | Literal["hunks", "unanswered", "beforehand", "uncovered"]
 """The outcome of a question.
 
-``hunks`` approves some hunks of an edit once. ``unanswered`` means that no answer came in time, or
-that nobody can be asked; it denies. ``beforehand`` approves once, by ``run --allow-commands``;
+``hunks`` approves some hunks of an edit once. ``unanswered`` denies, because no answer came in
+time, or because nobody can be asked. ``beforehand`` approves once, by ``run --allow-commands``.
 ``uncovered`` denies, because that option does not cover the question.
 """
 
@@ -63,7 +64,7 @@ class Chosen(msgspec.Struct, frozen=True):
 
 
 AskedKind: TypeAlias = Literal["command", "edit", "read", "other"]
-"""The kind of a question, so that no client has to guess it from the words."""
+"""The kind of a question, so that no client has to guess the kind from the text."""
 
 Reply: TypeAlias = Said | Chosen
 """The answer of an approver."""
@@ -77,15 +78,15 @@ class Question(msgspec.Struct, frozen=True):
         title: One line that says what happens after a yes.
         detail: The exact text that would run, or the diff; escaped and complete.
         reason: The reason for the question.
-        rule: The rule that ``session`` and ``always`` store; empty if only ``once`` is possible.
-        cwd: The folder in which a command would run; empty for other calls.
+        rule: The rule that ``session`` and ``always`` store, or empty if only ``once`` is possible.
+        cwd: The folder in which a command would run, or empty for other calls.
         sandbox: The confinement of a command after a yes, in words.
         more: The access beyond the sandbox that a yes allows for this one call, in words.
         why: The model's reason for requesting more access, in the model's words.
         wanted: Whether the model itself asks for more access.
         risky: The parts of the command that cause the question, each with the reason.
-        uncovered: The reason why an earlier yes does not cover the call, which the user does not
-            see; empty if an earlier yes covers the call.
+        uncovered: Why no earlier yes covers the call; not shown to the user, or empty if one covers
+            the call.
         hunks: The hunks of an edit with several hunks, which together form ``detail``; the user can
             answer each hunk.
         kind: The kind of permission.
@@ -136,7 +137,7 @@ def question_for(  # noqa: PLR0917 - all that a question is made of
     sandbox: str = "",
     hunks: Sequence[DiffHunk] = (),
 ) -> Question:
-    """Create a question; its id covers exactly the shown text.
+    """Create a question, whose id is a digest of exactly the shown text.
 
     Args:
         tool_use_id: The id of the call.
@@ -235,7 +236,7 @@ def _shown_hunk(hunk: DiffHunk) -> ShownHunk:
 
 
 def _risky(parts: tuple[CommandPart, ...], command: str) -> tuple[str, ...]:
-    """Return the parts of a command that cause the question; empty if the command has one part."""
+    """Return the parts of a command that cause the question; a command of one part has none."""
     if len(parts) == 1 and parts[0].text.strip() == command.strip():
         return ()
     named = [
@@ -253,13 +254,12 @@ _GUARDED = frozenset({"protected", "secret"})
 
 
 def why_uncovered(asked: CallFacts, ask: Ask, *, is_held: bool) -> str:
-    """Return why no earlier yes covers this call, as a clause; empty if a yes covers the call.
+    """Return, as a clause, why no earlier yes covers this call; return "" if one covers the call.
 
     Args:
         asked: The call.
         ask: The decision with its reason.
-        is_held: Whether a sandbox of any kind confines commands here, so that a call could leave
-            it.
+        is_held: Whether a sandbox of any kind confines commands here, which the call could leave.
     """
     if asked.effect != "run":
         return "it is not a command"

@@ -1,4 +1,4 @@
-"""The facts of a tool call, the policy and its decisions, and the rules of approvals."""
+"""Describes a tool call, the policy and its decisions, and the rules that approvals store."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from indwell.policy.web_address import web_address
 from indwell.settings.model import Mode
 
 Effect: TypeAlias = Literal["read", "edit", "run", "external"]
-"""The effect of a tool: permission, logging and parallel execution depend on it.
+"""The effect of a tool, on which permission, logging and parallel execution depend.
 
-``external``: a program of somebody else does it, and may do anything that it can.
+``external``: a program that is not part of Indwell does the work, and may do anything.
 """
 
 
@@ -32,8 +32,8 @@ class ForeignTool(msgspec.Struct, frozen=True):
         server: The name of the server.
         name: The name of the tool as the server spells it.
         digest: A digest of the server's definition, and of the tool's description and schema.
-        claims: The server's claims about the effect, which the user sees; no decision depends on
-            the claims.
+        claims: What the server claims about the effect; the user sees it, but no decision depends
+            on it.
         is_changed: Whether description or schema differ from what the session saw first.
         is_near: Whether the server is on this machine, where it may change files.
     """
@@ -47,7 +47,7 @@ class ForeignTool(msgspec.Struct, frozen=True):
 
 
 class CallFacts(msgspec.Struct, frozen=True):
-    """The facts of one tool call for the policy.
+    """What the policy knows about one tool call.
 
     Attributes:
         tool: Name of the tool.
@@ -55,9 +55,9 @@ class CallFacts(msgspec.Struct, frozen=True):
         paths: Every path of the call, as written and as resolved; a path in the workspace is
             relative.
         resolved: The targets of the paths, absolute.
-        command: The shell command; empty if the call runs none.
+        command: The shell command, or empty if the call runs none.
         cwd: The working directory, relative to the workspace.
-        arguments: The whole call as JSON text; an approval is bound to it.
+        arguments: The whole call as JSON text, to which an approval is bound.
         has_other_names: Whether a file to be changed has other hard links, whose paths are unknown.
         wants: The access beyond the sandbox that the model requested.
         why: The model's reason for that request, which never affects the decision.
@@ -71,13 +71,13 @@ class CallFacts(msgspec.Struct, frozen=True):
         unknown: Unlisted dot names at the root of a repository in the workspace, and 8.3 names that
             could mean such names. The file to be changed has such a name or lies beneath such a
             folder.
-        is_private: Whether the workspace is a home folder and the file lies where programs keep
-            keys.
-        address: The web page that the call fetches; empty if it fetches none.
+        is_private: Whether the workspace is a home folder, and the file is at a path where programs
+            keep keys.
+        address: The web page that the call fetches, or empty if it fetches none.
         batch_files: Names of batch files on PATH (Windows) among the command's words, in lower
             case.
         keeps: The owner of a memory that the call would store beyond the session, such as ``for
-            you``; empty if it stores nothing.
+            you``, or empty if it stores nothing.
         background: Whether the command keeps running after the call has ended.
         foreign: The tool of an MCP server that the call is for.
     """
@@ -117,7 +117,7 @@ class Ask(msgspec.Struct, frozen=True):
 
     Attributes:
         reason: The reason for the question; the user sees it.
-        rule: The rule that a permanent approval would store; empty if none is possible.
+        rule: The rule that a permanent approval would store, or empty if none is possible.
         by: The deciding rule, for the log.
         widening: The access beyond the sandbox that an approval grants to this one call.
         risky: The parts of the command that need approval.
@@ -141,12 +141,12 @@ Decision: TypeAlias = Allow | Ask | Deny
 
 
 class Policy(msgspec.Struct, frozen=True):
-    """The user's rules and the facts about the workspace that decisions depend on.
+    """The user's rules, and what decisions need to know about the workspace.
 
     Attributes:
         mode: The mode, which decides how often the user is asked.
         deny: Globs of files whose contents never reach the model. If the list begins with the globs
-            of ``SECRETS``, those files only need approval.
+            of ``SECRETS``, reading files of these globs only needs approval.
         granted: Exact rules of approvals for this session or for all sessions.
         own: Absolute folders of Indwell itself: settings, permissions, sessions. No tool may use
             them, even inside the workspace.
@@ -158,12 +158,13 @@ class Policy(msgspec.Struct, frozen=True):
         writes_confined: Whether commands run in a sandbox that keeps their writes in the workspace.
         sandbox: A short description for people of the sandbox for commands that the user approved.
         readers_sandbox: The description for commands that run without a question because they only
-            read; empty if it equals ``sandbox``.
+            read, or empty if it equals ``sandbox``.
         asks_for_all: Whether every command needs approval (Windows). Windows has no sandbox, and
             its programs parse their arguments by other rules than the shell.
         secret_files: Absolute workspace paths that lead to secret files; reading them needs
             approval if no sandbox hides them.
-        obeyed: Absolute files and folders that git is configured to run or obey; protected too.
+        obeyed: Absolute files and folders that git is configured to run or obey; these are
+            protected, too.
         repositories: Absolute folders with git settings the user has not approved; without a
             sandbox, running git there needs approval.
         in_git: Protected files, in words, that a command put into git's index or commits without
@@ -244,7 +245,7 @@ def may_stand(asked: CallFacts, widening: Widening) -> bool:
 def is_granted(
     asked: CallFacts, granted: frozenset[str], widening: Widening, *, confined: bool
 ) -> str:
-    """Return the earlier approval that allows this call; empty if there is none.
+    """Return the earlier approval that allows this call, or an empty text if there is none.
 
     An approval given without a sandbox also applies in a sandbox, but not the reverse.
     """

@@ -207,7 +207,7 @@ def _decide_edit(asked: CallFacts, policy: Policy) -> Decision:
 
 
 def _why_protected(asked: CallFacts, policy: Policy) -> str:
-    """Explain how the edit affects trust or programs that run; empty if it affects neither."""
+    """Explain how the edit affects trust or programs that run, or return an empty text."""
     if any(is_beneath(path, policy.obeyed) for path in asked.resolved):
         return f"git runs or obeys {quoted(asked.paths[0])}"
     protected = next((path for path in asked.paths if is_guarded(path, policy.harmless)), None)
@@ -301,7 +301,7 @@ def decide_command(asked: CallFacts, policy: Policy) -> Decision:
 
 
 def _danger(command: str, language: ShellLanguage) -> str:
-    """Name the data that the command would destroy; empty if there is none."""
+    """Name the data that the command would destroy; return an empty text if there is none."""
     if language == "bash":
         return why_dangerous(command)
     from indwell.policy.commands.powershell.dangerous import (  # noqa: PLC0415 - for Windows
@@ -346,7 +346,7 @@ def _judged_text(command: str, language: ShellLanguage) -> str:
 
 
 def judged(asked: CallFacts, policy: Policy) -> CommandVerdict:
-    """Return the verdict on a command under this policy."""
+    """Judge a command under this policy: whether to allow, to ask or to deny."""
     return _judged(asked.command, _situation(asked, policy))
 
 
@@ -453,7 +453,7 @@ def _joined(needed: Widening, wanted: Widening) -> Widening:
 
 
 class ExplainedPart(msgspec.Struct, frozen=True):
-    """One simple command, redirect or construct, and its own verdict."""
+    """One simple command, redirect or construct of a command, with the decision on this part."""
 
     text: str
     decision: CommandEffect
@@ -462,13 +462,13 @@ class ExplainedPart(msgspec.Struct, frozen=True):
 
 
 class Explanation(msgspec.Struct, frozen=True):
-    """The decision on a command, the rule behind it, and the verdict on each part.
+    """The decision on a command, the deciding rule, and the decision on each part.
 
     Attributes:
         decision: The decision.
         rule: The deciding rule.
-        reason: The reason for a denial or a question; empty if the command is allowed.
-        parts: The parts in source order; empty for a command longer than ``COMMAND_LIMIT``.
+        reason: The reason for a denial or a question, or empty if the command is allowed.
+        parts: The parts in source order, or empty for a command longer than ``COMMAND_LIMIT``.
         widening: The access that the command needs beyond the sandbox, in words.
     """
 

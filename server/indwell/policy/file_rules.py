@@ -72,7 +72,7 @@ def bound_files(parts: Iterable[CommandPart], cwd: str, roots: Sequence[str]) ->
     """
     acting = [
         part for part in parts if part.rule != "removes"
-    ]  # A command does not run files that it removes.
+    ]  # `rm` does not run the files that it removes.
     names = dict.fromkeys(name for part in acting for name in _inside(part, cwd, roots))
     is_known = all(map(_is_known, acting))
     return Bound(tuple(names)[:MOST_CANDIDATES], is_known and len(names) <= MOST_CANDIDATES)
@@ -83,7 +83,7 @@ def _is_known(part: CommandPart) -> bool:
 
 
 def _candidates(words: Sequence[str]) -> tuple[str, ...]:
-    """Return the texts in a command's words that may name a file the command runs or obeys."""
+    """Return the texts in a command's words that may name a file that the command runs or obeys."""
     texts = [text for word in words for text in (*_paths_in(word), *_attached(word))]
     inner = (word for word in words if not _IS_WORD.fullmatch(word))
     texts += [token for word in inner for token in _TOKEN.findall(word)]
@@ -128,7 +128,7 @@ _TOKEN = lazy_pattern(r"[^\s;&|<>()\"'$=`]+")
 
 
 def by_file_rules(verdict: CommandVerdict, asked: CallFacts, policy: Policy) -> CommandVerdict:
-    """Return the verdict, or a stricter one, from the command's text alone.
+    """Make the verdict on a command stricter if the files named in the command's text require it.
 
     The text is enough because the sandbox limits what the programs themselves can reach.
     """

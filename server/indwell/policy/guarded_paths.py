@@ -25,11 +25,12 @@ GIT_OBEYS = (
     *("worktrees", "info/grafts", "objects/info/alternates", "objects/info/http-alternates"),
     *("branches", "remotes"),
 )
-"""Files that git runs or obeys in a ``.git`` folder; commits may change everything else there.
+"""Files that git runs or obeys in a ``.git`` folder; commits change only other files there.
 
-``modules`` and ``worktrees`` contain such folders again. A file ``commondir`` sends git elsewhere
-for its configuration, so none may appear. ``info/grafts`` and the alternates lead git to other
-objects or commits, ``branches`` and ``remotes`` to other hosts."""
+``modules`` and ``worktrees`` contain such folders again. A file ``commondir`` names another folder
+for git's configuration, so no such file may appear. ``info/grafts`` and the alternates make git use
+other objects or commits; ``branches`` and ``remotes`` name other hosts.
+"""
 
 SHUT = frozenset(
     [
@@ -51,7 +52,10 @@ Git obeys its ``config`` in every command in that folder.
 _REPOSITORIES = frozenset({".git", ".hg", ".jj"})
 
 INSIDE = "x"
-"""A name that no rule mentions: its rule in a folder applies to all names there."""
+"""A name that no rule mentions.
+
+If a rule applies to this name in a folder, the rule applies to all names there.
+"""
 
 _SPECIAL = lazy_pattern(r"[*?]+")
 
@@ -140,7 +144,7 @@ def ordinary_of(deny: tuple[str, ...], edits: tuple[str, ...] = ()) -> Callable[
 
 
 def _telling(glob: str) -> str:
-    """Return the part of a glob that a name of the path must match; ``*`` if unknown."""
+    """Return the part of a glob that one name of a matching path must match; ``*`` if unknown."""
     if "[" in glob or "\\" in glob:
         return "*"
     parts = [one for one in folded(glob).split("/") if one not in {"", ".", "**"}]
@@ -173,8 +177,7 @@ HOLD_PROGRAMS = frozenset([".venv", "venv", ".virtualenv"])
 def is_posing(path: str) -> bool:
     """Return whether editors start programs from a folder of this path.
 
-    A link or a file at this path would lead editors elsewhere, so the path is guarded like the
-    programs.
+    A link or a file at this path could lead editors to other programs, so the path is guarded, too.
     """
     return path.rpartition("/")[2].casefold() in HOLD_PROGRAMS
 
@@ -195,7 +198,7 @@ def is_obeyed_by_git(path: str) -> bool:
 
 
 def _prefilter(deny: tuple[str, ...]) -> Callable[[str], bool]:
-    """Return a fast test that never misses a match of a glob; only 1 % of paths pass the test."""
+    """Return a fast first test for globs, which all matches and only 1 % of other paths pass."""
     wanted = [folded(one).removeprefix("./") for one in deny if not one.startswith("!")]
     plain = [one for one in wanted if "/" not in one and "[" not in one and "\\" not in one]
     names = re.compile("|".join(fnmatch.translate(one) for one in plain) or r"(?!)")
@@ -235,7 +238,7 @@ def is_set_aside(path: str) -> bool:
 
 
 def is_minor(path: str) -> bool:
-    """Return whether the path is guarded only up to a limit, such as names deep in the tree."""
+    """Return whether guarding this path may be given up if there are too many such paths."""
     return not is_set_aside(path) or (is_installed(path) and path.count("/") > 1)
 
 

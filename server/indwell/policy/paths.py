@@ -40,7 +40,7 @@ class _Names(msgspec.Struct, frozen=True):
         beginnings: Beginnings of file names.
         endings: Endings of file names.
         like: File names with a ``*`` in the middle.
-        pieces: Every component of these names, for paths with 8.3 names.
+        pieces: Every component of all names, for paths with 8.3 names.
     """
 
     folders: frozenset[str]
@@ -118,7 +118,10 @@ INSTALLED = _compiled(protected_names.INSTALLED)
 HARMLESS = _compiled(protected_names.HARMLESS)
 _PROGRAMS = _compiled(protected_names.INSTALLED, protected_names.STARTERS)
 CHATS = ".chat.md"
-"""Endings of chat documents' names: words at their end may be sent as the user's."""
+"""The ending of chat documents' names.
+
+Text at the end of such a document may be sent as the user's.
+"""
 
 
 def is_protected(path: str) -> bool:
@@ -130,7 +133,7 @@ def is_protected(path: str) -> bool:
 
 
 def is_listed_protected(path: str) -> bool:
-    """Return the same as ``is_protected``, for names listed by a disk, which have one spelling."""
+    """Return the same as ``is_protected``, for names from a disk, which have one spelling."""
     return LISTED.have(components(path))
 
 
@@ -185,7 +188,7 @@ def is_program(path: str) -> bool:
 
 
 def loader_of(path: str) -> str:
-    """Return the program that loads a protected file, for people; empty if unknown."""
+    """Return the program that loads a protected file, for people, or an empty text if unknown."""
     return next((who for who, names in _loaders() if names.hold(path)), "")
 
 
@@ -210,7 +213,7 @@ def is_beneath(path: str, folders: tuple[str, ...]) -> bool:
 
 
 def could_be_beneath(path: str, folders: tuple[str, ...]) -> bool:
-    """Return whether ``is_beneath`` is true for any reading of the path, to deny access."""
+    """Return whether any reading of the path is beneath a folder; used to deny access."""
     if is_beneath(path, folders):
         return True
     if not folders or not has_more_readings(path):
@@ -226,7 +229,7 @@ def could_be_beneath(path: str, folders: tuple[str, ...]) -> bool:
 
 
 def is_inside(path: str, folders: tuple[str, ...], system: System = HERE) -> bool:
-    """Return whether the path is beneath a folder by exact names, to grant access."""
+    """Return whether the path is beneath a folder by exact names; used to grant access."""
     if system != HERE:
         parts = exact_parts(path, system)
         return any(parts[: len(own)] == own for own in map(exact_parts, folders, repeat(system)))
@@ -245,7 +248,7 @@ def matches_any(path: str, globs: tuple[str, ...]) -> bool:
 
 
 def matching_glob(path: str, globs: tuple[str, ...]) -> str:
-    """Return the first of ``globs`` that a path matches, as in ``matches_any``; empty if none."""
+    """Return the first of ``globs`` that a path matches, as in ``matches_any``, or no text."""
     names = components(path)
     if not names or not globs:
         return ""
@@ -268,7 +271,7 @@ def listed_matching_glob(path: str, globs: tuple[str, ...]) -> str:
 
 
 def _possible_glob(path: str, globs: tuple[str, ...]) -> str:
-    """Return the first glob that the path matches in another reading; empty if none."""
+    """Return the first glob that the path matches in another reading, or an empty text."""
     plain = _all_plain(globs)
     pieces = _pieces(plain)
     for names in readings(path):

@@ -31,16 +31,19 @@ _TABLES = msgspec.json.decode(
 _MARKED: Names = {who: found for some in _TABLES.protected.values() for who, found in some.items()}
 
 PROTECTED: Names = {who: [one.lstrip("!") for one in found] for who, found in _MARKED.items()}
-"""The programs that load them."""
+"""The protected names, without the leading ``!``, by the programs that load the files."""
 
 AT_ONCE = tuple(one[1:-1] for found in _MARKED.values() for one in found if one.startswith("!"))
-"""The marked folders, which commands cannot even create at the top of the workspace.
+"""The folders with a leading ``!``, which commands cannot even create at the workspace's top.
 
-Each exists as an empty folder while a command runs, which takes 0.3 ms; so they are few."""
+The list is short, because each folder exists as an empty folder while a command runs, which takes
+0.3 ms.
+"""
 
 INSTALLED = _TABLES.installed
-"""Programs that package managers install into the workspace, and that editors and shells start:
-protected, except from an installing command that the user permitted.
+"""Programs that package managers install into the workspace, and that editors and shells start.
+
+Only an installing command that the user has permitted may change these programs.
 """
 
 STARTERS = _TABLES.starters
@@ -49,5 +52,5 @@ STARTERS = _TABLES.starters
 HARMLESS = _TABLES.harmless
 """Dot names at the root of a repository that need no question, by reason.
 
-Any other dot name that is not protected needs one, because its effect is unknown.
+Any other unprotected dot name needs a question, because the name's effect is unknown.
 """

@@ -1,4 +1,4 @@
-"""The user's rules (``deny`` over ``ask`` over ``allow``), and the extra access of a permit."""
+"""The user's rules (``deny`` over ``ask`` over ``allow``), and access beyond the sandbox."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def is_for_files(pattern: str) -> bool:
 def file_rule(
     effect: Literal["read", "edit"], paths: Iterable[str], patterns: tuple[str, ...]
 ) -> str:
-    """Return the first pattern that matches one of ``paths``; empty if none does."""
+    """Return the first pattern that matches one of ``paths``, or an empty text if none does."""
     globs = globs_of(effect, patterns)
     if not globs:
         return ""
@@ -73,7 +73,7 @@ def file_rule(
 def covers_files(
     effect: Literal["read", "edit"], paths: tuple[str, ...], allow: tuple[str, ...]
 ) -> str:
-    """Return the pattern that allows the first path if all are allowed; empty if one is not."""
+    """Return the pattern that allows the first path if all are allowed, or an empty text."""
     globs = globs_of(effect, allow)
     if not globs or not paths:
         return ""
@@ -82,14 +82,14 @@ def covers_files(
 
 
 def tool_rule(tool: str, patterns: Iterable[str]) -> str:
-    """Return the first pattern that matches the name of this tool; empty if none does."""
+    """Return the first pattern that matches the name of this tool, or an empty text."""
     name = tool.casefold()
     found = (one for one in globs_of("tool", patterns) if fnmatch.fnmatchcase(name, one.casefold()))
     return next((f"tool: {one}" for one in found), "")
 
 
 def aimless(rules: PatternRules, tools: Iterable[str]) -> str:
-    """Return a warning about rules that name unknown tools; empty if there are none."""
+    """Return a warning about rules that name unknown tools, or an empty text if there are none."""
     names = tuple(tools)
     patterns = dict.fromkeys(globs_of("tool", (*rules.allow, *rules.ask, *rules.deny)))
     lost = [
@@ -153,7 +153,7 @@ class Widening(msgspec.Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """The extra access as a phrase, such as ``with network to github.com``; may be empty."""
+        """The further access as a phrase, such as ``with network to github.com``; may be empty."""
         if self.unconfined:
             return "outside the sandbox"
         hosts = "any host" if ANY_HOST in self.hosts else ", ".join(self.hosts)

@@ -58,8 +58,8 @@ class TrustStanding(msgspec.Struct, frozen=True):
         folder: The folder's real path.
         state: ``open`` means that no answer covers the current files, so the folder is restricted.
         by: The reason for ``state``, as a clause.
-        items: The folder's executable or obeyed files; empty if Indwell did not search for them.
-        before: The files that were trusted earlier or still are; None if there were none.
+        items: The folder's executable or obeyed files, or empty if Indwell did not search for them.
+        before: The files that were trusted before, or None if no file was trusted.
         is_whole: Whether the folder is trusted with any content, now and later.
         remedy: A remedy for the user if the folder is restricted, in words.
         is_bare: Whether only the editor's user trusts the folder: it may be changed, and commands
@@ -91,7 +91,7 @@ class TrustStanding(msgspec.Struct, frozen=True):
 
     @property
     def undecided(self) -> str:
-        """The files that wait for the user's decision, in words; empty if none waits."""
+        """A phrase that counts files that wait for the user's decision, or empty if none waits."""
         is_open = self.is_bare and self.state == "trusted" and not self.is_settled
         return left_out_words(self.items) if is_open else ""
 
@@ -102,14 +102,14 @@ class TrustStanding(msgspec.Struct, frozen=True):
 
 
 def nearest(folder: str, answers: Mapping[str, FolderAnswer]) -> str | None:
-    """Return this folder or its nearest parent for which the user has answered; else None."""
+    """Return this folder or its nearest parent for which the user has answered, or None."""
     parts = exact_parts(folder)
     above = [one for one in answers if parts[: len(exact_parts(one))] == exact_parts(one)]
     return max(above, key=lambda one: len(exact_parts(one)), default=None)
 
 
 def is_unchanged(before: Mapping[str, TrustedFile], now: Sequence[Executable]) -> bool:
-    """Return whether each current file was trusted with the same content; removals are fine."""
+    """Return whether each current file was trusted with the same content; files may be missing."""
     return all(
         one.seen.digest and one.name in before and before[one.name].digest == one.seen.digest
         for one in now
@@ -164,7 +164,7 @@ _COUNTED: Mapping[Kind, tuple[str, str]] = {
 
 
 def left_out_words(items: Sequence[Executable]) -> str:
-    """Count the files that have no effect, by kind; empty without files."""
+    """Count the files that have no effect, by kind; return an empty text if there are no files."""
     counts = Counter(one.kind for one in items)
     words = [
         one if counts[kind] == 1 else many.format(counts[kind])

@@ -31,7 +31,7 @@ class Surroundings(msgspec.Struct, frozen=True):
 
 
 def surroundings_words(now: Surroundings) -> str:
-    """The body of the reminder. Equal facts give equal bytes, so the reminder is not repeated."""
+    """The body of the reminder. Equal surroundings give equal bytes, which are not sent again."""
     parts = [f"Today is {now.date}.", f"The workspace is {now.folder!r}."]
     if _BRANCH.fullmatch(now.branch):
         parts.append(f"The git branch is {now.branch!r}.")
@@ -72,10 +72,10 @@ def call_format_words() -> str:
 
 
 def elapsed_words(before: datetime | None, now: datetime) -> str:
-    """The body of the reminder; empty after a short pause, or if a clock was set back.
+    """The body of the reminder, or empty after a short pause, or if a clock was set back.
 
     Args:
-        before: Time of the model's last answer; None before the first.
+        before: Time of the model's last answer, or None before the first.
         now: Time of the user's next message. Both times have a time zone.
     """
     if before is None or now - before < LEAST:
@@ -211,10 +211,10 @@ def instruction_words(
 
     Args:
         text: The text of the file.
-        folder: The displayed folder that the file applies to; empty for the project.
+        folder: The displayed folder that the file applies to, or empty for the project.
         limit: Most characters of the text that are sent.
         name: The path of the file in the folder.
-        globs: Patterns of the files that the text applies to; empty for all files.
+        globs: Patterns of the files that the text applies to, or empty for all files.
     """
     path = f"{folder}/{name}" if folder else name
     whose = "of this project"

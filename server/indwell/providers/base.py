@@ -15,7 +15,7 @@ class Sending(msgspec.Struct, frozen=True):
 
     Attributes:
         dialect: The dialect in which the request was written, as JSON.
-        digest: The digest of the request's body (``encoder.digest_of``); empty if unknown.
+        digest: The digest of the request's body (``encoder.digest_of``), or empty if unknown.
     """
 
     dialect: str
@@ -82,9 +82,9 @@ class EditorModel(msgspec.Struct, frozen=True):
 
     Attributes:
         name: The model's name in Indwell, such as ``copilot/gpt-5@vscode``.
-        window: The most tokens of a prompt; None if the editor does not say.
-        pictures: Whether the model accepts pictures; None if the editor does not say.
-        tools: Whether the model accepts tools; None if the editor does not say.
+        window: The most tokens of a prompt, or None if the editor does not say.
+        pictures: Whether the model accepts pictures, or None if the editor does not say.
+        tools: Whether the model accepts tools, or None if the editor does not say.
     """
 
     name: str
@@ -110,11 +110,11 @@ class ModelConnection(Protocol):
     """The connection to the editor's models."""
 
     async def models(self) -> tuple[EditorModel, ...] | None:
-        """Ask for the list of models; None if the editor does not answer in time."""
+        """Ask for the list of models; return None if the editor does not answer in time."""
         ...
 
     def answer(self, request: bytes) -> AsyncGenerator[Sequence[Mapping[str, Any]], None]:
-        """Send a request; yield the pieces of the reply until it is complete.
+        """Send a request; yield the pieces of the reply until the reply is complete.
 
         Closing the generator cancels the request. There is no time limit.
 

@@ -24,7 +24,7 @@ class KnownModel(msgspec.Struct, frozen=True):
         needs_key: Whether the provider needs a key.
         key_page: The page where the user creates a key.
         variables: Environment variables that usually hold the key.
-        port: The usual port on this machine; None for a provider on the network.
+        port: The usual port on this machine, or None for a provider on the network.
         other_port: Another port to try, such as the port of older or newer versions.
         key_path: A path that answers 401 to a bad key, for providers with a public list of models.
         begin: The command that downloads a first model for a local server.
@@ -164,7 +164,7 @@ LOCAL: tuple[KnownModel, ...] = tuple(
 
 
 def row_of(base_url: str) -> KnownModel | None:
-    """Return the entry for an address by host, or by port on this machine; None if missing."""
+    """Return the entry for an address, by its host or by its port on this machine, or None."""
     parts = urlsplit(base_url)
     for row in CATALOGUE:
         known = urlsplit(row.base_url)
@@ -176,14 +176,14 @@ def row_of(base_url: str) -> KnownModel | None:
 
 
 SMALL = 10.0
-"""Billion parameters; a smaller model works better with a shorter prompt."""
+"""The size in billion parameters below which a model works better with a short prompt."""
 
 _SIZE = lazy_pattern(r"(?<![a-z0-9.])(?:(\d{1,2})x|e)?(\d{1,4}(?:\.\d{1,2})?)(b|m)(?![a-z0-9])")
 _LEAST_M = 50  # A smaller number before an `m` is not a size: `1m` is a window.
 
 
 def size_in_name(model: str) -> float | None:
-    """Return how many billion parameters a model's name states; None without such a number.
+    """Return how many billion parameters a model's name states, or None if it states none.
 
     If the name has several sizes, the largest is used: `30b-a3b` means 30 billion, of which 3 work
     on each token.
@@ -208,6 +208,6 @@ def is_local_model(base_url: str | None) -> bool:
 
 
 def title_of(base_url: str) -> str:
-    """Return the endpoint's name for people: the entry's title, else the host with its port."""
+    """Return the endpoint's name for people: the entry's title, or the host with the port."""
     row = row_of(base_url)
     return row.title if row is not None else urlsplit(base_url).netloc.rpartition("@")[2]

@@ -1,9 +1,9 @@
 """The client of one endpoint, over any wire, through OpenAI's official SDK (H38, H39, H41, H42).
 
-Only this module imports ``openai``, which takes most of a second. So import this module only when
-needed, not at the top of another module. Building an ``EndpointClient`` loads the certificates
-(20-100 ms), so build it in a thread. ``docs/decisions/0007-bytes-through-the-sdk.md`` says why
-bytes are sent and read without the SDK's own models, and why Anthropic's messages go the same way.
+Only this module imports ``openai``, which takes most of a second. Import this module therefore only
+when needed, not at the top of another module. Building an ``EndpointClient`` loads the certificates
+(20-100 ms) and belongs in a thread. ``docs/decisions/0007-bytes-through-the-sdk.md`` says why bytes
+are sent and read without the SDK's own models, and why Anthropic's messages go the same way.
 """
 
 from __future__ import annotations
@@ -112,10 +112,10 @@ class EndpointClient:
         base_url: The address of the API, with ``/v1``; None means OpenAI itself.
         api_key: The key, which is only sent to this address; may be empty.
         timeout_s: Seconds without a data event after which the endpoint counts as stalled.
-        first_s: Seconds until a reply must begin; None for no limit, 0 for the value of
+        first_s: Seconds until a reply must begin, or None for no limit, 0 for the value of
             ``timeout_s``.
-        dialect: The endpoint's dialect, or a function that returns it for a model; by default the
-            dialect known for its address and the model.
+        dialect: The endpoint's dialect, or a function that returns the dialect for a model; by
+            default the dialect known for the address and the model.
         extras: The user's own headers, parameters and proxy.
         keeps_wire: Whether to keep the wire, even if the endpoint asks for another wire.
         on_wire: Called in a thread with a model and the wire that the endpoint asked for, once a
@@ -309,7 +309,7 @@ class EndpointClient:
         )
 
     def _pattern(self, wire: WireName, path: str) -> httpx2.Request | None:
-        """Return one of the SDK's requests without the body; None if that is impossible."""
+        """Return one of the SDK's requests without the body, or None if the SDK makes none."""
         if self._by_public_call:
             return None
         if path not in self._patterns:
@@ -394,7 +394,7 @@ def warm_up() -> None:
 
 
 def _pattern(client: openai.AsyncOpenAI, path: str) -> httpx2.Request | None:
-    """Return a request of the SDK without a body: address, key, headers; None if impossible.
+    """Return a request of the SDK without a body (address, key, headers), or None.
 
     The request is made once, because the SDK takes longer to make a request than to send it.
     """

@@ -161,7 +161,7 @@ async def enriched(
             elif "llamacpp" in owned_by:
                 return _with_running_window(await fetcher.get("/props", at_root=True), models)
     except (ProviderError, TimeoutError):
-        pass  # The server is older or slow, or a gateway hides it.
+        pass  # The server is older or slow, or a gateway hides this page.
     return tuple(told)
 
 

@@ -28,7 +28,7 @@ def is_anthropic(url: str) -> bool:
 
 
 def host_of(url: str) -> str:
-    """Return the host in lower case; empty if missing."""
+    """Return the host in lower case, or an empty text if missing."""
     return urlsplit(url).hostname or ""
 
 
@@ -48,7 +48,7 @@ def endpoint_address(url: str) -> str:
 
 
 def shown(url: str) -> str:
-    """Return ``url`` in the form for messages; empty if ``url`` is not an address.
+    """Return ``url`` in the form for messages, or an empty text if ``url`` is not an address.
 
     See ``plain_address``.
     """
@@ -56,13 +56,13 @@ def shown(url: str) -> str:
 
 
 def origin_shown(url: str) -> str:
-    """Return only the origin of ``url``, for an untrusted address; empty without an origin."""
+    """Return only the origin of ``url``, an untrusted address, or empty if there is no origin."""
     parts = urlsplit(shown(url))
     return f"{parts.scheme}://{parts.netloc}" if parts.netloc else ""
 
 
 def sendable_key(key: str | None) -> str:
-    """Return the key without the line break of a pasted text; empty if missing.
+    """Return the key without the line break of a pasted text; a missing key is an empty text.
 
     Raises:
         SettingsError: A header cannot carry the key. The message does not contain the key.
@@ -84,8 +84,8 @@ class Extras(msgspec.Struct, frozen=True):
     Attributes:
         headers: More headers, by their names in lower case; the values may be secret.
         query: Query parameters that are added to each address.
-        key_header: The header that has only the key; empty for the usual header.
-        proxy: The address of the proxy; empty for the system's proxy.
+        key_header: The header that has only the key, or empty for the usual header.
+        proxy: The address of the proxy, or empty for the system's proxy.
     """
 
     headers: Mapping[str, str] = {}
@@ -94,11 +94,11 @@ class Extras(msgspec.Struct, frozen=True):
     proxy: str = ""
 
     def key_name(self, url: str) -> str:
-        """Return the name of the header for the key at an address; empty for ``Authorization``."""
+        """Return the header for the key at an address; an empty name means ``Authorization``."""
         return self.key_header or ("api-key" if host_of(url).endswith(AZURE) else "")
 
     def all_headers(self, url: str, key: str) -> dict[str, str]:
-        """Return the headers, including the key's header if the key needs a separate header."""
+        """Return the headers, with a header for the key if the key needs its own header."""
         name = self.key_name(url)
         return {**({name: key} if name and key else {}), **self.headers}
 
@@ -122,7 +122,7 @@ class EndpointStep(msgspec.Struct, frozen=True):
         name: ``reachable``, ``key``, ``models``, ``streaming``, ``tools``, ``stored``.
         state: The result of the step.
         sentence: The observation, in plain words.
-        fix: The next step for the user; empty if nothing has to be done.
+        fix: The next step for the user, or empty if nothing has to be done.
     """
 
     name: str
@@ -143,7 +143,7 @@ class LocalServer(msgspec.Struct, frozen=True):
         name: The name of the server's entry in the catalogue.
         title: The name for people.
         base_url: The address of the server's API.
-        models: The server's models; empty if no model is loaded.
+        models: The server's models, or empty if no model is loaded.
         needs_key: Whether the server asked for a key.
         warning: A problem, such as a context that is too small, with advice.
     """
@@ -167,12 +167,13 @@ class LoginOutcome(msgspec.Struct, frozen=True):
     Attributes:
         ok: Whether endpoint, model and key were tested and stored; otherwise nothing was stored.
         base_url: The address of the endpoint.
-        model: The chosen model; empty without a choice.
+        model: The chosen model, or empty if there is no choice.
         steps: The steps in order.
         message: The result in one sentence.
         notes: Further notes for the user, one sentence each.
         offered: Models to choose from, if no model was chosen.
-        origin: The origin for which the client must keep the key; empty if Indwell keeps the key.
+        origin: The origin for which the client must keep the key, or empty if Indwell keeps the
+            key.
     """
 
     ok: bool

@@ -1,4 +1,4 @@
-"""Looks up a model's window, limits, abilities and prices (H43, H65) in bundled data.
+"""Looks up a model's window, limits, abilities and prices (H43, H65) in data on disk.
 
 Prices and windows come from genai-prices; limits of a reply, tools, images, reasoning and some
 windows come from a bundle of models.dev. Importing this module takes a third of a second, and the
@@ -39,20 +39,20 @@ RESERVED_SHARE = 4  # At most a quarter of the window is reserved for the reply.
 
 
 class ModelFacts(msgspec.Struct, frozen=True):
-    """The facts about a model for planning requests.
+    """What is known about a model for planning requests.
 
     Attributes:
         window: Tokens of prompt and reply together.
         max_output: Tokens reserved for the reply.
-        prices: The model's prices; None if unknown.
+        prices: The model's prices, or None if unknown.
         known: Whether the window is known; otherwise the window is a careful assumption.
         source: The source of the facts, with the versions of the data.
-        output_limit: Most tokens of a reply that the model allows; None if unknown.
-        tools: Whether the model accepts tools; None if unknown.
-        images: Whether the model accepts pictures; None if unknown.
-        reasoning: Whether the model reasons before it answers; None if unknown.
+        output_limit: Most tokens of a reply that the model allows, or None if unknown.
+        tools: Whether the model accepts tools, or None if unknown.
+        images: Whether the model accepts pictures, or None if unknown.
+        reasoning: Whether the model reasons before it answers, or None if unknown.
         is_listed: Whether a list has the model at this endpoint, or under the name that the user
-            gave. Otherwise the facts are a guess by the model's name, or an assumption.
+            gave. If no list has the model, the values are guessed from its name, or assumed.
     """
 
     window: int
@@ -114,13 +114,13 @@ def facts_for(
 
 
 def told_facts(guess: ModelFacts, told: OfferedModel, *, at: datetime) -> ModelFacts:
-    """Return the facts that an endpoint reports about a model, with guesses for missing facts.
+    """Return what an endpoint reports about a model, with guesses for what is missing.
 
     A model may run with a smaller window than the trained window, which is only a limit.
 
     Args:
         guess: The facts without the endpoint.
-        told: The facts that the endpoint reported.
+        told: What the endpoint reported about the model.
         at: The time of the report.
     """
     size = told.window if told.window is not None and told.window >= LEAST_WINDOW else None
@@ -175,7 +175,7 @@ def _is_listed(url: str) -> bool:
 
 
 def prices_anywhere(model: str, *, now: datetime) -> tuple[Prices, str] | None:
-    """Return the prices of ``model`` at any provider, with the provider's name; None if unlisted.
+    """Return the prices of ``model`` at any provider, with the provider's name, or None.
 
     Use these prices for comparisons only; ``facts_for`` has the prices of an endpoint.
     """
@@ -310,7 +310,7 @@ _LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class Limit(msgspec.Struct, frozen=True):
-    """A model's limits: tokens of prompt and reply, and of a reply; 0 or None if unknown."""
+    """A model's limits in tokens: for prompt and reply, and for a reply; 0 or None if unknown."""
 
     context: int | None = None
     output: int | None = None
@@ -357,7 +357,7 @@ class _Models(msgspec.Struct, frozen=True):
 
 
 def bundled_model(model: str, provider_url: str) -> BundledModel | None:
-    """Return the entry of ``model`` at the endpoint ``provider_url``; None if missing.
+    """Return the entry of ``model`` at the endpoint ``provider_url``, or None if missing.
 
     Servers on this machine are not in the data.
     """

@@ -45,7 +45,7 @@ class Fetcher:
     Args:
         client: The HTTP client, which follows no redirects.
         base_url: The address of the API.
-        key: The key for the address's origin; empty if missing.
+        key: The key for the address's origin, or empty if missing.
         timeout_s: Seconds for one request, up to the last byte.
         extras: The user's own headers and parameters.
     """
@@ -75,7 +75,7 @@ class Fetcher:
         return await self._ask("GET", self._url(path, at_root=at_root), None)
 
     async def post(self, path: str, body: Mapping[str, str], *, at_root: bool = False) -> object:
-        """Send a POST request with a body; otherwise the same as ``get``.
+        """Send a POST request with a body; apart from that, the same as ``get``.
 
         Raises:
         ProviderError: See ``get``.

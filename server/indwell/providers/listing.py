@@ -85,7 +85,7 @@ async def told_of(
     timeout_s: float,
     extras: Extras = NO_EXTRAS,
 ) -> OfferedModel:
-    """Return the endpoint's facts about one model; only the name if there are no facts.
+    """Return what the endpoint reports about one model; at least the name.
 
     The list of models is read first, then up to three further pages, depending on the kind of
     server. For a known provider on the network, only the list is read.
@@ -124,7 +124,7 @@ async def _as_ollama_runs_it(fetcher: Fetcher, model: OfferedModel) -> OfferedMo
 
 
 async def _page(fetcher: Fetcher, path: str, *, at_root: bool = False) -> object:
-    """Return a page that only one kind of server has; None if missing."""
+    """Return a page that only one kind of server has, or None if missing."""
     try:
         return await fetcher.get(path, at_root=at_root)
     except ProviderError:

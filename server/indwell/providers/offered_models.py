@@ -30,7 +30,7 @@ _NO_CHAT = ("embeddings", "embedding")
 
 
 class OfferedModel(msgspec.Struct, frozen=True):
-    """The known facts of a model at an endpoint; None if unknown.
+    """What is known about a model at an endpoint; an unknown attribute is None.
 
     Attributes:
         name: The endpoint's name of the model.
@@ -67,7 +67,7 @@ class OfferedModel(msgspec.Struct, frozen=True):
 
     @property
     def prices(self) -> Prices | None:
-        """The model's price list; None unless the prices of prompt and reply are known."""
+        """The model's price list, or None if the price of the prompt or of the reply is unknown."""
         if self.price_in is None or self.price_out is None:
             return None
         rates = ModelPrices(
@@ -81,7 +81,7 @@ class OfferedModel(msgspec.Struct, frozen=True):
 
 
 def parse_models(answer: object) -> tuple[OfferedModel, ...] | None:
-    """Return the first ``MAX_MODELS`` models; None if ``answer`` is not a list of models."""
+    """Return the first ``MAX_MODELS`` models, or None if ``answer`` is not a list of models."""
     entries = answer
     if isinstance(answer, Mapping):
         entries = answer.get("data", answer.get("models"))
@@ -192,7 +192,7 @@ _LITELLM_ABILITIES: Mapping[str, str] = {
 
 
 def _litellm_rates(info: Mapping[str, Any], ending: str = "") -> ModelPrices | None:
-    """Return the prices whose names have ``ending``; None without prices of prompt and reply."""
+    """Return the prices whose names end with ``ending``, if prompt and reply have one."""
     plain, output, cached, written, hour = (
         _price(info.get(name + ending)) or None
         for name in (
@@ -207,7 +207,7 @@ def _litellm_rates(info: Mapping[str, Any], ending: str = "") -> ModelPrices | N
 
 
 def num_ctx(shown: object) -> int | None:
-    """Return the context in a model file of Ollama (``num_ctx``); None if missing."""
+    """Return the context size in a model file of Ollama (``num_ctx``), or None if missing."""
     parameters = shown.get("parameters") if isinstance(shown, Mapping) else None
     text = parameters[:_MAX_PARAMETERS] if isinstance(parameters, str) else ""
     for line in text.splitlines():
@@ -291,7 +291,7 @@ def _images(entry: Mapping[str, Any]) -> bool | None:
 
 
 def _price(value: object) -> float | None:
-    """Convert dollars per token, as text, to dollars per million; None for -1 and invalid text."""
+    """Convert dollars per token, as text, to dollars per million; -1 and invalid text give None."""
     if isinstance(value, bool):
         return None
     try:
@@ -306,7 +306,7 @@ def _first_count(*values: object) -> int | None:
 
 
 def token_count(value: object) -> int | None:
-    """Return a number of tokens; None for any other value, or an impossible number."""
+    """Return a number of tokens, or None for any other value, or an impossible number."""
     is_count = isinstance(value, int) and not isinstance(value, bool) and 0 < value <= 10**9
     return value if is_count and isinstance(value, int) else None
 

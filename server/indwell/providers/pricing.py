@@ -48,7 +48,7 @@ class Prices(msgspec.Struct, frozen=True):
 
     Attributes:
         rates: The rates for a prompt of ordinary length.
-        tiers: The rates for long prompts, ascending; a tier prices every token of the call.
+        tiers: The rates for long prompts, ascending; a tier applies to every token of the call.
         call: US dollars per call, if an endpoint charges per call.
     """
 
@@ -58,7 +58,7 @@ class Prices(msgspec.Struct, frozen=True):
 
 
 class OwnRates(msgspec.Struct, frozen=True):
-    """The user's own rates for a model; None for rates that the user has not set."""
+    """The user's own rates for a model, or None for rates that the user has not set."""
 
     input: float | None = None
     output: float | None = None
@@ -67,7 +67,7 @@ class OwnRates(msgspec.Struct, frozen=True):
 
 
 def overridden(prices: Prices | None, own: OwnRates) -> Prices | None:
-    """Replace prices by the user's own; None if the price of prompt or reply is unknown.
+    """Replace prices by the user's own; return None if the price of prompt or reply is unknown.
 
     An unknown cache rate is set to the prompt's rate. The user's price for the prompt applies to
     prompts of any length, so tiers and cache rates from lists are removed.
@@ -92,7 +92,7 @@ def overridden(prices: Prices | None, own: OwnRates) -> Prices | None:
 
 
 def cost(usage: Usage, prices: Prices | None) -> float | None:
-    """Return the cost of one call in US dollars; None if the price is unknown.
+    """Return the cost of one call in US dollars, or None if the price is unknown.
 
     ``usage`` must be the usage of a single call, because tiers depend on the length of the call's
     prompt. Negative numbers of tokens count as 0.

@@ -200,14 +200,13 @@ ROWS = (
 )
 
 _RESPONSES = lazy_pattern(r"^(gpt-[5-9]|gpt-\d\d|o\d|codex)|-codex|deep-research")
-"""Models of OpenAI that reason, or that chat completions do not offer (OpenAI's reasoning guide).
-"""
+"""Matches OpenAI's models that reason, or are missing in chat completions (reasoning guide)."""
 
 NAMES = tuple(row.name for row in ROWS)
 
 
 def row_for(base_url: str | None) -> Row | None:
-    """Return the entry of an address, by host, or by port on this machine; None means OpenAI."""
+    """Return an address's entry, by host or by port on this machine; no address means OpenAI."""
     url = base_url or OPENAI_URL
     host = host_of(url)
     for row in ROWS:
@@ -223,7 +222,7 @@ def row_for(base_url: str | None) -> Row | None:
 
 
 def dialect_for(base_url: str | None, model: str = "", *, name: str = "") -> Dialect:
-    """Return the dialect of an address, or of the entry ``name``; by default the common one.
+    """Return the dialect of an address, or of the entry ``name``; by default the common dialect.
 
     OpenAI's reasoning models use the Responses API, also at Azure. OpenRouter passes
     ``cache_control`` on to Anthropic's models, and needs Mistral's order of roles and call ids for
@@ -256,7 +255,7 @@ _VERTEX = "/publishers/anthropic/models"
 
 
 def _anthropic_shape(base_url: str) -> Dialect | None:
-    """Return the dialect of an address whose path belongs to Anthropic's API; None otherwise.
+    """Return the dialect of an address whose path belongs to Anthropic's API, or None.
 
     Bedrock, Microsoft's Foundry, LiteLLM and others offer this API below ``/anthropic``. Vertex and
     similar gateways offer it below ``/publishers/anthropic/models``.

@@ -35,9 +35,9 @@ _PASSING = (RateLimited, ServerFault, Unreachable)
 
 
 class Retrying:
-    """A ``Provider`` that tries ``provider`` up to five times.
+    """A ``Provider`` that tries another provider, ``provider``, up to five times.
 
-    The 60 seconds begin with the first failure, not with the first attempt, so that a long stream
+    Retries end 60 seconds after the first failure, not after the first attempt, so a long stream
     that broke is retried, too.
 
     Args:

@@ -174,8 +174,9 @@ DEMO_MODEL = "scripted-demo"
 """The name of the demo's model."""
 
 CHECK = f"{'python' if sys.platform == 'win32' else 'python3'} -B -m unittest -q"
-"""The check of the demo's project. ``-B``, because an old .pyc would hide an edit in the same
-second.
+"""The check of the demo's project.
+
+The option ``-B`` is needed, because an old .pyc would hide an edit in the same second.
 """
 
 WHAT_IT_IS = (
@@ -353,7 +354,7 @@ def _exchanges(messages: tuple[Message, ...], turn: int) -> list[_Exchange]:
 
 
 def _last(request: Request, turn: int, source: str) -> str:
-    """Return the newest text of a turn with the given source; empty without such a text."""
+    """Return the newest text of a turn with the given source, or an empty text."""
     texts = [
         block.text
         for message in request.messages

@@ -21,10 +21,11 @@ class CacheRules(msgspec.Struct, frozen=True):
     Attributes:
         minimum: The fewest tokens of a cached prefix.
         block: The number of tokens of which a cached prefix is a multiple.
-        life_s: Seconds after which an unused prefix is gone; 0 if it stays.
-        anchors: Whether only prefixes that end at an earlier request's mark are served (H34).
+        life_s: Seconds after which an unused prefix is gone, or 0 if it stays.
+        anchors: Whether only prefixes are served that end at a cache mark of an earlier request
+            (H34).
         charges_writes: Whether writing to the cache has a separate price.
-        for_an_hour: Whether the price of writing is that for an hour.
+        for_an_hour: Whether a cache write is charged at the price for an hour's lifetime.
         exists: Whether there is a cache.
     """
 
@@ -53,10 +54,10 @@ CACHES: Mapping[str, CacheRules] = {
     "gemini": CacheRules(minimum=2_048, life_s=300.0, charges_writes=False),
     "none": CacheRules(exists=False),
 }
-"""``plain`` is what the figures of ``docs/benchmarks.md`` are made with."""
+"""The rules of each provider; the figures of ``docs/benchmarks.md`` were made with ``plain``."""
 
 
-_SYSTEM = -1  # The index means the end of the system prompt, before all messages.
+_SYSTEM = -1  # This index stands before all messages, at the end of the system prompt.
 
 
 class Served(msgspec.Struct, frozen=True):
@@ -130,7 +131,7 @@ class PrefixCache:
         return Served(read, sums[-1] - read if rules.charges_writes else 0)
 
     def _by_marks(self, request: Request, sums: Sequence[int], n_same: int, at_s: float) -> Served:
-        """Return the longest living prefix that ends at an earlier request's mark."""
+        """Return the longest prefix in the cache that ends at an earlier request's cache mark."""
         marks = [*([_SYSTEM] if request.anchors.system else []), *request.anchors.messages]
         marks = [place for place in marks if sums[place + 1] >= self._rules.minimum]
         alive = {

@@ -16,10 +16,10 @@ from indwell.messages import Block, Message, Text, ToolResult, ToolUse
 from indwell.replay.replayed_conversation import Point
 
 Reading: TypeAlias = Literal["any", "newest"]
-"""Which altered source makes a pair: any source, or only the newest one."""
+"""Which altered source of an identifier is counted: any source, or only the newest."""
 
 _ALL_IN_ONE = ("transcript-", "left-out-")
-"""The names of files with a whole cut; such a path does not recover a single item."""
+"""Prefixes of files that contain a whole cut; naming such a file does not lead to an item."""
 _MARKS = frozenset({"compactor", "summary", "reminder"})
 # A shortened call begins with two texts: its path, and the file that has the whole call.
 _HEAD = 2
@@ -28,14 +28,14 @@ _OLD = ("old_string", "old_str", "search")
 
 
 class Loss(msgspec.Struct, frozen=True):
-    """Counts of one request, or of many.
+    """Counts of lost information, for one request or the sum of many.
 
     Attributes:
         pairs: Used identifiers whose source was altered.
         kept: The identifiers among ``pairs`` that are still visible.
         lines: Lines that an edit must match, whose source was altered.
         lines_kept: The lines among ``lines`` that are still visible.
-        recoverable: Lost items for which the marker names the file that contains them.
+        recoverable: Lost items that are in a file which the marker of the removed text names.
         pieces: The token counts of the sources that must be read again for this request.
     """
 
@@ -55,7 +55,7 @@ class _Source(msgspec.Struct, frozen=True):
 
 
 class LossMeter:
-    """Follows one replay, request by request."""
+    """Measures what compaction has removed, for each request of a replay."""
 
     def __init__(self, reader: Reader, reading: Reading = "any") -> None:
         self._reader = reader
@@ -139,7 +139,7 @@ class LossMeter:
             self._of_line.setdefault(line, []).append(text)
 
     def _look(self, messages: Sequence[Message]) -> None:
-        """Find the content of the request and the altered parts; takes time only for new blocks."""
+        """Find the content of the request, and the altered parts; only new blocks take time."""
         same = _n_same(self._messages, messages)
         gone, come = _texts(self._messages[same:]), _texts(messages[same:])
         self._messages = tuple(messages)
@@ -176,7 +176,7 @@ class LossMeter:
             self._alter(text, -1)
 
     def _alter(self, text: str, sign: int) -> None:
-        """Record that a source is no longer shown unchanged, or is shown unchanged again."""
+        """Record whether the conversation still contains a source's text unchanged."""
         (self._altered.add if sign > 0 else self._altered.remove)(text)
         traces = self._sources[text].traces
         for name in traces.names:
@@ -204,7 +204,7 @@ class LossMeter:
         return any((path := self._sources[text].path) and self._markers[path] for text in sources)
 
     def _charge(self, needed: Sequence[str] | dict[str, None]) -> Iterator[int]:
-        """Return the texts to read again; a text then stays known until it is altered again."""
+        """Return the texts to read again; a text stays known until compaction alters it again."""
         for text in needed:
             source = self._sources[text]
             now = self._result_of.get(source.call, "")
@@ -307,7 +307,7 @@ class Reader:
 
 
 def words_of(block: Block) -> str:
-    """Return the text of a block for a model; for a call its decoded arguments."""
+    """Return the text of a block for a model, or the decoded arguments of a call."""
     match block:
         case Text() | ToolResult():
             return block.text

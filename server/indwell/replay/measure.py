@@ -23,7 +23,7 @@ from indwell.replay.replayed_conversation import SPILL_FOLDER, Point, ReplayRule
 from indwell.sessions.imports import Recorded
 
 RATIOS = TokenRates()
-"""Prices of most lists, relative to an input token."""
+"""The usual prices, relative to the price of an input token."""
 
 _COUNTS = ("pairs", "kept", "lines", "lines_kept", "recoverable")
 MILLION = 1_000_000
@@ -57,7 +57,7 @@ def replayed(
         cache: The provider's rules.
         rates: Prices per million tokens.
         pause_s: Seconds between two requests, if the recording has no times.
-        reading: The sources that make a pair; see ``loss``.
+        reading: The kinds of texts from which identifiers and lines are counted; see ``loss``.
         reader: A reader that several replays of one recording share.
         summarise: See ``replayed_conversation.Rules``.
     """
@@ -75,7 +75,7 @@ def replayed(
 
 
 def request_moments(session: Recorded, pause_s: float) -> tuple[float, ...]:
-    """Return each request's time in seconds: as recorded, else one ``pause_s`` after another."""
+    """Return each request's time in seconds, as recorded, or with ``pause_s`` between requests."""
     n_requests = len(session.messages) // 2
     if session.times_s:
         return session.times_s[: 2 * n_requests : 2]
@@ -193,7 +193,7 @@ class RequestSums(msgspec.Struct, frozen=True):
         }
 
     def shown(self) -> dict[str, float]:
-        """Return the sums as ``--json`` prints them; if the whole is 0, the fraction is 1."""
+        """Return the sums as ``--json`` prints them; a fraction of 0 is 1."""
         lost = self.pairs - self.kept + self.lines - self.lines_kept
         return {
             "requests": self.requests,
@@ -222,7 +222,7 @@ def total(figures: Iterable[RequestSums]) -> RequestSums:
 
 
 class Broken(msgspec.Struct, frozen=True):
-    """Promises that one request breaks.
+    """The promises of compaction that one request breaks.
 
     Attributes:
         words: Text of the user that is nowhere in the request.
@@ -242,7 +242,7 @@ class _Finished(msgspec.Struct, frozen=True):
 
 
 class Promises:
-    """Follows one replay, request by request."""
+    """Follows one replay, request by request, and checks what compaction promises."""
 
     def __init__(self) -> None:
         self._said: dict[str, None] = {}

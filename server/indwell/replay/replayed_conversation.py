@@ -76,7 +76,7 @@ from indwell.messages import (
 )
 from indwell.replay.cache import CACHES, CacheRules
 
-MOST_ACTIONS = 24  # All layers of a preset together take fewer actions before one request.
+MOST_ACTIONS = 24  # All layers of a preset together need fewer than 24 actions before one request.
 
 
 class DoneBefore(msgspec.Struct, frozen=True):
@@ -87,7 +87,7 @@ class DoneBefore(msgspec.Struct, frozen=True):
         spills: The number of files that the layers wrote.
         summary_price: The price of the summariser's calls, in units of ``CompactionFacts.rates``.
         troubles: Why summaries were written without a model.
-        is_loop: Whether compaction did not end.
+        is_loop: Whether compaction was stopped, because it did not end by itself.
     """
 
     layers: tuple[str, ...] = ()
@@ -177,7 +177,7 @@ _LINE = "This line stands for the system prompt and the tools of a session.\n"
 
 
 class Point(msgspec.Struct, frozen=True):
-    """The state at one request.
+    """The state of a replay at one request.
 
     Attributes:
         conversation: The conversation that is sent.
@@ -205,8 +205,8 @@ class ReplayRules(msgspec.Struct, frozen=True):
     Attributes:
         preset: The preset.
         window: Tokens that a request may have.
-        ratio: Tokens of a simulated summary, as a fraction of the replaced text; 0 for extraction
-            by code, which costs nothing.
+        ratio: Tokens of a simulated summary, as a fraction of the replaced text, or 0 for
+            extraction by code, which costs nothing.
         prefix_tokens: The tokens of system prompt and tools.
         facts: Prices and other inputs of the engine.
         cache: The provider's rules; the engine knows whether the last request is still cached.
@@ -230,8 +230,8 @@ def points(
     Args:
         messages: Messages of alternating roles with all results, beginning with the user's.
         rules: Preset, window and prices.
-        moments_s: The time of each request in seconds; empty if requests follow one another without
-            pauses.
+        moments_s: The time of each request in seconds, or empty if requests follow one another
+            without pauses.
     """
     driver = Driver(rules.preset, rules.facts, rules.summarise or simulating(rules.ratio))
     conversation = Conversation(
@@ -346,14 +346,14 @@ class WrittenSummary(msgspec.Struct, frozen=True):
 Summarise: TypeAlias = Callable[
     [Conversation, SummarySpan, CompactionFacts, Preset], WrittenSummary
 ]
-"""Lets the summary of a span be written."""
+"""Writes the summary of a span."""
 
 
 def simulating(ratio: float) -> Summarise:
     """Return a summariser that extracts a summary of the stated size.
 
     Args:
-        ratio: The tokens of the summary, as a fraction of the replaced text; 0 for the engine's
+        ratio: The tokens of the summary, as a fraction of the replaced text, or 0 for the engine's
             extraction without a model, which costs nothing (H28).
     """
 

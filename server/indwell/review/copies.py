@@ -116,7 +116,7 @@ class Copies:
 
 
 def restore(path: Path, roots: Sequence[Path], copies: Copies, change: Opaque) -> None:
-    """Restore a file's bytes from before ``change``, if the file has not changed after it.
+    """Restore a file's bytes from before ``change``, unless the file has changed since.
 
     Args:
         path: Resolved path.
@@ -153,7 +153,7 @@ MOST_STEPS = 100  # At most 100 patches are applied in a row.
 
 
 class Patch(msgspec.Struct, frozen=True):
-    """A reverse patch.
+    """A patch that restores the bytes before an edit.
 
     Attributes:
         before: Digest of the bytes before the edit.
@@ -179,7 +179,7 @@ class Patches:
     ) -> bool:
         """Store the patch that turns ``after`` back into ``before``, both digests of bytes.
 
-        Returns False and stores nothing if the replaced bytes contain secrets or are too many.
+        Return False, and store nothing, if the replaced bytes contain secrets or are too many.
 
         Raises:
             OSError: The patch could not be written.
@@ -195,7 +195,7 @@ class Patches:
         return True
 
     def led_back(self, data: bytes, wanted: str) -> bytes | None:
-        """Patch ``data`` back to the bytes with digest ``wanted``; None if this is impossible."""
+        """Patch ``data`` back to the bytes with digest ``wanted``, or return None if impossible."""
         digest = digest_of(data)
         for _ in range(MOST_STEPS):
             patch = self._found(digest)

@@ -50,9 +50,10 @@ class Opaque(msgspec.Struct, frozen=True):
 
     Attributes:
         note: A text for the user about the change, such as the sizes.
-        before: Digest of the bytes before the change; None without a file, or if the bytes are
+        before: Digest of the bytes before the change, or None if there was no file or the bytes are
             unknown.
-        after: Digest of the bytes after the change; None as in ``before``.
+        after: Digest of the bytes after the change, or None if there is no file or the bytes are
+            unknown.
         mode: Permission bits of a removed file.
     """
 
@@ -67,7 +68,7 @@ class Order(msgspec.Struct, frozen=True):
 
     Attributes:
         ids: Hunk ids.
-        only: The actors whose changes are judged; empty for all actors.
+        only: The actors whose changes are judged, or empty for all actors.
         session: The session to rewind; if empty, ``ids`` are judged.
         after_turn: The last turn to keep.
         force: Whether to include lines that the user has edited, and changes that build on the
@@ -86,13 +87,13 @@ class Rejection(msgspec.Struct, frozen=True):
 
     Attributes:
         path: The absolute path of the file.
-        text: The text after the rejection; None if the file is removed.
+        text: The text after the rejection, or None if the file is removed.
         hunks: The hunks to reject.
         kept: The hunks to keep, each with the reason shown to the user.
         before: The text when the rejection was planned.
-        order: The user's request for this plan.
+        order: The user's request that this plan carries out.
         opaque: Bytes to restore; if set, ``text`` has no meaning.
-        of: The ledger's state of the file when the rejection was planned.
+        of: The state of the file in the ledger when the rejection was planned.
     """
 
     path: Path
@@ -110,12 +111,12 @@ class Verdict(msgspec.Struct, frozen=True):
 
     Attributes:
         path: The absolute path of the file.
-        rejected: The rejected hunks. For a hunk shared by several turns, this is only the rejected
-            part.
+        rejected: The rejected hunks. Of a hunk shared by several turns, the list has only the
+            rejected part.
         accepted: The accepted hunks.
         id: The unique and permanent id of the verdict.
-        was: Digest (``records.digest``) of the text before the verdict; None if unknown.
-        became: Digest of the text after the verdict; None if unknown.
+        was: Digest (``records.digest``) of the text before the verdict, or None if unknown.
+        became: Digest of the text after the verdict, or None if unknown.
     """
 
     path: Path

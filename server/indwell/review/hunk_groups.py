@@ -17,12 +17,12 @@ WITHIN = "a later change replaced all of the file"
 
 
 class Judged(NamedTuple):
-    """The result of a verdict.
+    """The result of accepting or rejecting groups of hunks.
 
     Attributes:
         weave: The weave after the verdict.
-        groups: The groups that were judged.
-        kept: The groups that were not judged, each with the reason.
+        groups: The groups that were accepted or rejected.
+        kept: The groups that were neither accepted nor rejected, each with the reason.
     """
 
     weave: Weave
@@ -48,7 +48,7 @@ def accepted(
 
 
 def at_once(weave: Weave, edit: int) -> Weave:
-    """Accept a new edit, except where its group has other changes that await a verdict."""
+    """Accept a new edit, except where it is part of a group with other pending changes."""
     chosen = []
     for one in groups(weave, is_pending, ""):
         segments = weave.segments[one.start : one.stop]
@@ -124,7 +124,7 @@ def _without(
 
 
 def _reason(weave: Weave, one: Group, which: Callable[[Mark], bool]) -> str:
-    """Return the reason not to undo a group; empty if an undo loses no later work."""
+    """Return the reason not to undo a group, or an empty text if an undo loses no later work."""
     if one.kind == "opaque":
         return _reason_of_bytes(weave, which)
     if one.is_touched:
@@ -171,7 +171,7 @@ def _chosen(
 
 
 def _these(only: Collection[tuple[str, int]]) -> Callable[[Mark], bool]:
-    """Return a predicate for pending changes of these actors; an empty ``only`` means all."""
+    """Return a predicate for pending changes of these actors; an empty ``only`` selects all."""
     actors = frozenset(only)
     return lambda mark: not mark.is_settled and (not actors or mark.actor in actors)
 
@@ -258,7 +258,7 @@ def _opaque(weave: Weave, which: Callable[[Mark], bool], name: str) -> Group:
 
 
 def _runs(weave: Weave, which: Callable[[Mark], bool]) -> Iterator[tuple[int, int]]:
-    """Yield start and stop of each run that no other visible segment interrupts."""
+    """Yield start and stop of each series of selected segments without visible others between."""
     start = stop = -1
     for i, one in enumerate(weave.segments):
         if _is_in(one, which):
@@ -302,7 +302,7 @@ def _group(weave: Weave, run: tuple[int, int], which: Callable[[Mark], bool]) ->
 
 
 def _of_file(weave: Weave, which: Callable[[Mark], bool], found: list[Group]) -> Group | None:
-    """Return the single group of a created or removed file; None for an ordinary edit."""
+    """Return the single group of a created or removed file, or None for an ordinary edit."""
     created = weave.created if weave.created is not None and which(weave.created) else None
     deleted = weave.deleted if weave.deleted is not None and which(weave.deleted) else None
     kind: Kind

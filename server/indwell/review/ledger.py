@@ -156,7 +156,7 @@ class ReviewLedger(Looking):
             folder: See ``review_folder`` in ``sessions.storage.store``; need not exist.
             roots: Changes outside these folders are hidden; if empty, all changes are shown.
             hide: Returns a text without secrets; a text with secrets is not written to disk.
-            now: Returns the current time; for tests.
+            now: Returns the current time; tests pass another clock.
         """
         store = ReviewStore(folder)
         reading = await asyncio.to_thread(store.opened, now or datetime.now(UTC))
@@ -222,7 +222,7 @@ class ReviewLedger(Looking):
         accepted: bool,
         opaque: Opaque | None = None,
     ) -> None:
-        """Record that a command run by the agent changed a file; None means no file."""
+        """Record that a command run by the agent changed a file; a text of None means no file."""
         change = CommandChange(path, before, after, opaque)
         await self.made_all(actor, tool_use_id, [change], accepted=accepted)
 
@@ -235,14 +235,14 @@ class ReviewLedger(Looking):
         await self._append(plan, texts)
 
     def sync(self, path: Path, text: str | None) -> bool:
-        """Set the current text of a file, None if deleted; return whether the hunks changed."""
+        """Set a file's current text (None for a deleted file); return whether the hunks changed."""
         name = str(path)
         if name not in self._reading.state.files:
             return False
         if name in self._underway:
             self._views.meanwhile(name, text)
             return False
-        # Hunks and serials must be read in this order.
+        # The hunks must be read before the serials.
         before, saw = self.hunks(path), self._views.seen(name)
         self._views.put(name, text)
         self._notice(name, saw)
@@ -287,7 +287,7 @@ class ReviewLedger(Looking):
 
         Args:
             hunk_ids: Ids of pending hunks.
-            only: The actors whose changes are accepted; empty for all actors.
+            only: The actors whose changes are accepted, or empty for all actors.
         """
         wanted = set(hunk_ids)
         for path in {one.path for name in wanted if (one := self.find(name)) is not None}:
@@ -307,7 +307,7 @@ class ReviewLedger(Looking):
         return tuple(chosen)
 
     async def rejected(self, rejection: Rejection, text_now: str | None) -> None:
-        """Record that a planned rejection was carried out; the file now reads ``text_now``."""
+        """Record that a planned rejection was carried out; the file's text is now ``text_now``."""
         if not rejection.hunks:
             return
         name = str(rejection.path)
@@ -320,7 +320,7 @@ class ReviewLedger(Looking):
         await self._append(self._planner.judged([plan]), texts)
 
     async def unjudged(self, path: Path, verdict: str, text_now: str | None) -> None:
-        """Record that a verdict on a file was taken back; the file now reads ``text_now``."""
+        """Record that a verdict on a file was undone; the file's text is now ``text_now``."""
         name = str(path)
         await self._append(self._planner.unjudged(name, verdict, text_now), {name: text_now})
 
@@ -371,7 +371,7 @@ class ReviewLedger(Looking):
         self._tell()
 
     def _notice(self, name: str, saw: frozenset[int]) -> None:
-        """Record an undo or late edit of changes that this process ``saw`` in the text."""
+        """Record an undo or a late edit of changes that this process ``saw`` in the file's text."""
         view, state = self._weave(name), self._reading.state
         if view is None or not state.is_again(name, view):
             return

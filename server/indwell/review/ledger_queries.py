@@ -89,12 +89,12 @@ class Looking:
         return self._index[1].get(hunk_id)
 
     def text(self, path: Path) -> str | None:
-        """Return the file's last synced text; None if there is no file or no known text."""
+        """Return the file's last synced text, or None if there is no file or no known text."""
         weave = self._weave(str(path))
         return None if weave is None else weave.reads
 
     def recorded(self, path: Path) -> str | None:
-        """Return the file's text in the newest record; None if there is no file or known text."""
+        """Return the file's text in the newest record, or None if no file or text is recorded."""
         of = self._reading.state.files.get(str(path))
         return None if of is None else of.weave.reads
 
@@ -148,7 +148,7 @@ class Looking:
             hunk_ids: Ids of pending hunks; other ids are ignored.
             force: Whether to include lines that the user has edited, and changes of later turns
                 that build on the hunks.
-            only: The actors whose changes are rejected; empty for all actors.
+            only: The actors whose changes are rejected, or empty for all actors.
         """
         name = str(path)
         weave = self._weave(name) or GONE
@@ -158,7 +158,7 @@ class Looking:
         return self._rejection(path, weave, outcome, order)
 
     def last_verdict(self, path: Path) -> str:
-        """Return the id of the newest verdict on a file that can be undone; empty if none."""
+        """Return the id of the newest verdict on a file that can be undone, or an empty text."""
         of = self._reading.state.files.get(str(path))
         return of.judged[-1].verdict if of is not None and of.judged else ""
 
@@ -166,7 +166,7 @@ class Looking:
         """Plan to undo a verdict on a file.
 
         Raises:
-            EditRefused: The verdict is not the newest one, or the user changed the same lines
+            EditRefused: The verdict is not the newest one, or the user has changed the same lines
                 since.
         """
         name = str(path)
@@ -192,7 +192,7 @@ class Looking:
     def rewinding(
         self, path: Path, session: str, after_turn: int, *, force: bool = False
     ) -> Rejection:
-        """Plan the undo of all changes of a session after a turn, accepted or not."""
+        """Plan to undo all changes of a session after a turn, even accepted changes."""
         name = str(path)
         weave = self._weave(name) or GONE
         outcome = rewound(weave, name, session, after_turn, force=force)
@@ -244,7 +244,7 @@ class Looking:
 
 
 def _bytes_back(weave: Weave, after: Weave) -> Opaque | None:
-    """Combine the undone changes without lines into one change; None without such changes."""
+    """Combine the undone changes without lines into one change, or return None."""
     gone = [blob for blob in weave.opaque if blob not in after.opaque]
     if not gone:
         return None
@@ -284,7 +284,7 @@ class Views:
         self._meanwhile[name] = text
 
     def after(self, name: str, own: tuple[str | None, ...]) -> str | None:
-        """Return the text after an agent's edit: the last of ``own`` unless somebody typed."""
+        """Return the text after an agent's edit, which is the last of ``own`` if nobody typed."""
         text = self._meanwhile.pop(name, own[-1])
         return own[-1] if text in own else text
 
@@ -293,7 +293,7 @@ class Views:
         self._views[name] = _View(of, text, weave)
 
     def weave(self, name: str, state: LedgerState, *, is_busy: bool) -> Weave:
-        """Return the weave of the current text; during an agent's edit, of the text before it."""
+        """Return the weave of the current text, or, during an agent's edit, of the text before."""
         of = state.files[name]
         view = self._views.get(name)
         if view is not None and is_busy:
@@ -329,7 +329,7 @@ class Pending(msgspec.Struct, frozen=True):
     Attributes:
         id: Id of the edit's ``Began`` record.
         path: The absolute path of the file.
-        before: The text before the edit; None without a file.
+        before: The text before the edit, or None if there is no file.
         proposed: The text that the edit should produce.
     """
 
@@ -353,11 +353,11 @@ class Underway:
         return len(self._names)
 
     def begin(self, name: str) -> None:
-        """Count an edit that begins."""
+        """Record that an edit has begun."""
         self._names[name] = self._names.get(name, 0) + 1
 
     def end(self, name: str) -> None:
-        """Count an edit that has ended, and wake the waiting tasks."""
+        """Record that an edit has ended, and wake the waiting tasks."""
         left = self._names.pop(name) - 1
         if left:
             self._names[name] = left

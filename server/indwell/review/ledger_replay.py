@@ -69,7 +69,7 @@ class Followed(NamedTuple):
         weave: The current weave.
         states: Earlier weaves that an undo may restore, newest last.
         late: Weaves of withdrawn edits that an editor may still apply.
-        underway: Record id and edit number of each edit that has not finished.
+        underway: The record id and number of each edit that has begun and not finished.
         judged: The verdicts since the agent's last change of the file, newest last.
     """
 
@@ -145,7 +145,7 @@ class LedgerState:
         return followed(one.weave, text, (*one.states, *one.late))
 
     def is_again(self, path: str, weave: Weave) -> bool:
-        """Return whether ``weave``, from ``seen``, is an earlier state or a late edit."""
+        """Return whether ``weave`` restores an earlier state than ``seen``, or has a late edit."""
         one = self.files[path]
         return weave is not GONE and any(weave is state for state in (*one.states, *one.late))
 
@@ -287,13 +287,13 @@ def changed(weave: Weave, change: Sequence[ReplacedLines] | None, mark: Mark) ->
 
 
 def _with(states: tuple[Weave, ...], weave: Weave) -> tuple[Weave, ...]:
-    """Append a weave to the earlier states, without its joined text, to save memory."""
+    """Append a weave to the earlier states, without the weave's joined text, to save memory."""
     weave.forget_text()
     return (*states, weave)[-STATES:]
 
 
 def _not_judged(known: Weave, one: Followed, record: VerdictRecord) -> tuple[Weave, ...]:
-    """Apply the verdict also to ``known`` if it has changes that the verdict did not cover."""
+    """Apply the verdict also to the state ``known``, if it has changes that were not judged."""
     if known.unjudged <= one.weave.unjudged:
         return ()
     return (judged(known, record).weave,)

@@ -31,7 +31,7 @@ def followed(weave: Weave, text: str | None, states: Sequence[Weave] = ()) -> We
 
     Args:
         weave: The recorded weave.
-        text: The current text; None without a file.
+        text: The current text, or None if there is no file.
         states: Earlier weaves, newest last. A weave with an equal ``text`` is returned unchanged.
     """
     if _reads(weave, text):
@@ -53,7 +53,7 @@ def followed(weave: Weave, text: str | None, states: Sequence[Weave] = ()) -> We
 def _continued(
     weave: Weave, text: str, places: Sequence[ReplacedLines], states: Sequence[Weave]
 ) -> Weave | None:
-    """Merge from an earlier state that is closer to the text and has more pending changes.
+    """Merge from an earlier state that resembles the text more and has more pending changes.
 
     Another process may have read the file from disk before an editor saved those changes. The other
     process's records must not remove the changes from the editor's text. Only lines in the text
@@ -195,7 +195,7 @@ def rewritten(lines: Sequence[SegmentLine], new: Sequence[str]) -> Iterator[Segm
 
 
 def line_by_line(place: ReplacedLines) -> Iterator[ReplacedLines]:
-    """Split a changed place so that each old line is paired with the similar new line."""
+    """Split a changed place, so that each old line is paired with a similar new line."""
     start, i, j = place.start, 0, 0
     for a, b in [*_paired(place.old, place.new)[1:], (len(place.old), len(place.new))]:
         part = ReplacedLines(start, place.old[i:a], place.new[j:b])
@@ -204,7 +204,7 @@ def line_by_line(place: ReplacedLines) -> Iterator[ReplacedLines]:
 
 
 def _steps(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, int, int]]:
-    """Return matching runs: old start, new start, old count, new count; the end comes last."""
+    """Return matching ranges of lines: old start, new start, old count, new count."""
     end = (len(old), len(new), 0, 0)
     if squeezed("".join(old)) == squeezed("".join(new)):
         return [*_wrapped(old, new), end]
@@ -212,7 +212,7 @@ def _steps(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, int, 
 
 
 def _wrapped(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int, int, int]]:
-    """Pair the smallest runs of lines that are equal except for white space."""
+    """Pair the smallest ranges of lines that are equal except for white space."""
     a_sizes = [len(squeezed(line)) for line in old]
     b_sizes = [len(squeezed(line)) for line in new]
     a = b = 0
@@ -227,7 +227,7 @@ def _wrapped(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int,
             else:
                 n_b += b_sizes[b]
                 b += 1
-        # Empty lines join the run before them, unless both sides have one.
+        # Empty lines join the range before, unless both sides have an empty line.
         while a < len(old) and not a_sizes[a] and not (b < len(new) and not b_sizes[b]):
             a += 1
         while b < len(new) and not b_sizes[b] and not (a < len(old) and not a_sizes[a]):
@@ -311,16 +311,16 @@ def _became(lines: Sequence[SegmentLine], new: Sequence[str]) -> Iterator[Segmen
 
 
 def _heir(marks: Sequence[Mark]) -> Mark:
-    """Choose the author of the new lines: the last pending mark, or else the last mark.
+    """Choose the author of the new lines: the last pending change, or else the last change.
 
-    With a settled mark, pending lines would count as removed by a settled change, and the user
-    could never reject the lines.
+    If the author were an accepted change, it would seem to have removed pending lines, and the user
+    could never reject these lines.
     """
     return next((one for one in reversed(marks) if not one.is_settled), marks[-1])
 
 
 def _replaced(lines: Sequence[SegmentLine], mark: Mark) -> Iterator[Segment]:
-    """Yield removed lines unchanged, and visible lines of other marks as removed by ``mark``."""
+    """Yield removed lines unchanged, and visible lines of other changes as removed by ``mark``."""
     for line in lines:
         if not line.is_alive:
             yield line.segment()

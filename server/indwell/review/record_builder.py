@@ -44,9 +44,9 @@ class CommandChange(msgspec.Struct, frozen=True):
 
     Attributes:
         path: The absolute path of the file.
-        before: The text before; None if there was no file, or a file without text.
-        after: The text after; None if the file is gone, or has no text.
-        opaque: The change, if it has no lines.
+        before: The text before, or None if there was no file or the file was not text.
+        after: The text after, or None if the file is gone or is not text.
+        opaque: The change of a file that is not text, or is too large for hunks.
     """
 
     path: Path
@@ -56,7 +56,7 @@ class CommandChange(msgspec.Struct, frozen=True):
 
 
 class Judgement(NamedTuple):
-    """A verdict on a file, with the text and the ledger state (``of``) that it judges."""
+    """A verdict on a file, with the text and the ledger state (``of``) that the user judged."""
 
     record: VerdictRecord
     text: str | None

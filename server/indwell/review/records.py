@@ -38,7 +38,7 @@ class Shift(msgspec.Struct, frozen=True):
 
     Attributes:
         is_there: Whether the file exists afterwards.
-        edits: The edits, ascending; empty if the file does not exist afterwards.
+        edits: The edits, ascending, or empty if the file does not exist afterwards.
     """
 
     is_there: bool = True
@@ -69,14 +69,15 @@ class Began(msgspec.Struct, frozen=True, tag="began"):
         id: A random id that identifies the edit in all processes.
         path: The absolute path of the file.
         was: Digest of the text according to the preceding records.
-        others: The difference from that text to the text that the agent edited; None without a
-            difference.
+        others: The difference between the text of ``was`` and the text that the agent edited, or
+            None.
         change: The agent's edit, in whole lines.
         session: The agent's session.
         turn: The session's turn.
         tool_use: Id of the tool call.
         at: Time of the edit.
-        bytes: The change if it has no lines; then ``change`` has no edits.
+        bytes: The change of a file that is not text, or is too large for hunks; ``change`` is then
+            empty.
     """
 
     id: str
@@ -159,7 +160,7 @@ class Unjudged(msgspec.Struct, frozen=True, tag="unjudged"):
 
 
 class Noticed(msgspec.Struct, frozen=True, tag="noticed"):
-    """Edits by others that undid a change or applied a change late, recorded at once."""
+    """Edits by others that undid a change, or applied a change late; recorded immediately."""
 
     id: str
     path: str
@@ -168,7 +169,7 @@ class Noticed(msgspec.Struct, frozen=True, tag="noticed"):
 
 
 class Moved(msgspec.Struct, frozen=True, tag="moved"):
-    """The user renamed or moved a file: the state of ``path`` passes to ``to``."""
+    """The user renamed or moved a file, so the state of ``path`` now belongs to ``to``."""
 
     id: str
     path: str
@@ -198,7 +199,7 @@ Record: TypeAlias = (
 
 
 def shift(before: str | None, after: str | None) -> Shift | None:
-    """Return the smallest difference from ``before`` to ``after``; None if they are equal."""
+    """Return the smallest difference from ``before`` to ``after``, or None if they are equal."""
     if before == after:
         return None
     if after is None:
@@ -227,7 +228,7 @@ def shifted(before: str | None, by: Shift | None) -> str | None:
 
 
 def digest(text: str | None) -> str:
-    """Return the digest of a text; empty for None (no file)."""
+    """Return the digest of a text, or an empty text for None (no file)."""
     if text is None:
         return ""
     hashed = hashlib.blake2b(digest_size=8)

@@ -46,7 +46,7 @@ class LedgerReading(NamedTuple):
 
     Attributes:
         state: The replayed state.
-        log: Id of the log; empty without a log.
+        log: Id of the log, or empty if there is no log.
         offset: Number of bytes read.
         private: Files whose records are kept in memory only.
         notices: Problems to show the user, each once.
@@ -175,7 +175,7 @@ class ReviewStore:
         return _taken(reading, records)
 
     def _first(self) -> str:
-        """Return the id of the log on disk; empty if missing."""
+        """Return the id of the log on disk, or an empty text if missing."""
         head = read_from(self._log, 0, 1_000).lstrip(b"\n").partition(b"\n")[0]
         try:
             record = decoded(head)
@@ -216,7 +216,7 @@ class ReviewStore:
 
 
 def pending_sessions(folder: Path) -> frozenset[str] | None:
-    """Return the sessions with pending changes; None if parts of the log cannot be read.
+    """Return the sessions with pending changes, or None if parts of the log cannot be read.
 
     Args:
         folder: The log's folder; it need not exist.
@@ -286,7 +286,7 @@ def _path(record: Record) -> str:
 
 
 def _now(records: Sequence[Record]) -> datetime:
-    """Return the time of the first edit among the records; the current time without an edit."""
+    """Return the time of the first edit among the records, or the current time without edits."""
     for one in records:
         if isinstance(one, Began | Made):
             return datetime.fromisoformat(one.at)

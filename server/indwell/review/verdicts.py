@@ -27,7 +27,7 @@ MOVED = "it was changed while you were asked"
 
 
 class Scope(msgspec.Struct, frozen=True):
-    """A filter on pending changes. All given fields must match; an empty filter matches all."""
+    """A filter for pending changes. All given fields must match; an empty filter matches all."""
 
     hunks: tuple[str, ...] = ()
     path: Path | None = None
@@ -104,7 +104,7 @@ async def reject(
 
 
 def planned(ledger: ReviewLedger, path: Path, scope: Scope, *, force: bool) -> Rejection:
-    """Plan the effect of ``reject`` in one file; of shared hunks, only the part in scope.
+    """Plan the effect of ``reject`` in one file; shared hunks lose only the part in scope.
 
     The file is not read, so the ledger must be in sync with the file.
     """
@@ -175,7 +175,7 @@ async def rewind_files(
 
 
 def _as_agreed(plan: Callable[[], Rejection], text: str | None) -> Rejection:
-    """Return the plan if the file's text is still ``text``; else a plan that keeps all hunks."""
+    """Return the plan if the file's text is still ``text``, or else a plan that keeps all hunks."""
     made = plan()
     if made.before == text:
         return made
@@ -240,7 +240,7 @@ def _is_of(actor: Actor, scope: Scope) -> bool:
 
 
 def _only(hunks: Sequence[Hunk], scope: Scope) -> tuple[Actor, ...]:
-    """Return the actors in scope among these hunks' actors; empty for all actors."""
+    """Return the actors in scope among these hunks' actors, or an empty tuple for all actors."""
     if scope.session is None and scope.turn is None:
         return ()
     actors = (actor for one in hunks for actor in one.actors)
@@ -305,7 +305,7 @@ class Carrying:
         return self._ledger.find(hunk_id)
 
     async def look(self, path: Path) -> Snapshot | None:
-        """Read a file and sync the ledger; None without a file, or if the file has no text.
+        """Read a file and sync the ledger; return None if no text exists.
 
         A file that cannot be read goes into ``unread``, and its ledger state is kept.
         """
@@ -444,7 +444,7 @@ class Carrying:
         return None
 
     async def _made_again(self, path: Path, text: str, label: str) -> str:
-        """Restore a file that a command removed, with bytes and mode if both are known."""
+        """Restore a file that a command removed, with its bytes and mode if both are recorded."""
         removed = await asyncio.to_thread(self._bytes.removed, path)
         if removed is None:
             return (await self._workspace.write(path, None, text, label=label)).after

@@ -8,12 +8,13 @@ from typing import NamedTuple
 
 from indwell.workspace.comparing.diff import ReplacedLines
 
-FILE, BLOB = -1, -2  # These segment numbers mean the file itself, and a change without lines.
+# These numbers, in place of a segment's, refer to the file itself, and to a change without lines.
+FILE, BLOB = -1, -2
 PLACES = 1 << 20  # Each edit reserves this many serial numbers, one for each changed position.
 
 
 class Mark(NamedTuple):
-    """The author of a change to a line, and whether the change is settled.
+    """The author of a change to a line, and whether the change is accepted.
 
     Attributes:
         session: The agent's session.
@@ -56,8 +57,8 @@ class Segment(NamedTuple):
 
     Attributes:
         text: Whole lines with their line endings.
-        born: The change that added the lines; None for the user's lines and original lines.
-        died: The change that removed the lines; None if the lines are visible.
+        born: The change that added the lines, or None for the user's lines and original lines.
+        died: The change that removed the lines, or None if the lines are visible.
         is_touched: Whether the user has edited the lines; ``born`` is still the author of the
             original lines.
     """
@@ -97,7 +98,7 @@ class Weave:
 
     @cached_property
     def text(self) -> str:
-        """The visible text; empty if there is no file."""
+        """The visible text, or empty if there is no file."""
         return "".join([one.text for one in self.segments if one.died is None])
 
     @cached_property
@@ -120,7 +121,7 @@ class Weave:
 
     @property
     def reads(self) -> str | None:
-        """The visible text; None if there is no file."""
+        """The visible text, or None if there is no file."""
         return self.text if self.is_there else None
 
     def forget_text(self) -> None:
@@ -154,7 +155,7 @@ class ChangedPlace(NamedTuple):
     Attributes:
         span: The segments between the visible segments around the position.
         new: The new lines.
-        right: The next visible segment; None at the end.
+        right: The next visible segment, or None at the file's end.
     """
 
     span: list[Segment]
@@ -221,7 +222,7 @@ def joined(segments: Iterable[Segment]) -> list[Segment]:
 
 
 def edited(weave: Weave, places: Sequence[ReplacedLines], mark: Mark) -> Weave:
-    """Return the weave after an agent's edit; ``mark`` belongs to the first place."""
+    """Return the weave after an agent's edit; ``mark`` is the mark of the first changed place."""
     numbers = iter(range(len(places)))
 
     def resolve(place: ChangedPlace) -> Iterable[Segment]:
@@ -242,12 +243,12 @@ def removed(weave: Weave, mark: Mark) -> Weave:
 
 
 def _killed(one: Segment, mark: Mark) -> Segment:
-    """Mark a segment as removed, unless it has the mark already."""
+    """Mark a segment as removed by a change, unless the segment is already removed."""
     return one if one.died is not None else one._replace(died=mark)
 
 
 def settled(weave: Weave, which: Callable[[int, Mark], bool]) -> Weave:
-    """Return the weave with the selected marks set to ``is_settled``.
+    """Return the weave in which the selected changes count as accepted (``is_settled``).
 
     Args:
         weave: The file.
@@ -325,7 +326,7 @@ def _ended(segments: Sequence[Segment], text: str) -> list[Segment]:
 
 
 def _ending(text: str) -> str:
-    """Return the line ending of a text; a line feed if the text has no line ending."""
+    """Return the line ending of a text, or a line feed if the text has no line ending."""
     if "\r\n" in text:
         return "\r\n"
     return "\r" if "\r" in text and "\n" not in text else "\n"

@@ -43,12 +43,12 @@ class Capture(asyncio.Protocol):
 
     @property
     def head(self) -> bytes:
-        """The first bytes of the output; all bytes if nothing was cut."""
+        """The first bytes of the output, or all bytes if nothing was cut."""
         return bytes(self._head) if self.cut_b else bytes(self._head + self._tail)
 
     @property
     def tail(self) -> bytes:
-        """The last bytes of the output; empty if nothing was cut."""
+        """The last bytes of the output, or empty if nothing was cut."""
         return bytes(self._tail[-self._tail_b :]) if self.cut_b else b""
 
     @property
@@ -245,7 +245,7 @@ _MOST_HELD_B = 3  # An incomplete UTF-8 character has at most 3 bytes.
 
 
 class ConsoleDecoder(codecs.IncrementalDecoder):
-    """Decodes the output of Windows programs: UTF-16 after a BOM, else each line separately.
+    """Decodes the output of Windows programs: as UTF-16 after a BOM, or line by line.
 
     A line of valid UTF-8 is decoded as UTF-8, any other line by the code page, because one command
     may run programs with different encodings. Bytes that are invalid in both become replacement

@@ -15,8 +15,8 @@ from indwell.files.quarantine import Quarantine
 Level: TypeAlias = Literal["S3", "S3m", "S2", "S2w", "S1", "S0"]
 """The levels, from the strongest to none.
 
-bubblewrap and seccomp, Seatbelt, Landlock and seccomp, Windows' tokens for commands that only read,
-only limits of the process, nothing (on Windows).
+The levels are bubblewrap with seccomp; Seatbelt; Landlock with seccomp; Windows' tokens, for
+commands that only read; only resource limits; and nothing (on Windows).
 """
 
 
@@ -25,7 +25,7 @@ Hear: TypeAlias = Callable[[tuple[str, ...]], None]
 
 
 class Hold(Protocol):
-    """Pauses or resumes a running command; thread-safe. See ``sandbox.leftovers``."""
+    """Type of a function that pauses or resumes a running command; see ``sandbox.leftovers``."""
 
     def __call__(self, who: str, *, is_still: bool) -> bool:
         """Pause or resume for the caller ``who``; return False if the pause failed."""
@@ -44,8 +44,8 @@ class Strength(msgspec.Struct, frozen=True):
 
     Attributes:
         level: See ``Level``.
-        reason: A sentence for the user: the cause, and a way to improve it; empty for the
-            strongest level.
+        reason: A sentence for the user on why the level is not the strongest, and how to improve
+            it, or empty for the strongest level.
         words: A short description for the user, such as ``sandboxed (bubblewrap), no network``.
     """
 
@@ -60,7 +60,7 @@ class Strength(msgspec.Struct, frozen=True):
 
     @property
     def holds_writers(self) -> bool:
-        """Return whether commands that write run in a sandbox; otherwise each one needs a yes."""
+        """Return whether commands that write run in a sandbox; if not, each needs an approval."""
         return self.level in {"S3", "S3m", "S2"}
 
     @property
@@ -89,18 +89,19 @@ class Guarded(msgspec.Struct, frozen=True):
 
     Attributes:
         protected: Files and folders in writable folders that the command may not change.
-        minor: Protected files that no tool loads by itself (a ``package.json`` deep in the tree):
-            protected up to a limit, otherwise checked after the command.
+        minor: Protected files that no tool loads by itself (a ``package.json`` deep in the tree). A
+            limited number is protected; others are checked after the command.
         missing: Folders that the command may not create, because editors load them at once.
         hidden: Files and folders whose contents the command may not read.
         scratch: See ``Confinement``.
         mask: See ``Confinement``.
         shown: See ``Confinement``.
         environment: See ``Confinement``.
-        refused: Why no command can be confined, as a clause; empty if commands can be confined.
+        refused: Why no command can be confined, as a clause, or empty if commands can be confined.
         settle: Scans again after the command has ended, moves away planted files, and returns a
             sentence for each file; blocks.
-        settle_so_far: Moves away planted files while the command runs; some files wait for the end.
+        settle_so_far: Moves away planted files while the command runs; some files are only checked
+            at its end.
         watched: A context in which ``settle_so_far`` runs as soon as a protected name appears, and
             its results are reported. The command is paused while names appear faster than they can
             be checked.
@@ -126,11 +127,11 @@ class Confinement(msgspec.Struct, frozen=True):
     """The bounds of one command. Paths are absolute and resolved.
 
     Attributes:
-        writable: Folders that the command may write to: the workspace's roots; empty for a
+        writable: Folders that the command may write to: the workspace's roots, or empty for a
             read-only command.
         protected: Files and folders in writable folders that the command may not change.
         hidden: Files and folders whose contents the command may not read.
-        hosts: Hosts that the command may reach through the proxy; empty for no network.
+        hosts: Hosts that the command may reach through the proxy, or empty for no network.
         unix_sockets: Whether the command may create AF_UNIX sockets.
         readable: Folders that the command may read, even inside hidden folders; writable folders
             are always readable.

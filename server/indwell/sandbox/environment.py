@@ -1,4 +1,4 @@
-"""Selects the environment variables of child processes (S-H6), and removes secrets from this one's.
+"""Selects the environment variables of child processes (S-H6), and removes secrets from its own.
 
 A command of the same user may read ``/proc/PID/environ`` of the server. That file shows the memory
 where the system put the variables at start. Deleting variables from ``os.environ`` does not change
@@ -45,7 +45,7 @@ The list leaves out proxies, whose addresses may contain passwords, sockets
 (SSH_AUTH_SOCK, DBUS_…), and what a shell or loader would run (BASH_ENV, LD_…).
 """
 LOADER = ("LD_", "DYLD_", "GLIBC_", "GCONV_PATH", "LOCPATH", "NLSPATH", "MALLOC_")
-"""Beginnings of names that the loader and the C library obey before a program begins."""
+"""Prefixes of variables that the loader and the C library obey before a program begins."""
 
 FIXED: Mapping[str, str] = {
     "LANG": "en_US.UTF-8" if sys.platform == "darwin" else "C.UTF-8",
@@ -70,12 +70,12 @@ FIXED: Mapping[str, str] = {
 }
 """Variables that are the same in every run and for every user.
 
-No program waits for a person, a pager or an editor, and
-messages are English (PRC-04, PRC-14). ``CI`` is never set: with it, build tools treat warnings as
-errors and test runners write no snapshots. Git starts no program that a repository names for a mere
-``git status``, and ignores folders that only look like repositories (TRU-17).
+No program waits for a person, a pager or an editor, and messages are English (PRC-04, PRC-14).
+``CI`` is never set: with it, build tools treat warnings as errors and test runners write no
+snapshots. By these variables, ``git status`` starts no program that a repository names, and git
+ignores folders that only look like repositories (TRU-17).
 """
-_OURS = str(Path(sys.executable).parent)  # Packages install their programs into this folder.
+_OURS = str(Path(sys.executable).parent)  # Python packages install their programs into this folder.
 
 if sys.platform == "win32":
     # ``Scripts`` is in an environment; in an installation, python.exe is one folder further up.
@@ -129,7 +129,7 @@ def clean_environment(
 
 
 def in_upper_case(variables: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables with names in upper case; of several spellings, the last one is used."""
+    """Return the variables with names in upper case; the last of several spellings is used."""
     return {name.upper(): value for name, value in variables.items()}
 
 
@@ -149,7 +149,7 @@ def raw(text: str) -> Any:  # noqa: ANN401 -- str or bytes, as the system has it
 
 
 def find_program(name: str, never_in: Sequence[Path] = ()) -> Path | None:
-    """Find a program beside Indwell's Python, where packages install programs, else on PATH.
+    """Find a program beside Indwell's Python, where packages install programs, or on PATH.
 
     An activated environment of the project puts a workspace folder first on PATH. A sandboxed
     command may have written a program there, which must not run without a sandbox.
@@ -174,13 +174,13 @@ def commands_path() -> str:
 
 
 def program_within(name: str, folders: Sequence[Path]) -> Path | None:
-    """Find the file in ``folders`` that the shell would run by this bare name; None if missing."""
+    """Find the file in ``folders`` that the shell would run by this bare name, or return None."""
     found = program_in(name, commands_path())
     return Path(found) if found and lies_in(found, folders) else None
 
 
 def program_on_path(name: str) -> Path | None:
-    """Find the file anywhere that the shell would run by this bare name; None if missing."""
+    """Find the file, in any folder, that the shell would run by this bare name, or return None."""
     found = program_in(name, commands_path())
     return Path(found) if found else None
 
@@ -214,7 +214,7 @@ def _on_path(name: str, never_in: Sequence[Path]) -> Path | None:
 def keep_private() -> None:
     """Disable core dumps, and access to this process's memory by the user's programs.
 
-    Root can read the memory anyway. If the system refuses, nothing changes.
+    Root can read the memory anyway. If the system refuses the request, nothing changes.
     """
     if sys.platform != "win32":
         hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
@@ -227,8 +227,8 @@ def allow_open_files() -> None:
     """Allow ``OPEN_FILES`` files at once if fewer than Linux's usual 1,024 are allowed.
 
     macOS allows a desktop program 256 files, and each watched folder, socket and command needs
-    some. The hard limit, which only root may raise, is unchanged. If the system refuses, nothing
-    changes.
+    some. The hard limit, which only root may raise, is unchanged. If the system refuses the
+    request, nothing changes.
     """
     if sys.platform != "win32":
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

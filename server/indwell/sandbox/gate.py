@@ -46,7 +46,7 @@ class RunningCommandWatch:
     """A command that keeps running, and the notes about it.
 
     Args:
-        look: Moves away the files planted so far and returns a sentence for each; blocks.
+        look: Moves away the files planted so far, and returns a sentence for each file; blocks.
         hear: Called once with each of these sentences.
     """
 
@@ -74,7 +74,7 @@ class RunningCommandWatch:
                 log.warning("%s", note)
 
     def said_with(self, notes: Sequence[str]) -> tuple[str, ...]:
-        """Return and log all notes about the command, starting with ``notes`` about its end."""
+        """Return and log all notes about the command; ``notes`` about its end come first."""
         every = tuple(dict.fromkeys((*notes, *self._said)))
         n_logged = min(len(self._said), _MOST_LOGGED)
         new = [one for one in notes if one not in self._said][: _MOST_LOGGED - n_logged]
@@ -117,11 +117,13 @@ class StandingPlant(msgspec.Struct, frozen=True):
     Attributes:
         root: The workspace folder.
         at: The path relative to ``root``.
-        safe_name: The file's name after it is moved away; empty for a folder that cannot be read.
+        safe_name: The file's name after it is moved away, or empty for a folder that cannot be
+            read.
         why: The reason why the file could not be moved.
-        mark: The file's identity, by which another file at this path is recognised.
+        mark: The file's identity, by which another file at the same path is recognised.
         record: A state file that is unreadable, or that demands a check.
-        is_unseen: Whether another process's command ran in ``root`` and was not checked.
+        is_unseen: Whether a command of another process ran in ``root``, and its files were not
+            checked.
     """
 
     root: str
@@ -182,7 +184,7 @@ class Gate:
         self._trying = threading.RLock()
 
     def heed(self, quarantine: Quarantine) -> None:
-        """Use the records that earlier processes wrote in ``quarantine``; read nothing yet."""
+        """Use the records of earlier processes in ``quarantine``; the records are read later."""
         self._quarantines.setdefault(quarantine.folder, quarantine)
 
     def close(self, standing: StandingPlant, quarantine: Quarantine) -> None:
@@ -350,7 +352,7 @@ def _concerns(standing: StandingPlant, folders: Sequence[Path]) -> bool:
 
 
 def _tried(standing: StandingPlant, quarantine: Quarantine) -> StandingPlant | Path | None:
-    """Try to move a planted file; return its new path, None if gone, else the record."""
+    """Try to move a planted file; return the new path, None if it is gone, or the record."""
     if not standing.safe_name:
         is_over = os.access(standing.path, os.R_OK | os.X_OK) or _is_gone(standing.path)
         return None if is_over else standing
@@ -377,7 +379,7 @@ def _is_gone(path: str) -> bool:
 
 
 def _mark(path: str) -> tuple[int, ...] | None:
-    """Return the identity of the file at a path; empty if there is no file, None if unknown."""
+    """Return the identity of the file at a path: empty if there is no file, and None if unknown."""
     try:
         now = os.stat(path, follow_symlinks=False)  # noqa: PTH116 - may hold any character
     except (FileNotFoundError, NotADirectoryError):

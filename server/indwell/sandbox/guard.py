@@ -1,10 +1,10 @@
 """Starts a small helper process that ends all commands if Indwell is killed.
 
-The helper reads the marks of running programs from a pipe whose other end only Indwell holds. When
-that end closes, however Indwell died, the helper kills every process with one of the marks, and
-exits (PRC-03). A death signal on the program (``setpriv --pdeathsig``) would not reach the
-program's children. The helper costs 1 ms once, a megabyte, and one write whenever a program starts
-or ends.
+The helper reads the marks of running programs (see ``leftovers``) from a pipe whose other end only
+Indwell has. When that end closes, however Indwell died, the helper kills every process with one of
+the marks, and exits (PRC-03). A death signal on the program (``setpriv --pdeathsig``) would not
+reach the program's children. The helper costs 1 ms once, a megabyte, and one write whenever a
+program starts or ends.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class Guard:
             self._tell()
 
     def close(self) -> None:
-        """End the shell and all runs that the shell still guards, as if Indwell had died."""
+        """End the helper shell and all programs that it still guards, as if Indwell had died."""
         shell, self._shell = self._shell, None
         if shell is not None:
             os.close(self._writing)
@@ -119,7 +119,7 @@ class Guard:
                 self._tell()
 
     def _start(self) -> None:
-        """Start the shell; without one (no ``sh``, no memory) programs run unguarded."""
+        """Start the helper shell; if that is impossible, programs run unguarded."""
         reading, writing = os.pipe()
         if sys.platform != "win32":
             os.set_blocking(writing, False)
@@ -147,7 +147,7 @@ class Guard:
 
 
 guard = Guard()
-"""One guard for this process, since marks and process groups belong to the process."""
+"""The only guard of this process, because marks and process groups belong to the process."""
 
 
 def _stub_line(stub: str) -> bytes:

@@ -3,9 +3,9 @@
 Kernel limits apply to each process of the command separately. Memory and the number of processes
 are also limited in total, which ``LimitWatch`` measures.
 
-Two figures of the whole machine are read ten times a second, which takes 0.1 ms. The command is
-measured only when these figures show that it could exceed its limits. (RLIMIT_AS would break node
-and Java, which reserve far more memory than they use.)
+Two figures of the whole machine are read ten times a second, which takes 0.1 ms. Only when these
+figures are suspicious is the command itself measured. (RLIMIT_AS would break node and Java, which
+reserve far more memory than they use.)
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class CommandLimits(msgspec.Struct, frozen=True):
         cpu_s: Processor seconds of each process. By default all cores until the timeout, so that
             only leftover processes reach the limit; unlimited without a timeout.
         file_b: Bytes of each file that the command writes; at most 80 % of the free disk space.
-        ram_b: Bytes of memory of all processes; None for 80 % of the machine's memory.
+        ram_b: Bytes of memory of all processes, or None for 80 % of the machine's memory.
         n_processes: Processes and threads in total; a build on 64 cores has some hundreds.
         n_files: Open files of each process. Watchers of big trees need tens of thousands. Old
             programs close every possible descriptor, which takes seconds for 10 ** 9.
@@ -75,7 +75,7 @@ if sys.platform == "win32":
         return ""
 
     def overrun(exit_code: int, limits: CommandLimits, timeout_s: float | None) -> str:
-        """Name the limit of the job that an exit code points to; empty for none."""
+        """Name the limit of the job that an exit code points to; return an empty text for none."""
         cpu_s = limits.cpu_s or (timeout_s or 0) * (os.cpu_count() or 1)
         is_over = exit_code == _NO_QUOTA
         return f"over {cpu_s:,.0f} s of processor time" if is_over else ""
@@ -94,18 +94,18 @@ else:
             *_number("n", resource.RLIMIT_NOFILE, limits.n_files),
         ]
         if sys.platform.startswith("linux"):
-            # A run within another run sets no mark.
+            # A program inside another guarded program sets no mark of its own.
             if resource.getrlimit(_LOCKS)[1] == resource.RLIM_INFINITY:
                 settings.insert(0, f"ulimit -x {mark}")
             # The kernel counts the user's processes and threads, which are at most those of the
-            # machine. For root the kernel does not count, so `LimitWatch` does.
+            # machine. The kernel does not count for root, so `LimitWatch` counts.
             now = n_tasks()
             settings += _number("u", resource.RLIMIT_NPROC, now + limits.n_processes) if now else []
             settings.append(f"echo {_OOM_SCORE} >/proc/self/oom_score_adj")
         return f"{{ {'; '.join(settings)}; }} 2>/dev/null; "
 
     def overrun(exit_code: int, limits: CommandLimits, timeout_s: float | None) -> str:
-        """Name the kernel limit that an exit code points to; empty for none."""
+        """Name the kernel limit that an exit code points to; return an empty text for none."""
         number = -exit_code if exit_code < 0 else exit_code - 128
         if number == signal.SIGXCPU:
             cpu_s = limits.cpu_s or (timeout_s or 0) * (os.cpu_count() or 1)
@@ -133,7 +133,7 @@ def _file_b(wanted: int, cwd: Path) -> int:
 
 # In 0.1 s, a process fills a quarter of a gigabyte, or a fork bomb has 200 children.
 LOOK_S = 0.1
-_MANY = 64  # Most of 64 children are dead ones, because few commands run at once.
+_MANY = 64  # If there are 64 children, most have ended, because few commands run at once.
 _SHARE = 0.8  # One command may use 80 % of the machine's memory.
 _IDLE = 20  # The pause before the next measurement is 20 times the last one's duration.
 

@@ -35,7 +35,7 @@ BOUND_S = 2.0
 _MOST_B = 1 << 18  # A shell with more output, in bytes, counts as giving no answer.
 _MOST_FOLDERS = 200
 _SHELLS = frozenset({"ash", "bash", "dash", "fish", "ksh", "mksh", "sh", "zsh"})
-"""Shells that take ``-l -i -c``; others (csh, Nushell) are not asked."""
+"""Shells that accept ``-l -i -c``; other shells (csh, Nushell) are not asked."""
 _FILES = (
     *(".profile", ".bash_profile", ".bash_login", ".bashrc"),
     *(".zshenv", ".zprofile", ".zshrc", ".zlogin"),
@@ -48,7 +48,8 @@ _FALLBACK = {
     "darwin": ("/opt/homebrew/bin", "/opt/homebrew/sbin", "/usr/local/bin"),
     "linux": ("/usr/local/bin", "~/.local/bin", "/home/linuxbrew/.linuxbrew/bin"),
 }
-_ASKING = "INDWELL_READS_PATH"  # The shell's files of a user can skip slow parts by this variable.
+# By this variable, a user's start-up files can recognise the question, and skip slow parts.
+_ASKING = "INDWELL_READS_PATH"
 
 _log = logging.getLogger(__name__)
 
@@ -64,10 +65,10 @@ def is_short(environment: Mapping[str, str], platform: str) -> bool:
 
 
 def folders_of(said: bytes, mark: str) -> tuple[str, ...]:
-    """Return the folders between the marks in the shell's output; empty without an answer.
+    """Return the folders between two markers in the shell's output, or empty if none is there.
 
-    Output of the shell's files before and after the marks is ignored. Relative folders, and folders
-    with control characters, are ignored, too.
+    What the shell's start-up files print before and after the markers is ignored. Relative folders,
+    and folders with control characters, are ignored, too.
     """
     wrapped = re.search(b"%b\n([^\n]*)\n%b" % (mark.encode(), mark.encode()), said)
     if wrapped is None:
@@ -92,7 +93,7 @@ def may_be_asked(shell: str, home: str, workspace: Sequence[str | os.PathLike[st
 
 
 def ask(shell: str, home: str, bound_s: float = BOUND_S) -> tuple[str, ...]:
-    """Return the folders of the login shell's PATH; empty without an answer. Blocks.
+    """Return the folders of the login shell's PATH, or empty if there is no answer. Blocks.
 
     Args:
         shell: The user's shell.
@@ -157,7 +158,7 @@ def _lengthen(workspace: Sequence[str | os.PathLike[str]]) -> None:
 
 
 def _user() -> tuple[str, str]:
-    """Return the user's login shell and home folder; empty texts if unknown."""
+    """Return the user's login shell and home folder, or empty texts if they are unknown."""
     if sys.platform != "win32":
         with contextlib.suppress(KeyError):
             known = pwd.getpwuid(os.getuid())
@@ -166,7 +167,7 @@ def _user() -> tuple[str, str]:
 
 
 def _until_marked(process: subprocess.Popen[bytes], mark: bytes, until: float) -> bytes:
-    """Read until the second mark, because a program in the shell's files may keep the pipe open."""
+    """Read until the second marker; a program in the shell's files may keep the pipe open."""
     said = b""
     assert process.stdout is not None
     with process.stdout as pipe, selectors.DefaultSelector() as selector:

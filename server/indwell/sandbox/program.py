@@ -49,16 +49,19 @@ class Pool:
 
 
 COMMANDS = Pool(8)
-"""Commands mostly wait for tests or the network, but each may need a compiler's memory.
+"""The pool of commands, which mostly wait for tests or the network, but may need much memory.
 
-Eight is more than a person can follow, and as many as a laptop can run.
+Eight commands are more than a person can follow, and as many as a laptop can run.
 """
 
 BACKGROUND = Pool(8)
-"""Background commands must not delay other commands."""
+"""A separate pool, so that background commands do not delay other commands."""
 
 PROGRAMS = Pool(8)
-"""A search uses all cores already; more at once would only compete for the disk."""
+"""The pool of searches.
+
+One search uses all cores, so more searches would only compete for the disk.
+"""
 
 
 DRAIN_S = 0.2  # Leftovers that hold the pipe may write for 0.2 s after the program's end (PRC-07).
@@ -72,7 +75,7 @@ T = TypeVar("T")
 
 
 def new_mark() -> str:
-    """Create a mark for a run: unique in practice, and valid as a resource limit."""
+    """Create the mark of a run: a random number that is also valid as a resource limit."""
     return str(10**17 + secrets.randbelow(9 * 10**17))
 
 
@@ -105,7 +108,7 @@ async def run_program(
     Args:
         argv: The program and its arguments.
         cwd: The working directory.
-        timeout_s: Seconds until the program is ended; None for no timeout.
+        timeout_s: Seconds until the program is ended, or None for no timeout.
         limit_b: Bytes of output to keep, from both ends.
         on_chunk: Called with each part of standard output on the event loop. If the function
             returns a future, the program waits for the future.
@@ -119,7 +122,8 @@ async def run_program(
         pass_fds: Descriptors that the program inherits, under the same numbers.
         stdin: The standard input; empty by default.
         merge_errors: Whether to merge standard error into standard output.
-        mark: The mark of the program's descendants, if the program itself sets the limit.
+        mark: The number by which the program's descendants are found, if the program itself sets
+            this resource limit.
         limits: The total limits; by default nothing is watched.
         pool: The pool in which the program waits for a slot; the wait does not count as run time.
             None if the caller has a slot.
@@ -214,7 +218,7 @@ async def run_program(
 
 @contextlib.asynccontextmanager
 async def _guarded(mark: str, *, alone: bool) -> AsyncIterator[leftovers.Run]:
-    """Yield a run that ends with this process, however this process ends."""
+    """Yield a run whose processes end with Indwell's process, however that ends."""
     async with leftovers.running(mark, alone=alone) as run:
         guard.watch(mark)
         try:
@@ -229,7 +233,7 @@ async def _wait(
     stops: Sequence[asyncio.Event | None],
     watching: asyncio.Task[None] | None,
 ) -> bool:
-    """Wait for the program's end or a reason to stop it; return True if the time ran out first."""
+    """Wait for the program's end, or a reason to stop the program; return True after a time-out."""
     waits = [asyncio.create_task(one.wait()) for one in stops if one is not None]
     ends: set[asyncio.Task[Any]] = {one for one in (done, *waits, watching) if one is not None}
     try:
@@ -269,7 +273,7 @@ async def _end_rest(
 
 
 async def _in_peace(work: Coroutine[None, None, T]) -> tuple[T, bool]:
-    """Finish ``work`` even if cancelled; also return whether to raise the cancellation later."""
+    """Finish ``work`` even if cancelled; say whether to raise the cancellation afterwards."""
     task = asyncio.ensure_future(work)
     is_cancelled = False
     while not task.done():
@@ -288,7 +292,7 @@ class Finished(msgspec.Struct, frozen=True):
     Attributes:
         exit_code: The exit code; negative for the signal that ended the program.
         head: The first bytes of the output; all bytes if ``cut_b`` is 0.
-        tail: The last bytes; empty if ``cut_b`` is 0.
+        tail: The last bytes of the output, or empty if ``cut_b`` is 0.
         cut_b: The number of bytes that were cut between head and tail.
         total_b: The number of bytes that the program wrote.
         errors: The standard error, if separate; shortened in the same way.
@@ -296,8 +300,9 @@ class Finished(msgspec.Struct, frozen=True):
         seconds: Wall time, without the wait for a slot.
         left_running: The number of processes that the program left running, and that were ended.
         overrun: The exceeded limit, such as ``over 600 s of processor time``, for which the program
-            or a part was ended; empty if no limit was exceeded.
-        may_run_on: Whether some processes may still run, because not all could be ended in time.
+            or a part was ended, or empty if no limit was exceeded.
+        may_run_on: Whether some of the program's processes may still run, because ending all took
+            too long.
         stopped: Whether the program was killed because it planted files, which ``notes`` lists.
         notes: A sentence for each planted file, which says what Indwell did with the file.
     """

@@ -1,9 +1,9 @@
 """Finds the shell for commands (bash, PowerShell or none), and builds its command lines.
 
-On Linux and macOS, the shell is the bash on PATH. On Windows, the shell is the bash of Git for
-Windows, else another bash on PATH, else PowerShell 7, else Windows PowerShell. A process chooses
-its shell once, because the rules, the tool's description and the run must mean the same shell.
-Without a shell, a command of plain words still runs.
+On Linux and macOS, the shell is the bash on PATH. On Windows, the shell is the first that exists
+of: the bash of Git for Windows, another bash on PATH, PowerShell 7, Windows PowerShell. A process
+chooses its shell once, because the rules, the tool's description and the run must mean the same
+shell. Without a shell, a command of plain words still runs.
 """
 
 from __future__ import annotations
@@ -52,22 +52,23 @@ _BEFORE = (
     "try { [Console]::OutputEncoding = New-Object System.Text.UTF8Encoding $false } catch { }; "
     "$OutputEncoding = New-Object System.Text.UTF8Encoding $false; $global:LASTEXITCODE = 0\n"
 )
-_AFTER = (  # The last command decides, as in bash; the blank line ends an incomplete line.
+# The last command decides the exit code, as in bash; the blank line ends an incomplete line.
+_AFTER = (
     "\n\n$indwell = $?; {at_end}"
     "if ($indwell) {{ exit 0 }} elseif ($LASTEXITCODE) {{ exit $LASTEXITCODE }} else {{ exit 1 }}"
 )
 _PLAIN = lazy_pattern(r"[\w./:=@%+,-]+(?:[ \t]+[\w./:=@%+,-]+)*")
 _STUBS = frozenset(["system32", "syswow64", "sysnative", "windowsapps"])
-"""Folders whose ``bash.exe`` starts WSL: another system, with other paths."""
+"""Folders whose ``bash.exe`` starts WSL, which is another system with other paths."""
 GET_ONE = "install Git for Windows, which brings bash, or PowerShell 7"
 
 
 class CommandShell(msgspec.Struct, frozen=True):
-    """A shell.
+    """The shell that runs commands.
 
     Attributes:
         name: The kind of shell.
-        path: The shell's program; None without a shell.
+        path: The shell's program, or None if there is no shell.
         why: The reason for this choice, as a clause for people.
     """
 

@@ -74,7 +74,7 @@ async def spawn(
     Args:
         command: The text for the shell.
         cwd: The working directory.
-        timeout_s: Seconds until the command is ended; None for no timeout.
+        timeout_s: Seconds until the command is ended, or None for no timeout.
         at_end: Shell text that runs at the end, in bash even after ``exit``.
         limit_b: Bytes of output to keep, from both ends.
         on_chunk: Called with each part of the output on the event loop. If the function returns a
@@ -216,7 +216,7 @@ class _SandboxRun(Protocol):
 
 
 def _failed(finished: Finished, how: ConfinedStart) -> tuple[str, ...]:
-    """Explain a failure of the sandbox itself, such as a folder that vanished."""
+    """Return an error for a failure of the sandbox itself, such as a folder that vanished."""
     said = finished.head or finished.errors
     if finished.exit_code != 1 or not said.startswith(b"bwrap: ") or how.was_set_up():
         return ()
@@ -256,13 +256,13 @@ def _git_words(finished: Finished, bounds: Confinement) -> tuple[str, ...]:
 
 
 def _alarmed(alarm: asyncio.Event, meanwhile: RunningCommandWatch, notes: tuple[str, ...]) -> None:
-    """End the command because it planted files, and report the moved files."""
+    """End the command because the command planted files, and report the moved files."""
     alarm.set()
     meanwhile.heard(notes)
 
 
 def _nobody(_note: str) -> None:
-    """Ignore the note; used if the caller passes no function."""
+    """Ignore the note, because the caller has passed no function for notes."""
 
 
 async def _held(  # noqa: PLR0917 - all that a run takes

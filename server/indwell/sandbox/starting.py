@@ -102,7 +102,7 @@ if sys.platform == "win32":
         """Return the names, in lower case, of batch files on PATH; blocks.
 
         Args:
-            words: Bare names of programs.
+            words: The bare names of programs to look for.
             never_in: Folders that PATH may lack when the command runs.
         """
         paths = dict.fromkeys((commands_path(), path_without(never_in)))
@@ -200,9 +200,9 @@ async def start_conversation(
         raise Launch(argv, cwd, env, pipe, pipe, stderr).failed(error) from error
 
 
-# Like letters and digits, these characters need no quotes in a batch file.
+# These characters, like letters and digits, need no quotes in a batch file.
 _PLAIN = frozenset(r"#$*+-./:?@\_")
-# The text is a percent sign, then an empty part of the current folder's name.
+# The text is a percent sign, and then an empty part of the current folder's name.
 _PERCENT = "%%cd:~,%"
 
 

@@ -32,7 +32,7 @@ def mapped(
     Args:
         function: A pure function at the top level of a module.
         items: Values that can be pickled, for sending to the workers.
-        n_workers: The number of processes; None for one process per core.
+        n_workers: The number of processes, or None for one process per core.
 
     Raises:
         UserError: A worker was killed.

@@ -12,7 +12,8 @@ from indwell.errors import UserError
 from indwell.workspace.text import picture_type
 
 MOST_PICTURES = 10
-PICTURE_B = 5_000_000  # The limit is in bytes of one picture; the large providers accept so many.
+# The limit is in bytes of one picture; the large providers accept pictures of this size.
+PICTURE_B = 5_000_000
 PICTURES_B = 30_000_000  # One line of the log contains all pictures of a prompt, as bytes.
 TEXT_CHARACTERS = 100_000  # The limit for one attached text is about 25,000 tokens.
 TEXTS_CHARACTERS = 400_000  # The limit is for all attached texts of a prompt.

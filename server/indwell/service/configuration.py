@@ -1,4 +1,4 @@
-"""Combines the settings in force: the user's settings, stricter client settings, later choices.
+"""Combines the settings in force: the user's, a client's stricter ones, and later choices.
 
 A client is an editor or the terminal (``service.front_door``).
 """
@@ -36,7 +36,7 @@ class Configured(msgspec.Struct, frozen=True):
     Attributes:
         settings: The settings; if there is a ``problem``, the last valid settings or the defaults.
         notices: A sentence for each part of the sources that was ignored.
-        problem: The reason why the settings cannot be used; empty if they are valid.
+        problem: The reason why the settings cannot be used, or empty if they are valid.
     """
 
     settings: Settings
@@ -45,7 +45,8 @@ class Configured(msgspec.Struct, frozen=True):
 
 
 ReadSettings: TypeAlias = Callable[[Mapping[str, Any], tuple[Path, ...]], Configured]
-"""Reads all sources except the front door's section, given its start options and the folders."""
+"""Reads all sources except the client's section, given the client's start options and the folders.
+"""
 
 
 def settings_reader(
@@ -130,7 +131,7 @@ class Configuration:
 
     @property
     def problem(self) -> str:
-        """The reason why the settings are invalid; empty if they are valid."""
+        """The reason why the settings are invalid, or empty if they are valid."""
         return self._read.problem
 
     @property
@@ -174,7 +175,8 @@ class Configuration:
             before = self._read
             read = self._read_sources
             users = await asyncio.to_thread(read, self._options, self._roots)
-            if users.problem:  # A running turn must not lose its rules.
+            # A running turn must not lose its rules through a broken settings file.
+            if users.problem:
                 users = msgspec.structs.replace(users, settings=self._users.settings)
             self._users = users
             self._read, self._has_looked = self._tightened(self._users), True
@@ -308,7 +310,7 @@ class Configuration:
 
 
 def model_identity(settings: Settings) -> tuple[object, ...]:
-    """The settings that identify a model; after a change, the next turn switches the model."""
+    """The settings that identify a model; if one changes, the next turn uses another model."""
     return tuple(getattr(settings, name) for name in _MODEL_FIELDS)
 
 

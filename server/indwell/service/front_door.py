@@ -17,8 +17,8 @@ class AskingSession(NamedTuple):
     """The session whose turn asks the user.
 
     Attributes:
-        id: The session's id; empty if no session asks.
-        title: The session's title; empty for the current session, which the user sees.
+        id: The session's id, or empty if no session asks.
+        title: The session's title, or empty for the current session, which the user sees.
     """
 
     id: str = ""
@@ -80,19 +80,19 @@ class FrontDoor(Protocol):
         ...
 
     async def begin_turn(self, session: str, token: str, title: str) -> None:
-        """Start to show a turn, which the user can stop by ``token``; the turn does not wait."""
+        """Start to show a turn, which the user can stop by ``token``; return without waiting."""
         ...
 
     async def choose(self, question: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
-        """Let the user choose a title; None without a choice, or without an answer in time."""
+        """Let the user choose a title; return None if no choice is made in time."""
         ...
 
     async def allow(self, question: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
-        """Do the same as ``choose`` for a choice that can do harm; the first title is harmless."""
+        """Let the user choose as in ``choose``; the first title is harmless, others may do harm."""
         ...
 
     async def type_line(self, prompt: str, placeholder: str, timeout_s: float) -> str | None:
-        """Let the user type a line; None without an answer in time."""
+        """Let the user type a line; return None if there is no answer in time."""
         ...
 
     async def show_page(self, page: Path) -> bool:
@@ -100,7 +100,7 @@ class FrontDoor(Protocol):
         ...
 
     async def lead_to_model(self, reason: str, timeout_s: float) -> bool:
-        """Let the client help the user to set up a model; False if the user declines."""
+        """Let the client help the user to set up a model; return False if the user declines."""
         ...
 
     def model_hint(self, others: Sequence[str]) -> str:
@@ -108,13 +108,13 @@ class FrontDoor(Protocol):
         ...
 
     def changing(self, paths: Iterable[Path]) -> AbstractAsyncContextManager[None]:
-        """Surround a change of files: files that were saved before are saved again afterwards."""
+        """Change files in this context; files that were saved before are saved again afterwards."""
         ...
 
     async def section(self) -> object:
-        """Return the client's own settings for Indwell, as any JSON value.
+        """Ask the client for its user's settings of Indwell, which may be any JSON value.
 
-        The result is None without an answer in time.
+        Return None if the client does not answer in time.
         """
         ...
 

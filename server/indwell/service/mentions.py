@@ -92,11 +92,11 @@ def _made(path: str, first: str | None, last: str | None) -> Mention:
 SUFFIX = ".chat.md"
 PATTERN = f"**/*{SUFFIX}"
 FOLDER = (".indwell", "chats")
-"""Below the first root, so that the server of the project sees its chats."""
+"""The folder of chats below the first root, where the project's server finds them."""
 
 IGNORE = ".gitignore"
 IGNORED = b"*\n"
-"""The content of ``IGNORE``: chats are nobody's but the user's."""
+"""The content of the file ``IGNORE``, by which git ignores the user's private chats."""
 
 
 def is_chat(uri: str) -> bool:
@@ -122,7 +122,7 @@ async def files_below(place: str, root: Path, roots: Sequence[Path], *, enough: 
         place: A folder in ``root``, as an argument of ripgrep.
         root: The folder in which ripgrep runs.
         roots: The folders of the workspace, where ripgrep is never taken from.
-        enough: The number of names after which ripgrep is stopped; the result may have a few more.
+        enough: The number of names after which ripgrep is stopped; the result may have more names.
 
     Raises:
         ToolError: ripgrep is missing, or ripgrep failed.

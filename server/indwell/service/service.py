@@ -69,7 +69,7 @@ class Service:
             of an outgrown session.
 
     Attributes:
-        chores: Background work that nobody waits for.
+        chores: Runs background work that no caller waits for.
         stored: The sessions of the state folder.
         trust: Asks the user which folders are trusted.
         mcp: Asks the user which MCP servers of a project are used.
@@ -171,7 +171,7 @@ class Service:
 
     @property
     def roots(self) -> tuple[Path, ...]:
-        """The folders of the workspace; empty if none is open."""
+        """The folders of the workspace, or empty if none is open."""
         return self._roots
 
     @property
@@ -294,7 +294,7 @@ class Service:
 
         Args:
             text: The message.
-            target: The session of the turn; None for the current session.
+            target: The session of the turn, or None for the current session.
             numbered: Whether the user typed the message below a question's numbered options.
 
         Returns:
@@ -471,7 +471,7 @@ class Service:
         return session
 
     def _afterwards(self, ticket: Ticket) -> None:
-        """Finish a turn: close unneeded parts of the turn's session, and notify the client."""
+        """Finish a turn: close idle sessions, and notify the client."""
         if ticket.session is not None:
             self.sessions.end_turn(ticket.session)
         self.chores.begin(self.sessions.close_idle())

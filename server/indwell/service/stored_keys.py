@@ -51,7 +51,7 @@ def has_key(settings: Settings, store: KeyStore) -> bool:
 
 
 def with_stored_key(settings: Settings, store: KeyStore) -> Settings:
-    """Return the settings of the model's endpoint, with its stored key unless a key is set.
+    """Return the settings of the model's endpoint, with the stored key if no key is set.
 
     Blocks while the keyring waits for its password. A key from the environment or the settings is
     never sent unencrypted to another machine. A key that ``indwell login`` stored for an

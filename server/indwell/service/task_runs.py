@@ -1,7 +1,7 @@
 """Runs the tasks of a workspace, each in a session of its own beside the user's session.
 
-A task starts only if the user has asked this process to run it. So no task starts when an editor
-opens the workspace, even if an earlier process ended before it could start the task.
+A task starts only if the user has asked this process to run it. Opening a workspace therefore
+starts no task, even if an earlier process ended before the task could start.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class _Run:
 
     def __init__(self) -> None:
         self.ticket: Ticket | None = None
-        self.is_unwanted = False  # whether the user stopped the task before the ticket was there
+        self.is_unwanted = False  # whether the user stopped the task while ``ticket`` was None
         self.is_over = asyncio.Event()
 
 
@@ -77,13 +77,13 @@ class TaskRuns:
 
     Attributes:
         on_change: Each is called with the tasks after a change by this process.
-        wanted: The tasks that start as soon as the tasks before them are done.
+        wanted: The tasks that start as soon as their earlier tasks are done.
 
     Args:
         store: Returns the store of the workspace; raises ``UserError`` if no folder is open.
         turns: Begins and stops turns.
         most_at_once: Returns how many tasks may run at once.
-        chores: Runs work that nobody waits for.
+        chores: Runs background work that no caller waits for.
         warn: Shows the user why no more tasks start.
     """
 
@@ -116,9 +116,9 @@ class TaskRuns:
         """Change the tasks, and start wanted tasks that may start now.
 
         Args:
-            change: The change.
-            by_model: Whether the model makes the change. A wanted task that the change lets start
-                waits for the user again.
+            change: Returns the tasks after the change.
+            by_model: Whether the model makes the change. Then no task starts: a task that the
+                change would let start waits for the user again.
 
         Raises:
             UserError: The change is not possible, or the tasks cannot be stored.
@@ -126,7 +126,8 @@ class TaskRuns:
 
         def changed(old: TaskList) -> TaskList:
             new = change(old)
-            if by_model:  # still within the lock, so no other change starts the tasks meanwhile
+            # The lock is still held here, so no other change can start the tasks meanwhile.
+            if by_model:
                 self.wanted -= {
                     one.id for one in old.tasks if old.waits_for(one) and not new.waits_for(one)
                 }
@@ -139,7 +140,7 @@ class TaskRuns:
         return tasks
 
     async def run(self, identifiers: Collection[str] = ()) -> TaskList:
-        """Start tasks now, or as soon as the tasks before them are done.
+        """Start tasks now, or as soon as their earlier tasks are done.
 
         Args:
             identifiers: The tasks; if empty, all that are open, stopped or failed.
@@ -155,7 +156,7 @@ class TaskRuns:
         return tasks
 
     async def stop(self, identifier: str) -> TaskList:
-        """Stop a task of this process, or let a wanted task wait for the user again.
+        """Stop a running task of this process, or no longer start a task by itself.
 
         Raises:
             UserError: The task does not exist, or another process runs the task.
@@ -183,7 +184,7 @@ class TaskRuns:
         """Carry out the user's words after ``/tasks``.
 
         Returns:
-            The answer; None if the words are no command, but are for the model.
+            The answer, or None if the words are no command, but are for the model.
 
         Raises:
             UserError: The command cannot be carried out.
@@ -273,7 +274,7 @@ class TaskRuns:
     async def _end(
         self, identifier: str, state: TaskState, ending: str, *, is_unread: bool = False
     ) -> TaskList:
-        """Note the end of a task, and start tasks that waited for it.
+        """Record the end of a task, and start the tasks that waited for this task.
 
         A task whose prompt the model never got (``is_unread``) begins again in a new session.
         """

@@ -106,7 +106,7 @@ class TrustQuestions:
         return was_trusted
 
     async def _open_again(self, standing: TrustStanding) -> TrustStanding:
-        """Return the folder's trust again if a question is needed: a refusal, or changed files."""
+        """Return a folder's trust as undecided if the user refused it, or if files have changed."""
         if standing.state != "trusted":
             is_asked = _can_be_trusted(standing)
             return msgspec.structs.replace(standing, state="open") if is_asked else standing
@@ -121,7 +121,7 @@ class TrustQuestions:
         return standing if is_same else msgspec.structs.replace(shown, state="open")
 
     async def _asked(self, standing: TrustStanding, timeout_s: float) -> TrustStanding:
-        """Ask and store the answer; if the question is closed, the next process asks again.
+        """Ask, and store the answer; if the user closes the question, the next process asks again.
 
         Returns:
             The trust in the folder after the answer.
@@ -155,5 +155,5 @@ class TrustQuestions:
 
 
 def _can_be_trusted(standing: TrustStanding) -> bool:
-    """Return whether only the user's answer is missing, not the editor's trust or a file."""
+    """Return whether the user's answer alone decides, not the editor's trust or a broken file."""
     return standing.state != "trusted" and standing.remedy == TrustStanding("", "open", "").remedy

@@ -102,7 +102,7 @@ def write_user_file(path: Path, text: str, before: str | None) -> None:
 
 
 def workspace_file(root: Path) -> bytes | None:
-    """Return the settings file of a folder, trusted or not; None if it cannot be read."""
+    """Return the settings file of a folder, trusted or not, or None if it cannot be read."""
     from indwell.files.reading import read_bytes
 
     try:
@@ -112,7 +112,7 @@ def workspace_file(root: Path) -> bytes | None:
 
 
 def named_endpoints(environment: Mapping[str, str]) -> Mapping[str, Mapping[str, object]]:
-    """Return the tables of the named endpoints; empty if the settings are broken."""
+    """Return the tables of the named endpoints, or an empty mapping if the settings are broken."""
     try:
         return read_settings(environment).settings.endpoints
     except SettingsError:
@@ -120,7 +120,7 @@ def named_endpoints(environment: Mapping[str, str]) -> Mapping[str, Mapping[str,
 
 
 def extras_at(environment: Mapping[str, str], name: str, base_url: str) -> Extras:
-    """Return the extra headers and fields for an endpoint; empty for a new origin.
+    """Return the extra headers and fields for an endpoint, or empty for a new origin.
 
     ``name`` is the name of the endpoint's table in the settings, or empty for the unnamed endpoint.
     """
@@ -136,7 +136,7 @@ def extras_at(environment: Mapping[str, str], name: str, base_url: str) -> Extra
 
 
 def used_elsewhere(environment: Mapping[str, str], base_url: str) -> str:
-    """Return the model and endpoint in use, if that is at another origin; else empty."""
+    """Return the model and endpoint in use, if that is at another origin, or an empty text."""
     try:
         here = in_force(read_settings(environment).settings)
     except SettingsError:

@@ -29,7 +29,7 @@ because the process was killed or the call is still running.
 REFUSALS = frozenset(["no", "unanswered", "uncovered"])
 """Answers that refuse a call."""
 
-DONE, FAILED = "done", "failed"  # The result of such a call is not in this log.
+DONE, FAILED = "done", "failed"  # The log of a sub-agent's call does not contain the call's result.
 
 _Key: TypeAlias = tuple[int, str]
 _ENDING = lazy_pattern(r"exit code \d+$|timed out after |ended by ")
@@ -45,8 +45,8 @@ class Act(msgspec.Struct, frozen=True):
         tool: Name of the tool.
         what: The command, or the paths; in logs without decisions, the arguments.
         cwd: Working directory of a command.
-        decision: The policy's decision; None in logs from before decisions were recorded.
-        rule: The rule that decided.
+        decision: The policy's decision, or None in logs from before decisions were recorded.
+        rule: The name of the rule that decided.
         reason: The reason for the policy's question or denial.
         answer: The user's answer, if asked.
         widening: The call's access beyond the sandbox, in words.
@@ -54,8 +54,8 @@ class Act(msgspec.Struct, frozen=True):
         began: Whether the log says that the call began; never true for reads.
         end: The outcome.
         ending: The ending of a command; for a failure, the first line of the result.
-        left: Whether a rewind abandoned the call's turn.
-        agent: Name of the sub-agent that made the call; empty for the main agent.
+        left: Whether a rewind removed the call's turn from the conversation.
+        agent: Name of the sub-agent that made the call, or empty for the main agent.
     """
 
     turn: int
@@ -119,7 +119,7 @@ def acts(records: Sequence[Record]) -> tuple[Act, ...]:
 
 
 def _is_open(act: Act) -> bool:
-    """Return whether the log has the question but no answer, so that the call never began."""
+    """Return whether the log has the permission question but no answer, so the call never began."""
     return act.decision == "ask" and not act.answer and not act.began
 
 

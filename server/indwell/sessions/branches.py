@@ -70,7 +70,7 @@ def changed_after(records: Sequence[Record], turn: int) -> tuple[str, ...]:
 
 
 def lived(records: Sequence[Record]) -> Sequence[Record]:
-    """Return the records of the current branch, in order; all records if there was no rewind."""
+    """Return the records of the current branch, in order; all records if nothing was rewound."""
     if not any(isinstance(record, Rewound) for record in records):
         return records
     # The list has the index of each record's predecessor in the conversation.
@@ -100,7 +100,7 @@ def turn_ends(records: Sequence[Record]) -> Mapping[int, int]:
 
 
 def up_to(records: Sequence[Record], turn: int) -> Sequence[Record]:
-    """Return the records of the conversation up to the end of ``turn``, abandoned or not.
+    """Return the records up to the end of ``turn``, even if a rewind has removed this turn.
 
     Raises:
         SessionError: The log has no such turn; the message names the turns of the log.
@@ -114,19 +114,19 @@ def up_to(records: Sequence[Record], turn: int) -> Sequence[Record]:
 
 
 def last_ended(records: Sequence[Record]) -> int:
-    """Return the number of the conversation's newest finished turn; 0 if missing."""
+    """Return the number of the conversation's newest finished turn, or 0 if missing."""
     ended = (one.turn for one in reversed(lived(records)) if isinstance(one, TurnEndRecord))
     return next(ended, 0)
 
 
 def last_begun(records: Sequence[Record]) -> int:
-    """Return the number of the conversation's newest turn; 0 if missing."""
+    """Return the number of the conversation's newest turn, or 0 if missing."""
     begun = (one.turn for one in reversed(lived(records)) if isinstance(one, TurnStartRecord))
     return next(begun, 0)
 
 
 def todo_of(records: Sequence[Record]) -> tuple[TodoItem, ...]:
-    """Return the model's newest to-do list; empty if missing."""
+    """Return the model's newest to-do list, or an empty tuple if missing."""
     for record in reversed(lived(records)):
         if isinstance(record, TodoSet):
             return record.items
@@ -146,7 +146,7 @@ def commands_of(records: Sequence[Record]) -> tuple[int, tuple[str, ...]]:
 
 
 def plan_of(records: Sequence[Record]) -> Plan:
-    """Return the current plan; an empty plan if the model never proposed a plan.
+    """Return the current plan, or an empty plan if the model never proposed one.
 
     Old forks name the plan document of the original session. The document's path is dropped,
     because a fork must not write to that document.
@@ -160,7 +160,7 @@ def plan_of(records: Sequence[Record]) -> Plan:
 
 
 def model_of(branch: Sequence[Record]) -> str:
-    """Return the newest model of the main agent; empty if the log names no model."""
+    """Return the newest model of the main agent, or an empty text if the log names no model."""
     for record in reversed(branch):
         if isinstance(record, Spent) and not record.is_own:
             continue
@@ -170,7 +170,7 @@ def model_of(branch: Sequence[Record]) -> str:
 
 
 def _noted(ends: dict[int, int], turn: int, index: int, record: Record) -> int:
-    """Store in ``ends`` where turns end; return the open turn, or -1 between two turns."""
+    """Record in ``ends`` where turns end; return the open turn, or -1 between two turns."""
     match record:
         case TurnStartRecord():
             turn = record.turn

@@ -29,7 +29,8 @@ class Rebuilt(NamedTuple):
         turn: The turn that sent the request.
         number: Number of the request in the session, 1-based.
         request: The request.
-        attempts: The attempts to send the request, in order; empty if the request was never sent.
+        attempts: The attempts to send the request, in order, or empty if the request was never
+            sent.
         notices: Problems with the conversation before the request.
     """
 
@@ -54,7 +55,7 @@ def rebuilt(records: Iterable[Record], number: int) -> Rebuilt:
         match record:
             case RequestRecord():
                 n_sent = max(n_sent, record.number)
-                # The newest record is used if a killed process left two requests of one number.
+                # If a killed process left two requests of one number, the newest is used.
                 if record.number == number:
                     sent, frozen, attempts = record, len(before), []
             case Wire():
@@ -123,7 +124,7 @@ class Folded(NamedTuple):
 
 
 def fold(records: Iterable[Record]) -> tuple[Message, ...]:
-    """Return the live messages of a conversation; consecutive blocks of one role are merged."""
+    """Return a conversation's live messages; consecutive blocks of one role are merged."""
     return folded(records).messages
 
 
@@ -167,11 +168,11 @@ def join(messages: list[Message], message: Message) -> None:
 
 
 def impossible(splices: Sequence[MessageSplice], live: int, n_messages: int) -> str:
-    """Return the reason why splices do not fit a conversation; empty if they fit.
+    """Return the reason why splices do not fit a conversation, or an empty text if they fit.
 
     Args:
         splices: The splices of one record.
-        live: The record's count of messages; 0 if unknown.
+        live: The record's count of messages, or 0 if unknown.
         n_messages: Number of messages in the conversation.
     """
     if live and live != n_messages:
@@ -185,7 +186,7 @@ def impossible(splices: Sequence[MessageSplice], live: int, n_messages: int) -> 
 
 
 def rewritten(before: Sequence[Message], after: Sequence[Message]) -> tuple[MessageSplice, ...]:
-    """Return the splices that turn ``before`` into ``after``; empty if they are equal."""
+    """Return the splices that turn ``before`` into ``after``; if both are equal, there are none."""
     if len(before) == len(after):
         return tuple(
             MessageSplice(index, index + 1, (new,))

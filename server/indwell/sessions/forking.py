@@ -72,7 +72,7 @@ async def rewind_session(store: SessionStore, session: str, turn: int, *, now: d
 
 
 def spill_owners(records: Sequence[Record]) -> tuple[str, ...]:
-    """Return the other sessions whose spilled texts a fork refers to; empty without a fork."""
+    """Return the other sessions whose spilled texts a fork uses, or empty if this is no fork."""
     owners = (owner for one in records if isinstance(one, Forked) for owner in one.spills)
     return tuple(dict.fromkeys(owners))
 
@@ -144,7 +144,7 @@ async def _rewind(store: SessionStore, session: str, turn: int, now: datetime) -
 
 
 class _ForkPlan(NamedTuple):
-    """The contents of a new fork: the records of ``branch``, with texts of ``owners``."""
+    """The contents of a new fork: the records of ``branch``, with long texts of ``owners``."""
 
     turn: int
     branch: Sequence[Record]
@@ -166,7 +166,7 @@ def _planned(origin: str, records: Sequence[Record], turn: int | None) -> _ForkP
 
 
 def _first_words(records: Sequence[Record], turn: int) -> str:
-    """Return the user's message of the first turn after ``turn``; empty if missing."""
+    """Return the user's message of the first turn after ``turn``, or an empty text if missing."""
     later = (
         one.words for one in lived(records) if isinstance(one, TurnStartRecord) and one.turn > turn
     )
@@ -188,7 +188,7 @@ class PlanCopies:
         self._copies: dict[str, str] = {}
 
     def of(self, record: PlanSet) -> PlanSet:
-        """Return the record with the path of the fork's own copy; no path if the copy fails.
+        """Return the record with the path of the fork's own copy, or without a path.
 
         The log also has the plan's text, so a failed copy does not fail the fork.
         """

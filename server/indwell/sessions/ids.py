@@ -48,7 +48,7 @@ def time_after(newest: str, now: datetime) -> datetime:
 
 
 def began(session: str) -> datetime | None:
-    """Return the time at which a session began, from its id; None if the id has no time."""
+    """Return the time at which a session began, from its id, or None if the id has no time."""
     match = _TIME.match(session)
     if match is None:
         return None
@@ -60,7 +60,7 @@ def began(session: str) -> datetime | None:
 
 
 def closest(given: str, known: Sequence[str]) -> str:
-    """Return the known id most like ``given``; empty if no id is similar."""
+    """Return the known id most like ``given``, or an empty text if no id is similar."""
     shown = given[:_SHOWN]
     near = difflib.get_close_matches(shown, known, n=1, cutoff=0.6)
     return next(iter(near), "") or next((one for one in known if one.startswith(shown)), "")

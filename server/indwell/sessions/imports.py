@@ -31,7 +31,7 @@ from indwell.sessions.records import (
 )
 
 _OTHERS_WORDS = frozenset({"injected", "compact_summary"})
-"""Event kinds for text with the role ``user`` that the recording tool inserted itself."""
+"""The kinds of events whose text has the role ``user``, but comes from the recording tool."""
 
 _UNNAMEABLE = lazy_pattern(r"[^A-Za-z0-9_-]")  # Providers reject these characters in names and ids.
 _MOST_OF_NAME = 64  # The limit of providers for a name, in characters.
@@ -41,12 +41,12 @@ class Recorded(msgspec.Struct, frozen=True):
     """A conversation recorded by another tool.
 
     Attributes:
-        id: The recorded id, or the line number in the file.
-        messages: Roles alternate and every call has its result (H24).
-        system: The recorded system prompt; empty if missing. Sessions never use this text as their
-            system prompt.
+        id: The recorded id, or the number of the line in the file.
+        messages: The messages; roles alternate, and every call has its result (H24).
+        system: The recorded system prompt, or empty if missing. Sessions never use this text as
+            their system prompt.
         notes: A sentence about each repair or omission.
-        times_s: Unix time of each of ``messages``, in seconds; empty if unknown.
+        times_s: Unix time of each of ``messages``, in seconds, or empty if unknown.
     """
 
     id: str
@@ -229,7 +229,7 @@ def _use(call: object, turn: int) -> ToolUse | None:
 
 
 def _id(given: object) -> str:
-    """Return the recorded id if providers accept it; else a short digest of it."""
+    """Return the recorded id if providers accept it, or a short digest of the id."""
     text = str(given or "call")
     if len(text) <= _MOST_OF_NAME and not _UNNAMEABLE.search(text):
         return text
@@ -243,7 +243,7 @@ _SIDES = {"user": "user", "tool": "user", "assistant": "assistant"}
 
 
 def times_of(entries: Sequence[object], messages: Sequence[Message]) -> tuple[float, ...]:
-    """Return the Unix time of each message, in seconds; empty unless all are known and ascend.
+    """Return each message's Unix time, in seconds; empty unless all are known and ascend.
 
     Args:
         entries: The recorded entries.
@@ -280,8 +280,9 @@ def _seconds(entry: Mapping[object, object]) -> float | None:
 def imported_records(recorded: Recorded, *, source: str, at: str) -> Iterator[Record]:
     """Yield the log records of an imported conversation, after the first line.
 
-    Each message with text by the user begins a turn. The recorded system prompt is not imported:
-    text of other programs never becomes a system prompt (H13).
+    Each message with text by the user begins a turn. The recorded system prompt is not imported
+    (H13):
+    text of other programs never becomes Indwell's system prompt.
 
     Args:
         recorded: The conversation.
@@ -318,7 +319,7 @@ def _split(message: Message) -> tuple[Message | None, Message]:
 
 
 def _words(message: Message) -> str:
-    """Return the user's text in a message; empty if missing."""
+    """Return the user's text in a message, or an empty text if missing."""
     if message.role != "user":
         return ""
     return "\n\n".join(

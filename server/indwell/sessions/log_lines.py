@@ -18,8 +18,9 @@ FORMAT = 1
 """The newest log format this version can read."""
 
 MOST_LINE_B = 64 << 20
-"""The most bytes of one line that are read. No record is as long, but a damaged file may have a
-huge line.
+"""The limit of bytes for one line.
+
+No record is as long, but a damaged file may have a huge line.
 """
 
 BULKY = tuple(
@@ -130,7 +131,7 @@ def _newer(records: list[Record], strangers: Counter[str]) -> tuple[str, ...]:
 
 
 def _kind(line: bytes) -> str | None:
-    """Return the record type in a line; None if the line is not a JSON object with a type."""
+    """Return the record type in a line, or None if the line is not a JSON object with a type."""
     try:
         return msgspec.json.decode(line, type=_Head).type
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

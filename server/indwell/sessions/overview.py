@@ -43,14 +43,14 @@ class Overview(msgspec.Struct, frozen=True):
 
     Attributes:
         id: Session id.
-        workspace: The workspace folder; empty if the log does not name it.
-        at: Start time, ISO 8601 in UTC; empty if the log has no start time.
+        workspace: The workspace folder, or empty if the log does not name it.
+        at: Start time, ISO 8601 in UTC, or empty if the log has no start time.
         model: The newest model.
         preview: The beginning of the user's first message, on one line.
-        title: The user's title; without one, the name that the first prompt gives.
+        title: The user's title, or the name that the first prompt gives.
         turns: Number of turns begun.
         usage: Tokens of all turns.
-        cost: US dollars; None if a price was unknown.
+        cost: The cost in US dollars, or None if a price was unknown.
         notices: A sentence about each unreadable part.
         imported: Whether another tool recorded the session.
     """
@@ -81,7 +81,8 @@ def preview_of(words: str) -> str:
 def session_name(words: str, title: str) -> str:
     """Return the name that a session gets from its first prompt.
 
-    A code action's text is Indwell's own, so its title is the name; else the user's words are.
+    A code action's text is Indwell's own, so the action's title is the name. In all other sessions,
+    the user's text is the name.
     """
     own = preview_of(words)
     return own if own.startswith(title) else title
@@ -144,7 +145,7 @@ class SessionFigures(msgspec.Struct, frozen=True):
 
     Attributes:
         id: Session id.
-        workspace: The workspace folder; empty if the log does not name it.
+        workspace: The workspace folder, or empty if the log does not name it.
         model: The newest model.
         parts: The sums by day, model and turn.
         notices: A sentence about each unreadable part.
@@ -187,7 +188,7 @@ def scanned_figures(
         session: Session id.
         pieces: The log's bytes, split anywhere.
         day_of: Converts a record's time to the user's date.
-        since: The first day to include; empty for all days.
+        since: The first day to include, or empty for all days.
     """
     reading = read(pieces, passing=_PASSED)
     parts: dict[StatisticsKey, UsageFigures] = {}

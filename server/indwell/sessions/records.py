@@ -29,9 +29,9 @@ from indwell.settings.model import Mode
 Ending: TypeAlias = Literal[
     "done", "cancelled", "failed", "limit", "repeated", "budget", "interrupted"
 ]
-"""The ending of a turn; ``interrupted``: Indwell exited during it, as when a window is reloaded."""
+"""How a turn ended; ``interrupted``: Indwell ended first, for example at a window's reload."""
 ENDED = "Indwell ended while this turn ran; `/continue` continues it"
-ENDED_BEFORE = "Indwell ended while this turn ran"  # Older logs have this message for a failure.
+ENDED_BEFORE = "Indwell ended while this turn ran"  # Older logs record this message as a failure.
 Purpose: TypeAlias = Literal["work", "summary"]
 # The note in the log of an imported conversation begins with this text.
 IMPORTED = "imported from "
@@ -42,7 +42,7 @@ FAILURE_CHARACTERS = 2_000
 
 
 class Titled(msgspec.Struct, frozen=True, tag="titled"):
-    """The user's title for the session; an empty one removes it. The newest record is used."""
+    """The user's title for the session; empty to remove the title. The newest record is used."""
 
     title: str
     at: str
@@ -59,9 +59,9 @@ class CallEnded(msgspec.Struct, frozen=True, tag="callEnded", omit_defaults=True
         seconds: Duration.
         at: Time of the end.
         diff: Unified diff of the call's edits; a long diff is cut after a whole line.
-        tool: Name of the tool; empty in older logs, like ``failed`` and ``within``.
-        failed: Beginning of the error message; empty if the call succeeded.
-        within: Id of the ``agent`` call whose sub-agent made this call; empty for the main agent.
+        tool: Name of the tool, or empty in older logs, like ``failed`` and ``within``.
+        failed: Beginning of the error message, or empty if the call succeeded.
+        within: Id of the ``agent`` call whose sub-agent made this call, otherwise empty.
     """
 
     turn: int
@@ -110,7 +110,7 @@ class PlanSet(msgspec.Struct, frozen=True, tag="planSet"):
         state: The state of the plan, such as ``proposed`` or ``approved``.
         text: The whole plan.
         at: Time of the record.
-        path: Path of the plan's document; empty if missing.
+        path: Path of the plan's document, or empty if missing.
     """
 
     turn: int
@@ -176,15 +176,15 @@ class Decided(msgspec.Struct, frozen=True, tag="decided", omit_defaults=True):
         what: The command, or the paths.
         cwd: Working directory of a command.
         decision: The policy's decision.
-        rule: The rule that decided.
+        rule: The name of the rule that decided.
         reason: The reason for the policy's question or denial.
         answer: The user's answer, if asked.
         widening: The call's access beyond the sandbox, in words.
         sandbox: The sandbox of an allowed command, in words.
-        agent: Name of the sub-agent that made the call; empty for the main agent.
+        agent: Name of the sub-agent that made the call, or empty for the main agent.
         ending: The ending of a check, because checks have no result; recorded when the check ends.
-        within: Id of the ``agent`` call whose sub-agent made this call; empty for the main agent,
-            and in older logs.
+        within: Id of the ``agent`` call whose sub-agent made this call, or empty for the main
+            agent, and in older logs.
     """
 
     turn: int
@@ -221,7 +221,7 @@ class Prefixed(msgspec.Struct, frozen=True, tag="prefixed"):
         system: The text of each system block.
         tools: A digest of the tools' schemas.
         at: The time from which on the prefix is used; the newest record is used.
-        specs: The tools in full; empty in older logs.
+        specs: The tools in full, or empty in older logs.
     """
 
     system: tuple[str, ...]
@@ -247,7 +247,7 @@ class TurnStartRecord(msgspec.Struct, frozen=True, tag="turnStarted", omit_defau
         turn: The session's turn.
         words: The message of the user, or of a code action.
         at: Time of the record.
-        title: A short title for lists; empty in older logs, like ``attached`` and ``mode``.
+        title: A short title for lists, or empty in older logs, like ``attached`` and ``mode``.
         attached: The attachments, each as a short text.
         mode: The mode when the turn began.
     """
@@ -305,7 +305,7 @@ class RequestRecord(msgspec.Struct, frozen=True, tag="sent"):
         alone: The system prompt of a request outside the conversation, such as a summary by the
             small model: ``tail`` is the whole request, without tools. With None, the request
             continues the conversation in the log.
-        tokens: Estimated size in tokens; 0 in older logs.
+        tokens: Estimated size in tokens, or 0 in older logs.
         purpose: Whether the request is for the task itself, or for a summary.
     """
 
@@ -334,7 +334,7 @@ class Wire(msgspec.Struct, frozen=True, tag="wire"):
     Attributes:
         number: Number of the preceding ``RequestRecord``.
         dialect: JSON of ``providers.wires.dialect.Dialect``.
-        digest: Digest of the body's bytes; empty if Indwell did not build the body.
+        digest: Digest of the body's bytes, or empty if Indwell did not build the body.
         at: Time of the record.
     """
 
@@ -348,8 +348,8 @@ class Spent(msgspec.Struct, frozen=True, tag="spent"):
     """Tokens and cost (US dollars, None if unknown) of one model call.
 
     ``expected`` is the number of prompt tokens that a cache should have served, in the endpoint's
-    count. ``agent`` is the sub-agent that made the call; empty for the main agent. ``stands_in`` is
-    true if the model replaced the session's model, which did not answer.
+    count. ``agent`` is the sub-agent that made the call, or empty for the main agent. ``stands_in``
+    is true if the model replaced the session's model, which did not answer.
     """
 
     turn: int
@@ -371,14 +371,14 @@ class CompactionRecord(msgspec.Struct, frozen=True, tag="compacted"):
     """A compaction of the conversation, complete or partial.
 
     Attributes:
-        turn: The turn; 0 between turns.
+        turn: The number of the turn, or 0 between turns.
         layer: Name of the compaction layer.
         splices: The replaced messages; indices count before any splice is applied.
         before: Tokens of the whole prompt before the compaction.
         after: Tokens of the whole prompt after the compaction.
         spills: Files in the session's spill folder that hold all removed text.
         at: Time of the record.
-        live: Number of messages before the compaction; 0 if unknown.
+        live: Number of messages before the compaction, or 0 if unknown.
         note: The message shown to the user.
     """
 
@@ -400,7 +400,7 @@ class Repaired(msgspec.Struct, frozen=True, tag="repaired", omit_defaults=True):
         what: A description of the repair.
         at: Time of the record.
         splices: The replaced messages, if any.
-        live: Number of messages before the repair; 0 if unknown.
+        live: Number of messages before the repair, or 0 if unknown.
     """
 
     what: str
@@ -438,8 +438,8 @@ class Rewound(msgspec.Struct, frozen=True, tag="rewound"):
     The rewind only concerns the conversation; files do not change.
 
     Attributes:
-        turn: The last turn kept; 0 if no turn is kept.
-        model: The model used in that turn; empty if unknown.
+        turn: The last turn kept, or 0 if no turn is kept.
+        model: The model used in that turn, or empty if unknown.
         at: Time of the record.
     """
 
@@ -449,7 +449,7 @@ class Rewound(msgspec.Struct, frozen=True, tag="rewound"):
 
 
 class Forked(msgspec.Struct, frozen=True, tag="forked"):
-    """The preceding records are copies from another session; their cost belongs to that session.
+    """The preceding records are copies from another session, which has paid for their calls.
 
     The log has this record twice: after the log's first line, and, with ``whole`` set, after the
     copies.
@@ -457,7 +457,7 @@ class Forked(msgspec.Struct, frozen=True, tag="forked"):
     Attributes:
         session: The original session.
         turn: The last turn copied.
-        model: The model used in that turn; empty if unknown.
+        model: The model used in that turn, or empty if unknown.
         at: Time of the record.
         spills: The sessions whose spill folders the copied texts name.
         whole: Whether all records have been copied.

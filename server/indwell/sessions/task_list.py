@@ -29,12 +29,13 @@ class ListedTask(msgspec.Struct, frozen=True, omit_defaults=True):
     Attributes:
         id: The name of the task, such as ``t3``; no other task of the workspace gets this name.
         title: One line for people.
-        text: The prompt for the session of the task; empty if the title is the whole prompt.
+        text: The prompt for the session of the task, or empty if the title is the whole prompt.
         after: The tasks that must be done before this task.
         state: How far the task is. A stopped or failed task may run again.
-        session: The session of the task; empty if the task has not run since it was opened.
-        ending: How that session ended, in words for the user.
-        origin: The session whose model proposed the task; empty for a task of the user.
+        session: The session that works on the task; empty until the task runs, and empty again
+            after the user reopens the task.
+        ending: How the task's session ended, in words for the user.
+        origin: The session whose model proposed the task, or empty for a task of the user.
     """
 
     id: str
@@ -170,7 +171,7 @@ def cleared(tasks: TaskList) -> TaskList:
 
 
 def change_of(action: str, names: Sequence[str]) -> ListChange | None:
-    """Return the change that a command names, such as ``done t1 t2``; None for another command."""
+    """Return the change that a command such as ``done t1 t2`` names, or None."""
     match action, names:
         case ("done" | "open") as state, (_, *_):
             return lambda tasks: reduce(partial(_in_state, state=state), names, tasks)
@@ -189,7 +190,7 @@ def _in_state(tasks: TaskList, identifier: str, *, state: TaskState) -> TaskList
 
 
 def runnable(tasks: TaskList, identifiers: Collection[str]) -> tuple[str, ...]:
-    """Return the tasks to run; without names, all that are open, stopped or failed.
+    """Return the tasks to run; if none is named, all that are open, stopped or failed.
 
     Raises:
         UserError: A task does not exist, runs, or is done; or there is nothing to run.
@@ -206,7 +207,7 @@ def runnable(tasks: TaskList, identifiers: Collection[str]) -> tuple[str, ...]:
 
 
 def to_start(tasks: TaskList, wanted: Collection[str], most_at_once: int) -> tuple[ListedTask, ...]:
-    """Return those of the wanted tasks that may start now, in order."""
+    """Return the wanted tasks that may start now, in order."""
     running = sum(one.state == "running" for one in tasks.tasks)
     idle = (one for one in tasks.tasks if one.id in wanted and one.state not in {"running", "done"})
     free = [one for one in idle if not tasks.waits_for(one)]
@@ -214,13 +215,13 @@ def to_start(tasks: TaskList, wanted: Collection[str], most_at_once: int) -> tup
 
 
 def started(tasks: TaskList, identifier: str) -> TaskList:
-    """Note that a task starts; a task that was stopped continues its session."""
+    """Record that a task starts; a task that was stopped continues its session."""
     old = tasks.find(identifier)
     return _put(tasks, msgspec.structs.replace(old, state="running", ending=""))
 
 
 def works_in(tasks: TaskList, identifier: str, session: str) -> TaskList:
-    """Note the session of a task that runs; empty: the next run begins a new session."""
+    """Record the session of a running task; if empty, the next run begins a new session."""
     return _with(
         tasks,
         (
@@ -231,7 +232,7 @@ def works_in(tasks: TaskList, identifier: str, session: str) -> TaskList:
 
 
 def ended(tasks: TaskList, identifier: str, state: TaskState, ending: str) -> TaskList:
-    """Note how the session of a task ended; a task that was removed meanwhile stays removed."""
+    """Record how a task's session ended; a task that was removed meanwhile stays removed."""
     if all(one.id != identifier for one in tasks.tasks):
         return tasks
     old = tasks.find(identifier)

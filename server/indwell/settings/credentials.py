@@ -89,7 +89,7 @@ def told_address(text: str) -> str:
 
 
 def name_or_nothing(text: str) -> str:
-    """Return a name that the user typed, in quotes; empty if the name could be a key."""
+    """Return a name that the user typed, in quotes, or an empty text if the name could be a key."""
     n_digits = sum(character.isdigit() for character in text)
     is_key = len(text) > _LONGEST_NAME or n_digits >= _MANY_DIGITS or redacted(text) != text
     return "" if is_key or not text.isprintable() else repr(text)

@@ -19,7 +19,7 @@ def edited(text: str, changes: Mapping[str, object], name: str) -> str:
     """Set values in the text of a settings file; the value None removes a setting.
 
     Args:
-        text: Valid TOML; empty for a new file.
+        text: Valid TOML, or empty for a new file.
         changes: New values by setting name; ``endpoints.work.base_url`` is in the table of the
             named endpoint ``work``.
         name: The user's name for the file.
@@ -46,7 +46,7 @@ def edited(text: str, changes: Mapping[str, object], name: str) -> str:
 def _table(
     document: MutableMapping[str, Any], path: list[str], *, of_tables: bool
 ) -> MutableMapping[str, Any]:
-    """Return the table at a path, created if missing; ``of_tables`` means it only has tables."""
+    """Return the table at a path, created if missing; ``of_tables`` is for a table of tables."""
     for place, name in enumerate(path):
         if name not in document:
             document[name] = tomlkit.table(is_super_table=of_tables or place < len(path) - 1)
@@ -62,7 +62,7 @@ def _value(values: Mapping[str, Any], setting: str) -> object:
 
 
 def _set(document: MutableMapping[str, Any], setting: str, value: object) -> None:
-    """Set a value, even if the setting is written in a table: ``[base] url``."""
+    """Set a value, even if the file has the setting in a table: ``[base] url``."""
     prefix, _, rest = setting.partition("_")
     table = document.get(prefix)
     if isinstance(table, MutableMapping) and rest in table:

@@ -43,7 +43,7 @@ SHARED = (
     "first_token_timeout_s",
     "profile",
 )
-"""Settings that a named endpoint may override, and otherwise shares with other endpoints."""
+"""Settings that a named endpoint may override; if not, the common values apply."""
 
 MOST_ENDPOINTS = 50
 NAME = lazy_pattern(r"[a-z][a-z0-9_-]{0,39}")

@@ -26,8 +26,9 @@ LIMIT_B = 1 << 20  # Indwell never writes a file with more bytes.
 LOCK_S = 60.0
 
 Where: TypeAlias = Literal["client", "keyring", "file", "none"]
-"""Where the key of an origin is. ``none``: the origin needs no key. ``client``: the client passed
-in the key.
+"""Where the key of an origin is stored.
+
+``none``: the origin needs no key. ``client``: the client has passed the key.
 """
 
 
@@ -39,7 +40,7 @@ class Ring(Protocol):
     """The system's keyring for Indwell; each method may raise ``KeyringUnusable``."""
 
     def get(self, origin: str) -> str | None:
-        """Return the key of an origin; None if missing."""
+        """Return the key of an origin, or None if missing."""
         ...
 
     def set(self, origin: str, key: str) -> None:
@@ -52,7 +53,7 @@ class Ring(Protocol):
 
 
 class StoredKey(msgspec.Struct, frozen=True):
-    """The location of an origin's key, with a note for the user; no key if none is needed."""
+    """An origin's key, its location, and a note; an origin without authentication has no key."""
 
     where: Where
     key: Secret | None
@@ -113,7 +114,7 @@ class KeyStore:
         return {origin: entry.where for origin, entry in self._entries().items()} | held
 
     def get(self, origin: str) -> StoredKey | None:
-        """Return the key of an origin, from the client or stored; None if missing.
+        """Return the key of an origin, which the client passed or the user stored, or None.
 
         Raises:
             SettingsError: See ``stored``.
@@ -122,7 +123,7 @@ class KeyStore:
         return self.stored(origin) if held is None else StoredKey("client", held)
 
     def stored(self, origin: str) -> StoredKey | None:
-        """Return the stored key of an origin; None if missing.
+        """Return the stored key of an origin, or None if missing.
 
         Raises:
             SettingsError: The key file, or the keyring that holds the key, cannot be read.
@@ -173,7 +174,7 @@ class KeyStore:
         return StoredKey("keyring", key, "the key is in the system's keyring")
 
     def forget(self, origin: str) -> bool:
-        """Delete the entry of an origin; False if there was no entry.
+        """Delete the entry of an origin; return False if there was no entry.
 
         Raises:
             SettingsError: The keyring or the key file could not be changed.
@@ -240,7 +241,7 @@ class HeldKeys:
         self._keys: dict[str, Secret] = {}
 
     def get(self, origin: str) -> Secret | None:
-        """Return the key of an origin; None if the client has not passed a key."""
+        """Return the key of an origin, or None if the client has not passed a key."""
         return self._keys.get(origin)
 
     def origins(self) -> tuple[str, ...]:

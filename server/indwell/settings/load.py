@@ -58,11 +58,11 @@ def load(
 
     Args:
         environment: Variables of this process, never from a workspace file (TRU-04).
-        user_file: Text of the user's settings file; None if missing.
+        user_file: Text of the user's settings file, or None if missing.
         user_file_name: The name of the user's file in notices.
         editor_options: ``initializationOptions``, or the editor's configuration section
             ``indwell``; any JSON.
-        workspace_file: Text of the workspace's file; None if missing or not trusted.
+        workspace_file: Text of the workspace's file, or None if missing or not trusted.
         takes_key: Whether ``OPENAI_API_KEY`` is for the unnamed endpoint.
 
     Raises:
@@ -88,7 +88,7 @@ def load(
 
 
 def lacking(settings: Settings, user_file_name: str = "config.toml") -> str:
-    """Name the setting that is missing for calling a model; empty if all are present.
+    """Name the setting that is missing for calling a model, or return an empty text.
 
     OpenAI needs a key; another endpoint may not need a key.
     """

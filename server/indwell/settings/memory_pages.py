@@ -57,7 +57,7 @@ class MemoryPages:
 
     @property
     def problem(self) -> str:
-        """Explain why a page cannot be read, with advice; empty if both pages are readable."""
+        """Explain why a page cannot be read, with advice, or return an empty text."""
         return "; ".join(filter(None, (self._look(scope)[1] for scope in self._paths)))
 
     def page(self, scope: Scope) -> Path:

@@ -28,7 +28,7 @@ FREEDOM: tuple[Mode, ...] = ("plan", "ask", "review", "auto")
 """Modes from the strictest to the freest."""
 
 DAY_S = 86_400
-"""The longest wait; the limit also excludes `inf`."""
+"""The longest time that a setting can have; the limit also excludes `inf`."""
 
 _Seconds: TypeAlias = Annotated[float, Meta(gt=0, le=DAY_S)]
 _Price: TypeAlias = Annotated[float, Meta(ge=0, le=1e6)]
@@ -46,7 +46,7 @@ class Hook(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         event: The event on which the hook runs.
         command: The shell command, which gets a JSON object on standard input.
-        tools: Globs of tool names, for tool events; empty for all tools.
+        tools: Globs of tool names, for tool events, or empty for all tools.
         timeout_s: Seconds after which the command is ended.
         if_broken: The decision if the hook cannot run, fails or takes too long.
     """

@@ -36,7 +36,7 @@ def state_folder(environment: Mapping[str, str]) -> Path:
 
 
 def undo_folder(environment: Mapping[str, str]) -> Path | None:
-    """Return the folder for old texts during writes in place; None without a state folder."""
+    """Return the folder for old texts during writes in place, or None if no state folder exists."""
     try:
         return state_folder(environment) / "undo"
     except SettingsError:  # The error is reported when a session starts.
@@ -44,7 +44,7 @@ def undo_folder(environment: Mapping[str, str]) -> Path | None:
 
 
 def read_user_file(path: Path) -> str | None:
-    """Read a settings file, even if it is a link; None if missing.
+    """Read a settings file, even if it is a link; return None if missing.
 
     Raises:
         SettingsError: The file is unreadable, not UTF-8, or far too large.

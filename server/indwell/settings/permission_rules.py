@@ -59,7 +59,7 @@ class RuleBook:
 
     @property
     def problem(self) -> str:
-        """Explain why the file grants nothing, with advice; empty if the file is readable."""
+        """Explain why the file grants nothing, with advice, or return an empty text."""
         self._look()
         return self._problem
 

@@ -29,7 +29,7 @@ value is not used.
 
 
 class Tightened(msgspec.Struct, frozen=True):
-    """Settings that are at least as strict as before, and notices about rejected entries."""
+    """The settings, which are at least as strict as before, and notices about rejected entries."""
 
     settings: Settings
     notices: tuple[str, ...] = ()
@@ -188,4 +188,4 @@ RULES: Mapping[str, Rule] = {
     "budget_day": _lower,
     "budget_turn_tokens": _lower,
 }
-"""Settings that others may make stricter; the model is chosen elsewhere."""
+"""Settings that editors and workspaces may make stricter; the model has separate rules."""

@@ -93,7 +93,7 @@ class TrustStore:
         self._change(put)
 
     def forget(self, folder: Path) -> bool:
-        """Delete the answer for a folder; False if there was no answer.
+        """Delete the answer for a folder; return False if there was no answer.
 
         Raises:
             SettingsError: The file cannot be read or written, and is unchanged.

@@ -26,7 +26,7 @@ class FolderAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
         at: The time of the decision; ISO 8601, UTC.
         files: The folder's executable and loaded files at that time, by name.
         is_left_out: Whether the user only decided to leave these files out, in an editor that asks
-            about trust itself. Such an answer is neither a yes nor a no.
+            about trust itself. Such an answer neither trusts the folder nor refuses trust.
     """
 
     trusted: bool

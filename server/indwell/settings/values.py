@@ -35,7 +35,8 @@ RULE_SUBJECTS = ("read", "edit", "write", "tool")
 """Words before the colon in patterns for files and tools."""
 
 _SHOWN = 60  # A notice shows at most 60 characters of a name or value.
-_HUGE = 10**_SHOWN  # Larger numbers are not formatted; Python refuses numbers of over 4,300 digits.
+# Larger numbers are not formatted, because Python refuses numbers of over 4,300 digits.
+_HUGE = 10**_SHOWN
 _DOT_NAME = lazy_pattern(r"\.[^./\\*?\[][^/\\*?\[]*\*?")
 _AT_LINE = lazy_pattern(r" \(at line (\d+), column \d+\)$")
 _KEY = lazy_pattern(r"[\x21-\x7e]+")  # An HTTP header allows these characters.
@@ -270,7 +271,8 @@ def project_hooks(table: Mapping[str, Any], source: str) -> tuple[tuple[Hook, ..
     """Return the hooks of a trusted workspace's file, and their errors for the user.
 
     Project hooks are not a setting, because only the hooks feature may use them. One invalid hook
-    makes all hooks invalid, because nobody knows what the invalid hook should prevent.
+    makes all hooks invalid, because nobody knows which action the invalid hook should have
+    prevented.
     """
     try:
         return hooks_of(table.get("hooks", ())), ""
@@ -417,7 +419,7 @@ def _key_header(name: str, value: object) -> str:
 
 
 def _key_variable(name: str, value: object) -> str:
-    """Check the name of a variable with a key; it must be a name that commands do not get."""
+    """Check the name of a variable with a key; commands must not get a variable of this name."""
     if not isinstance(value, str) or not _VARIABLE.fullmatch(value):
         raise SettingsError(f"{name} = {shown(value)} is not the name of a variable")
     if not _KEY_NAME.match(value):

@@ -33,7 +33,7 @@ class MarkdownDocument(msgspec.Struct, frozen=True):
     """A parsed Markdown file.
 
     Attributes:
-        values: The front matter; empty if missing.
+        values: The values of the front matter, or empty if there is none.
         body: The Markdown after the front matter.
     """
 
@@ -41,7 +41,7 @@ class MarkdownDocument(msgspec.Struct, frozen=True):
     body: str
 
     def text(self, name: str) -> str:
-        """Return a value as one line; empty if missing.
+        """Return a value as one line, or an empty text if missing.
 
         Raises:
             BadFrontMatter: The value is a list or a mapping.
@@ -52,7 +52,7 @@ class MarkdownDocument(msgspec.Struct, frozen=True):
         return " ".join(value.split())
 
     def names(self, name: str) -> tuple[str, ...] | None:
-        """Return a list of names, as YAML or separated by commas or spaces; None if missing.
+        """Return a list of names, as YAML or separated by commas or spaces, or None if missing.
 
         Raises:
             BadFrontMatter: The value is not a list of names.
@@ -67,7 +67,7 @@ class MarkdownDocument(msgspec.Struct, frozen=True):
         return tuple(" ".join(one.split()) for one in value)
 
     def flag(self, name: str) -> bool | None:
-        """Return a boolean; None if missing.
+        """Return a boolean, or None if missing.
 
         Raises:
             BadFrontMatter: The value is neither ``true`` nor ``false``.
@@ -80,7 +80,7 @@ class MarkdownDocument(msgspec.Struct, frozen=True):
         return word in _TRUE
 
     def number(self, name: str) -> int | None:
-        """Return a whole number of at most nine digits; None if missing.
+        """Return a whole number of at most nine digits, or None if missing.
 
         Raises:
             BadFrontMatter: The value is not a number of this form.
@@ -94,7 +94,7 @@ class MarkdownDocument(msgspec.Struct, frozen=True):
 
 
 def read_document(text: str) -> MarkdownDocument:
-    """Parse a Markdown file; without front matter, the whole file is the body.
+    """Parse a Markdown file; if there is no front matter, the whole file is the body.
 
     Raises:
         BadFrontMatter: The front matter has no end, is too large, or is not YAML of names and plain

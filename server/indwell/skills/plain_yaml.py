@@ -1,6 +1,6 @@
 """Parses the YAML of a front matter into texts, lists and mappings. Pure.
 
-Only this module imports PyYAML, and it is imported when the first front matter is read.
+Only this module imports PyYAML, when the first front matter is read.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from indwell.lazy_pattern import lazy_pattern
 from indwell.skills.front_matter import BadFrontMatter, MarkdownDocument, read_document
 
 Origin: TypeAlias = Literal["user", "workspace", "indwell"]
-"""The source of a skill; of two skills with one name the earlier source wins."""
+"""The source of a skill; if two skills have the same name, the earlier source wins."""
 
 FILE_NAME = "SKILL.md"
 # The unit is characters: about 12,000 tokens; the format recommends less than half.
@@ -39,7 +39,8 @@ class Skill(msgspec.Struct, frozen=True):
         origin: The source: user, workspace or shipped.
         folder: The folder, absolute and resolved.
         tags: Keywords for searches.
-        is_offered: Whether the model may load the skill; otherwise only the user can, by name.
+        is_offered: Whether the model may load the skill; if not, only the user can load it, by
+            name.
     """
 
     name: str
@@ -195,7 +196,7 @@ class Ranked(NamedTuple):
 
 
 def ranked(found: Iterable[Skill]) -> Ranked:
-    """Choose among skills of one name: user, workspace, shipped; then the one found first."""
+    """Choose among skills of one name: user, workspace, shipped; of equals, the first found."""
     by_name: dict[str, Skill] = {}
     notices: list[str] = []
     kept: dict[Origin, dict[str, Skill]] = {"user": {}, "workspace": {}, "indwell": {}}
@@ -225,7 +226,7 @@ def listed(skills: Sequence[Skill]) -> Mapping[str, str]:
 
 
 def catalogue(skills: Sequence[Skill]) -> str:
-    """Format the skills for the prompt; empty without skills."""
+    """Format the skills for the prompt; return an empty text if there are no skills."""
     lines = listed(skills).values()
     return "\n".join((HEADING, _OPENING, *lines)) if lines else ""
 
@@ -246,7 +247,7 @@ def without_catalogue(prompt: str) -> str:
 
 
 def difference(before: Mapping[str, str], now: Mapping[str, str]) -> str:
-    """Describe added, changed and removed skills between two catalogues; empty if equal."""
+    """Describe added, changed and removed skills between two catalogues; may be empty."""
     new = [line for name, line in now.items() if name not in before]
     changed = [line for name, line in now.items() if before.get(name, line) != line]
     gone = [name for name in before if name not in now]

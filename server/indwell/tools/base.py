@@ -1,4 +1,4 @@
-"""Tools: spec, typed arguments, facts for the policy, and an asynchronous run (H44)."""
+"""Tools: spec, typed arguments, the planned action for the policy, and an async run (H44)."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ class ToolFacts(msgspec.Struct, frozen=True):
         wants: The access that the model asks for beyond the sandbox.
         why: The model's reason for that access.
         may_leave: Whether the call can follow a link out of the workspace, if the user allows this.
-        keeps: The owner of the memory in which the call would store a fact; empty if the call
+        keeps: The owner of the memory in which the call would store a fact, or empty if the call
             stores nothing.
         asks: Whether the call itself asks the user, so that no other call may run at the same time.
         background: Whether the command keeps running after the call has ended.
-        address: The address of the web page that the call fetches; empty for other calls.
-        foreign: The MCP server's tool that is called; None for a tool of Indwell.
+        address: The address of the web page that the call fetches, or empty for other calls.
+        foreign: The MCP server's tool that is called, or None for a tool of Indwell.
     """
 
     tool: str
@@ -93,9 +93,9 @@ class Preview(msgspec.Struct, frozen=True):
     """The planned change of a call.
 
     Attributes:
-        diff: The whole unified diff; empty if unknown.
+        diff: The whole unified diff, or empty if unknown.
         by_hunk: Whether the call can run with only some of its hunks.
-        before: The text before the change; None without a file, or for a large file.
+        before: The text before the change, or None if there is no file, or for a large file.
     """
 
     diff: str = ""
@@ -104,14 +104,14 @@ class Preview(msgspec.Struct, frozen=True):
 
 
 Marks: TypeAlias = Mapping[Path, object]
-"""The state of each file on disk; a different value means that the file has changed."""
+"""The state of each file on disk; a different value shows that the file has changed."""
 
 
 class Succeeded(msgspec.Struct, frozen=True):
     """A command that ended with exit code 0.
 
     Attributes:
-        saw: The change marks of the files that the turn has changed, taken just before the command
+        saw: The stat values of the files that the turn has changed, read just before the command
             ran.
         stale: Files with unsaved changes, of which the command read an older text.
     """
@@ -127,12 +127,12 @@ class Outcome(msgspec.Struct, frozen=True):
         text: The result for the model.
         is_error: Whether the tool failed.
         figure: One short phrase for the user, such as ``+3 −1`` or ``12 matches``.
-        diff: The whole unified diff of an edit; empty for other tools.
+        diff: The whole unified diff of an edit, or empty for other tools.
         counts: The numbers of added and removed lines, if one change was counted.
         changes: The files after the edit.
         pictures: Pictures for a model that accepts pictures; ``text`` describes them.
         said: The user's message during the call; the model gets the message as the user's own.
-        frame: The tag around the text; None for no tag.
+        frame: The tag around the text, or None for no tag.
         succeeded: The result of a command that ended with exit code 0.
     """
 
@@ -162,16 +162,17 @@ class ToolContext(msgspec.Struct, frozen=True):
         takes_pictures: Whether the model accepts pictures.
         facts: The actions that this call was allowed to do, set by the call itself.
         most_chars: Most characters of one result.
-        judged: The target of each path at the time of the decision, by the written path.
-        confinement: The sandbox of the call's command; None for an allowed run without a sandbox.
+        judged: The file to which each path led at the time of the decision, by the written path.
+        confinement: The sandbox of the call's command, or None for an allowed run without a
+            sandbox.
         unasked: Whether the call's command runs without a question because it only reads.
         hide: Removes secrets from a text. Call this function before cutting a text, because half a
             secret is not recognised.
-        chosen: The hunks of the preview that the user allowed; None if all.
+        chosen: The hunks of the preview that the user allowed, or None if all are allowed.
         covered: A context in which changes by a command or server are recorded for review.
         turn: The number of the turn, from 1.
         call_id: The id of the call.
-        look: Returns the change marks of the files that the turn has changed; blocks.
+        look: Returns the stat values of the files that the turn has changed; blocks.
         tell: Receives the events that tools emit, of ``agent.core.events``.
     """
 
@@ -289,7 +290,7 @@ class Call(msgspec.Struct, frozen=True):
             people.
         facts: The planned action.
         run: Runs the call.
-        preview: Returns the planned change; None unless the call is an edit.
+        preview: Returns the planned change, if the call is an edit; for other calls None.
         plan: Reads the workspace, with this call's permission, and returns the call that runs
             instead, after a separate permission. None if this call runs itself.
     """
@@ -390,7 +391,7 @@ class ToolTable:
 
 
 def _why_left_out(spec: ToolSpec, taken: Collection[str]) -> str:
-    """Return why a deferred tool cannot be added to the ``taken`` names; empty if it can."""
+    """Return why a deferred tool cannot be added to the names ``taken``, or an empty text."""
     if _NAME.fullmatch(spec.name) is None:
         return "endpoints refuse its name"
     if spec.name in taken:

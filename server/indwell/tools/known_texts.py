@@ -28,7 +28,7 @@ class KnownTexts:
         self._n_chars = 0
 
     def record(self, path: Path, digest: str, text: str | None) -> None:
-        """Record that the model knows ``text`` with this digest; None if the text is too large.
+        """Record that the model knows ``text``; a text of None is too large, and has only a digest.
 
         Lines that the model has never seen stay unknown.
         """
@@ -64,11 +64,11 @@ class KnownTexts:
         return tuple(self._digests)
 
     def digest(self, path: Path) -> str | None:
-        """Return the digest of the known text; None if never read, empty if deleted."""
+        """Return the digest of the known text: None if it was never read, empty if deleted."""
         return self._digests.get(path)
 
     def text(self, path: Path) -> str | None:
-        """Return the text that the model knows; None if never read, or no longer in memory."""
+        """Return the text that the model knows, or None if it was never read, or is forgotten."""
         return self._texts.get(path)
 
     def check(self, snapshot: Snapshot) -> None:

@@ -158,7 +158,7 @@ def _paged(arguments: ReadFile, page: Page, context: ToolContext) -> Outcome:
     )
 
 
-SHOWN_AT_END = 50  # The number of lines shown if a range begins past the end.
+SHOWN_AT_END = 50  # the number of shown lines if a requested range begins after the file's end
 
 
 def _first(arguments: ReadFile, n_lines: int) -> tuple[int, tuple[str, ...]]:

@@ -42,7 +42,7 @@ class TextEnds(msgspec.Struct, frozen=True):
 
 
 def cut_output(text: str, max_lines: int = 0) -> TextEnds | None:
-    """Cut a command's output by lines, then by characters; None if no cut is needed.
+    """Cut a command's output by lines, then by characters; return None if no cut is needed.
 
     Args:
         text: The output.

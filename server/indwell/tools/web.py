@@ -22,7 +22,7 @@ MOST_PAGES = 20  # A session keeps at most 20 pages.
 FRESH_S = 900.0  # A page is kept for 15 minutes.
 _HTML = frozenset({"text/html", "application/xhtml+xml", ""})
 _NO_CHARSETS = frozenset({"punycode", "idna"})
-"""Python's codecs for names of hosts; ``punycode`` would take hours for a page."""
+"""Codecs of Python that must not decode a page; ``punycode`` would take hours."""
 _TEXT = ("application/json", "application/xml", "application/javascript", "application/yaml")
 
 
@@ -64,7 +64,7 @@ class Fetch(Protocol):
     """Fetches a page."""
 
     async def __call__(self, address: WebAddress, *, is_named: bool) -> Fetched:
-        """Fetch a page; ``is_named`` says that the user's settings name this host.
+        """Fetch a page; ``is_named`` says whether the user's settings name the host.
 
         Raises:
             ToolError: The page cannot be reached or may not be fetched, or the answer is an error.
@@ -172,7 +172,7 @@ def _without_gaps(lines: Iterable[str]) -> tuple[str, ...]:
 
 
 def _shown(address: WebAddress, page: _Kept, first: int, most: int) -> Outcome:
-    """Return as many lines from ``first`` on as fit.
+    """Return as many lines, from ``first`` on, as one result can have.
 
     Raises:
         ToolError: The page has no line ``first``.

@@ -106,14 +106,15 @@ class _Reader(HTMLParser):
         self._lines: list[str] = []
         self._words: list[str] = []  # The words of the current block or table cell.
         self._links: list[tuple[int, str]] = []  # The start and address of each open link.
-        # The number of the next item for each open list; 0 without numbers.
+        # The number of the next item for each open list; 0 for a list without numbers.
         self._lists: list[int] = []
         self._row: list[str] | None = None
         self._is_first_row = False
         self._is_in_cell = False
         self._lead = ""  # The marker of a heading or list item, for the next line.
         self._n_quoted = 0
-        self._code: list[str] | None = None  # The text of a `pre`, after its language.
+        # The text of a `pre` element, after the name of the language.
+        self._code: list[str] | None = None
         self._skipped = ""
         self._n_skipped = 0
         self._title: list[str] = []
@@ -121,7 +122,7 @@ class _Reader(HTMLParser):
         self._main: list[int] = []  # The line numbers at which the main part begins and ends.
 
     def text(self) -> str:
-        """Return the lines of the main part; all lines without a main part."""
+        """Return the lines of the page's main part, or all lines if the page has no main part."""
         self._flush()
         lines = self._lines
         if self._main:
@@ -198,7 +199,7 @@ class _Reader(HTMLParser):
                 self._main.append(len(self._lines))
 
     def handle_data(self, data: str) -> None:
-        """Take text."""
+        """Collect text of the page."""
         if self._skipped:
             return
         if self._is_title:
@@ -280,7 +281,7 @@ class _Reader(HTMLParser):
             self._words[start:] = [f"[{text}]({target})"]
 
     def _block(self) -> None:
-        """End the current block with an empty line; inside a table cell, with a blank."""
+        """End the current block with an empty line, or, inside a table cell, with a blank."""
         if self._is_in_cell:
             self._words.append(" ")
             return
@@ -318,7 +319,7 @@ def _language(given: dict[str, str]) -> str:
 
 
 def _target(address: str, link: str) -> str:
-    """Return the absolute address of a link; empty if it should not be shown as a link."""
+    """Return the absolute address of a link, or empty if it should not be shown as a link."""
     link = link.strip()
     if not link or link.startswith("#") or len(link) > ADDRESS_CHARACTERS:
         return ""

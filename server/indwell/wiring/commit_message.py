@@ -49,7 +49,7 @@ async def write_commit_message(
     environment: Mapping[str, str],
     folder: Path | None = None,
 ) -> CommitMessage:
-    """Ask the small model, or else the main model, for the message; then close the model.
+    """Ask the small model, or the main model if there is none, for a commit message.
 
     Args:
         workspace: The user's files.

@@ -100,7 +100,7 @@ async def taken(take: Callable[[], T], let_go: Callable[[T], Awaitable[None]]) -
 
 
 class SessionPlace(NamedTuple):
-    """Where a session is stored; ``notice`` reports a session that is not stored.
+    """The log and folders of a session; ``notice`` says so if the session is not stored.
 
     Attributes:
         id: The id of the session.
@@ -118,7 +118,7 @@ class SessionPlace(NamedTuple):
 
 
 def look_ahead() -> None:
-    """Run work early that blocks at its first use, such as the test of the sandbox."""
+    """Run slow tests of the machine early, such as the test of the sandbox."""
     strength()
     find_agents()
 
@@ -143,7 +143,7 @@ def coverage_of(
     own: tuple[str, ...],
     hide: Callable[[str], str],
 ) -> Coverage | None:
-    """Create the recorder of changes by commands in ``review``; None without a ledger.
+    """Create what records commands' changes in ``review``; return None if there is no ledger.
 
     Args:
         workspace: The user's files.

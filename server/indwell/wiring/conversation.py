@@ -44,7 +44,7 @@ async def surroundings_of(workspace: Workspace, model: str) -> Surroundings:
 
 
 def this_machine() -> Machine:
-    """Return the facts about this machine for the system prompt."""
+    """Describe this machine for the system prompt."""
     return Machine(
         system=f"{platform.system()} {platform.release()}",
         architecture=platform.machine(),
@@ -62,7 +62,7 @@ def first_conversation(
         session: The session's id, for the endpoint's cache.
         model: The model that is called.
         tools: All tools that the model can call.
-        own_words: The user's standing instructions.
+        own_words: The user's instructions for all sessions.
         skill_catalogue: The skills that the system prompt lists.
     """
     prompt = system_prompt(
@@ -151,7 +151,7 @@ async def _fall_back(model: Model, session: Session, why: str) -> FellBack:
         return FellBack(words=f"the fallback cannot be used: {error}")
     if not other.pictures and without_pictures(conversation) is not conversation:
         await other.hang_up()
-        return FellBack(  # With the fallback, the session would lose its pictures for good.
+        return FellBack(  # The fallback model would make the session lose its pictures for good.
             words=f"the fallback {other.name!r} is not used: the conversation has pictures, and "
             "that model is not known to take any; if it does, set `pictures = true` for its "
             "endpoint"

@@ -53,9 +53,9 @@ ORDER = (
     "remember",
     "navigate",
 )
-"""The tools of the agent as the model reads them, behind those of files and commands.
+"""The features' tools in the model's order, after the tools for files and commands.
 
-The order is part of every request, so a change of it costs each session its prompt cache.
+The order is part of every request, so a change of the order costs each session its prompt cache.
 """
 
 

@@ -51,7 +51,7 @@ def surrounding_of(
     trust: FolderTrust,
     environment: Mapping[str, str],
 ) -> Surrounding:
-    """Return the parts of the machine that servers may see, given the current trust in folders."""
+    """Return the parts of the machine that servers may see, by the current trust in folders."""
     state = state_folder(environment)
 
     def open_bounds() -> tuple[Confine, Callable[[], None]]:

@@ -50,7 +50,7 @@ def budgets_of(settings: Settings) -> Budgets:
 
 
 def unkept(budgets: Budgets, model: str, cost: Callable[[Usage], float | None]) -> str:
-    """Return a notice that money limits cannot be checked if the price is unknown; else empty."""
+    """Return a notice if an unknown price makes money limits uncheckable, or an empty text."""
     if budgets.counts(cost):
         return ""
     return (
@@ -63,15 +63,15 @@ SCRIPTED_WINDOW = 64_000  # The scripted model has no limit of its own, in token
 
 
 class Model(NamedTuple):
-    """A model that is ready to be called, and its known facts.
+    """A model that is ready to be called, and what is known about the model.
 
-    ``notice`` informs the user about unknown facts. ``hang_up`` closes the connections.
-    ``pictures`` says whether the model accepts pictures. ``rates`` are the prices, or usual ratios
-    of prices. ``small`` may write summaries, ``secrets`` are sent to the endpoints, and ``other``
-    returns another model by its name. ``fallback`` creates the model that continues if this model
-    is down. ``effort`` and ``verbosity`` are as in the settings. ``lean`` is the reason for a short
-    system prompt; empty for the full prompt. ``cache_life`` is the value in the settings, if the
-    endpoint accepts a lifetime for its cache.
+    ``notice`` informs the user about an assumed window or an unknown price. ``hang_up`` closes the
+    connections. ``pictures`` says whether the model accepts pictures. ``rates`` are the prices, or
+    usual ratios of prices. ``small`` may write summaries, ``secrets`` are sent to the endpoints,
+    and ``other`` returns another model by its name. ``fallback`` creates the model that continues
+    if this model is down. ``effort`` and ``verbosity`` are as in the settings. ``lean`` is the
+    reason for a short system prompt, or empty for the full prompt. ``cache_life`` is the value in
+    the settings, if the endpoint accepts a lifetime for its cache.
     """
 
     provider: Provider
@@ -133,7 +133,7 @@ def make_model(
 
 
 def _with_told(settings: Settings, told: EditorModel | None) -> Settings:
-    """Return the settings of an editor's model, with the editor's facts about the model."""
+    """Return the settings of an editor's model, with the values that the editor reports."""
     window = told.window if told is not None else None
     return msgspec.structs.replace(
         settings,
@@ -187,7 +187,7 @@ LEAN_BELOW = 16_000  # The unit is tokens of a context window.
 
 
 def why_lean(settings: Settings, window: int | None, size: float | None = None) -> str:
-    """Return why the model gets a short prompt in a new session; empty for the full prompt.
+    """Return why the model gets a short prompt in a new session, or empty for the full prompt.
 
     Args:
         settings: The settings of the model's endpoint.
@@ -290,7 +290,7 @@ class _Endpoints:
 
 
 def endpoint_of(settings: Settings) -> str:
-    """Return the name of the model's endpoint; empty for the unnamed endpoint."""
+    """Return the name of the model's endpoint, or an empty text for the unnamed endpoint."""
     return split_name(settings.model, settings.endpoints)[1]
 
 
@@ -350,11 +350,11 @@ FIRST_S = 300.0  # Reasoning models send nothing before they have finished reaso
 
 
 def _first_s(settings: Settings) -> float | None:
-    """Return the seconds until a reply must begin; None for a local model."""
+    """Return the seconds until a reply must begin, or None for a local model."""
     return None if is_local_model(settings.base_url) else FIRST_S
 
 
-LOCAL_TEMPERATURE = 0.2  # The default of servers on this machine is higher: 0.8 in llama.cpp.
+LOCAL_TEMPERATURE = 0.2  # Servers on this machine have a higher default, such as 0.8 in llama.cpp.
 
 
 def dialect_of(settings: Settings, model: str) -> Dialect:
@@ -411,7 +411,7 @@ def _max_output(settings: Settings, window: int, limit: int | None) -> int:
     Args:
         settings: The settings of the model's endpoint.
         window: Tokens of the model's window.
-        limit: The model's own limit; None if unknown.
+        limit: The model's own limit, or None if unknown.
     """
     from indwell.providers.wires.messages import thinks
 

@@ -52,7 +52,7 @@ _LIBRARIES = (
     *("rapidfuzz.distance", "rapidfuzz.process", "rapidfuzz.fuzz", "rapidfuzz.utils"),
     *("wcmatch.glob", "watchdog.events", "watchdog.observers"),
 )
-"""Modules that are imported where they are needed."""
+"""Modules that other code imports only when it needs the modules."""
 _FLOORS = tuple(
     f"indwell.{one}"
     for one in (
@@ -115,7 +115,7 @@ def _load_below(name: str) -> None:
 
 
 class WarmModels:
-    """Creates models in threads; one may be ready before it is needed.
+    """Creates models in threads; one model may be ready before a session needs it.
 
     Args:
     pace_s: Seconds between two parts of the scripted model's text.

@@ -61,7 +61,7 @@ MOST_B = 1_000_000  # The limit is in bytes of a file that names checks.
 def checks_of(
     workspace: Workspace, settings: Callable[[], Settings], trust: FolderTrust
 ) -> SessionChecks:
-    """Create the checks of a session; until the editor is known, these are only commands."""
+    """Create the checks of a session; the editor's checkers are added later."""
     return SessionChecks(finder=ProjectChecks(workspace, settings, trust), settings=settings)
 
 
@@ -95,7 +95,7 @@ class ProjectChecks:
         return tuple(one for one in found if any(map(one.is_about, paths)))
 
     def mark(self, folder: Path) -> str:
-        """Return the folder's change mark; see ``mark_of``."""
+        """Return a value that changes with the folder's files; see ``mark_of``."""
         return mark_of(folder)
 
 
@@ -115,7 +115,7 @@ def _found(root: Path) -> list[CheckCommand]:
 
 
 def _program(root: Path, check: ProjectCheck) -> str:
-    """Return the first existing program of a check, as the shell finds it; empty if none."""
+    """Return the first existing program of a check, as the shell finds it, or an empty text."""
     for program in check.programs:
         if "/" in program:
             if is_file(root / program):

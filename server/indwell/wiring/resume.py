@@ -142,7 +142,7 @@ async def resume_session(
 
 
 async def _taken_again(session: Session, store: SessionStore, origin: str) -> str:
-    """Pass an inherited task on again; return the reason if the task's session is gone."""
+    """Pass an inherited task on again; return a reason if the task's session no longer exists."""
     try:
         await take_again(session, store, origin)
     except UserError as error:
@@ -187,7 +187,7 @@ def _continued(
 
 
 def _is_lean(past: Past) -> bool | None:
-    """Return whether the session began with a small model's tools; None if unknown."""
+    """Return whether the session began with a small model's tools, or None if unknown."""
     specs = () if past.prefix is None else past.prefix.specs
     return set(ORDER).isdisjoint(one.name for one in specs) if specs else None
 

@@ -65,8 +65,8 @@ class Composition:
             and that no workspace setting reaches the user's answer.
 
     Attributes:
-        editor_asks_trust: See above.
-        editor_models: The client's own models; empty before ``service``.
+        editor_asks_trust: The argument of the same name.
+        editor_models: The client's own models; there are none until ``service`` is called.
     """
 
     def __init__(

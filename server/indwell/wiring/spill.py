@@ -14,7 +14,7 @@ from indwell.files.spelling import quoted
 
 
 def highest_number(folder: Path) -> int:
-    """Return the highest number of a text in a folder; 0 without texts; blocks.
+    """Return the highest number of a text in a folder, or 0 if there are no texts; blocks.
 
     Raises:
         OSError: The folder cannot be listed.

@@ -59,7 +59,7 @@ def subagents_of(
     trust: FolderTrust,
     folder: Path | None,
 ) -> Subagents:
-    """Create a session's sub-agents; ``folder`` is the session's, or None if it is not saved.
+    """Create a session's sub-agents; ``folder`` is the session's folder, or None without one.
 
     The function reads a few small files.
     """
@@ -99,10 +99,10 @@ def lines_of(subagents: Subagents) -> Callable[[], Awaitable[tuple[str, ...]]]:
 def find_agents(
     roots: Sequence[Path] = (), trust: FolderTrust | None = None, deny: tuple[str, ...] = ()
 ) -> FoundSubagents:
-    """Read all definitions; use those of a workspace only in their trusted text. Blocks.
+    """Read all definitions; a workspace's definitions are used only with trusted text. Blocks.
 
     Args:
-        roots: The workspace's folders; empty for the user's own and shipped definitions only.
+        roots: The workspace's folders, or empty for the user's own and shipped definitions only.
         trust: The trust in the folders; without it, no definition in the folders is read.
         deny: Globs of files that no model may see.
     """
@@ -138,7 +138,7 @@ def _defined(text: str, stem: str, origin: Origin, path: str) -> Definition:
 
 
 class _SubagentFile(NamedTuple):
-    """A file's content, or the reason why it could not be read."""
+    """The content of a sub-agent's file, or the reason why the file could not be read."""
 
     shown: str
     origin: Origin
@@ -189,7 +189,7 @@ class AgentLogs:
     """The logs of a session's sub-agents, beside the session's own: ``agents/0001.jsonl``.
 
     Args:
-        folder: The session's folder; None if the session is not saved.
+        folder: The session's folder, or None if the session is not saved.
         workspace: The workspace, for the first record of each log.
     """
 
@@ -202,7 +202,8 @@ class AgentLogs:
         """Create the next log; if nothing can be written, create a log in memory."""
         if self._number is None:
             known = await asyncio.to_thread(self._highest)
-            if self._number is None:  # Another sub-agent that began at the same time has this log.
+            # Another sub-agent that began at the same time already has this log.
+            if self._number is None:
                 self._number = known
         self._number = number = self._number + 1
         log = await asyncio.to_thread(self._opened, number)

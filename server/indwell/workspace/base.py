@@ -35,9 +35,9 @@ class Snapshot(msgspec.Struct, frozen=True):
         path: The absolute, resolved path.
         text: The decoded text, with its line endings, without a byte order mark.
         stamp: The identity of exactly this text.
-        origin: ``buffer`` if an editor has the file open, else ``disk``.
+        origin: ``buffer`` if an editor has the file open, otherwise ``disk``.
         unsaved: Whether the buffer differs from the disk.
-        lossless: False if some bytes could not be decoded; such a text is read-only.
+        lossless: Whether all bytes could be decoded; if not, the text is read-only.
         notes: Sentences for the model, such as a guessed encoding or a difference from disk.
     """
 
@@ -55,11 +55,11 @@ class AppliedChange(msgspec.Struct, frozen=True):
 
     Attributes:
         path: The absolute, resolved path.
-        before: The text before the edit; None if the file was created.
+        before: The text before the edit, or None if the file was created.
         after: The text after the edit, as far as it could be verified.
         stamp: The stamp of ``after``.
         verified: Whether the text was read again after the edit, and is the intended text.
-        note: A remark for the model about the edit, or empty.
+        note: A remark for the model about the edit; may be empty.
         is_part: Whether ``before`` and ``after`` contain only the changed parts of a large file
             with context lines, from which no file can be restored.
     """
@@ -125,7 +125,7 @@ class Workspace(Protocol):
         ...
 
     async def within(self, path: Path, look: Callable[[Large], T]) -> T:
-        """Call ``look`` in a thread on a file on disk that is too large for ``read``.
+        """Examine a file on disk that is too large for ``read``, by ``look`` in a thread.
 
         Raises:
             ToolError: The file is missing, unreadable, or not a text with lines.

@@ -53,7 +53,7 @@ _KEPT_GUESSES = 1_000  # At most 1,000 guessed encodings are remembered.
 T = TypeVar("T")
 R = TypeVar("R")
 KEPT_INDEXES = 8  # A line index has about 7 kB for 200 MB.
-_COPY_B = 64 << 20  # Between two copies of this many bytes, a stop is checked.
+_COPY_B = 64 << 20  # After each copy of this many bytes, the work checks whether it should stop.
 
 
 class DiskWorkspace:
@@ -237,7 +237,7 @@ class DiskWorkspace:
         )
 
     def _cells(self, path: Path, text: str, raw: str) -> tuple[str, str]:
-        """Return a new text and the text for the file; for a notebook, its cells and its JSON."""
+        """Return a new text, and the text for the file; of a notebook, these are cells and JSON."""
         if path.suffix != SUFFIX:
             return text, text
         told = self._told(path, lambda: with_cells(raw, text) if raw else new_notebook(text))
@@ -321,7 +321,7 @@ async def _to_the_end(work: Callable[[], T], stopping: threading.Event | None = 
 
 
 class Stopped(Exception):
-    """The call was cancelled; nothing was changed."""
+    """The call was cancelled, and nothing was changed."""
 
 
 class LargeFiles:
@@ -430,7 +430,8 @@ class LargeFiles:
                     del self._indexes[next(iter(self._indexes))]
             now = os.fstat(opened.descriptor)
             if (now.st_size, now.st_mtime_ns) == (kind.st_size, kind.st_mtime_ns):
-                # In any other case, a write is in progress, so the index is used only once.
+                # If the file has changed meanwhile, a write is in progress, so the index is not
+                # kept.
                 self._indexes[opened.path] = known
         return Large(opened.path, read, known[1])
 

@@ -40,7 +40,8 @@ _CHAT = lazy_pattern(
     # The pattern matches a chat, its backup by Emacs or Vim, and Emacs's lock file.
     r".*\.chat\.md~?"
     r"|#.*\.chat\.md#"  # The pattern matches Emacs's auto-save files, …
-    r"|\..*\.chat\.md\.(sw[a-p]|kate-swp)"  # … and those of Vim and Kate.
+    # The pattern also matches Vim's and Kate's swap files of a chat.
+    r"|\..*\.chat\.md\.(sw[a-p]|kate-swp)"
 )
 MOST_NESTED = 300  # Digests of this many files of nested folders take some 30 ms.
 MOST_SEEN = 20_000  # A search for instructions visits at most 20,000 entries.
@@ -79,7 +80,7 @@ def instruction_files(root: Path) -> tuple[str, ...]:
 
 
 def folder_instructions(root: Path) -> tuple[Executable, ...]:
-    """Return the instruction files of subfolders that would go to the model.
+    """Return the instruction files of subfolders that Indwell would send to the model.
 
     The files do not affect the trust in ``root``; a file that is changed later is ignored.
     """
@@ -138,7 +139,7 @@ def _folder(root: Path, folder: Path, kind: Kind) -> list[Executable]:
 
 
 def _is_chat(root: Path, path: Path) -> bool:
-    """Return whether a file is a user's chat (``chat_names``), or the file that ignores chats."""
+    """Return whether a file is a chat (``chat_names``), or the file that makes git ignore chats."""
     is_name = path.name == ".gitignore" or _CHAT.fullmatch(path.name) is not None
     # Emacs creates a link without a target.
     is_lock = path.name.startswith(".#") and not (leads_abroad(path, (root,)) or path.exists())
@@ -272,7 +273,7 @@ def _hooks(root: Path, repository: Repository, folder: Path) -> Iterator[Executa
 
 
 def _names(folder: Path) -> tuple[str, ...]:
-    """Return the hooks of a folder; if it cannot be listed, the names that git would run."""
+    """Return the hooks of a folder, or the names that git would run if it cannot be listed."""
     try:
         return tuple(one.name for one in list_folder(folder, [folder]) if not one.is_folder)
     except ToolError:
@@ -293,7 +294,7 @@ READ_B = 256 << 10  # A file with more bytes is identified by its times.
 def known_file(
     root: Path, path: Path, kind: Kind, within: Sequence[Path] = ()
 ) -> Executable | None:
-    """Describe the file at ``path``; None for a folder or a missing file.
+    """Describe the file at ``path``; return None for a folder or a missing file.
 
     Args:
         root: The folder that names are relative to.

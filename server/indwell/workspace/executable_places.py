@@ -45,7 +45,7 @@ class Executable(msgspec.Struct, frozen=True):
         name: The path, relative to the folder; absolute in a repository around the folder.
         kind: The kind of effect.
         seen: The digest of the content; an empty digest never matches again.
-        lines: The text, for a diff; empty if long, binary, or likely to contain a secret.
+        lines: The text, for a diff, or empty if long, binary, or likely to contain a secret.
     """
 
     name: str

@@ -23,7 +23,7 @@ AROUND_LINES = 3
 _LONGEST_B = 4  # The longest character in UTF-8 has 4 bytes.
 
 Piece: TypeAlias = bytes | range
-"""New bytes, or a range of offsets of the file as it is on disk."""
+"""A part of an edited text: new bytes, or a range of offsets in the file on disk."""
 
 
 class ByteSplice(NamedTuple):
@@ -41,7 +41,7 @@ class Large:
         path: The absolute, resolved path.
         read: Reads the file on disk.
         index: The line index of the file on disk.
-        pieces: The parts of the edited text; None for the unedited file.
+        pieces: The parts of the edited text, or None for the unedited file.
     """
 
     def __init__(

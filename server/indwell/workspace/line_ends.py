@@ -59,7 +59,7 @@ def with_line_end(text: str, end: LineEnd) -> str:
 
 
 def eol_of(found: Iterable[tuple[str, str]]) -> Attribute:
-    """Return the line ending that .gitattributes files set for a file; "as is" for ``-text``.
+    """Return the line ending that .gitattributes sets for a file; ``-text`` gives "as is".
 
     Args:
         found: For each .gitattributes, innermost first: the path of the file relative to the folder
@@ -80,7 +80,7 @@ def eol_of(found: Iterable[tuple[str, str]]) -> Attribute:
 
 
 def most_used(heads: Iterable[bytes]) -> LineEnd | None:
-    """Return the line ending of most files by their first bytes; None without a majority.
+    """Return the line ending of most files by their first bytes, or None if there is no majority.
 
     A file with several line endings, or with a NUL byte, is ignored.
     """

@@ -21,7 +21,7 @@ from indwell.workspace.encoding.decoding import HEAD_B, WIDER, declared, guesses
 from indwell.workspace.text import PIECE, Errors
 
 Read = Callable[[int, int], bytes]
-"""Reads up to this many bytes from an offset; fewer only at the end."""
+"""Reads up to a number of bytes from an offset; returns fewer only at the end of the file."""
 
 _END = lazy_pattern(rb"\n|\r(?!\n)")
 _SAMPLE_B = 1 << 18

@@ -14,7 +14,7 @@ from indwell.files.listing import list_folder, same_named
 from indwell.files.spelling import plain_path, quoted
 
 _HIDING = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-"""Unicode categories that can forge a line, a tag or an order: controls, marks, separators."""
+"""Unicode categories whose characters can fake a line, a tag or an order: controls, separators."""
 
 
 def parse(path: str, base: Path) -> Path:
@@ -34,7 +34,7 @@ def parse(path: str, base: Path) -> Path:
 
 
 def respelled(path: Path, root: Path) -> tuple[Path, Path]:
-    """Return the path with names below ``root`` composed (NFC) and decomposed (NFD).
+    """Return two forms of a path, whose names below ``root`` are composed (NFC) or not (NFD).
 
     Both forms look the same, and disks and models may use either form; new files have NFC.
     """
@@ -65,7 +65,7 @@ def visible(text: str) -> str:
 
 
 FIND = "; find it with glob"
-"""A hint for the model if no name is similar; it names a tool that the user does not have."""
+"""A hint for the model if no name is similar; the hint names a tool, so people do not get it."""
 
 
 def missing(

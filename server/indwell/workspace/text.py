@@ -32,14 +32,14 @@ _IMAGES = (
 
 
 class Decoded(msgspec.Struct, frozen=True):
-    """A file's text, and the facts needed to write the file again.
+    """A file's text, and what is needed to write the file again.
 
     Attributes:
         text: The text without the byte order mark, with unchanged line endings.
         encoding: The name of a Python codec.
-        mark: The byte order mark; empty if none.
+        mark: The byte order mark, or empty if the file has none.
         errors: How undecodable bytes appear in ``text`` and are written again.
-        lossless: Whether ``encode`` restores the same bytes; if False, ``text`` is read-only.
+        lossless: Whether ``encode`` restores the same bytes; if not, ``text`` is read-only.
         is_guess: Whether the encoding is a guess, because neither the bytes nor a declaration
             determine it.
         notes: Sentences for the model about the decoding.
@@ -96,7 +96,7 @@ def in_pieces(text: str) -> Iterator[str]:
 
 
 def binary_kind(data: bytes) -> str | None:
-    """Name the type of a binary file by its first bytes or a NUL byte; None for a text.
+    """Name the type of a binary file by its first bytes or a NUL byte; return None for a text.
 
     UTF-16 and UTF-32 contain NUL bytes, too, so try those encodings first.
     """
@@ -109,13 +109,13 @@ def binary_kind(data: bytes) -> str | None:
 
 
 def picture_type(data: bytes) -> str:
-    """Return the media type of an image that models can read, by its first bytes; else empty."""
+    """Return the media type of an image that models can read, by its first bytes, or no text."""
     kind = (binary_kind(data) or "").removesuffix(" image").lower()
     return f"image/{kind}" if kind in {"png", "jpeg", "gif", "webp"} else ""
 
 
 def wide_mark(data: bytes) -> str | None:
-    """Name UTF-16 or UTF-32 by its byte order mark, for the user; else None."""
+    """Name UTF-16 or UTF-32 if the file begins with its byte order mark; return None otherwise."""
     if data.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
         return "UTF-32"
     return "UTF-16" if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else None
@@ -228,7 +228,7 @@ def document_lines(text: str) -> list[str]:
 
 
 _CODECS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2)}
-"""By position encoding: the codec that gives its code units, and the bytes of one."""
+"""For each position encoding: the codec of its code units, and the bytes of one code unit."""
 
 
 def index_in_line(line: str, units: int, encoding: str) -> int:

@@ -41,7 +41,7 @@ export function activate(context: vscode.ExtensionContext): void {
   );
 }
 
-/** Called once when the window closes; the server ends with it. */
+/** Called once when the window closes; the server ends, too. */
 export async function deactivate(): Promise<void> {
   await running?.close();
 }

@@ -9,7 +9,7 @@ import { plainWords } from "./plain-words.ts";
 /** The severity of a notification. */
 export type Level = "info" | "warning" | "error";
 
-/** Shows a notification; resolves to the button pressed, or undefined. */
+/** Shows a notification; resolves to the pressed button, or to undefined. */
 export async function say<Button extends string>(
   level: Level,
   words: string,
@@ -29,8 +29,8 @@ export async function sayItems<Item extends vscode.MessageItem>(
 }
 
 /**
- * Asks a modal question, which blocks until it is answered or closed (undefined). A dialog draws no
- * links.
+ * Asks a modal question, and waits for an answer; undefined if the dialog is closed. A dialog draws
+ * no links.
  */
 export async function askModal<Item extends vscode.MessageItem>(
   words: string,
@@ -58,7 +58,7 @@ export async function showProgress<Result>(
   );
 }
 
-/** Asks for a line of text; undefined if the box was closed. */
+/** Asks for a line of text; returns undefined if the box was closed. */
 export async function askForWords(
   options: vscode.InputBoxOptions & { readonly prompt: string },
   token?: vscode.CancellationToken,

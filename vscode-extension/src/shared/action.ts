@@ -31,7 +31,10 @@ export type Action =
   | { readonly type: "connection"; readonly connection: Connection }
   | { readonly type: "status"; readonly status: StatusResult }
   | { readonly type: "models"; readonly models: readonly ModelRow[] }
-  /** An event of the server; `at` is in milliseconds since the epoch, for durations only. */
+  /**
+   * An event of the server; `at` is in milliseconds since the epoch, and is used only for
+   * durations.
+   */
   | {
       readonly type: "event";
       readonly session: string;
@@ -39,15 +42,19 @@ export type Action =
       readonly event: Event;
       readonly at: number;
     }
-  /** All missed events; if some are lost, a page comes instead. */
+  /**
+   * All events that the panel missed; if some of them are lost, a page of the log is sent instead.
+   */
   | {
       readonly type: "missed";
       readonly session: string;
       readonly events: readonly NumberedEvent[];
       readonly at: number;
     }
-  /** The panel shows another session from now on, empty until its pages come. */
-  // left: the user chose the session; otherwise the new session has its id now.
+  /**
+   * The panel shows another session from now on, without turns until the session's pages arrive.
+   */
+  // left: the user chose another session; otherwise the new session, which had no id, now has one.
   | { readonly type: "opened"; readonly session: string | null; readonly left?: boolean }
   /** The conversation from before a reload, read from disk. */
   | {
@@ -58,8 +65,8 @@ export type Action =
       readonly hasOlder: boolean;
     }
   /**
-   * A page: `replace` has the newest turns, as of the event `seq`; `before` has older turns, and
-   * `seq` is ignored.
+   * A page of the log: with `replace`, the newest turns up to the event `seq`; with `before`, older
+   * turns, for which `seq` is ignored.
    */
   | {
       readonly type: "page";
@@ -90,8 +97,8 @@ export type Action =
   | { readonly type: "attach"; readonly attachment: Attachment }
   | { readonly type: "unattach"; readonly id: string }
   /**
-   * The prompt was sent: its attachments leave the composer; pictures are kept for the prompt's
-   * turn.
+   * The prompt was sent: its attachments are removed from the composer; its pictures are kept for
+   * the prompt's turn.
    */
   | {
       readonly type: "sent";
@@ -102,8 +109,8 @@ export type Action =
       readonly taken: readonly string[];
     }
   /**
-   * The prompt was answered, with any result, so it is no longer being sent. `attachments` return
-   * to the composer.
+   * The server answered the prompt, with any result, so the prompt is no longer being sent.
+   * `attachments` return to the composer.
    */
   | { readonly type: "answered"; readonly id: number; readonly attachments: readonly Attachment[] }
   | { readonly type: "draft"; readonly text: string; readonly mode: DraftMode }

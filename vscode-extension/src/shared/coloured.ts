@@ -7,7 +7,7 @@
 export interface CodeStyle {
   /** `#rrggbb` or `#rrggbbaa`; empty for the editor's own text colour. */
   readonly colour: string;
-  /** A class such as `hljs-string`; empty if the theme has decided. */
+  /** A class such as `hljs-string`, or empty if the theme has decided. */
   readonly kind: string;
   readonly italic: boolean;
   readonly bold: boolean;

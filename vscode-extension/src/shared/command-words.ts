@@ -9,7 +9,7 @@ export function runningCommands(
   return commands.filter((one) => one.state === "running");
 }
 
-/** Returns `2 commands running`, or `3 commands ended`; empty if there are no commands. */
+/** Returns `2 commands running`, or `3 commands ended`, or empty if there are no commands. */
 export function commandsWords(commands: readonly BackgroundCommand[]): string {
   const running = runningCommands(commands).length;
   if (running > 0) return `${countFigure(running, "command")} running`;

@@ -2,7 +2,7 @@
 import { AUTO } from "./effort-words.ts";
 import type { ToHost } from "./messages.ts";
 
-/** A command of the composer; `values` are its possible arguments. */
+/** A command of the composer; `values` are the possible arguments. */
 export interface SlashCommand {
   readonly name: string;
   readonly detail: string;
@@ -35,7 +35,10 @@ export const CONTINUE = "/continue";
 /** The prompt by which the server shortens the conversation of a session. */
 export const COMPACT = "/compact";
 
-/** The meaning of a typed line: a message, an incomplete command (`/mode ` needs a value), or none. */
+/**
+ * The meaning of a typed line: a message to send, an incomplete command (`/mode ` needs a value),
+ * or no command.
+ */
 export type CommandOutcome =
   | { readonly kind: "post"; readonly message: ToHost }
   | { readonly kind: "complete"; readonly text: string }
@@ -44,8 +47,9 @@ export type CommandOutcome =
 const NONE: CommandOutcome = { kind: "none" };
 
 /**
- * Parses `text` as a command. Any text but one of `COMMANDS` with a valid argument is `none`, and
- * is sent unchanged (a path such as `/usr/bin`, a skill, a command of the server).
+ * Parses `text` as a command. Unless `text` is one of `COMMANDS` with a valid argument, the outcome
+ * is `none` and the text is sent unchanged: it may be a path such as `/usr/bin`, a skill, or a
+ * command of the server.
  */
 export function commandOutcome(
   text: string,

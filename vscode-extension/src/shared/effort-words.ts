@@ -14,7 +14,7 @@ const WORDS: Readonly<Record<string, string>> = {
   max: "As much thinking as possible: slowest and most expensive",
 };
 
-/** Returns the meaning of an effort; empty for an effort that this version does not know. */
+/** Returns the meaning of an effort, or empty for an effort that this version does not know. */
 export function effortWords(effort: string): string {
   return WORDS[effort] ?? "";
 }

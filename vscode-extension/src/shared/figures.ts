@@ -1,7 +1,7 @@
 /** Formats numbers for people. Pure, and independent of the locale, so that host and webview agree. */
 import { grouped } from "./words.ts";
 
-/** Shorter times, in seconds, are not shown. */
+/** The shortest time in seconds that is shown. */
 export const LEAST_TIME = 0.1;
 
 /** Formats a duration: `0.1 s`, `12 s`, `3 min 5 s`, `1 h 2 min`. */
@@ -14,7 +14,9 @@ export function durationFigure(seconds: number): string {
   return `${Math.floor(minutes / 60)} h${minutes % 60 > 0 ? ` ${minutes % 60} min` : ""}`;
 }
 
-/** Formats US dollars: `$0.04`, `$0.0012`, `under $0.0001`; null if the price is unknown. */
+/**
+ * Formats US dollars: `$0.04`, `$0.0012`, `under $0.0001`; returns null if the price is unknown.
+ */
 export function costFigure(cost: number | null): string | null {
   if (cost === null) return null;
   if (cost === 0) return "$0.00";

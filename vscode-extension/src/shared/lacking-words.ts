@@ -1,7 +1,13 @@
-/** Explains in the panel why no model can be called: the server's advice is for terminals. Pure. */
+/**
+ * Explains in the panel why no model can be called, because the server's own advice is written for
+ * terminals. Pure.
+ */
 import { plainSentence } from "./plain-sentence.ts";
 
-/** `sentence` names what is missing; `details` is the server's full text, empty if it says no more. */
+/**
+ * `sentence` names what is missing; `details` is the server's full text, or empty if that text says
+ * no more.
+ */
 export interface LackingWords {
   readonly sentence: string;
   readonly details: string;

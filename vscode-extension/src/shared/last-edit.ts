@@ -1,4 +1,7 @@
-/** Finds the last of several edits of a file; its card shows the verdicts. Pure. */
+/**
+ * Finds the last of several edits of a file; only the card of the last edit has the buttons to
+ * accept and reject changes. Pure.
+ */
 import type { Part, ToolPart } from "./state.ts";
 import { callsOf } from "./tool-words.ts";
 

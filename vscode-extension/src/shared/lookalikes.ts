@@ -52,9 +52,9 @@ const OTHER_SCRIPT =
 const FORM = /[\uff01-\uff5e\u{1d400}-\u{1d7ff}]/u;
 
 /**
- * Returns the lookalikes in a text, in order. In prose, only letters of another script within a
- * word that has ASCII letters. In a command also whole words that read as ASCII, wide and
- * mathematical forms, and signs that resemble shell syntax.
+ * Returns the lookalikes in a text, in order. In prose, these are only letters of another script
+ * within a word that has ASCII letters. In a command, they are also whole words that look like
+ * ASCII, wide and mathematical forms, and signs that resemble shell syntax.
  */
 export function lookalikesIn(text: string, isCommand: boolean): readonly Lookalike[] {
   if (!OTHER.test(text)) return [];

@@ -1,4 +1,7 @@
-/** The texts for sessions with work, the same in the panel and in notices. Pure. */
+/**
+ * The texts about sessions in which a turn runs, waits or has ended; the panel and the notices use
+ * the same texts. Pure.
+ */
 
 import type { Question, SessionWork } from "./state.ts";
 import { visible } from "./visible.ts";
@@ -12,7 +15,7 @@ export const WORK_WORDS: Readonly<Record<SessionWork, string>> = {
   stopped: "Stopped",
 };
 
-/** Returns what a session that is not shown asks, in one line that names the session. */
+/** Returns the question of a session that is not shown, as one line that names the session. */
 export function behindWords(question: Question, title: string): string {
   const asked = question.kind === "permission" ? question.asked.title : question.prompt;
   const line = visible(asked).replace(/\s+/g, " ").trim();

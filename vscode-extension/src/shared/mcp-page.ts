@@ -6,11 +6,11 @@ export interface McpPage {
   readonly servers: readonly McpRow[];
   /** A sentence for each invalid definition. */
   readonly problems: readonly string[];
-  /** A phrase about the running action; empty if no action runs. */
+  /** A phrase about the running action, or empty if no action runs. */
   readonly busy: string;
-  /** Why the last action failed; empty if it succeeded. */
+  /** Why the last action failed, or empty if the action succeeded. */
   readonly error: string;
-  /** Counts the servers that the form has added; after each, the form closes. */
+  /** The number of servers that the form has added; the form closes each time the number grows. */
   readonly added: number;
 }
 
@@ -18,7 +18,7 @@ export interface McpPage {
 export interface McpForm {
   readonly name: string;
   readonly kind: "program" | "address";
-  /** The program with its arguments. */
+  /** The command line: the program and its arguments. */
   readonly line: string;
   readonly url: string;
   /** The names of the user's variables that the program gets. */
@@ -122,8 +122,8 @@ function isHost(name: string): boolean {
 }
 
 /**
- * Returns whether a text looks like a secret, as the server checks it: keys by their beginnings, a
- * token of a header, a password in an address.
+ * Returns whether a text looks like a secret, by the same checks as in the server: the known
+ * beginnings of keys, a token of a header, a password in an address.
  */
 function looksSecret(text: string): boolean {
   return /\bbearer\s+[\w.~+/=-]{8,}|(?<![A-Za-z0-9])(?:sk|rk|pk|xai|gsk|ghp|gho|glpat|hf)[-_][\w-]{8,}|\bAIza[\w-]{20,}|:\/\/[^/\s:@]+:[^/\s@]+@/i.test(

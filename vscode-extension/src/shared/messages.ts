@@ -4,14 +4,18 @@ import type { Coloured } from "./coloured.ts";
 import type { McpForm } from "./mcp-page.ts";
 import type { PanelState } from "./state.ts";
 
-/** The maximum number of characters of a prompt, as in the server; a longer message is dropped. */
+/**
+ * The maximum number of characters of a prompt, the same as in the server; a message with a longer
+ * prompt is dropped.
+ */
 export const MOST_WORDS = 1_000_000;
 
 /** Messages from the host to the webview. */
 export type ToPanel =
   /**
-   * The first message after `ready`, sent again whenever the webview's copy cannot be trusted.
-   * `typed` is the composer's text as last reported; `typedAt` counts its changes.
+   * The first message after `ready`, which is sent again whenever the webview's copy of the state
+   * may be wrong. `typed` is the composer's text as last reported, and `typedAt` counts the changes
+   * of this text.
    */
   | {
       readonly type: "snapshot";
@@ -20,13 +24,13 @@ export type ToPanel =
       readonly typedAt?: number;
     }
   /**
-   * Actions in order; `revision` is the state's after the last action. A webview whose state is not
-   * at `revision - actions.length` requests a snapshot by `ready`.
+   * Actions in order; `revision` is the revision of the state after the last action. A webview
+   * whose state is not at `revision - actions.length` requests a snapshot by `ready`.
    */
   | { readonly type: "actions"; readonly actions: readonly Action[]; readonly revision: number }
   /** The answer to `find`. */
   | { readonly type: "found"; readonly id: number; readonly rows: readonly FoundRow[] }
-  /** The answer to `colour`; with null, the code is not coloured. */
+  /** The answer to `colour`; null means that the code stays without colours. */
   | { readonly type: "coloured"; readonly id: string; readonly coloured: Coloured | null }
   | { readonly type: "focus"; readonly where: "composer" | "question" | "find" };
 
@@ -58,8 +62,8 @@ export interface FoundRow {
 }
 
 /**
- * Returns what the text after `@` searches: everything, or after `folder:` or `symbol:` only
- * folders or symbols.
+ * Returns what is searched for the text after `@`: folders after `folder:`, symbols after
+ * `symbol:`, otherwise everything.
  */
 export function mentionQuery(text: string): {
   readonly only: "folder" | "symbol" | null;
@@ -71,15 +75,16 @@ export function mentionQuery(text: string): {
 
 /** Messages from the webview to the host. */
 export type ToHost =
-  | { readonly type: "ready"; readonly at?: number } // at: the page has drawn the state of this revision
+  // at: the revision of the state that the page has drawn
+  | { readonly type: "ready"; readonly at?: number }
   | {
       readonly type: "send";
       readonly text: string;
       readonly how: "auto" | "steer" | "next" | "alone";
     } // attachments are in the host's state; auto: prompt, or queued while a turn runs; alone: words that were not typed, without the draft's attachments
   | { readonly type: "stop" }
-  // Sent with each key; long texts are debounced by 200 ms and kept for reloads; `at` counts the
-  // changes.
+  // Sent after each key, for a long text only after 200 ms without a key; the host keeps the text
+  // for a reload. `at` counts the changes of the text.
   | { readonly type: "typed"; readonly text: string; readonly at?: number }
   | {
       readonly type: "answer";
@@ -170,11 +175,12 @@ export type ToHost =
   | { readonly type: "fork"; readonly turn: number }
   // Forks a session of the list from the end of its last turn.
   | { readonly type: "forkSession"; readonly session: string }
-  // Rewinds to before `turn`, then sends this text; with the same text, a retry.
+  // Rewinds the session to before `turn`, then sends this text; the unchanged text repeats the
+  // turn.
   | { readonly type: "resend"; readonly turn: number; readonly text: string }
   /**
-   * A decision about a plan; `open` shows its document. `text` goes with `approve` and has the text
-   * on the screen, or null for the text of the document. `words` go with `reject`.
+   * A decision about a plan; `open` shows its document. `text` is used with `approve`: the text on
+   * the screen, or null for the text of the document. `words` is used with `reject`.
    */
   | {
       readonly type: "plan";
@@ -182,7 +188,8 @@ export type ToHost =
       readonly text: string | null;
       readonly words: string | null;
     }
-  // Requests the state of the background commands; first stops one.
+  // Requests the state of the background commands, after stopping one of them if the message names
+  // one.
   | { readonly type: "commands"; readonly stop: string | null }
   | { readonly type: "retry" } // Sends the failed turn's text again.
   | { readonly type: "sessions"; readonly query: string; readonly more: boolean }

@@ -1,6 +1,6 @@
 /** Describes each mode in one line, for the picker, the palette and the settings. Pure. */
 
-/** Returns one sentence for a mode; empty for an unknown mode. */
+/** Returns one sentence that describes a mode, or an empty text for an unknown mode. */
 export function modeWords(mode: string): string {
   switch (mode) {
     case "plan":

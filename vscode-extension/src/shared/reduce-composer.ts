@@ -7,7 +7,7 @@ import type { Attachment, PanelState } from "./state.ts";
 export const HISTORY_KEPT = 100;
 const SELECTIONS_KEPT = 50;
 
-/** Adds an attachment, replacing one with the same id. */
+/** Adds an attachment; an existing attachment with the same id is replaced. */
 export function attached(state: PanelState, attachment: Attachment): PanelState {
   const others = state.attachments.filter((one) => !isReplaced(one, attachment));
   return { ...state, attachments: [...others, attachment] };
@@ -19,8 +19,8 @@ function isReplaced(one: Attachment, by: Attachment): boolean {
 }
 
 /**
- * Returns the names under which the server may tell what the user attached: its label, and its path
- * in the workspace with its lines.
+ * Returns the names that the server may use for an attachment: the label, and the path in the
+ * workspace with the lines.
  */
 function namesOf(one: Attachment): readonly string[] {
   if (one.kind !== "mention") return [];
@@ -46,15 +46,18 @@ export function contextTold(state: PanelState, context: ContextResult): PanelSta
 }
 
 /**
- * Returns ids of automatic context that the user also attached, because the user's own chip is
- * enough.
+ * Returns the ids of automatic context that the user also attached; its chip is not needed beside
+ * the user's own.
  */
 export function saidTwice(own: readonly Attachment[], context: ContextResult): readonly string[] {
   const pinned = new Set(own.flatMap(namesOf));
   return context.attached.filter((row) => pinned.has(row.label)).map((row) => row.id);
 }
 
-/** Reduces a sent prompt: it is pending, in the history, and its attachments left the composer. */
+/**
+ * Reduces a sent prompt: adds the prompt to the outgoing prompts and to the history, and removes
+ * its attachments from the composer.
+ */
 export function sent(
   state: PanelState,
   { id, words, images, taken }: Extract<Action, { readonly type: "sent" }>,
@@ -79,8 +82,8 @@ export function answered(state: PanelState, id: number, given: readonly Attachme
 }
 
 /**
- * Lets the same selection go with the next prompt of another session, or after a prompt that was
- * not sent.
+ * Makes selections that were sent available again: for another session, or after a prompt that
+ * could not be sent.
  */
 export function withSelections(state: PanelState): PanelState {
   if (state.sentSelections.length === 0) return state;
@@ -89,8 +92,8 @@ export function withSelections(state: PanelState): PanelState {
 }
 
 /**
- * Returns whether a chip is a selection; its chip leaves after sending, because the server sends
- * the same text once.
+ * Returns whether a chip is a selection; such a chip disappears after sending, because the server
+ * sends the same text only once.
  */
 function isSelection(one: Attachment): boolean {
   return one.kind === "context" && one.id.startsWith("selection");

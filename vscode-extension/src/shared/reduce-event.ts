@@ -23,7 +23,9 @@ import {
 } from "./turn-tools.ts";
 import { checkingWords, compactedWords, noticeWords } from "./words.ts";
 
-/** Reduces an event of `session`; events of other sessions and repeated events change nothing. */
+/**
+ * Reduces an event of `session`; an event of another session and a repeated event change nothing.
+ */
 export function reduceEvent(
   state: PanelState,
   session: string,
@@ -96,7 +98,7 @@ export function happened(state: PanelState, event: Event, key: string, at: numbe
     case "compacted":
       return turn((one) => withLine(one, "compacted", compactedWords(event), key));
     case "notice":
-      // Before the first turn, the notice can only be shown in the banner.
+      // Before the first turn, only the banner can show the notice.
       return event.turn < 1
         ? { ...state, banner: { level: event.level, text: event.message, retry: false } }
         : turn((one) => withNotice(one, event.level, noticeWords(event.message), key, at));
@@ -122,8 +124,8 @@ export function happened(state: PanelState, event: Event, key: string, at: numbe
 }
 
 /**
- * Marks a turn as running: a page cannot distinguish a killed turn from a running one, but a live
- * event can.
+ * Marks a turn as running: a live event proves that the turn runs, whereas a page looks the same
+ * for a killed turn.
  */
 function alive(turn: Turn): Turn {
   const parts = withoutReading(turn.parts);

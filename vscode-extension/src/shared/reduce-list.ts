@@ -2,7 +2,10 @@
 import type { SessionsResult } from "../protocol.ts";
 import type { SessionListState } from "./state.ts";
 
-/** Returns the list after a page, or while a page is fetched (`result` is null), or closed. */
+/**
+ * Returns the list of sessions after a page of rows; if `result` is null, the page is still being
+ * fetched.
+ */
 export function listed(
   list: SessionListState | null,
   query: string,

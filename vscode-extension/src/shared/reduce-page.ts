@@ -31,12 +31,13 @@ function extended(state: PanelState, page: SessionResult): PanelState {
 }
 
 /**
- * Sets the newest turns. Drops older fetched turns, because a rewind may have discarded any of them.
- * Turns that began while the page was read are kept after it.
+ * Sets the newest turns. Older turns that were fetched before are removed, because a rewind may
+ * have discarded any of them. Turns that began while the page was read are kept after the page's
+ * turns.
  */
 function replaced(before: PanelState, page: SessionResult, seq: number): PanelState {
   const rows = sorted(page.turns);
-  // The server's turns replace those from disk.
+  // The turns from the server replace the turns from disk.
   const state = before.isRemembered ? { ...before, turns: [] } : before;
   const last = rows.at(-1)?.turn ?? 0;
   const shown = rows.map((row) => merged(state, page, row, seq > state.seq));
@@ -54,8 +55,9 @@ function replaced(before: PanelState, page: SessionResult, seq: number): PanelSt
 }
 
 /**
- * Merges a turn: a turn that was watched from begin to end has more data than the log; otherwise
- * the log is used. `skipped` means that the page replaces missed events of the running turn.
+ * Merges a turn of a page with the known turn. If the known turn was watched from its beginning to
+ * its end, it has more data and is kept; otherwise the page's turn is used. `skipped` means that
+ * the page replaces missed events of the running turn.
  */
 function merged(state: PanelState, page: SessionResult, row: TurnRow, skipped: boolean): Turn {
   const live = state.turns[placeOf(state.turns, row.turn)];
@@ -75,9 +77,9 @@ function merged(state: PanelState, page: SessionResult, row: TurnRow, skipped: b
 }
 
 /**
- * Builds a turn from the log: its events go through the reducer of live events. `running` means
- * that the server reported the turn as running; otherwise, a missing end means that the process was
- * killed.
+ * Builds a turn from the log, by reducing its events like live events. `running` means that the
+ * server reported the turn as running; without such a report, a turn that has no end was
+ * interrupted when the process was killed.
  */
 export function turnOfPage(session: string, row: TurnRow, running: boolean): Turn {
   const [told = emptyTurn(session, row.turn)] = row.events.reduce(
@@ -97,10 +99,7 @@ export function turnOfPage(session: string, row: TurnRow, running: boolean): Tur
   return running ? turn : abandoned(turn);
 }
 
-/**
- * Marks text as complete: a live event has a part of the text, but an event of a page has the whole
- * text.
- */
+/** Marks text as complete, because an event of a page has the whole text, unlike a live event. */
 function wholeWords(state: PanelState): PanelState {
   return { ...state, turns: state.turns.map((turn) => ({ ...turn, parts: closed(turn.parts) })) };
 }
@@ -119,8 +118,8 @@ function runsIn(status: PanelState["status"], session: string): number | null {
 }
 
 /**
- * Completes a plan from a page, which does not name the plan's document: uses the document of a
- * plan with the same text.
+ * Completes a plan of a page. A page does not name the plan's document, so the document of a known
+ * plan with the same text is used.
  */
 function planTold(known: PanelState["plan"], told: SessionResult["plan"]): PanelState["plan"] {
   return told !== null && told.path === "" && told.text === known?.text

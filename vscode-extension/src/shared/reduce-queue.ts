@@ -4,7 +4,7 @@ import type { PanelState } from "./state.ts";
 
 type Queue = PanelState["queue"];
 
-/** Reduces a queue from an event, and keeps the known session and attachments of each row. */
+/** Reduces the queue of an event; each row keeps its known session and attachments. */
 export function queueTold(queue: Queue, event: QueueChanged): Queue {
   if (event.seq < queue.seq) return queue;
   const known = new Map(queue.waiting.map((row) => [row.id, row]));
@@ -16,7 +16,10 @@ export function queueTold(queue: Queue, event: QueueChanged): Queue {
   return { seq: event.seq, held: event.held, waiting };
 }
 
-/** Reduces a queue from the server's answer; an answer that is older than an event is ignored. */
+/**
+ * Reduces the queue of an answer of the server; an answer that is older than the last event is
+ * ignored.
+ */
 export function queueAnswered(queue: Queue, result: QueueResult): Queue {
   return result.seq < queue.seq ? queue : { ...result };
 }

@@ -105,8 +105,9 @@ function changed(state: PanelState, action: Action): PanelState {
 }
 
 /**
- * Removes turns that have ended: a status may be older than the end of a turn and arrive after it.
- * A missing end in a page of the log ("interrupted") is no reported end.
+ * Removes turns that have ended from the status, because a status that is older than the end of a
+ * turn may arrive later. A turn that is only "interrupted" in a page of the log has no reported
+ * end, so it is not removed.
  */
 function withoutEnded(state: PanelState, status: StatusResult): StatusResult {
   if (status.running === null || status.session !== state.session) return status;
@@ -115,8 +116,8 @@ function withoutEnded(state: PanelState, status: StatusResult): StatusResult {
 }
 
 /**
- * Reduces the connection: a server that is gone reports no more, so its turn, questions and event
- * numbers are dropped.
+ * Reduces the connection. A server that is gone sends no more events, so its turn is ended, and its
+ * questions and event numbers are dropped.
  */
 function connected(state: PanelState, connection: Connection): PanelState {
   if (connection.kind === "ready") return { ...state, connection };
@@ -152,8 +153,8 @@ function opened(state: PanelState, session: string | null, left: boolean): Panel
     plan: null,
     commands: [],
     context: null,
-    // The first prompt of a new session created the session; any other session has not seen the
-    // selections.
+    // If the first prompt of a new session created this session, it has received the selections;
+    // any other session has not.
     sentSelections: state.session === null ? state.sentSelections : [],
   };
 }

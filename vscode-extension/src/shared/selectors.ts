@@ -4,13 +4,16 @@ import { turnOf } from "./turn-list.ts";
 
 export { turnOf };
 
-/** Returns the running turn that is shown, or undefined. */
+/** Returns the running turn of the shown session, or undefined if no turn runs. */
 export function runningTurn(state: PanelState): Turn | undefined {
   const last = state.turns.at(-1);
   return last?.ending === "running" ? last : undefined;
 }
 
-/** Returns the server's title; for a session that is only shown for reading, the beginning of its first prompt. */
+/**
+ * Returns the title from the server or, for a session that is only shown for reading, the beginning
+ * of the first prompt.
+ */
 export function titleOf(state: PanelState): string {
   const said = state.status?.session === state.session ? (state.status?.title ?? "") : "";
   const first = state.turns[0];
@@ -43,19 +46,19 @@ export function sending(state: PanelState): readonly Outgoing[] {
   );
 }
 
-/** Returns the open questions of the shown session, and those without a session. */
+/** Returns the open questions of the shown session, and those that belong to no session. */
 export function ownQuestions(state: PanelState): readonly Question[] {
   const isOwn = (one: Question): boolean => isOwnQuestion(one, state.session);
   return state.questions.every(isOwn) ? state.questions : state.questions.filter(isOwn);
 }
 
-/** Returns whether a question belongs to this session, or to none. */
+/** Returns whether a question belongs to this session or to no session. */
 export function isOwnQuestion(question: Question, session: string | null): boolean {
   const of = sessionOf(question);
   return of === "" || of === session;
 }
 
-/** Returns the session whose turn asks; empty if there is none. */
+/** Returns the session whose turn asks, or empty if there is none. */
 export function sessionOf(question: Question): string {
   return (question.kind === "permission" ? question.asked.session : question.session) ?? "";
 }
@@ -67,7 +70,10 @@ export function ownWaiting(state: PanelState): PanelState["queue"] {
   return waiting.length === queue.waiting.length ? queue : { ...queue, waiting };
 }
 
-/** Returns the session's cost in US dollars, including the running turn; null if unknown. */
+/**
+ * Returns the session's cost in US dollars, including the running turn, or null if the cost is
+ * unknown.
+ */
 export function sessionCost(state: PanelState): number | null {
   const before = state.status?.session === state.session ? (state.status?.cost ?? null) : null;
   const running = runningTurn(state)?.cost ?? null;
@@ -83,8 +89,8 @@ export function livedTurns(state: PanelState): readonly Turn[] {
 }
 
 /**
- * Returns the call that a question to the user is about, and the call of its sub-agent; undefined
- * if there is none.
+ * Returns the call that a question to the user is about, and the call of its sub-agent, or
+ * undefined if there is none.
  */
 export function askingCall(
   state: PanelState,

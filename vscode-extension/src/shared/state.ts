@@ -29,7 +29,7 @@ export type Connection =
   // If unset, the server stopped by itself.
   | { readonly kind: "stopped"; readonly reason: string; readonly byUser?: boolean };
 
-/** The end of a turn; `running` until then. */
+/** How a turn ended; `running` means that the turn has not ended yet. */
 export type TurnEnding =
   | "running"
   | "done"
@@ -51,13 +51,13 @@ export interface TextPart {
   readonly final: boolean;
   /** Milliseconds from the first to the last text delta, if known. */
   readonly ms: number | null;
-  /** The time of the first text delta, in milliseconds since the epoch; null if unknown. */
+  /** The time of the first text delta, in milliseconds since the epoch, or null if unknown. */
   readonly since: number | null;
 }
 
 /**
- * The fields of `toolFinished` that the panel stores unchanged; a new field needs no line in this
- * file.
+ * The fields of `toolFinished` that the panel stores unchanged. A new field of the protocol is
+ * included automatically.
  */
 type CallEndTold = Partial<
   Omit<ToolFinished, keyof ToolPartKnown | "type" | "turn" | "isError" | "agent">
@@ -79,18 +79,21 @@ interface ToolPartKnown {
   /** Why the call failed or was refused. */
   readonly message: string;
   /**
-   * Live output of a command: the newest 64,000 characters; `cut` counts the characters that were
-   * left out before.
+   * Live output of a command: the newest 64,000 characters; `cut` is the number of earlier
+   * characters that were left out.
    */
   readonly output: string;
   readonly cut: number;
-  /** The result for the model; null until the user opens the card and the host fetches it. */
+  /**
+   * The result for the model; null until the user opens the card and the host has fetched the
+   * result.
+   */
   readonly result: string | null;
-  /** The arguments from the model (JSON text); null until they are fetched. */
+  /** The arguments from the model (JSON text); null until the host has fetched the arguments. */
   readonly arguments: string | null;
   /** The complete unified diff of an edit. */
   readonly diffs: readonly EditShown[];
-  /** The parts of the sub-agent that the call started; empty for all other calls. */
+  /** The parts of the sub-agent that the call started, or empty for all other calls. */
   readonly inner: readonly Part[];
   /** Tokens that the sub-agent has used so far. */
   readonly tokens: number;
@@ -105,7 +108,7 @@ export interface EditShown {
   readonly created: boolean;
 }
 
-/** A thin line in the conversation: a compaction, a notice, a steering message, a check. */
+/** A thin line in the conversation: a compaction, a notice, a steering message or a check. */
 export interface LinePart {
   readonly kind: "line";
   readonly key: string;
@@ -149,7 +152,10 @@ interface TurnKnown {
   readonly words: string;
   readonly title: string;
   readonly chips: readonly ChipShown[];
-  /** Pictures that the user sent: `data:` URLs where the host has them (this window), else only labels. */
+  /**
+   * Pictures that the user sent: `data:` URLs if they were sent from this window, otherwise only
+   * labels.
+   */
   readonly images: readonly { readonly label: string; readonly url: string | null }[];
   readonly parts: readonly Part[];
   readonly ending: TurnEnding;
@@ -164,7 +170,7 @@ interface TurnKnown {
   readonly cached: number;
   readonly thinking: number;
   readonly output: number;
-  /** The cost in US dollars; null if the price is unknown. */
+  /** The cost in US dollars, or null if the price is unknown. */
   readonly cost: number | null;
   readonly seconds: number | null;
   readonly verified: string;
@@ -176,10 +182,14 @@ interface TurnKnown {
   /** Whether a rewind discarded the turn, which is then hidden behind "show". */
   readonly left: boolean;
   /**
-   * Whether the turn is complete: it was watched from its beginning, or a page has it with its end.
+   * Whether all events of the turn are known: the panel watched the turn from its beginning, or a
+   * page contains the turn and its end.
    */
   readonly whole: boolean;
-  /** Index of the first part of the newest model call; `text.restart` drops the text from there on. */
+  /**
+   * Index of the first part of the newest model call; `text.restart` removes the text from this
+   * part on.
+   */
   readonly round: number;
   /**
    * The index at which the next text begins another call, because the usage of the newest call was
@@ -195,16 +205,19 @@ export interface Outgoing {
   readonly words: string;
   readonly images: readonly { readonly label: string; readonly url: string }[];
   /**
-   * The prompt's session; null for the shown new session, which has no id yet; empty for a new
-   * session that is not shown.
+   * The prompt's session, or null for the shown new session, which has no id yet, or empty for a
+   * new session that is not shown.
    */
   readonly session?: string | null;
 }
 
-/** The work of a session: a turn runs, waits for an answer, or has ended but was not seen yet. */
+/**
+ * The work of a session: a turn runs, a turn waits for an answer, or a turn has ended and the user
+ * has not seen this yet.
+ */
 export type SessionWork = "running" | "asking" | "done" | "failed" | "stopped";
 
-/** A session with work in this window. */
+/** A session in this window in which a turn runs, waits, or has ended unseen. */
 export interface SessionMark {
   readonly session: string;
   readonly title: string;
@@ -218,7 +231,10 @@ export type Question =
       readonly nonce: string;
       readonly asked: PermissionParams;
       readonly tool: string | null;
-      /** The name and task of a sub-agent, such as `explore: find the tax`; empty for the main agent. */
+      /**
+       * The name and task of a sub-agent, such as `explore: find the tax`, or empty for the main
+       * agent.
+       */
       readonly agent: string;
     }
   | {
@@ -226,11 +242,14 @@ export type Question =
       readonly nonce: string;
       readonly prompt: string;
       readonly placeholder: string;
-      /** Who asks; a question of the model must look different from all others. */
+      /**
+       * Whether Indwell or the model asks; a question of the model must look different from all
+       * others.
+       */
       readonly by: "indwell" | "model";
       /** Answers to choose from; the user may also write a text. */
       readonly options: readonly string[];
-      /** The session whose turn asks; empty if none does. */
+      /** The session whose turn asks, or empty if the question belongs to no turn. */
       readonly session?: string;
     };
 
@@ -299,7 +318,7 @@ export type DraftMode = "replace" | "append" | "remove";
 
 /** Settings of the user and the editor for the panel's appearance. */
 export interface Looks {
-  /** The name shown for the send key, and whether plain Enter sends. */
+  /** Whether plain Enter sends the prompt; the displayed name of the send key depends on this. */
   readonly enterSends: boolean;
   readonly reducedMotion: boolean;
 }
@@ -307,17 +326,17 @@ export interface Looks {
 export interface PanelState {
   /** The revision grows with every action, and links a snapshot with the actions after it. */
   readonly revision: number;
-  /** The chat is an editor tab, which shows one session. */
+  /** Whether the chat is an editor tab, which shows one session. */
   readonly isTab: boolean;
   readonly connection: Connection;
   readonly status: StatusResult | null;
   readonly models: readonly ModelRow[] | null;
   readonly session: string | null;
-  /** The title of `session` in its newest page; empty if unknown. */
+  /** The title of `session` in its newest page, or empty if the title is unknown. */
   readonly title: string;
   /**
-   * Whether the turns are those from before a reload, from disk, because the server has not sent
-   * its own yet.
+   * Whether the turns come from disk, where they were stored before a reload, because the server
+   * has not sent its turns yet.
    */
   readonly isRemembered: boolean;
   /** The number of the newest reduced event of `session`. */
@@ -338,7 +357,7 @@ export interface PanelState {
   };
   /** The pending changes; `rows` are from the latest `indwell/changes`. */
   readonly pending: {
-    /** A phrase about the verdict that can be undone; empty without one. */
+    /** A phrase about the last accept or reject, if it can be undone; otherwise empty. */
     readonly undo: string;
     readonly total: number;
     readonly files: number;
@@ -360,10 +379,16 @@ export interface PanelState {
   readonly near: NearModel | null;
   readonly list: SessionListState | null;
   readonly mcp: McpPage | null;
-  /** All sessions with work in this window, including the shown one. */
+  /**
+   * All sessions in this window in which a turn runs, waits, or has ended unseen, including the
+   * shown session.
+   */
   readonly marks: readonly SessionMark[];
   readonly suggestions: readonly Suggestion[];
-  /** Returned text, or text from a command; the composer adds each text once per `id`. */
+  /**
+   * Text to add to the composer: text that was returned, or text from a command. The composer adds
+   * a draft only once for each `id`.
+   */
   readonly draft: {
     readonly id: number;
     readonly text: string;

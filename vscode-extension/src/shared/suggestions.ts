@@ -8,7 +8,7 @@ import { visible } from "./visible.ts";
 
 /** The data from the editor. */
 export interface Surroundings {
-  /** The open file; null if there is none. */
+  /** The open file, or null if no file is open. */
   readonly file: {
     /** The path relative to the file's folder, with slashes. */
     readonly path: string;
@@ -20,7 +20,8 @@ export interface Surroundings {
   /** The number of errors in files other than the open one, and the number of such files. */
   readonly elsewhere: { readonly errors: number; readonly files: number };
   /**
-   * Null without a repository; `changed` counts files that differ from the last commit, or are new.
+   * The state of the repository, or null if there is no repository; `changed` is the number of
+   * files that are new or differ from the last commit.
    */
   readonly git: { readonly branch: string; readonly changed: number } | null;
 }

@@ -33,7 +33,7 @@ export function toolLook(name: string): ToolLook {
   return known ?? { verb: name.replace(/[_-]+/g, " "), icon: "tools" };
 }
 
-/** Returns the outcome in the line of a call for which the server gave no figure. */
+/** Returns the outcome that is shown in the line of a call if the server sent no figure. */
 export function outcomeWords(part: ToolPart): string {
   if (part.state === "denied") return "refused";
   if (part.state === "stopped") return "stopped";
@@ -52,7 +52,10 @@ export function isGoing(part: ToolPart): boolean {
   return part.state === "running" || part.state === "asking";
 }
 
-/** Returns the newest running call of a list; for a sub-agent, the sub-agent's own call. */
+/**
+ * Returns the newest running call of a list; if a sub-agent runs, the call that the sub-agent
+ * makes.
+ */
 export function going(parts: readonly Part[]): ToolPart | undefined {
   const part = parts.findLast((one): one is ToolPart => one.kind === "tool" && isGoing(one));
   return part === undefined ? undefined : (going(part.inner) ?? part);
@@ -63,7 +66,7 @@ export function callsOf(parts: readonly Part[]): readonly ToolPart[] {
   return parts.flatMap((part) => (part.kind === "tool" ? [part, ...callsOf(part.inner)] : []));
 }
 
-/** Returns the progress of a sub-agent: `6 calls, 12k tokens`; empty before its first call. */
+/** Returns the progress of a sub-agent: `6 calls, 12k tokens`, or empty before its first call. */
 export function agentFigure(part: ToolPart): string {
   const calls = part.inner.filter((one) => one.kind === "tool").length;
   return [

@@ -5,7 +5,8 @@ import { emptyTurn, onTurn, withTurn } from "./turn-list.ts";
 import { ended } from "./turn-tools.ts";
 
 /**
- * Reduces the beginning of a turn, and drops a page's data of the turn, because all events follow.
+ * Reduces the beginning of a turn; data of the turn from a page is dropped, because all events of
+ * the turn will follow.
  */
 export function begun(state: PanelState, event: TurnStarted): PanelState {
   const session = state.session ?? "";
@@ -38,7 +39,7 @@ export function chips(
   return attached.filter((label) => !shown.has(label)).map((label) => ({ label }));
 }
 
-/** Adds a picture of the prompt that was read back, and removes its chip. */
+/** Adds a picture of the prompt after its file was read, and removes the picture's chip. */
 export function withPicture(turn: Turn, label: string): Turn {
   const chips = turn.chips.filter((chip) => chip.label !== label);
   return { ...turn, chips, images: [...turn.images, { label, url: null }] };

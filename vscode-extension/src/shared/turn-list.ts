@@ -1,10 +1,13 @@
 /**
- * Finds and changes the turns of a state by number; they are sorted, and most calls want the last
- * one.
+ * Finds and changes the turns of a state by number. The turns are sorted, and most calls are about
+ * the last turn.
  */
 import type { PanelState, Turn } from "./state.ts";
 
-/** Returns the index of the turn `number`; if it is missing, `-1 - index` of its position. */
+/**
+ * Returns the index of the turn `number`; if the turn is missing, returns `-1 - index`, where
+ * `index` is the position at which the turn would be.
+ */
 export function placeOf(turns: readonly Turn[], number: number): number {
   let low = 0;
   let high = turns.length - 1;
@@ -19,7 +22,7 @@ export function placeOf(turns: readonly Turn[], number: number): number {
   return -1 - low;
 }
 
-/** Returns the turn `number`, if it was fetched. */
+/** Returns the turn `number`, or undefined if this turn was not fetched. */
 export function turnOf(state: PanelState, number: number): Turn | undefined {
   return state.turns[placeOf(state.turns, number)];
 }
@@ -68,7 +71,10 @@ export function emptyTurn(session: string, number: number): Turn {
   };
 }
 
-/** Returns the state after `change` of the turn `number`; an unknown turn is created. */
+/**
+ * Applies `change` to the turn `number` and returns the new state; an unknown turn is created
+ * first.
+ */
 export function onTurn(
   state: PanelState,
   number: number,

@@ -26,7 +26,8 @@ export function forgetRound(turn: Turn): Turn {
 }
 
 /**
- * Begins another call: a call whose usage was reported is over when the next call sends anything.
+ * Begins another model call if the usage of the previous call was reported, because then the next
+ * text belongs to a new call.
  */
 export function inNextRound(turn: Turn): Turn {
   return turn.next === null ? turn : { ...turn, round: turn.next, next: null };
@@ -37,7 +38,9 @@ export function withLine(turn: Turn, what: LinePart["what"], text: string, key: 
   return { ...turn, parts: [...closed(turn.parts), { kind: "line", key, what, text }] };
 }
 
-/** Matches the server's text before another attempt: the reason, and the seconds until then. */
+/**
+ * Matches the server's text before another attempt: the reason, and the seconds until the attempt.
+ */
 const RETRY = /^(.*); trying again in (\d+) s$/s;
 
 /** Adds the line of a notice; the attempts of one call share a line, which counts down. */

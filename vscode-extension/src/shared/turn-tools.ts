@@ -17,8 +17,8 @@ export const OUTPUT_KEPT = 64_000;
 export const STOPPED = { state: "stopped", figure: "" } as const;
 
 /**
- * Reduces the start of a call. Some endpoints repeat ids in every round, so only a waiting card is
- * the same call.
+ * Reduces the start of a call. Some endpoints repeat ids in every round, so a card with the same id
+ * is the same call only if the card still waits.
  */
 export function withToolStarted(turn: Turn, event: ToolStarted, key: string): Turn {
   const waits = placeOfTool(turn.parts, event.id);
@@ -56,7 +56,7 @@ export function withToolFinished(turn: Turn, event: ToolFinished, key: string): 
 }
 
 /**
- * The beginnings of the server's text for a call that a rule, the user or a missing answer
+ * The beginnings of the server's texts for calls that a rule, the user or a missing answer
  * prevented.
  */
 const REFUSED = [
@@ -64,7 +64,7 @@ const REFUSED = [
   "the user did not allow this",
   "nobody answered whether this may run",
 ];
-/** The beginnings of the server's text for a call that the end of Indwell, or the user, stopped. */
+/** The beginnings of the server's texts for calls that the user or the end of Indwell stopped. */
 const CUT = [
   "interrupted before it finished",
   "unknown outcome: Indwell ended",
@@ -72,8 +72,8 @@ const CUT = [
 ];
 
 /**
- * Returns the outcome of a call, live and from the log; only the server's text distinguishes a
- * refusal from a failure.
+ * Returns the outcome of a call, for live events and for those of the log. Only the server's text
+ * shows whether the call was refused or failed.
  */
 export function callEnd(
   isError: boolean,
@@ -166,7 +166,7 @@ function changed(turn: Turn, id: string, change: (part: ToolPart) => ToolPart): 
   return { ...turn, parts: turn.parts.with(place, change(part)) };
 }
 
-/** Returns the newest card of a call; -1 if there is none. */
+/** Returns the index of the newest card of a call, or -1 if there is no card. */
 function placeOfTool(parts: readonly Part[], id: string): number {
   return parts.findLastIndex((part) => part.kind === "tool" && part.id === id);
 }
@@ -179,7 +179,7 @@ function isNo(answer: PermissionAnswered["answer"]): boolean {
   return answer === "no" || answer === "unanswered" || answer === "uncovered";
 }
 
-/** Returns `place`, or the next index if `place` is inside a surrogate pair. */
+/** Returns `place`, or the next index if `place` is in the middle of a surrogate pair. */
 function wholeCharacter(text: string, place: number): number {
   const code = text.charCodeAt(place);
   return code >= 0xdc00 && code <= 0xdfff ? place + 1 : place;

@@ -6,7 +6,8 @@
 import { lookalikesIn } from "./lookalikes.ts";
 
 /**
- * The kind of a text; in a command, blanks and imitating signs matter more than in prose or code.
+ * The kind of a text; in a command, more blanks and more imitating signs are marked than in prose
+ * or code.
  */
 export type Reading = "command" | "prose";
 
@@ -17,7 +18,7 @@ export type Reading = "command" | "prose";
 export type PieceKind = "plain" | "escape" | "invisible" | "bidi" | "lookalike" | "blanks" | "note";
 
 /**
- * A run of a text; `text` is what to draw, and `title` says why it is marked (empty for plain
+ * A piece of a text; `text` is drawn, and `title` says why the piece is marked (empty for plain
  * text).
  */
 export interface Piece {
@@ -103,7 +104,7 @@ export function visible(text: string): string {
   return text.replace(MAYBE_HIDDEN, (one) => (HIDES.test(one) ? codePoint(one) : one));
 }
 
-/** Returns sentences for a badge about unusual pieces; empty if there are none. */
+/** Returns sentences about unusual pieces for a badge, or an empty list if no piece is unusual. */
 export function warnings(pieces: readonly Piece[]): readonly string[] {
   const count = (kind: PieceKind) => pieces.filter((piece) => piece.kind === kind).length;
   const said: string[] = [];
@@ -137,7 +138,7 @@ function special(reading: Reading): RegExp {
   return new RegExp(parts.join("|"), "gu");
 }
 
-/** Returns a piece; null if the text escapes a character that would be visible anyway. */
+/** Returns a piece, or null if the text escapes a character that would be visible anyway. */
 function pieceOf(found: string, at: number): Piece | null {
   const base = { at, length: found.length };
   if (found.startsWith("[…"))

@@ -10,14 +10,14 @@ export interface Span {
 }
 
 /**
- * Words that a line lost: their position in the old line, and their former position in the new
- * line.
+ * Words that a line lost: their position in the old line, and the position in the new line where
+ * they would be.
  */
 export interface LostWords extends Span {
   readonly at: number;
 }
 
-/** An old and a new line that are nearly the same; both are indexes. */
+/** The indexes of an old and a new line that are nearly the same. */
 export interface LinePair {
   readonly old: number;
   readonly fresh: number;
@@ -26,18 +26,21 @@ export interface LinePair {
 }
 
 /**
- * Lines and words above these limits are not compared, because the time grows with their product.
+ * Above these numbers of lines and words nothing is compared, because the time grows with the
+ * product of both sides.
  */
 const MOST_LINES = 100;
 const MOST_WORDS = 400;
 const MOST_CHARACTERS = 2_000;
 
-/** From this share of equal text on, two lines are a pair. */
+/** Two lines are a pair if at least this share of their text is equal. */
 const ALIKE = 0.5;
 
 const WORD = /[\p{L}\p{M}\p{N}_]+|\s+|[^\p{L}\p{M}\p{N}_\s]/gu;
 
-/** Pairs old lines with new lines, in order; other lines were added or removed as a whole. */
+/**
+ * Pairs old lines with new lines, in order; lines without a pair were added or removed as a whole.
+ */
 export function pairLines(old: readonly string[], fresh: readonly string[]): readonly LinePair[] {
   if (old.length === 0 || fresh.length === 0) return [];
   if (old.length > MOST_LINES || fresh.length > MOST_LINES) return [];
@@ -77,7 +80,10 @@ function isBlank(word: string): boolean {
   return word.trim() === "";
 }
 
-/** Returns the share of the longer line that both lines have, from 0 to 1, in any order. */
+/**
+ * Returns how much of the longer line is also in the other line, in any order: a number from 0 to
+ * 1.
+ */
 function likeness(one: Words, other: Words): number {
   const longer = Math.max(one.ink, other.ink);
   if (longer === 0 || one.list.length > MOST_WORDS || other.list.length > MOST_WORDS) return 0;
@@ -144,8 +150,9 @@ function wordDiff(
 }
 
 /**
- * Returns runs of equal words, each with its position in both lists; the last run is empty, at both
- * ends. Blanks between two changes belong to the changes, so that a mark is continuous.
+ * Returns runs of equal words, each with its position in both lists; the last run is empty and
+ * marks the ends of both lists. Blanks between two changes belong to the changes, so that a
+ * highlight is continuous.
  */
 function kept(
   old: readonly string[],

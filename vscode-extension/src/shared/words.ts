@@ -12,7 +12,10 @@ export function compactedWords(event: Compacted): string {
   return note === "" ? words : `${words}; ${note}`;
 }
 
-/** Matches a session's id, which is for terminals: the panel names sessions by their titles. */
+/**
+ * Matches a message that names a session by its id, as terminals need it; the panel names sessions
+ * by their titles.
+ */
 const FORKED = /^forked from session \S+,/;
 
 /** Returns the text of a notice, as a line of the conversation. */
@@ -27,7 +30,10 @@ export function checkingWords(what: string): string {
   return `Checking with ${what}`;
 }
 
-/** Describes the end of a turn in one or two words; empty if it ended normally or still runs. */
+/**
+ * Describes the end of a turn in one or two words; returns an empty text if it ended normally or
+ * still runs.
+ */
 export function endingWords(ending: TurnEnding): string {
   switch (ending) {
     case "running":
@@ -51,8 +57,8 @@ export function endingWords(ending: TurnEnding): string {
 }
 
 /**
- * Formats `1,234,567` independently of the machine's locale, because host and webview must not
- * differ.
+ * Formats a number like `1,234,567`, independently of the machine's locale, so that host and
+ * webview do not differ.
  */
 export function grouped(count: number): string {
   return String(Math.round(count)).replace(/\B(?=(\d{3})+$)/g, ",");

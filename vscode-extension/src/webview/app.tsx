@@ -38,7 +38,7 @@ export function App(props: ViewProps) {
             <PendingBar {...props} />
           </>
         )}
-        {/* A question is never out of sight, whatever else is shown, and next to where words are typed. */}
+        {/* Whatever else is shown, a question stays visible, beside the field for typing. */}
         <Questions {...props} />
         {!isPage && state.firstRun === null && (
           <div class="panel-input">

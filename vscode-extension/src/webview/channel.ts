@@ -1,4 +1,7 @@
-/** The webview's connection to the extension host, with a copy of the state that follows action by action. */
+/**
+ * The webview's connection to the extension host, with a copy of the state that each action of the
+ * host updates.
+ */
 import type { Action } from "../shared/action.ts";
 import { withDraft } from "../shared/draft.ts";
 import type { FocusPlace, FoundRow, ToHost, ToPanel } from "../shared/messages.ts";
@@ -62,8 +65,8 @@ export class HostChannel implements Channel {
     this.#changed = changed;
     this.#wire = wire;
     wire.receive((message) => {
-      // Only the extension host can post here, so the message's shape is trusted once its tag is
-      // known.
+      // Only the extension host can send messages here, so a message with a known tag is not
+      // checked further.
       if (isToPanel(message) && this.#take(message) && this.state !== null) {
         this.kept.keepSession(this.state.session);
         changed(this.state);
@@ -80,7 +83,7 @@ export class HostChannel implements Channel {
     this.post({ type: "ready" });
   };
 
-  /** Draws the state that is in the page itself, then asks only for later actions. */
+  /** Draws the state that the page itself contains, then requests only later actions. */
   beginWith(first: string): void {
     const message: unknown = first === "" ? null : JSON.parse(first);
     if (!isToPanel(message) || !this.#take(message) || this.state === null) {

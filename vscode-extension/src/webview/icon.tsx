@@ -1,4 +1,4 @@
-/** A codicon, silent for screen readers, because the label of its button or row has the meaning. */
+/** A codicon that screen readers ignore, because the label of its button or row says the same. */
 export function Icon({ name, spin = false }: { readonly name: string; readonly spin?: boolean }) {
   return (
     <span

@@ -19,7 +19,10 @@ interface TabNamed {
   readonly session: string | null;
 }
 
-/** The most drafts besides the composer's that are kept; the oldest is dropped first. */
+/**
+ * The maximum number of drafts that are kept besides the composer's text; the oldest draft is
+ * dropped first.
+ */
 const MOST_DRAFTS = 20;
 
 export class KeptWords {
@@ -29,7 +32,7 @@ export class KeptWords {
   #tab: TabNamed | null;
   #page: string;
 
-  /** `tab`: the id of the editor tab that the page is in; null for the panel. */
+  /** `tab` is the id of the editor tab that contains the page, or null for the panel. */
   constructor(slot: Slot, tab: string | null = null) {
     this.#slot = slot;
     const state = slot.getState();
@@ -43,14 +46,20 @@ export class KeptWords {
     if (tab !== null) this.#write();
   }
 
-  /** The session of the tab, by which VS Code's state finds it again; does nothing in the panel. */
+  /**
+   * Stores the session of the tab, so that VS Code can restore the tab with this session; does
+   * nothing in the panel.
+   */
   keepSession(session: string | null): void {
     if (this.#tab === null || this.#tab.session === session) return;
     this.#tab = { ...this.#tab, session };
     this.#write();
   }
 
-  /** Returns whether the page of this name is loaded for the first time: a page that is shown again is loaded again. */
+  /**
+   * Returns whether the page of this name is loaded for the first time; a page is loaded again each
+   * time it is shown again.
+   */
   isNew(page: string): boolean {
     if (page === this.#page) return false;
     this.#page = page;
@@ -58,7 +67,7 @@ export class KeptWords {
     return true;
   }
 
-  /** The composer's text as last written; null if it was never written. */
+  /** The composer's text as last written, or null if no text was ever written. */
   get typed(): KeptText | null {
     return this.#typed;
   }
@@ -68,12 +77,15 @@ export class KeptWords {
     this.#write();
   }
 
-  /** Returns the text of a field other than the composer; null if none is stored. */
+  /** Returns the text of a field other than the composer, or null if none is stored. */
   draft(key: string): string | null {
     return this.#drafts.get(key) ?? null;
   }
 
-  /** Stores a field's text; null if the field is closed, or its text was sent. */
+  /**
+   * Stores a field's text; null removes the stored text after the field was closed or its text was
+   * sent.
+   */
   keepDraft(key: string, text: string | null): void {
     const drafts = new Map(this.#drafts);
     const was = drafts.delete(key);

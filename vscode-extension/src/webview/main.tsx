@@ -58,7 +58,7 @@ function draw(now: number): void {
 window.addEventListener("focus", () => channel.post({ type: "focused" }));
 openVisibleDoor();
 watchTheme();
-// A page that is shown again is loaded again: the state in the page is old then.
+// A page is loaded again when it is shown again, and then the state that the page contains is old.
 channel.beginWith(channel.kept.isNew(named("page") ?? "") ? (named("first") ?? "") : "");
 
 /** Returns what the extension host has written into the page. */

@@ -12,7 +12,8 @@ export interface PressOnce {
 }
 
 /**
- * Accepts one press until `seen`, which the outcome changes, has another value, or for two seconds.
+ * Accepts only one press until `seen` has another value (the outcome of the press changes it) or
+ * two seconds have passed.
  */
 export function usePressOnce(seen: unknown): PressOnce {
   const [pressed, setPressed] = useState(false);

@@ -54,7 +54,7 @@ from indwell.lazy_pattern import lazy_pattern
 from indwell.sessions.records import Ending
 from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
 
-# so many texts are written to disk in parallel, because the disk causes most of the wait
+# At most 8 texts are written to disk in parallel, because the disk causes most of the wait
 AT_ONCE = 8
 AIM = 0.5  # Compaction aims at this share of the budget.
 # From this share of the budget on, a too large fixed part of the prompt is reported.
@@ -246,7 +246,7 @@ def _tokens(session: Session, incoming: int) -> int:
 
 
 def _tell_overhead(session: Session, turn: TurnState, emit: Listener) -> None:
-    """Tell the user once that the content which compaction may not cut is too large."""
+    """Tell the user once that the part of the prompt that compaction may not cut is too large."""
     now, budget = session.conversation, session.conversation.config.budget
     if session.shortening.told_overhead or not session.parts.compaction.preset.rungs:
         return
@@ -278,7 +278,7 @@ def is_compact(words: str) -> bool:
 
 
 def no_command(words: str, skills: Collection[str] = ()) -> str:
-    """Return the error for a text that looks like an unknown command; empty for other texts.
+    """Return the error for a text that looks like an unknown command, or empty for other texts.
 
     A single word such as ``/foo`` looks like a command, and so does a word close to a known name. A
     path (``/usr/bin``) and any other text is a prompt. A name in ``skills`` calls a skill.

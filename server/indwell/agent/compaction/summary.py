@@ -69,7 +69,7 @@ def sizes_of(
     Args:
         conversation: The main model's conversation.
         span: The part of the conversation to summarise.
-        small_window: The window of the small model in tokens; 0 without a small model.
+        small_window: The window of the small model in tokens, or 0 if there is no small model.
         whole: Whether ``span`` is the whole part. Each part of a divided span needs a separate
             request.
     """

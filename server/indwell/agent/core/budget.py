@@ -1,8 +1,9 @@
 """Checks budgets before a model call: the expected cost, the limits, the day's ledger. Pure.
 
-A call that could exceed a budget is not made. The expected cost assumes the cache share of the last
-call, because a long turn would otherwise stop at a tenth of its budget. If the cache fails, at most
-one call too many is made. The expected reply has the whole output limit.
+A call that could exceed a budget is not made. The expected cost assumes that the cache serves the
+same share as in the last call, because a long turn would otherwise stop at a tenth of its budget.
+If the cache fails, at most one call too many is made. The expected reply has the whole output
+limit.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class Outlay(msgspec.Struct, frozen=True):
 
 
 def expected_usage(prompt_tokens: int, last: Usage, max_output: int) -> Usage:
-    """Return the largest usage of the next call, if the cache share stays unchanged."""
+    """Return the largest usage of the next call, if the cache serves the same share as before."""
     cached = 0
     if last.reported and last.input:
         cached = min(prompt_tokens, last.input) * min(last.cached, last.input) // last.input
@@ -71,7 +72,7 @@ def expected_usage(prompt_tokens: int, last: Usage, max_output: int) -> Usage:
 
 
 def refusal(budgets: Budgets, outlay: Outlay, usage: Usage, cost: float | None) -> str:
-    """Return a sentence on the budget that a call would exceed; empty if there is none."""
+    """Return a sentence on the budget that a call would exceed, or an empty text."""
     tokens = usage.input + usage.output
     parts = f"{usage.input:,} prompt tokens and a reply of up to {usage.output:,}"
     if budgets.turn_tokens is not None and outlay.turn_tokens + tokens > budgets.turn_tokens:

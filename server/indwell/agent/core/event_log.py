@@ -23,8 +23,8 @@ _log = logging.getLogger(__name__)
 # the limit of characters for one session; enough for some turns with their diffs
 KEPT_CHARACTERS = 1 << 20
 KEPT_SESSIONS = 8  # the number of sessions in one process whose events are kept
-_ENTRY = 200  # each entry counts for so many characters in addition to its texts
-_PIECE = 8  # each part of a joined entry counts for so many characters in addition to its text
+_ENTRY = 200  # An entry counts for 200 characters in addition to its texts.
+_PIECE = 8  # A part of a joined entry counts for 8 characters in addition to its text.
 
 
 class EventEntry(NamedTuple):
@@ -174,7 +174,7 @@ class EventLog:
         self._sessions.pop(session, None)
 
     def after(self, session: str, seq: int) -> Missed | None:
-        """Return the events of a session after ``seq``; None for an unknown session."""
+        """Return the events of a session after ``seq``, or None for an unknown session."""
         known = self._sessions.get(session)
         return known.after(seq) if known is not None else None
 

@@ -31,7 +31,7 @@ class _OfTurn(msgspec.Struct, frozen=True, tag_field="type", tag=_tag, rename="c
 class OfAgent(_OfTurn, frozen=True, kw_only=True):
     """The base class of all events that a sub-agent may emit.
 
-    ``agent`` is the id of the tool call that started the sub-agent; empty for the main agent. A
+    ``agent`` is the id of the tool call that started the sub-agent, or empty for the main agent. A
     sub-agent emits only events about tools, edits, questions, usage and notices.
     """
 
@@ -56,8 +56,8 @@ class BackgroundCommand(msgspec.Struct, frozen=True, rename="camel"):
         exit_code: The exit code once the command has ended; negative for a signal.
         seconds: How long the command has run.
         tail: The last lines of the output, for lists.
-        path: The file with the output; empty if the output was not kept.
-        by: Who stopped the command, ``model`` or ``user``; empty if it ended by itself.
+        path: The file with the output, or empty if the output was not kept.
+        by: Who stopped the command, ``model`` or ``user``, or empty if it ended by itself.
     """
 
     id: str
@@ -96,8 +96,8 @@ class Attached(OfAgent, frozen=True):
 
     Attributes:
         source: The source of the context, such as ``environment``.
-        text: The whole text; the media type of a picture.
-        label: The name of a picture; empty for text.
+        text: The whole text; for a picture, only the media type, such as ``image/png``.
+        label: The name of a picture, or empty for text.
     """
 
     source: str
@@ -119,7 +119,7 @@ class ThinkingAdded(OfAgent, frozen=True, tag="thinking"):
 
 
 class PromptRead(OfAgent, frozen=True):
-    """The endpoint has processed this share of the prompt, from 0 to 1; few endpoints report it."""
+    """The endpoint has processed a share of the prompt, from 0 to 1; few endpoints say so."""
 
     share: float
 
@@ -235,8 +235,8 @@ class QuestionAnswered(OfAgent, frozen=True):
 
     Attributes:
         id: The id of the tool call that asked the question.
-        answer: The chosen option, or the typed line if the question asked for a line; otherwise
-            empty. Any other answer by the user is reported as ``Steered``.
+        answer: The chosen option, or the typed line if the question asked for a line. Any other
+            answer is reported as ``Steered``, and this field is empty.
     """
 
     id: str
@@ -308,8 +308,8 @@ class PlanChanged(OfAgent, frozen=True):
 
     Attributes:
         state: The state of the plan.
-        text: The plan in Markdown, perhaps with the user's edits; empty if there is no plan.
-        path: The document in which the user may edit the plan; empty if there is no document.
+        text: The plan in Markdown, perhaps with the user's edits, or empty if there is no plan.
+        path: The document in which the user may edit the plan, or empty if there is no document.
     """
 
     state: PlanState
@@ -325,9 +325,9 @@ class TaskRow(msgspec.Struct, frozen=True, rename="camel"):
         title: One line for people.
         state: How far the task is; ``waiting``: the task starts as soon as it can.
         after: The tasks that must be done before this task.
-        waits_for: Those of them that are not done yet.
-        session: The session of the task; empty if the task has not run.
-        ending: How that session ended, in words for the user; empty if the task is done.
+        waits_for: The tasks of ``after`` that are not done yet.
+        session: The session that works on the task, or empty if the task has not run.
+        ending: How the task's session ended, in words for the user, or empty if the task is done.
     """
 
     id: str
@@ -369,12 +369,12 @@ class TurnFinished(OfAgent, frozen=True):
         retryable: Whether the endpoint could not be reached, so that the same prompt may succeed
             later.
         outgrown: Whether no request can hold the conversation; a new session continues the task.
-        remedy: What the user can change so that the same prompt succeeds: the key or the model;
+        remedy: What the user can change so that the same prompt succeeds: the key or the model, or
             empty if neither helps.
         figures: Numbers about the turn, under the names of ``context.request.cache_health``
             (OpenTelemetry).
         verified: How the changes are verified, that no check verified the changes, or how many new
-            errors remain; empty if the turn changed no file.
+            errors remain, or empty if the turn changed no file.
         to_review: The number of changes that await review now, of all turns and sessions.
         seconds: How long the turn took; null only in events of an old log.
     """

@@ -114,12 +114,11 @@ class Feature(Generic[SessionT]):
             by its type.
         commands: Names of commands that the user may type after a ``/``, without the ``/``.
         labels: Returns displayed names of the blocks that the user's text attaches.
-        answer_words: Returns the answer to a text that needs no model; None for all other texts. A
-            ``UserError`` ends the turn, and the text is not sent.
-        refuse_words: Returns why the user's text may not be sent; empty if it may be sent. The
+        answer_words: Returns the answer to a text that needs no model, or None for all other texts.
+            A ``UserError`` ends the turn, and the text is not sent.
+        refuse_words: Returns why the user's text may not be sent, or empty if it may be sent. The
             function does not access the disk.
-        check_words: Returns whether the text may go to the model. Called before anything is
-            queued.
+        check_words: Returns whether the text may go to the model. Called before anything is queued.
         check_steering: Raises ``UserError`` if the user's messages to the running turn may not go
             to the model. The error ends the turn.
         begin: Looks for changes since the last turn, when a turn begins.
@@ -146,19 +145,19 @@ class Feature(Generic[SessionT]):
             handles the message, so that the model does not get it. ``numbered`` is explained in
             ``Session.steer``.
         ends_turn: Decides whether a turn ends after the present results, because the user is next.
-            Returns an answer in case the model gives no answer; None if the turn continues.
+            Returns an answer in case the model gives no answer, or None if the turn continues.
         end: Called when the rounds of a turn have ended; not after a cancellation or a fault.
         changed: Returns the files that a turn has changed. Before a command runs, the loop marks
             the state of these files.
-        verified: Returns a sentence on whether the changes of a turn are verified; empty without
-            changes.
+        verified: Returns a sentence on whether the changes of a turn are verified, or empty if
+            there are no changes.
         after_compaction: Called when the conversation has become shorter, with the tokens before
             and after.
         unpinned: Returns the kinds of pinned blocks that compaction may cut all the same.
         compacted: Called after a compaction, when the model may no longer see earlier content.
         state: Saves and restores the feature's state across a restart.
-        for_child: Returns the feature for a sub-agent, with separate state; None if sub-agents do
-            not have the feature. If the slot is unset, sub-agents share the session's feature.
+        for_child: Returns the feature for a sub-agent, with separate state, or None if sub-agents
+            do not have the feature. If the slot is unset, sub-agents share the session's feature.
         close: Called when the session ends.
     """
 

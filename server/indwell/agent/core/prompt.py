@@ -78,7 +78,7 @@ def _counted(reported: FileProblems) -> str:
 
 
 MOST_CHARACTERS = 1_000_000
-"""The most characters of one prompt: 250,000 tokens, as many as the largest common windows.
+"""The limit of characters for one prompt: 250,000 tokens, as in the largest common windows.
 
 A longer prompt would also block the event loop: logging, sending and counting 5,000,000 characters
 took 100 ms.

@@ -65,7 +65,7 @@ class TurnState(msgspec.Struct):
         gathered: Context from the editor, the project and hooks. The context joins the conversation
             when every feature has allowed the prompt.
         along: The user's attachments; dropped with the prompt if no model receives it.
-        prompt: The prompt that began the turn; None for a sub-agent.
+        prompt: The prompt that began the turn, or None for a sub-agent.
         streamed: Pieces of text of the current reply.
         thought: Pieces of the reasoning of the current reply.
         spent: US dollars of the calls whose price was known, for the budgets.
@@ -119,11 +119,11 @@ class Spending(msgspec.Struct):
 
     Attributes:
         usage: The tokens of all turns.
-        cost: The cost of all turns in US dollars; None if a price was unknown.
+        cost: The cost of all turns in US dollars, or None if a price was unknown.
         spent: The cost of the calls with a known price in US dollars, for the budgets.
         last_usage: The tokens of the last model call.
         requests: Number of model calls recorded.
-        answered_at: The time of the model's last reply; None before the first reply.
+        answered_at: The time of the model's last reply, or None before the first reply.
     """
 
     usage: Usage = msgspec.field(default_factory=Usage)
@@ -155,8 +155,8 @@ class Titles(msgspec.Struct):
     """The title of a session.
 
     Attributes:
-        given: The title that the user gave; empty without a title.
-        own: The beginning of the first prompt; empty before the first prompt.
+        given: The title that the user gave, or empty if there is no title.
+        own: The beginning of the first prompt, or empty before the first prompt.
     """
 
     given: str = ""
@@ -214,7 +214,7 @@ class Session(msgspec.Struct):
             edit.
         titles: The session's title, for lists of sessions.
         under_way: The running turn, or the last turn if no turn is running.
-        helping: The turn that started the sub-agent of this session; None for a user's session.
+        helping: The turn that started the sub-agent of this session, or None for a user's session.
         writers: The models that write tool calls as text, if the user was told so.
     """
 

@@ -140,7 +140,7 @@ class Features(Generic[SessionT]):
         return found
 
     def find(self, kind: type[DoorT]) -> DoorT | None:
-        """Return the object that a feature offers to user interfaces; None if there is none."""
+        """Return the object that a feature offers to user interfaces, or None if there is none."""
         doors = (one.door for one in self._features)
         return next((door for door in doors if isinstance(door, kind)), None)
 
@@ -172,7 +172,7 @@ class Features(Generic[SessionT]):
         return _joined(self._each(lambda one: one.labels, words))
 
     def refuse_words(self, words: str) -> str:
-        """Return the first feature's reason to refuse the user's text; else an empty text."""
+        """Return the first feature's reason to refuse the user's text, or an empty text."""
         for one in self._features:
             if one.refuse_words is not None:
                 try:
@@ -184,7 +184,7 @@ class Features(Generic[SessionT]):
         return ""
 
     async def answer_words(self, words: str) -> str | None:
-        """Return the answer of the first feature that answers the text itself; else None."""
+        """Return the answer of the first feature that answers the text itself, or None."""
         answers = await self._await_each(self._heard, lambda one: one.answer_words, words)
         return next((one for one in answers if one is not None), None)
 
@@ -221,7 +221,7 @@ class Features(Generic[SessionT]):
         return outcome
 
     async def tell(self, moment: Moment[SessionT], tool: str = "") -> None:
-        """Let the feature of ``tool`` record and report changes; if empty, let each feature."""
+        """Let the tool's feature, or each feature if there is no tool, report its changes."""
         tellers = self._owner(tool) if tool else self._heard
         await self._await_each(tellers, lambda one: one.tell, moment)
         self._tell_faults(moment)
@@ -265,7 +265,7 @@ class Features(Generic[SessionT]):
         return any(self._each(lambda one: one.steered, words, numbered=numbered).values())
 
     def ends_turn(self, turn: int) -> str | None:
-        """Return the answer of a turn that a feature ends now; None if the turn continues."""
+        """Return the answer of a turn that a feature ends now, or None if the turn continues."""
         answers = self._each(lambda one: one.ends_turn, turn).values()
         return next((one for one in answers if one is not None), None)
 

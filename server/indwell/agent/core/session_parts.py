@@ -67,7 +67,7 @@ class OtherModel(NamedTuple):
         name: The endpoint's name for the model.
         window: The limit of input and output tokens for one call.
         max_output: The number of tokens reserved for the reply; summaries have a separate limit.
-        cost: Returns the cost of a usage in US dollars; None if the price is unknown.
+        cost: Returns the cost of a usage in US dollars, or None if the price is unknown.
         rates: The model's prices, or the usual ratios between prices.
         pictures: Whether the model accepts pictures.
     """
@@ -98,7 +98,7 @@ def stands_in_for_none() -> None:
 
 
 def no_other_model(name: str) -> None:
-    """Find no other model, so that the session's own model does all work."""
+    """Return None, so that the session's own model does all work."""
     del name
 
 
@@ -138,7 +138,7 @@ class Spill(Protocol):
         ...
 
     async def keep_as(self, name: str, text: str) -> Path:
-        """Write a text under exactly this name; return after the file is on disk."""
+        """Write a text to a file of exactly this name; return after the file is on disk."""
         ...
 
 
@@ -148,10 +148,11 @@ class SessionModel:
 
     Attributes:
         provider: Calls the model.
-        cost: Returns the cost of a usage in US dollars; None if the price is unknown.
+        cost: Returns the cost of a usage in US dollars, or None if the price is unknown.
         rates: The model's prices, or the usual ratios between prices.
         small: A cheaper model for summaries; None to use the main model.
-        other: Finds another model of the endpoint by name; None if the endpoint has no such model.
+        other: Finds another model of the endpoint by name, or None if the endpoint has no such
+            model.
         hang_up: Closes the provider's connections at the session's end.
         fall_back: Lets another model continue a turn when this model cannot be reached. Returns a
             sentence for the user.
@@ -238,9 +239,9 @@ class ChangeTracking:
     """Records and watches the changes that the agent makes to files.
 
     Attributes:
-        ledger: The ledger of the agent's changes in this workspace; None if no ledger is kept.
+        ledger: The ledger of the agent's changes in this workspace, or None if no ledger is kept.
         coverage: Records the changes that commands make in the ledger.
-        git: Watches for protected files that commands add to git; None without a watch.
+        git: Notices protected files that commands add to git, or None if nothing watches git.
     """
 
     ledger: ReviewLedger | None = None
@@ -253,7 +254,7 @@ class Parts:
     """The interfaces and values of a session; ``wiring.compose`` assembles them.
 
     Attributes:
-        model: The session's model, and other models that the session may use.
+        model: The session's model, and the other models that the session may use.
         tools: The table of tools.
         workspace: The user's files.
         approver: Asks the user for permissions.

@@ -44,7 +44,7 @@ def memory_feature(pages: Pages, tools: Sequence[Tool[Any]]) -> Feature[Session]
 
     Args:
         pages: The pages with the facts.
-        tools: The tools that store facts; empty if no fact may be stored.
+        tools: The tools that store facts, or empty if no fact may be stored.
     """
 
     async def prompt_blocks(moment: Moment[Session], prompt: Prompt) -> tuple[Text, ...]:
@@ -55,7 +55,7 @@ def memory_feature(pages: Pages, tools: Sequence[Tool[Any]]) -> Feature[Session]
 
 async def facts_for(pages: Pages, session: Session, prompt: Prompt, turn: int) -> tuple[Text, ...]:
     """Return a block with the facts that match the user's text, if there are any."""
-    if not prompt.words:  # a preview of a request has no text
+    if not prompt.words:  # A preview of a request has no text of the user.
         return ()
     hide, conversation = session.parts.secrets.hide, session.conversation
 
@@ -148,7 +148,7 @@ def fact_of(arguments: MemoryToolArguments, hide: Callable[[str], str]) -> str:
 
 
 def replaced(pages: Pages, text: str, scope: Scope) -> str:
-    """Return the fact that the new fact replaces; empty if the fact replaces none. Blocks.
+    """Return the fact that the new fact replaces, or empty if the fact replaces none. Blocks.
 
     Raises:
         ToolError: The fact is known already, or the page cannot be read.
@@ -166,12 +166,12 @@ class Pages(Protocol):
     """Stores facts, on one page for each scope; all methods block, so call them in a thread."""
 
     def facts(self, scope: Scope) -> Sequence[Fact]:
-        """Return the facts of one page; empty if the page cannot be read."""
+        """Return the facts of one page, or empty if the page cannot be read."""
         ...
 
     @property
     def problem(self) -> str:
-        """The reason why a page could not be read; empty if all pages could be read."""
+        """The reason why a page could not be read, or empty if all pages could be read."""
         ...
 
     def keep(self, fact: Fact, instead_of: str = "") -> None:
@@ -194,7 +194,7 @@ class NoPages:
         return ()
 
     def keep(self, fact: Fact, instead_of: str = "") -> None:
-        """Refuse, because there is no page.
+        """Refuse to store a fact, because there is no page.
 
         Raises:
             SettingsError: The method always raises this error.

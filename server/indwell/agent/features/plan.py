@@ -64,11 +64,12 @@ class PlanBoard:
 
     Attributes:
         plan: The present plan.
-        proposed_in: The turn in which the model proposed the plan; 0 if another process ran the
+        proposed_in: The turn in which the model proposed the plan, or 0 if another process ran the
             turn.
-        told_turn: The last turn in which the model was told that the mode is ``plan``; 0 if the
-            model believes that the mode is different.
-        older_steps: The to-do list at the time of approval, whose open steps are not the plan's.
+        told_turn: The last turn in which the model was told that the mode is ``plan``, or 0 if the
+            model was last told of another mode.
+        older_steps: The to-do list at the time of approval; its open steps are not part of the
+            plan.
     """
 
     def __init__(self, steps: Callable[[], Steps] = Steps) -> None:
@@ -147,7 +148,7 @@ class PlanBoard:
         return was_news
 
     def take_end(self, turn: int) -> bool:
-        """Return whether this turn has proposed a plan since the last call."""
+        """Return whether this turn has proposed a plan since this method was last called."""
         ends, self._ends_turn = self._ends_turn and self.proposed_in == turn, False
         return ends
 
@@ -244,7 +245,7 @@ def board_of(session: Session) -> PlanBoard:
     """Return the plan of a session, for user interfaces.
 
     Raises:
-        LookupError: The session has no plan, such as a sub-agent's session.
+        LookupError: A sub-agent's session, for example, has no plan.
     """
     return session.parts.features.door(PlanBoard)
 
@@ -304,7 +305,7 @@ async def _finish(board: PlanBoard, moment: Moment[Session], words: str) -> None
 
 
 def _blocks(board: PlanBoard, session: Session, turn: int) -> tuple[Text, ...]:
-    """Return blocks about a new mode and the approved plan that were not sent yet."""
+    """Return the blocks that are not sent yet: about a new mode, and with the approved plan."""
     parts = session.parts
     mode = parts.rules().mode
     if mode == "plan":
@@ -321,7 +322,7 @@ def _blocks(board: PlanBoard, session: Session, turn: int) -> tuple[Text, ...]:
 
 
 def written_plan(plan: Plan) -> str:
-    """Return the text of the plan's document; if there is none, the text in the session.
+    """Return the text of the plan's document, or the session's text if no document exists.
 
     Raises:
         UserError: The document cannot be read, so the user's changes are unknown.

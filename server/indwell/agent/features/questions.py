@@ -30,7 +30,8 @@ class UserQuestion(msgspec.Struct, frozen=True):
         text: The text of the question, with all characters visible; may have several lines.
         options: Different answers to choose from, one line each.
         session: The session of the turn that asks.
-        is_line: Whether typed text is only the answer, and does not go to the model as user's text.
+        is_line: Whether typed text only answers the question, and is not sent to the model as the
+            user's message.
     """
 
     id: str
@@ -46,7 +47,7 @@ class Answer(msgspec.Struct, frozen=True):
     Attributes:
         chosen: The 0-based index of the chosen option.
         words: The text that the user typed.
-        is_nobody: Whether there is no user to ask.
+        is_nobody: Whether nobody can answer, because no user is connected.
     """
 
     chosen: int | None = None
@@ -59,7 +60,7 @@ NOBODY = Answer(is_nobody=True)
 
 
 def answer_of(options: Sequence[str], typed: str, *, numbered: bool = True) -> Answer:
-    """Interpret typed text: as the text or the number of an option, else as free text.
+    """Interpret typed text as an option's text, as an option's number, or as free text.
 
     With the options 2, 4 and 8, the typed ``2`` therefore means the first option. If the user saw
     no numbers (``numbered`` is false), a number counts as free text.
@@ -81,7 +82,7 @@ class Asker(Protocol):
     """Answers questions of the model that do not ask for a permission."""
 
     async def ready(self, question: UserQuestion) -> None:
-        """Return when the question may be shown, which starts the user's time to answer."""
+        """Wait until the question may be shown; the user's time to answer begins then."""
         ...
 
     async def answer(self, question: UserQuestion) -> Answer:
@@ -105,7 +106,7 @@ class Nobody:
 MOST_ASKED = 8  # the limit of questions in one turn
 
 Silence: TypeAlias = Literal["late", "said"]
-"""``late``: no answer in time; ``said``: the user answered with words to the running turn."""
+"""Why there is no answer: ``late`` after a time-out, ``said`` after a message to the turn."""
 
 
 class QuestionBoard:
@@ -125,7 +126,7 @@ class QuestionBoard:
         return self._heard is not None and not self._heard.done()
 
     def hear(self, words: str, *, numbered: bool = False) -> bool:
-        """Handle a message to the running turn; ``numbered``: the user saw numbered options.
+        """Handle a message to the running turn; ``numbered`` says whether options had numbers.
 
         Return True if the message chooses an option, or is the line that the question asks for. The
         model then does not get the message.
@@ -172,13 +173,14 @@ class QuestionBoard:
             return "late" if answer is None else answer
         finally:
             self._heard = None
-            if not asking.done():  # The user interface that shows the question removes it.
+            # The user interface that shows the question also removes the question.
+            if not asking.done():
                 asking.cancel()
                 await asyncio.wait({asking})
 
 
 async def _answer_in_time(asker: Asker, question: UserQuestion, timeout_s: float) -> Answer | None:
-    """Return the answer; None if the user does not answer in time."""
+    """Return the answer, or None if the user does not answer in time."""
     await asker.ready(question)
     try:
         async with asyncio.timeout(timeout_s) as limit:
@@ -203,7 +205,7 @@ def question_of(session: Session) -> QuestionBoard:
     """Return the pending question of a session, for user interfaces.
 
     Raises:
-        LookupError: The session cannot ask questions, such as a sub-agent's session.
+        LookupError: A sub-agent's session, for example, cannot ask questions.
     """
     return session.parts.features.door(QuestionBoard)
 
@@ -316,7 +318,7 @@ def checked_question(arguments: QuestionArguments, call_id: str, session: str) -
 
 
 def _chosen(question: UserQuestion, answer: Answer | Silence) -> str:
-    """Return the chosen option or the typed line; empty if there is no answer."""
+    """Return the chosen option or the typed line, or an empty text if there is no answer."""
     if question.is_line and isinstance(answer, Answer):
         return short_line(answer.words, QUESTION_CHARACTERS)
     if not isinstance(answer, Answer) or answer.chosen is None:

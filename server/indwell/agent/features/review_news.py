@@ -63,7 +63,7 @@ class Aftermath:
         self._told.pop(change.path, None)
 
     def is_told(self, marks: Mapping[Path, str]) -> None:
-        """Remember that another reminder has reported these contents of files (see ``mark_of``)."""
+        """Remember that another reminder has reported these contents, named by ``mark_of``."""
         self._told.update(marks)
 
     async def news(
@@ -80,7 +80,7 @@ class Aftermath:
 
         A file whose whole diff was reported counts as read again. Files that a newer deny rule
         hides (``hidden``) are left out; ``hide`` removes secrets from the diffs. ``others`` are
-        files that another reminder reports, with marks of their contents.
+        files that another reminder reports, with the result of ``mark_of`` for each.
         """
         watch, known = workspace.watch, seen.paths()
         for path in known[self._n_followed :]:
@@ -134,7 +134,7 @@ class Aftermath:
         *,
         is_late: bool,
     ) -> tuple[str, Snapshot | None]:
-        """The report on one file; also the file's content if the report shows every change."""
+        """Describe one file's changes; add the file's content if every change is shown."""
         edited = path in self._before
         if isinstance(now, str):
             became: Became = "unreadable" if now else "gone"
@@ -153,7 +153,7 @@ class Aftermath:
 
 
 def mark_of(now: Snapshot | str) -> str:
-    """Return a file content's mark: a digest, or the reason from ``stands_there``."""
+    """Return a digest of a file's content, or the reason why ``stands_there`` cannot read it."""
     return now.stamp.digest if isinstance(now, Snapshot) else now
 
 
@@ -200,7 +200,7 @@ class Rejections(NamedTuple):
     Attributes:
         blocks: One block for each file.
         verdicts: The verdicts that the blocks report, and verdicts that need no report.
-        marks: The marks of the contents (see ``mark_of``) of files with reported verdicts.
+        marks: The digests, by ``mark_of``, of the contents of files with reported verdicts.
         known: The contents of files that the model knows after the report.
     """
 
@@ -230,7 +230,8 @@ async def rejections(
     review = session.parts.changes.ledger
     if review is None:
         return NO_REJECTIONS
-    await review.refresh()  # another process, such as a terminal, may have recorded a verdict
+    # Another process, such as a terminal, may have accepted or rejected changes.
+    await review.refresh()
     ids = {one.id for one in waiting}
     news = tuple(one for one in review.untold(session.id) if one.id not in ids)
     blocks: list[Text] = []
@@ -264,7 +265,7 @@ async def rejections(
 def _account(
     name: str, verdicts: Sequence[Verdict], now: Snapshot | str, known: str | None
 ) -> _RejectedFile | None:
-    """Describe a file's rejections; None if the user has restored the rejected changes."""
+    """Describe a file's rejections; return None if the user has restored the rejected changes."""
     text = now.text if isinstance(now, Snapshot) else None
     holding = in_force(verdicts, review_digest(text)) if text is not None or now == "" else None
     is_sure = holding is not None
@@ -298,14 +299,14 @@ def _account(
 
 
 def in_force(verdicts: Sequence[Verdict], reads: str) -> tuple[Verdict, ...] | None:
-    """Return the verdicts, oldest first, that the user has not undone in an editor.
+    """Return the rejections, oldest first, that the user has not undone in an editor.
 
     Args:
-        verdicts: Verdicts on one file.
+        verdicts: The recorded rejections in one file.
         reads: The digest of the file's present text.
 
     Returns:
-        The verdicts; None if applying them does not produce the present text.
+        The rejections, or None if the file's text has been changed in another way since.
     """
     for n in range(len(verdicts), 0, -1):
         if verdicts[n - 1].became == reads:
@@ -338,7 +339,7 @@ class AwaitingReview:
         self._stamp: object = None
 
     def tell(self, moment: Moment[Session]) -> None:
-        """Emit an event if other changes await review than before, but not during an edit."""
+        """Emit an event if the changes that await review are different, but not during an edit."""
         session = moment.session
         review = session.parts.changes.ledger
         if review is None or session.is_editing or review.stamp == self._stamp:

@@ -50,7 +50,7 @@ class TaskBook(Protocol):
         ...
 
     async def answer(self, words: str) -> str | None:
-        """Carry out the user's text after ``/tasks``; None if the text is for the model.
+        """Carry out the user's text after ``/tasks``; return None if the text is for the model.
 
         Raises:
             UserError: The command cannot be carried out.
@@ -69,7 +69,7 @@ class NewTask(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TaskUpdate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A new state of a task."""
+    """A state that the model sets for a task."""
 
     id: str
     state: Literal["open", "done", "failed"]
@@ -86,7 +86,7 @@ class SharedTasks:
     """The tasks of the workspace, as one session uses them.
 
     Attributes:
-        book: The tasks; None in a process without them.
+        book: The tasks; None in a process that offers no tasks.
         session: The session whose model proposes tasks.
     """
 
@@ -96,7 +96,7 @@ class SharedTasks:
         self._tools: tuple[Tool[TaskToolArguments], ...] = ()
 
     def feature(self) -> Feature[Session]:
-        """The tasks as a feature of their session."""
+        """Return the feature that offers the workspace's tasks to the session."""
         return Feature(
             name=NAME,
             late_tools=lambda: self._tools,
@@ -168,7 +168,7 @@ def make_tasks(shared: SharedTasks) -> Tool[TaskToolArguments]:
 
 
 def rows_of(tasks: TaskList, wanted: Collection[str] = ()) -> tuple[TaskRow, ...]:
-    """Return the tasks without their texts, for clients; ``wanted`` start by themselves."""
+    """Return the tasks without their texts, for clients; ``wanted`` tasks start by themselves."""
     return tuple(
         TaskRow(
             one.id,
@@ -197,7 +197,7 @@ def figure_of(tasks: TaskList) -> str:
 def _made(
     tasks: TaskList, arguments: TaskToolArguments, origin: str, hide: Callable[[str], str]
 ) -> TaskList:
-    """Return the tasks with the model's changes; ``#1`` names the first task of ``add``."""
+    """Apply the model's changes to the tasks; ``#1`` refers to the first task in ``add``."""
     first = tasks.next_number
     for one in arguments.add:
         after = tuple(

@@ -42,10 +42,9 @@ class TodoList:
 
     Attributes:
         items: The steps as the model last wrote them.
-        written_in: The turn in which the model wrote the steps; 0 if an earlier process ran the
+        written_in: The turn in which the model wrote the steps, or 0 if an earlier process ran the
             turn.
-        is_due: Whether the conversation may no longer show the list, so that the next request
-            checks.
+        is_due: Whether compaction may have removed the list, so that the next request must check.
     """
 
     def __init__(self) -> None:
@@ -89,8 +88,7 @@ class TodoList:
     async def _remind(self, moment: Moment[Session]) -> Reminder:
         """Return the list, if steps are open and the conversation no longer shows it.
 
-        Until a compaction, the tool call that wrote the list shows the list, so the conversation is
-        searched only after a compaction.
+        Before any compaction, the conversation surely contains the tool call that wrote the list.
         """
         blocks: tuple[Text, ...] = ()
         messages = moment.session.conversation.messages
@@ -184,7 +182,7 @@ def make_todo(todo: TodoList) -> Tool[TodoArguments]:
 
 
 def _doing(arguments: TodoArguments) -> str:
-    """Return the step in progress; empty if no step is in progress."""
+    """Return the step in progress, or an empty text if no step is in progress."""
     doing = (one.text for one in arguments.items if one.state == "doing")
     return short_line(next(doing, ""), ITEM_CHARACTERS)
 
@@ -213,7 +211,7 @@ def items_of(arguments: TodoArguments) -> tuple[TodoItem, ...]:
         TodoItem(
             short_line(one.text, 2 * ITEM_CHARACTERS),
             one.state,
-            # Pass one more dependency than allowed, so that the check fails.
+            # One dependency more than allowed is kept, so that the check below fails.
             tuple(sorted(set(one.after)))[: MOST_ITEMS + 1],
         )
         for one in arguments.items

@@ -54,11 +54,11 @@ class LookingAhead:
     them.
 
     Args:
-        let_go: Ends the file watch that the scan starts; called when the session ends; blocks
+        let_go: Ends the file watch that the scan starts. Called when the session ends; blocks
             briefly.
 
     Attributes:
-        task: The running scan; None before the first turn.
+        task: The running scan, or None before the first turn.
     """
 
     def __init__(self, let_go: Callable[[], None] = lambda: None) -> None:

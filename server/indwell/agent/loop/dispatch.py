@@ -54,7 +54,7 @@ PARALLEL = 8  # the limit of read-only calls that run in parallel
 # the limit of characters for a tool's name in events; a model may invent a longer name
 NAME_LIMIT = 128
 TOLD_LIMIT = 20_000  # the limit of characters for a call's target or failure in events
-CODE_CHARS = 3  # code with line numbers has about so many characters per token
+CODE_CHARS = 3  # Code with line numbers has about 3 characters per token.
 # the smallest and the largest limit of characters for one result
 LEAST_ROOM, MOST_ROOM = 4_000, 256_000
 # the limit of calls that run in one reply; a model with more calls is out of control

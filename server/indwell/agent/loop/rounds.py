@@ -87,7 +87,7 @@ async def run_rounds(session: Session, turn: TurnState, emit: Listener) -> tuple
 async def _run_calls(
     moment: Moment[Session], turn: TurnState, uses: Sequence[ToolUse]
 ) -> tuple[Ending, str] | None:
-    """Run the calls of a reply; return the turn's ending, None if the turn continues."""
+    """Run the calls of a reply; return the turn's ending, or None if the turn continues."""
     session, features = moment.session, moment.session.parts.features
     results: dict[str, ToolResult] = {}
     pictures: list[Image] = []
@@ -121,7 +121,7 @@ async def _run_calls(
 async def _after_words(
     moment: Moment[Session], turn: TurnState, reply: Reply
 ) -> tuple[Ending, str] | None:
-    """Return the turn's ending after a reply without calls; None if the turn continues."""
+    """Return the turn's ending after a reply without calls, or None if the turn continues."""
     if reply.written == "unread":
         if turn.shown_format:
             return "failed", _UNREAD
@@ -189,7 +189,7 @@ async def _ask_model(
 
 
 _DOWN = (Unreachable, RateLimited, ServerFault, OutOfCredit)
-"""Errors that another endpoint may not have."""
+"""Errors after which another endpoint may still answer."""
 
 
 def _too_large(session: Session, error: ContextOverflow) -> ConversationTooLarge:
@@ -222,7 +222,7 @@ def _incoming(session: Session, turn: TurnState, words: str | None) -> int:
 
 
 async def _take_steering(session: Session, turn: TurnState) -> None:
-    """Add the waiting steering messages to the next request, after logging them to disk.
+    """Log the waiting messages to the running turn, and add them to the next request.
 
     Raises:
         SessionError: The records cannot be written; the user gets the messages back.
@@ -325,7 +325,8 @@ def leave_out_pictures(session: Session, turn: int, emit: Listener) -> bool:
 
 HINT_AT = 3
 END_AT = 5
-# A tool that asks for progress, such as of a background command, may repeat so many more times.
+# A tool that asks for the progress of, for example, a background command may be called 15 more
+# times.
 MORE_LOOKS = 15
 
 

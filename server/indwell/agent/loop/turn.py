@@ -57,7 +57,7 @@ from indwell.sessions.records import ENDED, Ending, FileLines, TurnEndRecord, Tu
 from indwell.workspace.base import AppliedChange
 from indwell.workspace.comparing.diff import count_changes
 
-FEW = 200  # so few messages are counted and checked in less than a millisecond
+FEW = 200  # Up to 200 messages are counted and checked in less than a millisecond.
 
 _log = logging.getLogger(__name__)
 
@@ -222,7 +222,7 @@ async def _count_what_was_loaded(session: Session) -> None:
 
 
 def _given_back(session: Session, turn: TurnState) -> tuple[str, ...]:
-    """Return messages to the turn that never reached the model, for the draft."""
+    """Return the messages to the turn that never reached the model, to be the user's draft."""
     undelivered = (*turn.steered, *session.steering)
     session.steering = ()
     turn.draft = "\n\n".join(filter(None, (turn.draft, *undelivered)))

@@ -1,4 +1,4 @@
-"""Collects the facts of a tool call for the policy: its paths, their aliases, its command."""
+"""Describes a tool call for the policy: the call's paths, other names of these, its command."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ SCRIPT_LIMIT_B = 1 << 20  # the limit of bytes for a script that a permission is
 
 
 async def call_facts(session: Session, rules: Rules, arguments: str, facts: ToolFacts) -> CallFacts:
-    """Return the facts of a call, with each path as written and resolved, and hard links.
+    """Describe a call for the policy: each path as written and resolved, and hard links.
 
     Args:
         session: The session of the call.
         rules: The snapshot of the rules that decides on the call.
         arguments: The call's arguments as JSON, under Indwell's names.
-        facts: The tool's facts about the call.
+        facts: The tool, effect, paths and command that the tool planned for the call.
 
     Raises:
         ToolError: A path is outside of the workspace and the readable folders.
@@ -74,7 +74,7 @@ async def call_facts(session: Session, rules: Rules, arguments: str, facts: Tool
 
 
 async def with_scripts(session: Session, rules: Rules, asked: CallFacts) -> CallFacts:
-    """Return the facts with digests of the command's scripts, to bind a permission to them."""
+    """Add digests of the command's scripts, so that a permission holds only for their content."""
     if asked.effect != "run":
         return asked
     from indwell.policy.commands.judge import judge  # noqa: PLC0415 - no start is to wait for it
@@ -103,7 +103,7 @@ async def with_scripts(session: Session, rules: Rules, asked: CallFacts) -> Call
 
 
 async def with_batch_files(session: Session, rules: Rules, asked: CallFacts) -> CallFacts:
-    """Add to the facts which of a command's programs are batch files."""
+    """Record which of a command's programs are batch files."""
     if asked.effect != "run" or rules.policy.language != "powershell":
         return asked
     words = _bare_words(judged(asked, rules.policy).parts)
@@ -161,7 +161,7 @@ def _is_of_git(path: Path, roots: Sequence[Path]) -> bool:
 
 
 def _unknown_at_roots(paths: Sequence[Path], roots: Sequence[Path]) -> tuple[str, ...]:
-    """Return unknown entries with a leading dot at a repository's root that contain a path.
+    """Return the parts of a path at a repository's root that begin with a dot and are unknown.
 
     On Windows, the result also contains missing 8.3 names; Windows resolves existing names.
     """

@@ -1,8 +1,8 @@
 """Decides on permissions for tool calls, hooks and checks.
 
-The policy evaluates the facts of a request with a snapshot of the rules. If the policy demands it,
-the user is asked. After the question, the policy evaluates the request again with a new snapshot.
-Each step is recorded. Each source of requests implements ``Requester``. An error in an evaluation
+The policy evaluates a request with a snapshot of the rules. If the policy demands a question, the
+user is asked. After the question, the policy evaluates the request again with a new snapshot. Each
+decision is recorded. Each source of requests implements ``Requester``. An error in an evaluation
 counts as a denial.
 """
 
@@ -30,23 +30,23 @@ from indwell.sessions.records import Verdict
 from indwell.tools.base import ToolFacts
 
 VERDICTS: Mapping[type, Verdict] = {Allow: "allow", Ask: "ask", Deny: "deny"}
-"""The words for decisions in records."""
+"""The name of each decision in the log."""
 
-FAULT = "fault"  # the rule name in the record of a denial that an error of Indwell caused
-PLACE = "place"  # the rule name in the record of a denial because tools may not access a path
+FAULT = "fault"  # Records name this rule for a denial after an error in Indwell.
+PLACE = "place"  # Records name this rule for a denial because tools may not access a path.
 FAULT_OF_CALL = "Indwell could not decide on this call, through a fault of its own; tell the user"
 FAULT_OF_COMMAND = (
     "Indwell could not decide on this command, through a fault of its own; see the log"
 )
-OWN_RULE = "ask:"  # the prefix of a user's rule that asks about a command from any requester
+OWN_RULE = "ask:"  # A user's rule with this prefix asks about commands of any requester.
 _log = logging.getLogger(__name__)
 
 
 class EvaluatedPolicy(msgspec.Struct, frozen=True):
-    """The facts of a request, a snapshot of the rules, and the decision.
+    """A request as the policy sees it, a snapshot of the rules, and the decision.
 
     Attributes:
-        asked: The facts.
+        asked: The paths, the command and the effect of the request.
         decision: The decision, including the requester's own permissions.
         rules: The snapshot of the rules.
         by_policy: The decision by the policy alone, as for a command of the agent.
@@ -77,7 +77,7 @@ class Consent(msgspec.Struct, frozen=True):
     """The user's yes to a question.
 
     Attributes:
-        chosen: The hunks that the user allowed; None for all hunks.
+        chosen: The hunks that the user allowed, or None for all hunks.
         was_reviewed: Whether the user saw the diff of the change and allowed it.
     """
 
@@ -92,7 +92,7 @@ class Permit(msgspec.Struct, frozen=True):
         requester: The requester of the permission.
         evaluated: The evaluation that the permission is based on.
         widening: Access beyond the sandbox that the request may use.
-        consent: The user's yes; None if no question was needed.
+        consent: The user's yes, or None if no question was needed.
     """
 
     requester: Requester
@@ -118,7 +118,7 @@ class Permit(msgspec.Struct, frozen=True):
 
     @property
     def chosen(self) -> Chosen | None:
-        """The hunks of the preview that the user allowed; None for all hunks."""
+        """The hunks of the preview that the user allowed, or None for all hunks."""
         return None if self.consent is None else self.consent.chosen
 
     @property
@@ -174,7 +174,7 @@ Permitted: TypeAlias = Permit | RefusedPermission
 
 
 async def permission(session: Session, requester: Requester) -> Permitted:
-    """Decide on a request; ask the user if the policy demands it.
+    """Decide on a request; ask the user if the policy demands a question.
 
     Only one question is open at a time in a session, so each answer belongs to one question.
     """
@@ -267,7 +267,7 @@ async def put_question(  # noqa: PLR0917 - whose question it is, and who hears o
 
 
 def how_sandboxed(evaluated: EvaluatedPolicy) -> str:
-    """Return a description of a command's sandbox; empty for other calls."""
+    """Return a description of a command's sandbox, or an empty text for other calls."""
     decision = evaluated.decision
     if evaluated.asked.effect != "run" or isinstance(decision, Deny):
         return ""
@@ -312,7 +312,7 @@ _SANDBOX = "how commands are held changed while the user was asked; nothing was 
 def _changed(
     before: EvaluatedPolicy, now: EvaluatedPolicy, widening: Widening
 ) -> RefusedPermission | None:
-    """Return why a yes is no longer valid; None if the facts and bounds are unchanged."""
+    """Return why a yes is no longer valid, or None if the facts and bounds are unchanged."""
     if now.asked != before.asked:
         return RefusedPermission(_CHANGED, "changed", now)
     is_wider = isinstance(now.decision, Ask) and now.decision.widening != widening
@@ -353,7 +353,7 @@ async def _by_policy(
 
 
 def _binds_to_files(decision: Decision) -> bool:
-    """Return whether an answer to the request depends on the contents of files."""
+    """Return whether an answer to the request only holds for the present contents of files."""
     return isinstance(decision, Ask) or (
         isinstance(decision, Allow) and decision.by.startswith(BY_ANSWER)
     )

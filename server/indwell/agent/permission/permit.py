@@ -45,7 +45,7 @@ from indwell.settings.credentials import SECRETS
 from indwell.tools.base import Call, Outcome, Preview, ToolFacts
 from indwell.workspace.comparing.diff import diff_hunks, is_same_change
 
-# After so many consecutive questions without a yes, the turn asks no more questions.
+# After this many consecutive questions without a yes, the turn asks no more questions.
 MOST_REFUSED = 5
 NO_MORE = (
     f"{MOST_REFUSED} questions in a row were not answered with yes, so no more questions are "
@@ -63,7 +63,7 @@ Previewing: TypeAlias = Callable[[Permit], Awaitable[Preview]]
 async def permitted(
     session: Session, use: ToolUse, call: Call, emit: Listener, preview: Previewing
 ) -> Permit:
-    """Return the permit for a call; ask the user if the policy demands it.
+    """Return the permit for a call; ask the user if the policy demands a question.
 
     Raises:
         ToolError: The call may not run; the model gets the reason.
@@ -157,7 +157,7 @@ class ToolCallRequest:
         )
 
     async def shows_the_same(self, evaluated: EvaluatedPolicy) -> bool:
-        """Return whether the change is still the same as the change in the question."""
+        """Return whether the change is still the same as when the user was asked."""
         again, shown = await self.preview(Permit(self, evaluated)), self._shown
         texts = shown.diff, shown.before, again.diff, again.before
         return await asyncio.to_thread(is_same_change, *texts)
@@ -208,10 +208,10 @@ class ToolCallRequest:
 
 
 def check_no_marks(call: Call) -> None:
-    """Refuse to write a redaction mark, because the mark would overwrite a secret.
+    """Refuse to write a placeholder for a hidden secret, which would overwrite the secret.
 
     Raises:
-        ToolError: The arguments contain a mark.
+        ToolError: The arguments contain a placeholder.
     """
     if call.effect != "read" and has_mark(call.arguments):
         raise ToolError(
@@ -269,7 +269,7 @@ def _asker(session: Session) -> Session:
 
 
 def _why_refused(answer: Said, evaluated: EvaluatedPolicy, ask: Ask) -> str:
-    """Return why an answer refuses the call, for the model; empty if the answer is yes."""
+    """Return why an answer refuses the call, for the model, or empty if the answer is yes."""
     if answer == "no":
         return "the user did not allow this; go on without it, or say what it is needed for"
     if answer == "uncovered":

@@ -160,7 +160,7 @@ def covered_check(
 
 
 def changed_marks(session: Session, turn: int) -> Marks:
-    """Return marks (size, time and others) of the files that a turn has changed; blocks."""
+    """Return stat values, such as size and time, of the files that a turn has changed; blocks."""
     review = session.parts.changes.ledger
     known = () if review is None else review.known()
     paths = {*session.parts.features.changed(turn), *known}
@@ -182,7 +182,7 @@ class _ChangeWords(msgspec.Struct, frozen=True):
     Attributes:
         title: The title of the question.
         reason: The reason in the question.
-        told: The text before the names in the report.
+        told: The text before the names in the report for the model.
         refused: Advice for the model after a no.
     """
 
@@ -357,7 +357,7 @@ def recorded(session: Session, use: ToolUse, permit: Permit) -> Workspace:
 
 
 def is_accepted(session: Session, *, was_reviewed: bool = False) -> bool:
-    """Return whether a change is accepted without review, because of the mode or a seen diff."""
+    """Return whether a change needs no review, because of the mode, or because the user saw it."""
     return was_reviewed or session.parts.rules().mode == "auto"
 
 

@@ -30,7 +30,9 @@ from indwell.messages import Block, Text, ToolSpec
 from indwell.prompt.reminders import Surroundings, surroundings_words
 
 CALLS_TO_COME = 36
-"""Expected number of later model calls: half of 73, the average of 129 recorded sessions."""
+"""The expected number of further model calls: half of the 73 calls of an average session, as in 129
+recordings.
+"""
 _HEAD = "Your tools have changed since the list of functions in front of this conversation."
 _ADDED = "These are new or have changed; call them by name like the others:"
 _SAME = "Your tools are again exactly those of the list of functions in front of this conversation."
@@ -45,7 +47,7 @@ async def gathered(moment: Moment[Session], prompt: Prompt, now: Surroundings) -
 
 
 def _environment(session: Session, now: Surroundings, turn: int) -> list[Text]:
-    """Return the environment reminder; empty for small models, which mistake it for the task."""
+    """Return the environment reminder, or empty for small models, which mistake it for the task."""
     if session.parts.tools.is_lean:
         return []
     return [inject("environment", surroundings_words(now), turn=turn)]
@@ -127,8 +129,8 @@ async def update_tools(session: Session, turn: int, *, join: bool = False) -> No
     Args:
         session: The session that sends the request.
         turn: The turn that the request belongs to.
-        join: Whether to put the tools into the request in any case, because the cache is lost
-            anyway.
+        join: Whether to put the tools into the request in any case, because the cache is already
+            lost.
     """
     now = session.conversation
     # Drop a reminder that was not sent, because it may be outdated.
@@ -155,7 +157,7 @@ async def tool_reminder(session: Session, turn: int) -> tuple[Text, ...]:
 
 
 async def _reminder(session: Session, turn: int, changes: ToolChanges) -> tuple[Text, ...]:
-    """Return a block that describes changed tools; empty if the model knows the present tools."""
+    """Return a block that describes changed tools, or empty if no tool has changed."""
     newest, _ = talk.sent_texts(session.conversation)
     if changes == _NONE and KIND not in newest:
         return ()
@@ -196,7 +198,7 @@ def _cached_tokens(session: Session) -> int:
 
 
 class Forthcoming(NamedTuple):
-    """The blocks of the next request: those before the editor's attachments, and those after."""
+    """The blocks of the next request, before and after the editor's attachments."""
 
     before: tuple[Text, ...] = ()
     behind: tuple[Text, ...] = ()
@@ -257,7 +259,8 @@ def is_rebuild_cheaper(
     Args:
         changes: The changes of the tools.
         cached: The tokens that the next request could read from the cache if its tools stayed.
-        reminder: The tokens of the reminder; 0 if the conversation already contains the reminder.
+        reminder: The tokens of the reminder, or 0 if the conversation already contains the
+            reminder.
         rates: The prices of the model's tokens.
     """
     lost = cached * (rates.cache_write - rates.cached)

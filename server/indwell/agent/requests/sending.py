@@ -33,7 +33,7 @@ from indwell.sessions.spending_lines import Reservation
 
 TRIES = 2  # the number of attempts if the model replies with nothing
 
-_PROBE = 1_000  # A cache counts as failed if it served fewer by so many tokens than expected.
+_PROBE = 1_000  # A cache counts as failed if it served 1,000 tokens fewer than expected.
 
 
 def sending_of(session: Session, turn: TurnState, words: str | None) -> talk.Conversation:
@@ -240,7 +240,7 @@ def watch_cache(session: Session, turn: int, request: Request, usage: Usage, emi
 
 
 def idle_s(session: Session) -> float | None:
-    """Return the seconds since the model's last reply; None if the time is unknown."""
+    """Return the seconds since the model's last reply, or None if the time is unknown."""
     at = session.spending.answered_at
     return None if at is None else max(0.0, (session.parts.clock.now() - at).total_seconds())
 
@@ -296,7 +296,7 @@ async def allowance(
         budgets: The user's budgets.
         outlay: The spending of turn and session; its ``day`` is ignored.
         usage: The most that the call may use.
-        cost: The price of the call in US dollars; None if unknown.
+        cost: The price of the call in US dollars, or None if unknown.
         ledger: The ledger with today's spending.
 
     Raises:

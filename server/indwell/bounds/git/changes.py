@@ -90,13 +90,13 @@ class RepositoryChanges(NamedTuple):
 
 
 Named = Callable[[Path], str | None]
-"""Returns the displayed path of a file; None if the model may not see the file."""
+"""Returns the displayed path of a file, or None if the model may not see the file."""
 
 
 async def read_changes(
     folder: Path, *, named: Named, never_in: Sequence[Path]
 ) -> RepositoryChanges:
-    """Read the staged changes of a repository; if there are none, read the working tree's.
+    """Read a repository's staged changes, or the changes of the working tree if none is staged.
 
     Args:
         folder: A trusted folder, resolved.
@@ -154,7 +154,7 @@ class _Reader:
         )
 
     def _allowed(self, told: bytes) -> tuple[tuple[ChangedFile, ...], tuple[str, ...], int]:
-        """Return the files that may be shown, their paths in git, and the number of others."""
+        """Return the files that may be shown, their paths in git, and how many are left out."""
         shown: list[ChangedFile] = []
         paths: list[str] = []
         n_left_out = 0

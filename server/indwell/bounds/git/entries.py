@@ -28,7 +28,8 @@ from indwell.policy.paths import is_protected
 from indwell.workspace.git.repository import around, nested, repository_of
 
 FILE_B = 16 << 20  # the limit of bytes for a protected file that is compared with its entry
-# the number of settled entries to remember; about older entries, another session may ask again
+# The limit of remembered entries that the user has decided on; other sessions may ask about older
+# ones again.
 MOST_ENDED = 200
 
 
@@ -56,7 +57,7 @@ class GitEntries:
         self._before: Mapping[Path, RepositoryState | str] = {}
         self._kept = KeptFile()
         self._untold: tuple[GitEntry, ...] = ()
-        # settled entries that other sessions have not learned of yet
+        # entries that the user has decided on, but that other sessions have not learned of yet
         self._ended: tuple[GitEntry, ...] = ()
         self._one_at_a_time = asyncio.Lock()
         self.waiting: tuple[GitEntry, ...] = ()
@@ -92,12 +93,13 @@ class GitEntries:
             else:
                 self._before = await self._states(self._before, is_quick=True)
                 await self._forget_gone()
-            # Write the note before the mark, because a mark without a note has no meaning.
+            # Write the note before the file ``open-…``, because the file has no meaning without the
+            # note.
             await self._keep()
             await asyncio.to_thread(self._note.open)
 
     async def look(self, *, fetches: bool = False, is_quick: bool = False) -> tuple[GitEntry, ...]:
-        """Find new entries since the last comparison; each is kept until ``agree`` or its removal.
+        """Find new entries since the last comparison; each is kept until it is accepted or removed.
 
         Args:
             fetches: Whether the command may use the network; fetched content is allowed.
@@ -109,7 +111,7 @@ class GitEntries:
 
     @contextlib.asynccontextmanager
     async def around(self) -> AsyncIterator[None]:
-        """Run a check or hook; its new entries are reported before the next command."""
+        """Run a check or hook; entries that it adds to git are reported before the next command."""
         await self.begin()
         yield
         await self.settle()
@@ -173,7 +175,7 @@ class GitEntries:
         self._untold = (*self._untold, *new)
 
     def _wait_for(self, kept: Iterable[GitEntry]) -> None:
-        """Keep only these entries as not accepted."""
+        """From now on, only these entries wait for the user's acceptance."""
         left = tuple(kept)
         self._ended = (*self._ended, *(one for one in self.waiting if one not in left))
         self.waiting = left
@@ -269,7 +271,7 @@ class GitEntries:
     ) -> list[GitEntry]:
         """Return new files of the object store whose content does not match their names."""
         new = {path for path, one in now.store.files.items() if was.store.files.get(path) != one}
-        if fetches:  # git records there how much history a host has sent
+        if fetches:  # In this file, git records how much history a host has sent.
             new = {path for path in new if not path.endswith("/shallow")}
         if not new:
             return []
@@ -318,7 +320,7 @@ class GitEntries:
         ]
 
     async def _existing(self, holder: Path, names: Sequence[str]) -> frozenset[str]:
-        """Return those of the names that lead to an existing commit."""
+        """Return the names that lead to an existing commit."""
         asked = "".join(f"{one}^{{commit}}\n" for one in names)
         told = await self._git(
             holder, "cat-file", "--batch-check=%(objecttype) %(objectname)", stdin=asked.encode()
@@ -411,7 +413,7 @@ def _unread(holder: Path, words: str) -> GitEntry:
 
 
 def _mark(store: Store, path: str) -> str:
-    """Return a mark that changes when another file replaces this file of the store."""
+    """Return a value that changes when another file replaces this file of the store."""
     return repr(store.files.get(path))
 
 
@@ -448,7 +450,7 @@ def _hashes(path: Path, holder: Path) -> frozenset[str]:
 
 
 def _changes(told: bytes) -> Iterator[tuple[str, str, str]]:
-    """Yield commit, path and entry of each change but deletions in raw ``diff-tree`` output."""
+    """Yield each change in raw ``diff-tree`` output, except deletions: commit, path and entry."""
     commit = ""
     fields = iter(told.split(b"\0"))
     for field in fields:

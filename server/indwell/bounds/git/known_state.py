@@ -47,7 +47,8 @@ class GitEntry(msgspec.Struct, frozen=True):
         blob: Git's name of the content; for the store, the file.
         where: ``the index``, or a commit; for other kinds, the whole sentence.
         repository: The absolute folder of the repository.
-        inner: The path within the repository, the name of the replaced object, or the file itself.
+        inner: The path within the repository, the name of the replaced object, or the file of the
+            store.
     """
 
     kind: Kind
@@ -87,7 +88,7 @@ class KeptFile(msgspec.Struct, frozen=True):
     Attributes:
         states: The state of each repository at the last comparison, or why it could not be read.
         waiting: The entries that the user has not accepted.
-        ended: Settled entries, which other sessions must drop, too.
+        ended: Entries that the user has decided on, which other sessions must drop, too.
     """
 
     states: Mapping[str, RepositoryState | str] = {}
@@ -118,7 +119,7 @@ class GitNote:
         return str(path) if path is not None and path.is_file() else ""
 
     def news(self) -> KeptFile | None:
-        """Return the content written by another process since the last call; else None.
+        """Return the content written by another process since the last call, or None.
 
         A damaged note is renamed; see ``damaged``.
         """
@@ -165,7 +166,7 @@ class GitNote:
             self._is_stuck = False
 
     def open(self) -> None:
-        """Create the mark: a command of Indwell that may change a repository begins."""
+        """Create the file ``open-…``, because a command that may change a repository begins."""
         if self._is_open:
             return
         self._is_open = True
@@ -177,7 +178,7 @@ class GitNote:
                 log.warning("the mark of a running program could not be saved", exc_info=error)
 
     def close(self) -> None:
-        """Remove the mark: no command runs any more, and all changes were examined."""
+        """Remove the file ``open-…``, because no command runs and all changes were examined."""
         self._is_open = False
         for name in self._marks():
             if name == self._mark or not _is_of_others(name):
@@ -194,7 +195,8 @@ class GitNote:
             return tuple(name for name in list_names(self._folder) if name.startswith(_OPEN))
         except OSError as error:
             log.warning("%r cannot be listed", str(self._folder), exc_info=error)
-            # the mark is unreadable, so treat it as open and ask the user about the changes
+            # If the file is unreadable, the session counts as open, and the user is asked about
+            # changes.
             return (self._mark,)
 
     def _remove(self, name: str) -> None:
@@ -206,7 +208,7 @@ class GitNote:
 
 
 def _is_of_others(mark: str) -> bool:
-    """Return whether the session that created the mark is still open, in any process."""
+    """Return whether the session that created this file is still open, in any process."""
     number = mark.removeprefix(_OPEN).partition("-")[0]
     if number == str(os.getpid()) or not number.isdecimal():
         return mark in _notes

@@ -55,7 +55,7 @@ Stamp: TypeAlias = tuple[int, int]
 FileStamp: TypeAlias = tuple[int, int, int, int] | None
 
 RunGit: TypeAlias = Callable[[Sequence[str], float], Awaitable[str]]
-"""Runs git with arguments and a time limit in seconds; returns why it failed, or empty."""
+"""Runs git with arguments and a time limit in seconds; returns the failure, or no text."""
 
 
 class Store(msgspec.Struct, frozen=True):
@@ -107,7 +107,8 @@ def refs_of(
         tips.update(_SHA.findall(text))
         if at.name == "packed-refs":
             replaced |= {name: other for other, name in _PACKED_REPLACEMENT.findall(text)}
-        elif at.parent in replacements:  # a loose ref comes later in the list and takes precedence
+        # A loose ref comes later in the list, and overrides a packed ref.
+        elif at.parent in replacements:
             replaced[at.name] = text.strip()
     return tuple(stamps), frozenset(tips - NO_OBJECT), replaced
 
@@ -202,7 +203,7 @@ async def faults(new: Iterable[str], run_git: RunGit) -> list[Fault]:
 
 
 def _check_of(path: str) -> tuple[str, ...]:
-    """Return the git command that verifies a pack, an index or a commit graph; empty for others."""
+    """Return the git command that verifies a pack, index or commit graph, or nothing for others."""
     if _PACK.search(path):
         pack = Path(path).with_suffix(".pack")
         is_whole = pack.exists() and pack.with_suffix(".idx").exists()
@@ -232,7 +233,7 @@ def _loose_faults(paths: Sequence[str], until: float) -> list[Fault]:
 
 
 def _why_not(path: str, name: str, until: float) -> str:
-    """Return why a loose object does not match its name; empty if it matches."""
+    """Return why a loose object does not match its name, or an empty text if it matches."""
     inflate, digest = zlib.decompressobj(), _digest(name)
     if leads_abroad(path, (Path(path).parent,)):
         return "it is a link to a network share"
@@ -293,7 +294,7 @@ def _redirects(path: str) -> Iterator[str]:
 
 
 def _folders(store: str) -> Iterator[str]:
-    """Return those folders of one store that exist and that git reads."""
+    """Return the existing folders of one store that git reads."""
     try:
         names = os.listdir(store)  # noqa: PTH208 - names alone
     except (FileNotFoundError, NotADirectoryError):

@@ -157,7 +157,7 @@ class DemoRun:
         return document, original
 
     async def _check(self) -> str:
-        """Run the project's check with this Python, without a shell, which may be missing."""
+        """Run the project's check with this Python; no shell is used, because it may be missing."""
         words = [sys.executable, *CHECK.split()[1:]]
         finished = await run_program(words, cwd=self._folder, timeout_s=CHECK_TIMEOUT_S)
         return "passed" if finished.exit_code == 0 else "failed"
@@ -239,7 +239,7 @@ def _is_paid_for(environment: Mapping[str, str]) -> bool:
 
 
 def _reason(before: str, after: str, finished: events.TurnFinished | None) -> str:
-    """Return the reason why the demo failed, in one sentence; empty after success."""
+    """Return the reason why the demo failed, in one sentence, or an empty text after success."""
     if before == "failed" and after == "passed":
         return ""
     if finished is None:

@@ -21,7 +21,7 @@ class DoctorFinding(msgspec.Struct, frozen=True):
         name: What was checked, in one or two words.
         state: ``ok``, ``warn`` (works with a limitation), ``fail`` (does not work), ``skipped``.
         sentence: The result in words; never a key.
-        fix: Advice on how to fix the problem; empty if there is no problem.
+        fix: Advice on how to fix the problem, or empty if there is no problem.
     """
 
     name: str
@@ -46,7 +46,7 @@ def blocking(name: str, look: Callable[[], Findings]) -> DoctorCheck:
 
 
 async def run_checks(checks: Sequence[DoctorCheck], *, timeout_s: float = CHECK_S) -> Findings:
-    """Run the checks; return their findings in order, also for failed or late checks."""
+    """Run the checks; return one finding for each, in order, also if a check fails or is late."""
     found = await asyncio.gather(*(_run(check, timeout_s) for check in checks))
     return tuple(finding for findings in found for finding in findings)
 

@@ -75,7 +75,8 @@ TALK_S = 11.0
 _PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
 # the limit of tokens for the system prompt and the tools, without the user's instructions
 MOST = 2_200
-MOST_LEAN = 1_100  # the same limit for the short prompt of a small model
+# the limit of tokens for the short system prompt of a small model, with its tools
+MOST_LEAN = 1_100
 
 
 class Private(msgspec.Struct, frozen=True):
@@ -137,7 +138,7 @@ def _cell(text: str) -> str:
 
 
 def doctor(*, as_json: bool, as_report: bool, offline: bool) -> int:
-    """Run all checks; return 0 if no check failed, else 1."""
+    """Run all checks; return 0 if no check failed, otherwise 1."""
     environment = dict(os.environ)
     store = KeyStore(user_file().parent / FILE_NAME, _open_ring)
     findings = wait_for(run_checks(_checks(environment, store, offline=offline)))
@@ -274,7 +275,7 @@ async def endpoint_findings(
     look_s: float = LOOK_S,
     talk_s: float = TALK_S,
 ) -> Findings:
-    """Check the endpoint: whether it is reachable, accepts the key, lists the model, and works."""
+    """Check that the endpoint is reachable, accepts the key, lists the model, and answers."""
     try:
         chosen = await asyncio.to_thread(_settings, environment, store)
     except SettingsError:
@@ -306,7 +307,7 @@ async def endpoint_findings(
 async def other_endpoints(
     environment: Mapping[str, str], store: KeyStore, *, look_s: float = LOOK_S
 ) -> Findings:
-    """Check the other endpoints: whether they are reachable, accept the key, and list models."""
+    """Check that the other endpoints are reachable, accept the key, and list models."""
     try:
         settings = await asyncio.to_thread(lambda: read_settings(environment).settings)
         own = split_name(settings.model, settings.endpoints)[1]
@@ -388,13 +389,13 @@ def _finding(step: EndpointStep) -> DoctorFinding:
 
 
 class PromptSizes(msgspec.Struct, frozen=True):
-    """The estimated tokens of a prompt's parts; the estimate is rather too high.
+    """The estimated tokens of a prompt's parts; the estimate is a little too high.
 
     Attributes:
         system: The tokens of the system prompt, without the user's instructions.
         own: The tokens of the user's instructions.
         tools: The tokens of each tool, by name.
-        lean: The reason why the model gets a short prompt; empty for the full prompt.
+        lean: The reason why the model gets a short prompt, or empty for the full prompt.
     """
 
     system: int
@@ -414,7 +415,7 @@ class PromptSizes(msgspec.Struct, frozen=True):
 
 
 class Beginning(NamedTuple):
-    """A session's start: conversation, settings, and why the model gets a short prompt."""
+    """The start of a session: conversation, settings, and why the model gets a short prompt."""
 
     conversation: Conversation
     settings: Settings

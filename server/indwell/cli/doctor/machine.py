@@ -57,7 +57,7 @@ def installation(folder: Path) -> Findings:
 
 
 async def version_of(program: Path) -> str | None:
-    """Return the first line of ``program --version``; None if the program does not run."""
+    """Return the first line of ``program --version``, or None if the program does not run."""
     try:
         ended = await run_program(
             [str(program), "--version"], cwd=Path("/"), timeout_s=RUN_S, merge_errors=True
@@ -103,7 +103,7 @@ async def _program(name: str, folder: Path, without: State, fix: str) -> DoctorF
 
 PACKAGES = ("openai", "httpx2", "pygls", "lsprotocol", "msgspec", "genai-prices", "keyring")
 FEW_FILES = 256  # with a lower limit of open files, the doctor warns; a server needs fifty
-# The default of old kernels for inotify; a project with packages can have more folders.
+# Old kernels watch at most 8,192 folders by default; a project with packages can have more.
 FEW_WATCHES = 8_192
 _WATCHES = Path("/proc/sys/fs/inotify/max_user_watches")
 
@@ -231,7 +231,7 @@ EDITORS = (
 
 
 async def editors(home: Path, folder: Path | None = None) -> Findings:
-    """Return a finding for each editor on PATH outside ``folder``; without any, a warning."""
+    """Return a finding for each editor on PATH outside ``folder``, or a single warning."""
     never_in = () if folder is None or home.is_relative_to(folder) else (folder,)
     found = await asyncio.gather(*(_editor(editor, home, never_in) for editor in EDITORS))
     here = tuple(finding for finding in found if finding is not None)
@@ -254,7 +254,7 @@ def finding_of(editor: Editor, version: str, ours: Sequence[bytes]) -> DoctorFin
     Args:
         editor: The editor.
         version: The first line of the editor's version text.
-        ours: The contents of the configuration files that name Indwell.
+        ours: The contents of the editor's configuration files that mention Indwell.
     """
     setup = "nvim-older" if is_older_neovim(version) else editor.setup
     if setup == "nvim-older" and ours and _is_newer_neovims(ours):
@@ -281,7 +281,7 @@ def is_older_neovim(version: str) -> bool:
 
 
 def _is_newer_neovims(ours: Sequence[bytes]) -> bool:
-    """Return whether these files start Indwell in a way that only newer Neovim versions support."""
+    """Return whether these files start Indwell by functions that only newer Neovims have."""
     whole = b"\n".join(ours)
     names_newer = b"vim.lsp.config" in whole or b"nvim-0.11" in whole
     return names_newer and b"start_client" not in whole

@@ -45,7 +45,7 @@ def settings(environment: Mapping[str, str]) -> Findings:
 
 
 def key(environment: Mapping[str, str], store: KeyStore) -> Findings:
-    """Check whether a model and a key are set, and where they are stored."""
+    """Check whether a model and a key are set, and say where each is stored."""
     try:
         chosen = read_settings(environment).settings
     except SettingsError:
@@ -92,7 +92,7 @@ def state(environment: Mapping[str, str]) -> Findings:
 
 
 def kept(environment: Mapping[str, str]) -> Findings:
-    """Report the sessions' disk space, the last deletions, and the reasons to keep the rest."""
+    """Report the sessions' disk space, the last deletions, and why other sessions are kept."""
     try:
         chosen = read_settings(environment).settings
     except SettingsError:
@@ -186,7 +186,7 @@ def _holds_key(path: Path) -> bool:
 
 
 def _only_here(environment: Mapping[str, str], path: Path) -> Findings:
-    """Warn about variables of this shell that an editor started from the desktop does not get."""
+    """Warn about variables of this shell that an editor lacks if the desktop starts the editor."""
     names = [name for name in VARIABLES if environment.get(name, "").strip()]
     if not names:
         return ()

@@ -30,7 +30,7 @@ from indwell.workspace.disk import DiskWorkspace
 def settings_here(
     environment: Mapping[str, str], folder: Path
 ) -> tuple[Settings, FolderTrust] | None:
-    """Return the user's settings and the trust in ``folder``; None after a reported error."""
+    """Return the user's settings and the trust in ``folder``, or None after a reported error."""
     trust = FolderTrust(environment)
     try:
         chosen = read_settings(environment).settings
@@ -140,7 +140,7 @@ _MEND = "correct the SKILL.md, or move its folder away"
 
 
 def skills(environment: Mapping[str, str], folder: Path) -> Findings:
-    """Report the number of available skills in ``folder``, and problems of other skills."""
+    """Report the number of skills available in ``folder``, and the problems of unusable skills."""
     here = settings_here(environment, folder)
     if here is None:
         return ()
@@ -166,7 +166,7 @@ _NAMES = 200  # the limit of characters for the list of names
 
 
 def agents(environment: Mapping[str, str], folder: Path) -> Findings:
-    """Report the sub-agents that are available in ``folder``, and problems of other files."""
+    """Report the sub-agents available in ``folder``, and the problems of unusable definitions."""
     here = settings_here(environment, folder)
     if here is None:
         return ()
@@ -184,7 +184,7 @@ def agents(environment: Mapping[str, str], folder: Path) -> Findings:
 def mcp_servers(environment: Mapping[str, str], folder: Path) -> Findings:
     """Report the MCP servers that ``folder`` may use, without starting servers.
 
-    A server without the user's answer, or with a missing program, has its own finding.
+    A server that the user has not approved, or whose program is missing, has its own finding.
     """
     here = settings_here(environment, folder)
     if here is None:
@@ -234,7 +234,7 @@ def language_servers(environment: Mapping[str, str], folder: Path) -> Findings:
 
 
 def _missing_program(name: str, command: str, path: str, folder: Path) -> str:
-    """Return a sentence that a server's program is missing; empty if the program exists."""
+    """Say that a server's program is missing; the text is empty if the program exists."""
     if "/" in command or "\\" in command:
         is_here = (folder / command).is_file()
     else:

@@ -1,4 +1,4 @@
-"""Starts the interactive session: the line is there first, and the rest is loaded behind it."""
+"""Starts the interactive session: first shows the input line, then loads the program."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from indwell.cli.interactive.plain_desk import PlainDesk
     from indwell.lsp.chat.completion import CompletionChoice
 
-AGAIN_S = 2.0  # seconds within which a second Ctrl-C leaves a plain session
+AGAIN_S = 2.0  # A second Ctrl-C within 2 seconds ends a plain session.
 
 
 class InteractiveOptions(msgspec.Struct, frozen=True):
@@ -28,7 +28,8 @@ class InteractiveOptions(msgspec.Struct, frozen=True):
 
     Attributes:
         plain: Whether nothing moves and no colour is used, for screen readers.
-        session: The id of the session to take up, its beginning, or ``NEWEST``; empty for none.
+        session: The session to resume: its id, the beginning of the id, ``NEWEST``, or empty for a
+            new session.
         scripted: Whether the scripted model answers.
     """
 
@@ -43,7 +44,7 @@ def is_terminal() -> bool:
 
 
 def interactive(wish: InteractiveOptions) -> int:
-    """Talk with the user until they leave; return 0."""
+    """Run the interactive session until the user leaves; return 0."""
     from indwell.cli.terminal.interruptible_work import wait_for
 
     return wait_for(InteractiveSession(wish).run())
@@ -67,7 +68,7 @@ class InteractiveSession:
         self._interrupted = float("-inf")
 
     async def run(self) -> int:
-        """Show the line, load the rest, and take lines until the user leaves."""
+        """Show the input line, load the program, and handle lines until the user leaves."""
         desk = self._desk()
         loading = asyncio.create_task(self._load(desk))
         loading.add_done_callback(lambda task: desk.leave() if _failed(task) else None)
@@ -80,7 +81,7 @@ class InteractiveSession:
         return 0
 
     async def _load(self, desk: LineEditor | PlainDesk) -> None:
-        """Load the rest of the program in a thread, and open the service."""
+        """Load the program in a thread, while the user can already type, and open the service."""
         if self._is_plain:
             self._hear_interrupts(desk)
         wish = self._wish
@@ -142,7 +143,7 @@ class InteractiveSession:
         return self._opened.completions(line, is_first) if self._opened else ()
 
     def _hear_interrupts(self, desk: LineEditor | PlainDesk) -> None:
-        """Let Ctrl-C stop the turn of a plain session, and leave at the second time."""
+        """In a plain session, let Ctrl-C stop the turn, and a second Ctrl-C end the session."""
         loop = asyncio.get_running_loop()
 
         def interrupt() -> None:

@@ -1,4 +1,4 @@
-"""The slash commands of an interactive session: those of chats, and those that a terminal adds."""
+"""The slash commands of an interactive session: the commands of chats, and more for terminals."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ TERMINAL_COMMANDS: tuple[tuple[str, str], ...] = (
     ("/help", "show the commands and the keys"),
     ("/quit", "leave"),
 )
-"""The commands that only a terminal has; the others are those of a chat document."""
+"""The commands that only a terminal has; all other commands also work in a chat document."""
 
 HELP = """\
 Enter sends. Alt+Enter, Ctrl+J, or \\ before Enter, begin a new line.
@@ -43,7 +43,7 @@ While a turn works, what you send steers it. Esc stops it.
 @ completes a file, / a command. !command runs a command as you, and only you see its output.
 Ctrl+C stops the turn or clears the line; twice, it leaves. Ctrl+R searches earlier lines."""
 
-LISTED = 10  # sessions and turns that a list offers
+LISTED = 10  # the limit of sessions or turns in a list to choose from
 
 
 class SlashCommands:
@@ -64,7 +64,7 @@ class SlashCommands:
         self.models: Sequence[str] = ()
 
     async def obey(self, words: str) -> bool:  # noqa: C901, PLR0912 - one flat table of commands
-        """Carry out a command; return False if the words are a prompt.
+        """Carry out a slash command; return False if the text is a prompt instead.
 
         Raises:
             UserError: The command cannot be carried out; the message says why.
@@ -154,7 +154,7 @@ class SlashCommands:
             self._view.say(f"model {name}, from the next turn on", "dim")
 
     async def look_for_models(self) -> None:
-        """Ask the endpoint for its models, for the completion."""
+        """Ask the endpoint for its models, for completions of the input line."""
         with suppress(UserError, TimeoutError):
             offered = await self._service.configuration.offered(self._service.configuration.users)
             self.models = tuple(one.name for one in offered)
@@ -176,7 +176,7 @@ class SlashCommands:
             await self.take_up(session)
 
     async def take_up(self, session: str) -> None:
-        """Make a stored session the current one, and show its last turn."""
+        """Make a stored session the current one, and show the session's last turn."""
         resumed = await self._service.commands.switch(session)
         if resumed is None:
             return
@@ -272,7 +272,7 @@ class SlashCommands:
 
 
 class Completions:
-    """Returns what the line is completed with.
+    """Finds completions for the input line.
 
     Args:
         conversation: The conversation.

@@ -1,6 +1,6 @@
 """The interface between a conversation and the line at which the user types.
 
-The module also holds the rule by which keys that were typed ahead never answer a question. Pure.
+The rule that keys typed ahead never answer a question is also in this module. Pure.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from rich.console import Console
 
 from indwell.context.untrusted_text import visible
 
-LIVE_LINES = 6  # most lines of an unfinished paragraph that are shown
+LIVE_LINES = 6  # the limit of shown lines of an unfinished paragraph
 PAUSE_S = 0.7  # seconds without a key before a question may be drawn
 LOOK_S = 0.6  # seconds without a key after a question was drawn, before a key can answer
 
 
 class Line(NamedTuple):
-    """What the user submitted.
+    """A submitted line of the user.
 
     Attributes:
         words: The text.
@@ -31,7 +31,7 @@ class Line(NamedTuple):
 
 
 class Desk(Protocol):
-    """The place where the user types, and where lines are shown above it."""
+    """Reads the user's input at the bottom of a terminal, and shows lines above it."""
 
     @property
     def console(self) -> Console:
@@ -39,15 +39,15 @@ class Desk(Protocol):
         ...
 
     def asking(self) -> AbstractAsyncContextManager[None]:
-        """Wait until the user pauses typing, then let no key reach the draft until the end."""
+        """Wait for a pause in typing; then keep keys out of the draft until the context ends."""
         ...
 
     async def typed(self, prompt: str) -> str | None:
-        """Show a prompt within ``asking``, and return the typed line; None if it is withdrawn."""
+        """Show a prompt within ``asking``; return the typed line, or None if withdrawn."""
         ...
 
     def show_live(self, text: str) -> None:
-        """Show text of an unfinished paragraph below the lines; empty removes it."""
+        """Show an unfinished paragraph below the finished lines; an empty text removes it."""
         ...
 
     def put_draft(self, words: str) -> None:
@@ -66,8 +66,8 @@ class Desk(Protocol):
 class AnswerGate:
     """Decides which keys reach a question.
 
-    A question is drawn only after the user has paused. Then keys count only after a moment without
-    a key, so a burst of typing that goes on while a question appears never answers it.
+    A question is drawn only after the user has paused. After that, keys count only after another
+    short pause, so text typed while the question appears never answers the question.
 
     Args:
         now: Returns seconds of a monotonic clock.
@@ -86,7 +86,7 @@ class AnswerGate:
 
     @property
     def takes_keys(self) -> bool:
-        """Whether a key that arrives now reaches the line; always true without a question."""
+        """Whether a key that arrives now reaches the input line; always true without a question."""
         if self._drawn is None:
             return True
         if not self._is_open:
@@ -94,14 +94,14 @@ class AnswerGate:
         return self._is_open
 
     def key(self) -> bool:
-        """Note a key; return whether it reaches the line."""
+        """Record that a key arrived; return whether the key reaches the input line."""
         is_taken = self.takes_keys
         self._last_key = self._now()
         return is_taken
 
     @contextmanager
     def drawn(self) -> Iterator[None]:
-        """Close the gate for a question that is drawn now; after it, the gate is as before."""
+        """Block keys at first, because a question is drawn now; unblock them after the question."""
         before = self._drawn
         self._drawn, self._is_open = self._now(), False
         try:
@@ -111,15 +111,15 @@ class AnswerGate:
 
 
 class Status(NamedTuple):
-    """What the status line says.
+    """The content of the status line.
 
     Attributes:
         model: The model's name.
         mode: The mode.
         used: Tokens of the last request.
-        window: Tokens of the model's window; 0 if unknown.
-        cost: US dollars of the session; None if unknown.
-        doing: What happens now; empty if nothing does.
+        window: Tokens of the model's window, or 0 if unknown.
+        cost: US dollars of the session, or None if unknown.
+        doing: The current activity, or empty if nothing runs.
     """
 
     model: str = ""
@@ -131,7 +131,7 @@ class Status(NamedTuple):
 
 
 def status_line(status: Status, columns: int) -> str:
-    """Return the status in at most so many columns; the least important part is left out first."""
+    """Return the status in at most this many columns; the least important parts are left out."""
     context = f"{status.used / status.window:.0%} context" if status.used and status.window else ""
     cost = (
         ""

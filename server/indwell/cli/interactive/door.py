@@ -1,4 +1,4 @@
-"""The interactive session as a front door of the service: asks in place, one question at a time."""
+"""Connects the service to an interactive session: asks one question at a time."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from indwell.policy.approvals import Question, Reply
 
 
 class InteractivePerson(TerminalPerson):
-    """Asks as ``indwell run`` does, after the user has paused typing.
+    """Asks questions as ``indwell run`` does, but only after the user has paused typing.
 
     Args:
-        desk: Where the user types.
+        desk: The place at which the user types.
     """
 
     def __init__(self, desk: Desk) -> None:
@@ -26,7 +26,7 @@ class InteractivePerson(TerminalPerson):
         self._turn = asyncio.Lock()
 
     async def ask(self, question: Question) -> Reply:
-        """Show exactly the requested command or edit, and read a letter or a word."""
+        """Show exactly the requested command or edit, and read the user's answer."""
         async with self._turn, self._desk.asking():
             return await super().ask(question)
 
@@ -36,7 +36,7 @@ class InteractivePerson(TerminalPerson):
             return await super().answer(question)
 
     async def chosen(self, question: str, titles: Sequence[str]) -> str | None:
-        """Let the user choose a title by its number; None without a choice."""
+        """Let the user choose a title by its number; return None if there is no choice."""
         async with self._turn, self._desk.asking():
             say = self._desk.console.print
             say(visible(question), markup=False, emoji=False, highlight=False)
@@ -59,7 +59,7 @@ class InteractiveDoor(TerminalDoor):
     Args:
         view: Shows events.
         person: Asks the user.
-        desk: Where the user types.
+        desk: The place at which the user types.
     """
 
     can_type = True
@@ -77,7 +77,7 @@ class InteractiveDoor(TerminalDoor):
         self.view(Notice(0, "info", words))
 
     async def choose(self, question: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
-        """Let the user choose a title; the user may take any time."""
+        """Let the user choose a title, without a time limit."""
         del timeout_s
         return await self._person.chosen(question, titles)
 

@@ -12,13 +12,13 @@ from indwell.errors import ToolError
 from indwell.files.append_log import make_private_folder
 from indwell.files.private import append_own, read_own, remove_own, write_private
 
-MOST = 1_000  # lines that are kept
+MOST = 1_000  # the limit of stored lines
 _MOST_B = 4 << 20
-_CHARACTERS = 10_000  # of one line; a longer one is not kept
+_CHARACTERS = 10_000  # the limit of characters; a longer line is not stored
 
 
 class LineHistory:
-    """The lines that the user submitted, over all folders.
+    """The lines that the user submitted in the interactive sessions of all folders.
 
     Without a usable state folder, lines are kept until the session ends.
 
@@ -44,7 +44,7 @@ class LineHistory:
         return found[-MOST:]
 
     def keep(self, line: str) -> None:
-        """Store a line without keys and tokens of known forms.
+        """Store a line; keys and tokens of known forms are removed from it.
 
         A failure loses only the line's place in the history.
         """

@@ -1,6 +1,6 @@
-"""The line at which the user types, drawn by prompt_toolkit below the lines of the session.
+"""The input line, which prompt_toolkit draws below the lines of the session.
 
-Only the last lines of the screen are drawn again, so the scrollback stays as it is.
+Only the last lines of the screen are drawn again, so the terminal's scrollback stays intact.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from indwell.context.untrusted_text import visible
 if TYPE_CHECKING:
     from indwell.lsp.chat.completion import CompletionChoice
 
-FOLDED_LINES = 8  # lines of a paste from which on it is folded
+FOLDED_LINES = 8  # A paste of 8 or more lines is shown as a label.
 FOLDED_CHARACTERS = 1_000
-START_S = 0.5  # seconds in which the terminal may hand over keys from before the start
-AGAIN_S = 2.0  # seconds within which a second Ctrl-C leaves
+START_S = 0.5  # Keys typed before the start may arrive within this time, in seconds.
+AGAIN_S = 2.0  # A second Ctrl-C within 2 seconds ends the session.
 SPIN_S = 0.5  # seconds between two drawings of the status line while a turn runs
 _STYLE = Style.from_dict({"question": "bold", "status": "ansibrightblack"})
 
@@ -104,12 +104,12 @@ class LineEditor:
     Args:
         take: Receives each submitted line.
         stop: Stops the running turn; returns whether one runs.
-        status: Returns the present status.
-        choices: Returns the completions of a line; the second argument says whether the line is
-            the first one.
+        status: Returns the content of the status line.
+        choices: Returns the completions of a line; the second argument says whether the line is the
+            first one.
         history: The lines that were submitted before, oldest first.
         keep: Stores a submitted line.
-        is_vi: Whether keys are those of vi.
+        is_vi: Whether the line is edited with the keys of vi.
     """
 
     def __init__(
@@ -123,7 +123,8 @@ class LineEditor:
         keep: Callable[[str], None],
         is_vi: bool = False,
     ) -> None:
-        os.environ.setdefault("PROMPT_TOOLKIT_NO_CPR", "1")  # a late reply would look like keys
+        # A late reply of the terminal would look like typed keys.
+        os.environ.setdefault("PROMPT_TOOLKIT_NO_CPR", "1")
         self._take, self._stop, self._status = take, stop, status
         self._began = time.monotonic()
         self._gate = AnswerGate(time.monotonic)
@@ -174,7 +175,7 @@ class LineEditor:
 
     @property
     def console(self) -> Console:
-        """The console for the lines above, as wide as the terminal is now."""
+        """The console for the lines above the input line, as wide as the terminal is now."""
         self._above.width = self.columns
         return self._above
 
@@ -213,7 +214,7 @@ class LineEditor:
 
     @asynccontextmanager
     async def asking(self) -> AsyncIterator[None]:
-        """Wait for a pause of the user; keep the draft aside until the end."""
+        """Wait for a pause in typing; set the draft aside until the context ends."""
         while left := self._gate.pause_left:  # noqa: ASYNC110 - each key prolongs the wait
             await asyncio.sleep(left)
         self._is_asking, self._draft = True, self._buffer.document
@@ -227,7 +228,7 @@ class LineEditor:
             self._app.invalidate()
 
     async def typed(self, prompt: str) -> str | None:
-        """Show a prompt, and return the line that is typed after a moment."""
+        """Show a prompt, and return the line that the user types after a short pause."""
         self._write_pending()
         self._buffer.reset()
         self._question = prompt
@@ -243,11 +244,11 @@ class LineEditor:
         return answer
 
     def _show(self, text: str) -> None:
-        """Show text above the line; neighbouring texts are shown together."""
+        """Show text above the input line; consecutive texts are written together."""
         if not self._pending:
             try:
                 asyncio.get_running_loop().call_soon(self._write_pending)
-            except RuntimeError:  # before or after the session
+            except RuntimeError:  # The session has not begun or has ended.
                 self._output.write_raw(text)
                 self._output.flush()
                 return
@@ -280,7 +281,7 @@ class LineEditor:
         return text.startswith("/") or "@" in text.rpartition(" ")[2]
 
     def _accepted(self, buffer: Buffer) -> bool:
-        """Take the submitted text; return whether it stays in the line."""
+        """Handle the submitted text; return whether the text stays in the input line."""
         text = buffer.text
         if self._is_asking:
             if self._answer is not None and not self._answer.done():
@@ -293,7 +294,7 @@ class LineEditor:
         return False
 
     def _noted(self, _processor: object) -> None:
-        """Let the gate decide on a key before any binding sees it."""
+        """Let the gate decide about a key before any key binding runs."""
         self._is_key_taken = self._gate.key()
 
     async def _spin(self) -> None:
@@ -303,7 +304,7 @@ class LineEditor:
                 self._app.invalidate()
 
     def _interrupt(self) -> None:
-        """Stop the turn, or clear the draft, or leave at the second time."""
+        """Stop the turn or clear the draft; a second Ctrl-C ends the session."""
         now = time.monotonic()
         is_again, self._interrupted = now - self._interrupted < AGAIN_S, now
         if self._stop():
@@ -316,10 +317,10 @@ class LineEditor:
             self._show("Press Ctrl-C again to leave.\n")
 
     def _paste(self, text: str) -> None:
-        """Insert a paste; a long one is folded to its label.
+        """Insert pasted text; a long text is shown as a label.
 
-        A paste that would make a command of the line, such as a picture in Markdown, is folded too:
-        only a ``!`` that the user types runs a command.
+        A text that begins with ``!``, such as a picture in Markdown, is also shown as a label,
+        because only a ``!`` that the user types may run a command.
         """
         text = text.replace("\r\n", "\n").replace("\r", "\n")
         n_lines = text.count("\n") + 1
@@ -358,7 +359,7 @@ class LineEditor:
             event.current_buffer.insert_text("\n")
 
         def enter_or_end_line(event: KeyPressEvent) -> None:
-            """End the line; an Enter from before the start arrives as Ctrl+J, and sends."""
+            """Begin a new line, or submit, because an early Enter arrives as Ctrl+J."""
             if time.monotonic() - self._began < START_S:
                 enter(event)
             else:
@@ -380,5 +381,5 @@ class LineEditor:
 
 
 def _inserts() -> bool:
-    """Return whether vi's insert mode is on, in which Esc belongs to the editing."""
+    """Return whether vi's insert mode is on, in which Esc leaves that mode."""
     return get_app().vi_state.input_mode is InputMode.INSERT

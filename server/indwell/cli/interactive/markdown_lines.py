@@ -1,4 +1,4 @@
-"""Renders a block of Markdown for a terminal: left headings, no empty lines around a block."""
+"""Renders Markdown for a terminal: headings at the left, no empty lines around a block."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rich.text import Text
 from indwell.context.untrusted_text import visible
 
 _HIDING = ("html_block", "html_inline", "reference")
-"""The rules of Markdown whose text a terminal would leave out; it is shown as it is written."""
+"""The rules of Markdown that hide text in a terminal. They are off, so the source text is shown."""
 
 
 class LeftHeading(Heading):
@@ -28,7 +28,7 @@ class LeftHeading(Heading):
 
 
 class TerminalMarkdown(Markdown):
-    """Markdown that hides no text: neither the address of a link, nor HTML, nor a comment."""
+    """Markdown that shows also what Markdown hides: addresses of links, HTML, and comments."""
 
     elements = {**Markdown.elements, "heading_open": LeftHeading}  # noqa: RUF012 - as Rich has it
 
@@ -52,7 +52,7 @@ def rendered(console: Console, markdown: str) -> str:
 
 
 def _reveal(tokens: Iterable[Token]) -> None:
-    """Escape what a character reference such as ``&#x202e;`` has become; show image addresses."""
+    """Escape invisible characters from references like ``&#x202e;``; show image addresses."""
     for token in tokens:
         _reveal(token.children or ())
         if token.type == "image":

@@ -1,4 +1,4 @@
-"""Opens the service behind an interactive session, and takes up the session that was left."""
+"""Opens the service for an interactive session, and resumes the session of a killed terminal."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ID_B = 200
 
 
 class OpenMark:
-    """The id of the session that a terminal has open in a folder; after a kill it stays.
+    """Stores which session a terminal has open in a folder, even if the terminal is killed.
 
     Args:
         folder: The workspace.
@@ -41,7 +41,7 @@ class OpenMark:
         self._path = state / "terminal" / folder_name(folder)
 
     def left(self) -> str:
-        """Return the session that a killed terminal had open; empty if none."""
+        """Return the session that a killed terminal had open, or an empty text."""
         try:
             text = read_own(self._path, _ID_B).decode("ascii", "replace").strip()
         except (OSError, ToolError):
@@ -62,13 +62,13 @@ class OpenMark:
 
 
 class Opened:
-    """The parts of an interactive session that are loaded behind the line.
+    """The parts of an interactive session that are loaded after the input line is shown.
 
     Args:
         desk: Where the user types.
-        session: The session to take up, by its id or its beginning; ``NEWEST``, or empty.
+        session: The session to resume: its id, the beginning of the id, ``NEWEST``, or empty.
         scripted: Whether the scripted model answers.
-        is_plain: Whether nothing moves and no colour is used.
+        is_plain: Whether the terminal shows no moving parts and no colours.
 
     Attributes:
         talk: The conversation.
@@ -96,7 +96,7 @@ class Opened:
         service.on_session.append(lambda session: self._mark.put(session.id))
 
     async def begin(self) -> None:
-        """Ask about trust, and take up the session that the options name or that was left."""
+        """Ask about trust; resume the session from the options, or of a killed terminal."""
         service, view = self.talk.service, self.talk.view
         service.greet()
         try:
@@ -135,7 +135,7 @@ class Opened:
         view.say("The session goes on. /new begins another one.", "dim")
 
     async def close(self) -> None:
-        """End the service; the session can be taken up again."""
+        """End the service; the session can be resumed later."""
         session = self.talk.service.sessions.id
         await self.talk.service.stop()
         self._mark.clear()

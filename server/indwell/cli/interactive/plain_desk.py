@@ -1,4 +1,4 @@
-"""A line at a time without cursor movements, colours or moving parts, for screen readers and pipes.
+"""Reads one line at a time, for screen readers and pipes: nothing moves, nothing is coloured.
 
 The terminal itself edits the line. Text appears below it, as the terminal writes it.
 """
@@ -20,13 +20,13 @@ from indwell.cli.interactive.desk import LOOK_S, Line
 from indwell.cli.terminal.stdin import forget_typed
 from indwell.context.untrusted_text import visible
 
-_PASTE_S = 0.05  # seconds within which only a paste, and no person, enters another line
+_PASTE_S = 0.05  # Only a paste enters another line within this time, in seconds.
 
 if sys.platform == "win32":
 
     @contextmanager
     def reading(take: Callable[[bytes], None]) -> Iterator[None]:
-        """Give each typed line to ``take`` from a thread, until the end of the context."""
+        """Pass each typed line to ``take`` from a thread, until the context ends."""
         loop = asyncio.get_running_loop()
 
         def read() -> None:
@@ -44,7 +44,7 @@ if sys.platform == "win32":
 
     @contextmanager
     def single_keys() -> Iterator[None]:
-        """Do nothing: a console is read by lines."""
+        """Do nothing, because a Windows console is read line by line."""
         yield
 
 else:
@@ -52,7 +52,7 @@ else:
 
     @contextmanager
     def reading(take: Callable[[bytes], None]) -> Iterator[None]:
-        """Give what is typed to ``take``, until the end of the context."""
+        """Pass typed bytes to ``take``, until the context ends."""
         loop, number = asyncio.get_running_loop(), sys.stdin.fileno()
 
         def read() -> None:
@@ -72,7 +72,7 @@ else:
 
     @contextmanager
     def single_keys() -> Iterator[None]:
-        """Let the terminal hand over each key at once and show none, until the context ends."""
+        """Receive each key at once, and let the terminal show no key, until the context ends."""
         number = sys.stdin.fileno()
         before = termios.tcgetattr(number)
         changed = termios.tcgetattr(number)
@@ -128,18 +128,18 @@ class PlainDesk:
         """Do nothing, because nothing moves."""
 
     def show_live(self, text: str) -> None:
-        """Do nothing: a paragraph is shown when it is complete."""
+        """Do nothing, because a plain terminal shows a paragraph only when it is complete."""
         del text
 
     def put_draft(self, words: str) -> None:
-        """Show the words, because a plain terminal cannot put them into the line."""
+        """Show the text, because a plain terminal cannot put text into the input line."""
         self._console.print(
             f"Your words were: {visible(words)}", markup=False, emoji=False, soft_wrap=True
         )
 
     @asynccontextmanager
     async def asking(self) -> AsyncIterator[None]:
-        """Take no line as a prompt until the end."""
+        """Use no line as a prompt until the context ends."""
         self._is_asking = True
         try:
             yield
@@ -147,7 +147,7 @@ class PlainDesk:
             self._is_asking = False
 
     async def typed(self, prompt: str) -> str | None:
-        """Show a prompt, and return the line that is typed after a moment."""
+        """Show a prompt, and return the line that the user types after a short pause."""
         self._answer = asyncio.get_running_loop().create_future()
         sys.stdout.write(visible(prompt))
         sys.stdout.flush()
@@ -158,7 +158,7 @@ class PlainDesk:
             self._answer, self._is_open = None, False
 
     async def _silence(self) -> None:
-        """Drop what is typed until a moment passes without a key; the answer comes after it."""
+        """Drop typed keys until a moment passes without a key; the answer is read afterwards."""
         self._is_open, self._rest = False, b""
         forget_typed()
         with single_keys():
@@ -169,9 +169,10 @@ class PlainDesk:
         self._is_open = True
 
     def _read(self, data: bytes) -> None:
-        """Take what was typed; no bytes mean the end of input."""
+        """Process typed bytes; no bytes mean that the input has ended."""
         if self._answer is not None and not self._is_open:
-            self._last_key = time.monotonic()  # from before the question could be heard
+            # The user typed this key before a screen reader could read the question aloud.
+            self._last_key = time.monotonic()
             if data:
                 return
         *lines, self._rest = (self._rest + data).split(b"\n")

@@ -1,4 +1,4 @@
-"""An interactive session: turns the user's lines into prompts, steering and commands."""
+"""Runs an interactive session: the user's lines become prompts, messages or commands."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from indwell.service.service import Service
 from indwell.service.sessions.recorded_turns import events_of
 from indwell.service.turns.queue import Ticket, title_of
 
-SHARED_CHARACTERS = 50_000  # of a command's output that /share attaches; the end is kept
+# the limit of characters for an output that /share attaches; the end is kept
+SHARED_CHARACTERS = 50_000
 
 
 class Commands(Protocol):
@@ -38,7 +39,7 @@ class TerminalTalk:
 
     Args:
         service: The service, whose current session is shown.
-        desk: Where the user types.
+        desk: The place at which the user types.
         view: Shows events.
 
     Attributes:
@@ -94,14 +95,14 @@ class TerminalTalk:
         )
 
     def stop(self) -> bool:
-        """Stop the shell command or the turn; return whether one runs."""
+        """Stop the running shell command or turn; return whether one was running."""
         if self._shell is not None:
             self._shell.cancel()
             return True
         return self.is_busy and self.service.turns.cancel()
 
     async def take(self, line: Line) -> None:
-        """Do what a submitted line says; an error is shown, and a prompt returns to the line."""
+        """Handle a submitted line; after an error, show the error, and put a prompt back."""
         words = line.words
         try:
             if words.startswith("!"):
@@ -126,7 +127,7 @@ class TerminalTalk:
         running, words = self.service.turns.running, line.words
         if running is not None:
             await running.begun.wait()
-        for label, text in line.pasted:  # a message to a running turn has no attachments
+        for label, text in line.pasted:  # A message to a running turn has no attachments.
             words = words.replace(f"[{label}]", text)
         try:
             await self.service.steer(words, None, numbered=True)
@@ -148,7 +149,8 @@ class TerminalTalk:
         found = await attachments(self.service.workspace, settings, wanted, names)
         for problem in found.problems:
             named = problem.removeprefix("@").partition(" ")[0]
-            if {".", "/", "#"} & set(named):  # another word behind an @ may name a person
+            # Any other word after an @ may be the name of a person.
+            if {".", "/", "#"} & set(named):
                 self.view.say(problem, "yellow")
         texts = [checked_text(label, text) for label, text in line.pasted] + self._shared
         check_texts(texts)
@@ -161,16 +163,16 @@ class TerminalTalk:
         )
 
     async def _mentioned(self, words: str) -> list[Mention]:
-        """Return the files that the words name; other mentions are not the service's files."""
+        """Return the files that the text mentions; other mentions are left to the service."""
         found = [one.mention for one in mentions_in(words)]
         found = [one for one in found if one.written not in dict(STATE_MENTIONS)]
-        if any(":" in one.path for one in found):  # these may be resources of MCP servers
+        if any(":" in one.path for one in found):  # These mentions may be resources of MCP servers.
             servers = {one.name for one in (await self.service.mcp.look()).servers}
             found = [one for one in found if one.path.partition(":")[0] not in servers]
         return list(dict.fromkeys(found))
 
     def watch(self, ticket: Ticket) -> None:
-        """Show why a turn could not begin, and return its words to the line."""
+        """Show why a turn could not begin, and put the prompt back into the input line."""
         self.service.chores.begin(self._ended(ticket))
 
     async def _ended(self, ticket: Ticket) -> None:
@@ -190,7 +192,7 @@ class TerminalTalk:
         self.watch(self.service.begin(prompt, session.id, nothing, mode))
 
     async def _run(self, command: str) -> None:
-        """Run the user's command as the user, without a sandbox; the model does not see it."""
+        """Run the user's shell command without a sandbox; the model does not see the command."""
         if not command:
             raise UserError("write the command after `!`, such as `!git status`")
         if self._shell is not None:
@@ -246,7 +248,7 @@ class TerminalTalk:
         return "the output goes with your next prompt"
 
     async def show_last_turn(self, session: str) -> None:
-        """Show the last turn of a session that is taken up."""
+        """Show the last turn of a resumed session."""
         reading = await self.service.reading(session)
         turns = [one for one in events_of(reading.records) if not one.left]
         for one in turns[-1:]:

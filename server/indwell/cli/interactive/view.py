@@ -1,4 +1,4 @@
-"""Shows the events of an interactive session as lines: Markdown, tools, diffs, receipts."""
+"""Shows the events of an interactive session as lines: answers, tool calls, diffs and costs."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _LIST = lazy_pattern(r"^ {0,3}(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
 class MarkdownBlocks:
     """Splits streamed Markdown into blocks that can be shown before the text is complete. Pure.
 
-    A block ends at an empty line that no fence surrounds. A list stays one block.
+    A block ends at an empty line outside of a code fence. A list stays one block.
     """
 
     def __init__(self) -> None:
-        self._lines: list[str] = []  # whole lines of the present block
+        self._lines: list[str] = []  # the complete lines of the current block
         self._rest = ""
         self._fence = ""
         self._is_after_gap = False
@@ -71,7 +71,7 @@ class InteractiveView:
 
     Args:
         desk: Where the user types, and where lines are shown.
-        is_plain: Whether the text is shown as it is, without Markdown's looks.
+        is_plain: Whether Markdown is shown as plain text.
     """
 
     def __init__(self, desk: Desk, *, is_plain: bool) -> None:
@@ -113,7 +113,7 @@ class InteractiveView:
                 self._lines(event)
 
     def _finished(self, event: events.TurnFinished) -> None:
-        """Show the end of a turn with the commands of this session."""
+        """Show the end of a turn, with advice that names this session's commands."""
         self._lines(msgspec.structs.replace(event, to_review=0, draft=""))
         if event.changes and event.to_review:
             self.say(f"{to_review_words(event.to_review)}: /review", "yellow")

@@ -32,7 +32,7 @@ STANDINGS: dict[Standing, str] = {
     "restricted": "not in this folder, which is not trusted",
     "off": "turned off",
 }
-"""The approval state of a server, for people."""
+"""Describes, for people, whether a server may be used."""
 
 
 class ServerRow(msgspec.Struct, frozen=True):
@@ -47,7 +47,7 @@ class ServerRow(msgspec.Struct, frozen=True):
 
 
 def mcp(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
-    """Run the command; return 0 for success, else 1.
+    """Run the command; return 0 for success, otherwise 1.
 
     Raises:
         UserError: The command failed; the message says why.

@@ -72,7 +72,7 @@ def _why_not(server: KnownServer) -> str:
 
 
 def test(name: str, *, as_json: bool) -> int:
-    """Connect to a server, print its tools and more, and stop it; return 0 if it works.
+    """Connect to a server, print its tools, prompts and resources; return 0 if it works.
 
     Raises:
         UserError: The server does not work, or may not be used.
@@ -116,7 +116,7 @@ def _offer(kind: str, name: str, words: str) -> None:
 
 
 def login(options: argparse.Namespace) -> int:
-    """Log in to a server, or delete its login; return 0 for success, else 1.
+    """Log in to a server, or delete its login; return 0 for success, otherwise 1.
 
     Raises:
         UserError: The login failed, or the server needs no login.
@@ -152,7 +152,7 @@ def login(options: argparse.Namespace) -> int:
 
 
 def _opens_browser(environment: Mapping[str, str]) -> bool:
-    """Return whether a browser can be opened on this machine; not over SSH."""
+    """Return whether a browser can be opened on this machine, which is not possible over SSH."""
     if "BROWSER" in environment:
         return True
     if not is_typed() or "SSH_CONNECTION" in environment:

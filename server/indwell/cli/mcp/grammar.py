@@ -37,7 +37,7 @@ def mcp_options(mcp: argparse.ArgumentParser) -> None:
     login.add_argument("--forget", action="store_true", help="delete the stored login instead")
     words = "print one JSON object"
     mcp.add_argument("--json", action="store_true", help=words)
-    # There is no default, because it would override an earlier ``--json``.
+    # The option has no default, because a default would override an earlier ``--json``.
     for one in actions.choices.values():
         one.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help=words)
 
@@ -45,7 +45,7 @@ def mcp_options(mcp: argparse.ArgumentParser) -> None:
 def split_program(arguments: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
     """Split off the program and its options after the ``--`` of ``mcp add``.
 
-    argparse cannot split the arguments so, because a list may not continue after options.
+    argparse cannot do this, because it ends a list of arguments at the first option.
     """
     if "mcp" in arguments[:1] and "add" in arguments and "--" in arguments:
         at = arguments.index("--")

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 Item = TypeVar("Item")
-_WIDTH = 100  # the limit of characters for a line, without a terminal
+_WIDTH = 100  # the limit of characters for a line if the output is no terminal
 FORMATS = (".svg", ".png")
 NO_MATPLOTLIB = (
     f"--plot: matplotlib draws the picture and is not installed; run `{sys.executable} -m pip "
@@ -54,7 +54,7 @@ class ReplayReport(msgspec.Struct, frozen=True):
         presets: The names of the presets.
         each: The figures of each preset, for each session.
         totals: The sums for each preset.
-        prices: The source of the prices, in words; empty if costs are relative to the price of a
+        prices: The source of the prices, in words, or empty if costs are relative to the price of a
             million input tokens.
     """
 
@@ -193,11 +193,11 @@ class ReplayOptions(msgspec.Struct, frozen=True):
         ratio: The size of simulated summaries relative to their texts; 0 extracts parts instead.
         cache: The provider's rules of caching.
         pause_s: The time between two requests in seconds, if the recording has no times.
-        model: The model that writes the summaries; empty if summaries are simulated.
-        prices: The model whose prices apply; empty if costs are relative to the input price.
+        model: The model that writes the summaries, or empty if summaries are simulated.
+        prices: The model whose prices apply, or empty if costs are relative to the input price.
         json: Whether to print JSON.
-        each: Whether to print each session, too.
-        plot: The file for a picture; None if no picture is wanted.
+        each: Whether to print a result for each session, too.
+        plot: The file for a picture, or None if no picture is wanted.
     """
 
     files: tuple[str, ...]
@@ -332,7 +332,7 @@ def replay(wish: ReplayOptions) -> int:
 
 
 def _rates(wish: ReplayOptions) -> tuple[TokenRates, str] | None:
-    """Return the prices and their source; None if costs are relative to the input price.
+    """Return the prices and their source, or None if costs are relative to the input price.
 
     Raises:
         UserError: The prices of the requested model are not known.

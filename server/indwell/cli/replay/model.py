@@ -47,7 +47,7 @@ _TROUBLE = ", without a model ("
 
 @contextmanager
 def model_summaries(name: str) -> Iterator[Summarise]:
-    """Yield a function that summarises with the model ``name``; call in the main thread.
+    """Yield a function that summarises with the model ``name``; use it in the main thread.
 
     Raises:
         UserError: There is no endpoint or no key.

@@ -1,4 +1,4 @@
-"""``indwell review``: shows and settles pending changes in a terminal, as text or JSON."""
+"""``indwell review``: shows, accepts and rejects pending changes in a terminal."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class HunkRow(msgspec.Struct, frozen=True):
 
 
 class SkippedHunk(msgspec.Struct, frozen=True):
-    """A verdict that was skipped, with the reason; ``hunk`` is empty for a whole file."""
+    """A hunk that was neither accepted nor rejected, with the reason, or empty for a whole file."""
 
     path: str
     why: str
@@ -55,12 +55,12 @@ class ReviewReport(msgspec.Struct, frozen=True):
 
     Attributes:
         folder: The workspace.
-        hunks: The hunks that are pending after the verdict.
+        hunks: The hunks that are still pending.
         accepted: Ids of accepted hunks.
         rejected: Ids of rejected hunks.
-        kept: Hunks whose verdict was not carried out.
+        kept: Hunks that could not be accepted or rejected.
         unsaved: Files that an editor has not saved yet, with the number of hunks in each file.
-        copies: The folder with copies of the files before the verdict.
+        copies: The folder with copies of the files before the reject.
     """
 
     folder: str
@@ -125,7 +125,7 @@ class WrongLine(UserError):
 
 
 def review(wish: ReviewOptions) -> int:
-    """Review changes; return 0 if all verdicts were carried out, else 1.
+    """Review changes; return 0 if every answer was carried out, otherwise 1.
 
     Raises:
         WrongLine: The arguments are wrong.
@@ -254,7 +254,7 @@ def _wanted(
 
 
 def _check_turn(turn: int, session: str, pending: Collection[Hunk], folder: Path) -> None:
-    """Check that the turn exists; all of its changes may be decided already.
+    """Check that the turn exists, even if none of its changes is pending any more.
 
     Raises:
         WrongLine: No session of the folder has this turn.

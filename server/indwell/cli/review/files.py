@@ -23,9 +23,9 @@ class WantedFiles(msgspec.Struct, frozen=True):
     """The files and hunks to review.
 
     Attributes:
-        places: The files, and the folders with their contents; empty for all files.
-        session: The session that made the changes; empty for all sessions.
-        turn: The turn of the session that made the changes; 0 for all turns.
+        places: The files, and the folders with their contents, or empty for all files.
+        session: The session that made the changes, or empty for all sessions.
+        turn: The turn of the session that made the changes, or 0 for all turns.
     """
 
     places: tuple[Path, ...] = ()
@@ -48,8 +48,8 @@ class FileLook(msgspec.Struct, frozen=True):
 
     Attributes:
         hunks: Pending hunks that can be reviewed, file by file, from top to bottom.
-        texts: The text of each file; None if the file is deleted or not text.
-        unsaved: Hunks that only the editor's buffer has, by file.
+        texts: The text of each file, or None if the file is deleted or not text.
+        unsaved: Hunks that are only in the editor's unsaved buffer, by file.
     """
 
     hunks: tuple[Hunk, ...] = ()
@@ -99,7 +99,7 @@ def lacks(known: str | None, text: str | None, hunks: Sequence[Hunk]) -> bool:
 
     Args:
         known: The text of the file with all changes.
-        text: The text on disk; None if there is no file.
+        text: The text on disk, or None if there is no file.
         hunks: The pending hunks of the file.
     """
     if known == text:

@@ -1,4 +1,4 @@
-"""Runs ``indwell review``: shows hunks, asks for verdicts, and carries out the verdicts."""
+"""Runs ``indwell review``: shows hunks, asks whether to accept or reject, and does so."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ q  quit; your answers so far stay in force
 
 
 class Judge(msgspec.Struct, frozen=True):
-    """The user wants to settle the shown hunk, or the rest of the file."""
+    """The user accepts or rejects the shown hunk, or this and all later hunks of the file."""
 
     verdict: Verdict
     hunks: tuple[Hunk, ...]
@@ -64,7 +64,7 @@ Step: TypeAlias = Judge | Move | Quit | Tell
 
 
 def step(hunks: Sequence[Hunk], at: int, typed: str) -> Step:
-    """Parse the line that the user typed about ``hunks[at]``; capitals mean the rest."""
+    """Parse the line that the user typed about ``hunks[at]``; a capital is for the file's rest."""
     current = hunks[at]
     match typed.strip():
         case "a" | "r" as key:
@@ -96,7 +96,7 @@ _WORDS: Mapping[Verdict, str] = {"accept": "accepted", "reject": "rejected"}
 
 
 class ReviewTally:
-    """Counts the verdicts of a review.
+    """Counts the accepted and rejected hunks of a review.
 
     Args:
         n_left: The number of pending hunks.
@@ -113,7 +113,7 @@ class ReviewTally:
 
     @property
     def words(self) -> str:
-        """The report about the verdicts in one line."""
+        """One line that says how many hunks were accepted and rejected."""
         counts = [f"{number} {_WORDS[name]}" for name, number in self._n_done.items() if number]
         left = f"{self._n_left} left pending" if self._n_left else "nothing is left pending"
         return ", ".join([*counts, left])
@@ -158,14 +158,14 @@ class TerminalReview:
         self.copies: dict[Path, Path] = {}
 
     async def look(self) -> FileLook:
-        """Return the pending hunks, some of which an editor may have settled in the meantime."""
+        """Return the hunks that are still pending; an editor may have accepted some meanwhile."""
         await self._ledger.refresh()
         return await look(self._ledger, self._workspace, self._wanted, is_edited=self._is_edited)
 
     async def carry_out(
         self, verdict: Verdict, hunks: Sequence[Hunk], *, force: bool = False
     ) -> VerdictOutcome:
-        """Carry out a verdict on these hunks; before a reject, copy the files."""
+        """Accept or reject these hunks; before a reject, copy the files."""
         if not hunks:
             return VerdictOutcome()
         scope = Scope(
@@ -182,7 +182,7 @@ class TerminalReview:
         return done
 
     async def walk(self, looked: FileLook) -> int:
-        """Ask about each hunk in order; return 1 if a verdict could not be carried out."""
+        """Ask about each hunk in order; return 1 if an answer could not be carried out."""
         tally = ReviewTally(len(looked.hunks))
         try:
             return await self._walk(looked, tally)
@@ -226,7 +226,7 @@ class TerminalReview:
             self._screen.say(said.words)
 
     async def _judge(self, judge: Judge) -> VerdictOutcome:
-        """Carry out a verdict; ask the user again if a hunk contains lines that others changed."""
+        """Accept or reject; ask the user again if a hunk contains lines that others changed."""
         done = await self.carry_out(judge.verdict, judge.hunks)
         for hunk, why in done.kept:
             self._screen.warn(f"{self._screen.heading(hunk)}: {why}")
@@ -343,7 +343,7 @@ class TerminalScreen:
         return f"{self.name(hunk.path)}:{hunk.line}  {' · '.join(facts)}"
 
     def hunk(self, hunk: Hunk, text: str | None, *, number: int, total: int) -> None:
-        """Show a complete hunk with context, because the verdict applies to exactly this text."""
+        """Show a complete hunk with context, because the answer applies to exactly this text."""
         self._print(Text(f"\n({number}/{total}) {self.heading(hunk)}", style="bold"))
         for sign, line in lines_of(hunk, text):
             self._print(Text(f"{sign}{line}", style=_COLOURS.get(sign, "dim")))

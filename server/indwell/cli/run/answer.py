@@ -119,7 +119,7 @@ class AnswerView:
         self._view(event)
 
     def _let_go(self) -> None:
-        """Show text that is no answer after all."""
+        """Show text that turned out to be no answer."""
         text, self._held = self._held, ""
         if text:
             self._view(events.TextAdded(0, text))

@@ -51,7 +51,7 @@ from indwell.workspace.text import split_lines
 _PLACE = lazy_pattern(r"^(?P<path>.+?)(?::L?(?P<first>\d+)(?:-L?(?P<last>\d+))?)?$")
 
 _OPTIONS = {"budget_session": "--max-cost", "budget_turn_tokens": "--max-tokens"}
-"""The option for each budget, for a limit that the command line set."""
+"""The command-line option that sets each budget."""
 
 
 class WrongPlace(UserError):
@@ -151,7 +151,7 @@ class _EndSeen:
 
 
 def _refused(wish: RunOptions) -> str:
-    """Return why a prompt that is a command cannot run here; else an empty text."""
+    """Return why a prompt that is a command cannot run here, or an empty text."""
     if is_compact(wish.words) and not wish.session:
         return f"there is no conversation to shorten yet; resume one with `--continue {COMPACT}`"
     if wish.words.lstrip().startswith("/"):  # other prompts cannot be commands
@@ -236,7 +236,7 @@ async def _one_by_one(
 ) -> int:
     """Run a turn for each prompt until a limit is reached; add ``along`` to the first prompt.
 
-    The result is the exit code of the limit, or else of the first failed turn.
+    The result is the exit code of the reached limit, or of the first failed turn.
     """
     code = DONE
     async for given in prompts:
@@ -358,7 +358,7 @@ class Limiting:
         return code_of(finished)
 
     def wording(self, view: events.Listener) -> events.Listener:
-        """Return a listener that names each limit by its command-line option."""
+        """Return a listener whose messages name each limit by its command-line option."""
 
         def tell(event: events.Event) -> None:
             view(self._worded(event) if isinstance(event, events.TurnFinished) else event)
@@ -414,7 +414,7 @@ async def within(
     """Run ``work`` within a time limit that excludes its clean-up; return its exit code.
 
     Args:
-        seconds: The time limit; None for no limit.
+        seconds: The time limit, or None for no limit.
         view: Receives the event when the time is over.
         work: The function to run, with a listener, and a stack of callbacks for its end.
         untold: Called with the reason if the time is over while no turn runs.

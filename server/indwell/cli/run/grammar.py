@@ -13,7 +13,7 @@ from indwell.messages import Effort
 from indwell.settings.model import Mode
 
 Format: TypeAlias = Literal["text", "jsonl"]
-"""What stdin holds: one text, or one prompt per line."""
+"""The content of stdin: a single text, or one prompt per line."""
 
 
 class RunLimits(msgspec.Struct, frozen=True):

@@ -113,7 +113,7 @@ class LeanModels:
         Raises:
             UserError: No model is chosen, or its key is missing.
         """
-        del editor  # a terminal offers no models
+        del editor  # A terminal offers no models of its own.
         tried = asyncio.get_running_loop().run_in_executor(None, look_ahead)
         try:
             model = await asyncio.to_thread(make_model, settings)
@@ -164,7 +164,7 @@ async def _resumed(wish: RunOptions, service: Service, store: SessionStore) -> t
 
 
 def _words(wish: RunOptions, draft: str) -> str:
-    """Return the user's prompt, or else the saved draft."""
+    """Return the user's prompt; without a prompt, return the saved draft."""
     return wish.words if wish.words.strip() else draft or GO_ON
 
 

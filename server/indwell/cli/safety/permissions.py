@@ -52,7 +52,7 @@ class PermissionsOutput(msgspec.Struct, frozen=True):
 
 
 def permissions(options: argparse.Namespace) -> int:
-    """List or revoke permissions; return 0 for success, else 1.
+    """List or revoke permissions; return 0 for success, otherwise 1.
 
     Raises:
         UserError: The arguments name a number that is not in the list.
@@ -123,7 +123,7 @@ class _PermissionLine(msgspec.Struct, frozen=True):
 
 
 def explain(options: argparse.Namespace) -> int:
-    """Explain the decision on a command; return 0.
+    """Explain whether a command would be allowed; return 0.
 
     Raises:
         UserError: The arguments, the rules or the settings are invalid.

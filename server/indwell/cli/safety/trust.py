@@ -83,7 +83,7 @@ def _is_whole(shown: TrustStanding) -> bool:
 
 
 def _to_be_asked(standing: TrustStanding) -> TrustStanding:
-    """Return the trust without an earlier refusal, so that the user sees what will be stored."""
+    """Return the trust as if the user had never refused, so that the user sees what is stored."""
     before = None if _is_whole(standing) else standing.before
     return msgspec.structs.replace(standing, state="open", before=before)
 
@@ -105,7 +105,7 @@ def _revoke(folder: Path, *, as_json: bool) -> int:
 
 
 def _state_of(answer: FolderAnswer) -> State:
-    """Return the state by an answer; files that are only left out leave the folder open."""
+    """Name the state of a folder by an answer; a folder with left-out files has no answer yet."""
     if answer.is_left_out:
         return "open"
     return "trusted" if answer.trusted else "restricted"

@@ -14,7 +14,7 @@ SWITCH_S = 0.001
 
 
 def serve(*, scripted: bool, pace_s: float, editor_asks_trust: bool) -> int:
-    """Serve one editor; return 0 after the message ``exit``, 1 after a mere disconnection.
+    """Serve one editor; return 0 after the message ``exit``, 1 if the editor just disconnects.
 
     ``initialize`` is answered before the rest of the server is loaded. For ``editor_asks_trust``
     see ``Composition``.

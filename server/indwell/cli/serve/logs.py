@@ -35,7 +35,7 @@ class Throttle:
         self._dropped = 0
 
     def admit(self) -> int | None:
-        """Return None if the line is dropped; else the number of lines dropped before it."""
+        """Return None if the line is dropped; otherwise the number of lines dropped before it."""
         now = self._monotonic()
         self._left = min(self._burst, self._left + (now - self._at) * self._rate)
         self._at = now
@@ -52,7 +52,7 @@ def _start_thread(work: Callable[[], None]) -> None:
 
 
 def _takes_more() -> bool:
-    """Return whether stderr can take a line without blocking; False if unknown."""
+    """Return whether stderr can take a line without blocking, or False if unknown."""
     try:
         return bool(select.select([], [sys.stderr], [], 0)[1])
     except (OSError, ValueError):

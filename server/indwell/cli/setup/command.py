@@ -77,7 +77,7 @@ class _SetupPlan(msgspec.Struct, frozen=True):
 
 
 def setup(wish: SetupOptions) -> int:
-    """Run the command; return 0 for success, else 1."""
+    """Run the command; return 0 for success, otherwise 1."""
     if wish.editor == "vscode":
         print(json_line({"editor": "vscode", "note": VSCODE}) if wish.json else VSCODE)
         return int(wish.write or wish.remove)
@@ -268,7 +268,7 @@ def _ground(path: Path) -> Path:
 
 
 def _record_of(state: Path, path: Path) -> Record | None:
-    """Return the record of setup's additions to ``path``; None if there is no readable record."""
+    """Return the record of what ``setup`` added to ``path``, or None if no record is readable."""
     try:
         record = msgspec.json.decode(read_bytes_private(_record_file(state, path)), type=Record)
     except (OSError, msgspec.DecodeError):  # without a record, nothing is removed
@@ -326,6 +326,6 @@ def printable(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _own() -> Path | None:
-    """Return the ``indwell`` script of this Python environment; None if there is none."""
+    """Return the ``indwell`` script of this Python environment, or None if there is none."""
     found = shutil.which(PLAIN[0], path=sysconfig.get_path("scripts"))
     return Path(found) if found is not None else None

@@ -13,7 +13,7 @@ from indwell.files.private import read_own
 from indwell.lazy_pattern import lazy_pattern
 
 PLAIN = ("indwell", "serve", "--stdio")
-"""The command in the documentation pages."""
+"""The server's command line as the documentation pages show it."""
 
 PLUGIN = Path(__file__).parent / "nvim"
 """Neovim's plugin: a folder for its ``runtimepath``."""
@@ -25,7 +25,8 @@ _TEMPLATES = Path(__file__).parent / "templates"
 _PAGE_PLUGIN = "/path/of/the/plugin"  # the plugin's folder in the documentation pages
 _PAGE_PACKAGE = "/path/of/the/package"  # the package's folder in the documentation pages
 _LIMIT_B = 1 << 20
-_MODULES = "../nvim/lua/indwell"  # modules of the plugin; a configuration without it has some too
+# modules of the plugin, which a configuration without the plugin also uses
+_MODULES = "../nvim/lua/indwell"
 _SHARED = "@WORDS@\n"  # the position at which the functions of ``words.lua`` are inserted
 _GAP = lazy_pattern("@(?:COMMAND|PROGRAM|ARGUMENTS|PLUGIN|PACKAGE)@")
 
@@ -54,7 +55,7 @@ def json_list(words: Sequence[str]) -> str:
 
 
 def elisp_list(words: Sequence[str]) -> str:
-    """Return an Emacs Lisp list without the quote before it."""
+    """Return an Emacs Lisp list, without the quote sign that must come before the list."""
     return "(" + " ".join(map(quoted, words)) + ")"
 
 
@@ -79,9 +80,9 @@ class Language(NamedTuple):
 
     Attributes:
         name: The language's name in a Markdown fence.
-        comment: The start of a comment; empty if the language has no comments.
-        words: Returns the literal of a list of strings.
-        word: Returns the literal of a string.
+        comment: The start of a comment, or empty if the language has no comments.
+        words: Returns a list of strings as source text.
+        word: Returns a string as source text.
     """
 
     name: str
@@ -118,7 +119,7 @@ class EditorConfiguration(msgspec.Struct, frozen=True):
         plugin: str = _PAGE_PLUGIN,
         package: str = _PAGE_PACKAGE,
     ) -> tuple[str, ...]:
-        """Return the templates' texts with a command, its arguments and the folders of ours."""
+        """Return the templates' texts with the server's command and Indwell's own folders."""
         filled = {
             "@COMMAND@": self.language.words(command),
             "@PROGRAM@": self.language.word(command[0]),
@@ -259,7 +260,7 @@ VSCODE = (
 
 
 How = Literal["own file", "marked", "toml", "json"]
-"""The way to add it: as a separate file, between marks in the user's file, or merged."""
+"""How to add a configuration: as a separate file, between comments in a file, or merged."""
 
 
 class SetupTarget(msgspec.Struct, frozen=True):

@@ -29,15 +29,15 @@ _END = "{} <<< indwell setup"
 
 
 def marked_block(text: str, comment: str) -> str:
-    """Return the configuration between its marks."""
+    """Return the configuration between its two marker comments."""
     return f"{_BEGIN.format(comment)}\n{text.rstrip()}\n{_END.format(comment)}\n"
 
 
 def find_block(whole: str, comment: str) -> tuple[int, int] | None:
-    """Return the range of the configuration, with its last line end; None without marks.
+    """Return the range of the configuration, with its last line end, or None if it is absent.
 
     Raises:
-        CannotMerge: The marks are not exactly one start line with one end line below.
+        CannotMerge: The marker comments are not exactly one start line with one end line below.
     """
     begin, end = _BEGIN.format(comment), _END.format(comment)
     if begin not in whole and end not in whole:
@@ -60,7 +60,7 @@ def gap_before(before: str) -> str:
 
 
 def without_block(whole: str, start: int, end: int, added: str) -> str:
-    """Return the text without the configuration, and without the ``added`` line ends before it."""
+    """Remove the configuration from a text, and the ``added`` line ends before it."""
     head, tail = whole[:start], whole[end:]
     if added and head.endswith("\n\n"):  # otherwise, the user has removed the empty line
         head = head[: -len(added)]
@@ -70,11 +70,11 @@ def without_block(whole: str, start: int, end: int, added: str) -> str:
 
 _AROUND = 80  # the number of characters on each side that distinguish two positions
 _BY_CHARACTER = 4_000  # longer texts are compared by lines, not by characters
-_LONG_LINES = 3  # a text with so many lines occurs only once, unless a person copied it
+_LONG_LINES = 3  # A text of 3 or more lines occurs only once, unless a person copied the text.
 
 
 class InsertedText(msgspec.Struct, frozen=True):
-    """An inserted text, and digests of the text before and after it."""
+    """An inserted text, and digests of the text before and after the insertion."""
 
     text: str
     before: str
@@ -137,7 +137,7 @@ def _digest(text: str) -> str:
 
 
 def _insertions(before: str, after: str) -> Iterator[tuple[int, int]]:
-    """Yield the ranges that ``after`` adds: one range if possible, else one for each change."""
+    """Yield the ranges that ``after`` adds: a single range if possible, or one for each change."""
     whole = _one(before, after, 0)
     if whole is not None:
         yield from whole
@@ -166,7 +166,7 @@ def _within(before: str, after: str, at: int) -> Iterator[tuple[int, int]]:
 
 
 def _one(before: str, after: str, at: int) -> list[tuple[int, int]] | None:
-    """Return the only range that ``after`` adds; None if there are several."""
+    """Return the only range that ``after`` adds, or None if there are several."""
     if len(after) < len(before):
         return None
     head = _alike(before, after)
@@ -324,7 +324,7 @@ def _add(value: dict[str, Any], ours: Mapping[str, Any], within: tuple[str, ...]
 
 
 class Record(msgspec.Struct, frozen=True):
-    """The record of setup's additions to one file.
+    """The record of what ``setup`` added to one file.
 
     Attributes:
         path: The file.
@@ -459,7 +459,7 @@ def _put_merged(
 
 
 def _plain(text: str) -> tuple[str, str]:
-    """Return the file's line end, and its text with LF; keep mixed line ends unchanged."""
+    """Return a file's line end, and the text with LF; leave mixed line ends unchanged."""
     n_windows = text.count("\r\n")
     if n_windows and n_windows == text.count("\n"):
         return "\r\n", text.replace("\r\n", "\n")

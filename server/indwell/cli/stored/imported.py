@@ -23,7 +23,7 @@ from indwell.settings.paths import state_folder
 
 STDIN = "-"
 GZIP = b"\x1f\x8b"  # the first bytes of gzip files
-# So many bytes are unpacked at a time, and are lost at most before damaged bytes.
+# 64 KB are unpacked at a time; at most 64 KB before damaged bytes are lost.
 _UNPACKED_B = 64 << 10
 
 
@@ -73,7 +73,7 @@ class _Truncated(zlib.error):
 
 
 def _unpacked(pieces: Iterator[bytes], *, is_packed: bool = False) -> Iterator[bytes]:
-    """Yield the bytes; unpack them if they begin like a gzip file, or if ``is_packed``.
+    """Yield the bytes, unpacked if they begin like a gzip file, or if ``is_packed``.
 
     Raises:
         zlib.error: The gzip file is damaged, or its end is missing.

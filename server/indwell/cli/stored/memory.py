@@ -33,7 +33,7 @@ class NumberedFact(msgspec.Struct, frozen=True):
 
 
 def memory(options: argparse.Namespace) -> int:
-    """Run the command; return 0 for success, else 1.
+    """Run the command; return 0 for success, otherwise 1.
 
     Raises:
         UserError: A file cannot be read or written, or no fact has the given number.

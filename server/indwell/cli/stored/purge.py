@@ -38,7 +38,7 @@ OURS = (
     *("quarantine", "git", "wires.json", "models.json"),
     *("first-run.md", "terminal-history.jsonl"),
 )
-"""Our files in a state folder that the user chose; other files in it stay."""
+"""Indwell's files in a state folder that the user chose; other files there are kept."""
 
 
 class PurgeItem(msgspec.Struct, frozen=True):
@@ -56,7 +56,7 @@ class PurgeItem(msgspec.Struct, frozen=True):
 
 
 def purge(*, is_sure: bool, as_json: bool) -> int:
-    """List items, ask, delete; return 0 if all are deleted, else 1, or 2 without a terminal.
+    """List items, ask, delete; return 0 if all are deleted, 1 if not, 2 without a terminal.
 
     Raises:
         UserError: The stored files cannot be listed.

@@ -89,7 +89,7 @@ def print_room(state: Path, *, is_terminal: bool) -> None:
 
 
 def delete_sessions(ids: Sequence[str], *, as_json: bool) -> int:
-    """Delete sessions; return 0 if all are deleted, else 1.
+    """Delete sessions; return 0 if all are deleted, otherwise 1.
 
     Args:
         ids: Full ids, or unique beginnings of ids.
@@ -118,7 +118,7 @@ def delete_sessions(ids: Sequence[str], *, as_json: bool) -> int:
 
 
 def whole_id(given: str, known: Sequence[str]) -> str:
-    """Return the only id that begins with ``given``; without a match, ``given``. Pure.
+    """Return the only id that begins with ``given``, or ``given`` if no id does. Pure.
 
     Raises:
         UnknownSession: Several ids begin with ``given``.
@@ -164,7 +164,7 @@ def fork(given: str, turn: int | None, *, as_json: bool) -> int:
 
     Args:
         given: The session's id, or the first characters of the id.
-        turn: The last turn to copy; None for the last finished turn.
+        turn: The last turn to copy, or None for the last finished turn.
         as_json: Whether to print JSON.
 
     Raises:
@@ -271,9 +271,9 @@ class Replayed(msgspec.Struct, frozen=True):
         turn: The turn that sent the request.
         number: The request's number in the session.
         attempts: The number of times the request was sent.
-        sent: The digest of the bytes that were sent last; empty if not recorded.
+        sent: The digest of the bytes that were sent last, or empty if not recorded.
         digest: The digest of the rebuilt bytes.
-        equal: Whether sent and rebuilt bytes are equal; None if the sent bytes are not recorded.
+        equal: Whether sent and rebuilt bytes are equal, or None if the sent bytes are not recorded.
         notices: Sentences about unreadable parts of the earlier conversation.
         body: The rebuilt request.
     """
@@ -292,7 +292,7 @@ class Replayed(msgspec.Struct, frozen=True):
 def replay_request(given: str, number: str, *, as_json: bool) -> int:
     """Print request ``number`` of a session of this folder.
 
-    The result is 1 if the bytes differ from the recorded digest, else 0.
+    The result is 1 if the bytes differ from the recorded digest, otherwise 0.
 
     Raises:
         UserError: The request cannot be rebuilt.

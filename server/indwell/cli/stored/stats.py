@@ -39,7 +39,8 @@ from indwell.settings.paths import state_folder
 
 DAYS = 30  # the number of days that are shown by default
 _SESSIONS_SHOWN = 20
-_ID_SHOWN = 19  # the number of characters of an id that are shown; its time distinguishes sessions
+# the number of shown characters of an id; the time at the beginning distinguishes sessions
+_ID_SHOWN = 19
 _PLAIN_WIDTH = 160  # the number of columns without a terminal
 _UNBOUND_WIDTH = 10_000  # the number of columns for measuring the natural width of a table
 # The number of characters of a time up to the minute, with its zone.
@@ -52,8 +53,9 @@ def stats(*, days: int | None, session: str, all_folders: bool, as_json: bool) -
     """Print the sums; return 0.
 
     Args:
-        days: The number of days up to today; 0 for all days, None for the default.
-        session: The id of the only session, or its unique beginning; empty for all sessions.
+        days: The number of days up to today; 0 means all days, and None means the default.
+        session: The id of a single session, or the unique beginning of the id, or empty for all
+            sessions.
         all_folders: Whether to include all folders, not only this folder.
         as_json: Whether to print JSON.
 
@@ -113,7 +115,7 @@ def _figures(session: str, log: Path, since: str) -> SessionFigures:
 
 
 def day_of(at: str) -> str:
-    """Return the local date of a record's time; if invalid, its first ten characters."""
+    """Return the local date of a record's time, or the first ten characters of an invalid time."""
     return _day(f"{at[:16]}{at[-6:]}") if len(at) > _MINUTE else _day(at)
 
 
@@ -226,7 +228,7 @@ def _cells(figures: UsageFigures) -> tuple[str, ...]:
 
 
 def cost_cell(figures: UsageFigures) -> str:
-    """Return the cost; if calls lack a price, the known part with a sign that there is more."""
+    """Return the cost; a sign says if calls of unknown price are not included."""
     if figures.unpriced and figures.known_cost:
         return f"over ${figures.known_cost:.4f} ({figures.unpriced:,} unknown)"
     return cost_words(figures.cost).removeprefix("cost ")

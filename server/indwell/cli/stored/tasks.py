@@ -33,7 +33,7 @@ EMPTY = "there are no tasks here; add one with `indwell tasks add TITLE`"
 
 
 def tasks(options: argparse.Namespace) -> int:
-    """Run the command; return 0 if done, 1 if a task failed or was stopped.
+    """Run the command; return 0 for success, 1 if a task failed or was stopped.
 
     Raises:
         UserError: The command cannot be carried out.
@@ -52,7 +52,7 @@ def tasks(options: argparse.Namespace) -> int:
 
 
 def _change(options: argparse.Namespace) -> ListChange | None:
-    """Return the change that the command line asks for; None for a list."""
+    """Return the change that the command line asks for, or None for a list."""
     if options.action == "add":
         text = sys.stdin.read() if options.text == "-" else options.text
         title = " ".join(options.words)
@@ -92,7 +92,7 @@ def _run(store: TaskStore, options: argparse.Namespace) -> int:
 async def _finished(
     names: tuple[str, ...], tell: Callable[[TaskList], None], *, allow: bool
 ) -> TaskList:
-    """Run tasks until none of them can go on; return the tasks."""
+    """Run tasks until no task can begin or continue; return the tasks."""
     # imported here, because only running tasks needs the service
     from indwell.sandbox.environment import own_environment
     from indwell.wiring.service import Composition

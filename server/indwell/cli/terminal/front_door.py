@@ -99,7 +99,7 @@ class TerminalApprover:
             )
 
     def _tell_notes(self, question: Question) -> None:
-        """Show the notes; highlight notes about access beyond the sandbox."""
+        """Show the notes of a question; highlight notes about access beyond the sandbox."""
         rule = f"This session and always are for: {question.rule}"
         for note in (*question.notes, *([rule] if question.rule else ())):
             is_more = question.more and question.more in note
@@ -116,7 +116,7 @@ class AllowingApprover:
     """
 
     async def ask(self, question: Question) -> Said:
-        """Allow the call if ``--allow-commands`` covers it."""
+        """Allow the call if ``--allow-commands`` covers this call."""
         return "uncovered" if question.wanted or question.uncovered else "beforehand"
 
 
@@ -224,7 +224,7 @@ class TerminalDoor:
         del session, token, title
 
     async def choose(self, question: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
-        """Return None, because a command reports the problem and the option that decides."""
+        """Return None, because a command reports the problem, and the option that solves it."""
         del question, titles, timeout_s
         return None
 

@@ -47,7 +47,7 @@ if sys.platform == "win32":
     from indwell.lsp.wire.editor_process import watch_console
 
     async def _until_told(work: Coroutine[Any, Any, T], told: list[int]) -> T:
-        """Run ``work``; Ctrl-Break or the end of the console stops it properly."""
+        """Run ``work``; Ctrl-Break or the end of the console stops the work properly."""
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         assert task is not None
 
@@ -66,7 +66,7 @@ if sys.platform == "win32":
 else:
 
     async def _until_told(work: Coroutine[Any, Any, T], told: list[int]) -> T:
-        """Run ``work``; SIGTERM stops it properly, and a second SIGTERM ends the process."""
+        """Run ``work``; SIGTERM stops the work properly, and a second SIGTERM ends the process."""
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         assert task is not None
         number = signal.SIGTERM

@@ -11,7 +11,7 @@ from indwell.lazy_pattern import lazy_pattern
 _ACTING = lazy_pattern(
     r"[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\U000e0000-\U000e007f]"
 )
-"""Controls that JSON leaves raw, line ends U+2028 and U+2029, bidirectional marks, hidden tags."""
+"""Characters that JSON does not escape: controls, line ends, direction marks, hidden tags."""
 
 
 def json_line(value: object) -> str:

@@ -27,10 +27,11 @@ HINT = (
 
 
 class Shortenings:
-    """Summarises the compactions of a turn; consecutive steps are shown as one run."""
+    """Prints consecutive compactions of a conversation during a turn as one line."""
 
     def __init__(self) -> None:
-        self._run: tuple[int, int] | None = None  # the tokens before and after the run
+        # the tokens before the first and after the last compaction of the line
+        self._run: tuple[int, int] | None = None
         self._notes: dict[str, None] = {}
         self._n_runs = 0
 
@@ -43,7 +44,7 @@ class Shortenings:
         return self._line(event), event
 
     def _takes(self, event: events.Event) -> bool:
-        """Return whether the event is shown: not within a run, and not after ``MOST_TOLD`` runs."""
+        """Return whether the event is shown; events between joined compactions are not."""
         match event:
             case events.TurnStarted():
                 self._n_runs = 0
@@ -58,13 +59,13 @@ class Shortenings:
                 | events.UsageReported()
                 | events.ThinkingAdded()
             ):
-                return False  # the event's text is not shown, so the run continues
+                return False  # The event shows nothing, so the next compaction can join the line.
             case _:
                 pass
         return True
 
     def _line(self, event: events.Event) -> str:
-        """Return the line of the run that ``event`` ends, if the line is shown; else empty."""
+        """Return the line about the compactions before ``event``, or an empty text."""
         if self._run is None or isinstance(event, events.Notice):
             return ""
         (before, after), notes = self._run, "; ".join(self._notes)
@@ -75,7 +76,7 @@ class Shortenings:
         return HINT if self._n_runs == MOST_TOLD + 1 else ""
 
     def _told_by(self, event: events.TurnFinished) -> events.TurnFinished:
-        """Add the run's notes to the message of a failed turn, instead of a separate line."""
+        """Add notes on compactions to the message of a failed turn, not as a separate line."""
         notes = "; ".join(self._notes)
         if self._run is None or not event.message or event.ending != "done":
             return event

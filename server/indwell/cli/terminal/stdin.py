@@ -32,7 +32,7 @@ class _PromptLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def is_typed() -> bool:
-    """Return whether stdin is a terminal; False if stdin was closed before the start."""
+    """Return whether stdin is a terminal, or False if stdin was closed before the start."""
     return sys.stdin is not None and sys.stdin.isatty()
 
 
@@ -93,7 +93,7 @@ async def begun(prompts: AsyncIterator[str]) -> AsyncIterator[str]:
 
 
 def _is_cut(error: Exception) -> bool:
-    """Return whether msgspec reports a cut line; it reports a lone surrogate the same way."""
+    """Return whether msgspec reports a cut line; msgspec reports a lone surrogate the same way."""
     return "truncated" in str(error)
 
 
@@ -110,7 +110,7 @@ async def _lines() -> AsyncIterator[bytes]:
 
 
 async def _piece() -> bytes:
-    """Read the next bytes in a daemon thread; empty at the end of stdin.
+    """Read the next bytes in a daemon thread; return empty bytes at the end of stdin.
 
     The thread reads the descriptor, because a buffer in use cannot be closed at exit.
     """
@@ -143,19 +143,19 @@ async def _piece() -> bytes:
     return await answer
 
 
-MOST_TRIES = 5  # after so many invalid lines, the user counts as not answering
+MOST_TRIES = 5  # After 5 invalid lines, the user counts as not answering.
 YES_OR_NO: Mapping[str, bool] = {"y": True, "yes": True, "n": False, "no": False, "": False}
 
 T = TypeVar("T")
 TypedLine: TypeAlias = Callable[[str], Awaitable[str | None]]
-"""Shows a prompt, and returns the line that the user types; None at the end of input."""
+"""Shows a prompt; returns the line that the user types, or None at the end of input."""
 
 
 class _Keyboard:
-    """The only reader of stdin; a read cannot be stopped, so it also serves later questions.
+    """The only reader of stdin; a read cannot be stopped, so a read also serves later questions.
 
     Attributes:
-        receive: Receives the answer to the current question; None if there is no question.
+        receive: Receives the answer to the current question, or None if there is no question.
         since: The time when the question was asked, in seconds.
         is_read: Whether the thread waits for a line.
     """
@@ -178,7 +178,7 @@ class _Keyboard:
             threading.Thread(target=self._read, args=(prompt,), daemon=True).start()
 
     def drop(self, hear: Callable[[str | None], None]) -> None:
-        """Withdraw the question, so that its next line is ignored."""
+        """Withdraw the question, so that a line typed for this question is ignored."""
         with self._lock:
             if self.hear is hear:
                 self.hear = None
@@ -218,14 +218,14 @@ async def chosen(
     tell_again: Callable[[], None],
     typed: TypedLine | None = None,
 ) -> T | None:
-    """Ask until the user types a known word; return its meaning.
+    """Ask until the user types a known word; return what the word stands for.
 
     The result is None at the end of input or after ``MOST_TRIES`` unknown words; the caller must
     then store no answer.
 
     Args:
         prompt: The text before each line.
-        meanings: The meaning of each word in lower case; the empty word is Enter alone.
+        meanings: What each word in lower case stands for; the empty word is Enter alone.
         tell_again: Shows the known words.
         typed: Shows a prompt and reads a line; ``typed_line`` by default.
     """
@@ -240,7 +240,7 @@ async def chosen(
 
 
 async def typed_line(prompt: str) -> str | None:
-    """Read a line from the terminal; None at the end of input.
+    """Read a line from the terminal; return None at the end of input.
 
     A separate thread reads the line, so that Ctrl-C need not wait.
     """
@@ -265,7 +265,7 @@ async def typed_line(prompt: str) -> str | None:
 if sys.platform == "win32":
 
     def forget_typed() -> None:
-        """Drop keys that were pressed before the question was visible: they are no answer."""
+        """Drop keys pressed before the question was visible, because they are no answer."""
         import pywintypes
         import win32console
 
@@ -277,7 +277,7 @@ else:
     import termios
 
     def forget_typed() -> None:
-        """Drop keys that were pressed before the question was visible: they are no answer."""
+        """Drop keys pressed before the question was visible, because they are no answer."""
         with contextlib.suppress(termios.error, ValueError):  # stdin is not a terminal
             termios.tcflush(sys.stdin, termios.TCIFLUSH)
 
@@ -287,7 +287,7 @@ def yes_or_no(question: str, more: Mapping[str, bool] | None = None) -> int:
 
     Args:
         question: The question, to which "[y/N]" is appended.
-        more: More words that mean yes or no.
+        more: More words that count as yes or no.
     """
     try:
         return 0 if says_yes(lambda: input(f"{question} [y/N] "), sys.stdout, more) else 1
@@ -304,7 +304,7 @@ def says_yes(
     Args:
         ask: Shows the question and returns the typed line.
         stream: The stream for the question.
-        more: More words that mean yes or no.
+        more: More words that count as yes or no.
     """
     known = {**YES_OR_NO, **(more or {})}
     for _ in range(MOST_TRIES):

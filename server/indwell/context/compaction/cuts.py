@@ -28,7 +28,7 @@ _UNSAFE = lazy_pattern(r"[^A-Za-z0-9_-]+")
 _STAMP_BYTES = 10
 # The limit of characters for a tool's name, as at providers, though a model may write more.
 _MOST_OF_TOOL = 64
-# A file name has so many characters from the end of a call's id, where ids differ most.
+# A file name has 10 characters from the end of a call's id, where ids differ most.
 _NAME_LENGTH = 10
 
 Shorten: TypeAlias = Callable[[str], str]
@@ -36,7 +36,7 @@ Shorten: TypeAlias = Callable[[str], str]
 
 
 class ResultPlace(NamedTuple):
-    """A tool result with its position (block ``at`` of message ``among``) and its call ``use``."""
+    """A tool result: block ``at`` of message ``among``, with the tool call ``use``."""
 
     among: int
     at: int
@@ -92,9 +92,9 @@ def spill_path(folder: str, name: str) -> str:
 
 
 def cut_step(layer: str, view: View, cuts: Iterable[ResultCut]) -> CompactionStep | None:
-    """Build the step that makes the cuts; None if no cut saves tokens.
+    """Build the step that makes the cuts; return None if no cut saves tokens.
 
-    The file gets the tool's complete result, not the rest after an earlier cut. Each cut includes
+    The file gets the tool's complete result, not what an earlier cut has left. Each cut includes
     the text even if the result already seems to name the file, because a tool can print a file
     name, and in a fork the file is in another folder. The writer does not change an existing file.
     """
@@ -220,7 +220,7 @@ def micro(layer: Micro, view: View) -> Action | None:
 
 
 def _is_placeholder(place: ResultPlace) -> bool:
-    """Return whether the result was already replaced by a short mark."""
+    """Return whether the result was already replaced by a short note."""
     return place.result.text.startswith(_MARK)
 
 
@@ -236,7 +236,7 @@ _WORDS = (
 
 
 def slide(layer: Slide, view: View) -> Action | None:
-    """Drop the oldest exchanges down to the goal; keep the newest and pinned blocks."""
+    """Drop the oldest exchanges until the goal is reached; keep the newest and pinned blocks."""
     del layer
     stop = _stop(view)
     if stop <= 0:
@@ -259,7 +259,7 @@ def slide(layer: Slide, view: View) -> Action | None:
 
 
 def _stop(view: View) -> int:
-    """Return the index of the first message to keep; 0 if no message can be dropped."""
+    """Return the index of the first message to keep, or 0 if no message can be dropped."""
     messages = view.messages
     last = last_exchange(messages)
     kept = inject("reminder", _WORDS, turn=0).meta.tokens + BLOCK_OVERHEAD

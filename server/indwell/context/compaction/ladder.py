@@ -1,8 +1,8 @@
 """Decides which compaction layer runs next, and when compaction stops. Pure.
 
 The caller (``agent.compaction.fit`` or ``replay``) asks for the next action until no action is
-left. For a step, the caller writes the cut texts to files and applies the step. For a summary, the
-caller asks a model to write the text, and applies the resulting step.
+left. If the action is a step, the caller writes the cut texts to files and applies the step. If the
+action is a summary, the caller asks a model to write it, and applies the resulting step.
 
 Each layer acts at most ``MOST_RUNS`` times before one model call. A layer that saved too little
 waits until the conversation has grown.
@@ -46,7 +46,7 @@ from indwell.context.pairing import problems
 def next_action(
     conversation: Conversation, preset: Preset, facts: CompactionFacts
 ) -> Action | None:
-    """Return the action to take before the next call; None if the call can be made now."""
+    """Return the action to take before the next call, or None if the call can be made now."""
     tokens = full_tokens(conversation, facts)
     budget = conversation.config.budget
     for number, rung in enumerate(preset.rungs):
@@ -83,7 +83,7 @@ def trigger(rung: Rung, budget: int) -> float:
 
 
 def take(conversation: Conversation, step: CompactionStep) -> Conversation:
-    """Return the conversation after a step, in which every call still has its result."""
+    """Apply a step; every call still has its result afterwards."""
     messages, history = spliced(conversation.messages, conversation.history, step.splices)
     wrong = problems(messages)
     assert not wrong, (step.layer, wrong)
@@ -98,7 +98,7 @@ def layer_name(layer: Layer) -> str:
 
 
 def act(layer: Layer, view: View) -> Action | None:
-    """Return the action of one layer."""
+    """Return what one compaction layer would change, or None if nothing."""
     match layer:
         case Digest():
             return digest(layer, view)
@@ -121,10 +121,10 @@ def act(layer: Layer, view: View) -> Action | None:
 
 
 MOST_RUNS = 3
-"""Runs of one layer before one call.
+"""The limit of runs of one layer before one call.
 
-A layer frees all that it can reach in its first run. Further runs help if the old exchanges must be
-removed in several parts, between the user's words.
+A layer's first run frees all that the layer can reach. Further runs help if the user's texts divide
+the old exchanges into several parts.
 """
 # A layer that saves a smaller share of the prompt is not run again before this call.
 LEAST_STEP = 0.01
@@ -137,7 +137,7 @@ class Climb(msgspec.Struct, frozen=True):
     Attributes:
         begun: The tokens of the whole prompt at the start, with the text of the next call.
         force: Whether the prompt must shrink to half, even if it seems to fit.
-        out: The layers that are no longer tried.
+        out: The layers that are not tried again before this call.
         runs: The number of times that each layer has acted.
     """
 
@@ -150,7 +150,7 @@ class Climb(msgspec.Struct, frozen=True):
 def next_step(
     climb: Climb, conversation: Conversation, preset: Preset, facts: CompactionFacts
 ) -> Action | None:
-    """Return the next action; None if compaction is done.
+    """Return the next action, or None if compaction is done.
 
     A forced compaction treats the conversation as if it filled the window, so that every rung can
     remove something.
@@ -187,9 +187,9 @@ def _narrowed(conversation: Conversation, limit: int) -> Conversation:
     return msgspec.structs.replace(conversation, config=config)
 
 
-LEAST_GAIN = 0.1  # the least saving of a run, as a share of the tokens before
+LEAST_GAIN = 0.1  # A layer saved too little if it saved a smaller share of the tokens.
 POOR_RUNS = 2  # the number of consecutive runs with too little saving, after which a layer stops
-GROWN = 1.1  # a stopped layer runs again when the prompt is this many times larger
+GROWN = 1.1  # A stopped layer runs again when the prompt has grown by this factor.
 
 
 class Restraint(msgspec.Struct, frozen=True):

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 When: TypeAlias = Literal["always", "pays"]
-"""``pays``: run only if the saving over the expected calls exceeds the rewrite of the cache."""
+"""When a layer runs. ``pays``: if the expected calls save more than rewriting the cache costs."""
 
 
 class Digest(msgspec.Struct, frozen=True, tag="digest"):
@@ -16,8 +16,8 @@ class Digest(msgspec.Struct, frozen=True, tag="digest"):
 
     Attributes:
         tail_share: The share of the budget at the conversation's end that stays unchanged.
-        root: The factor of the budget's square root that limits the aim in tokens, because a task
-            needs less than a large window.
+        root: The aim in tokens is at most this factor times the square root of the budget, because
+            a task needs less than a large window.
     """
 
     tail_share: float = 0.04
@@ -57,7 +57,8 @@ class Regions(msgspec.Struct, frozen=True, tag="regions"):
     """Summarises runs of compactable blocks before the protected tail, the largest first.
 
     Attributes:
-        tail_turns: The number of newest turns to keep; in a too long turn, of rounds.
+        tail_turns: The number of newest turns to keep; of a turn that is too long, the number of
+            rounds.
         tail_tokens: The least number of tokens to keep; at most a quarter of the window.
     """
 

@@ -1,9 +1,9 @@
 """Defines a compaction step, and decides whether it saves more than it costs. Pure.
 
-Above the first threshold, the decision is made before every call, and the answer is mostly no. The
-answer follows from the sums in the tally without reading texts, so the time hardly grows with the
-conversation. A cached prompt costs a tenth of the full price. A cut saves that tenth in every later
-call, but the text after the first cut is sent once at the full price.
+Once the first threshold is exceeded, each call needs this decision, which is mostly no. The
+decision needs only sums, and reads no texts, so the time hardly grows with the conversation. A
+cached prompt costs a tenth of the full price. A cut saves that tenth in every later call, but the
+text after the first cut is sent once at the full price.
 """
 
 from __future__ import annotations
@@ -32,9 +32,10 @@ from indwell.context.tokens import message_tokens
 from indwell.messages import Block, Message, Source
 
 GROWN = 0.02
-"""Share of the budget by which a prompt grows before a refused compaction is considered again. The
-decision about a prompt of a million tokens takes a second. On every fifth recorded session, cost
-and kept text stay within 0.2 % of the values with a check before each call.
+"""After a decision against compaction, the prompt must grow by this share of the budget before the
+next decision. The decision about a prompt of a million tokens takes a second. In a fifth of the
+recorded sessions, cost and kept text differ by at most 0.2 % from those with a decision before each
+call.
 """
 
 
@@ -100,11 +101,11 @@ Action: TypeAlias = CompactionStep | SummarySpan
 
 
 class View(msgspec.Struct, frozen=True):
-    """The inputs of one layer's decision.
+    """What one layer needs to decide whether it acts.
 
     Attributes:
         conversation: The conversation before the step.
-        facts: The facts for the decision that are not in the conversation.
+        facts: Prices and other inputs that are not in the conversation.
         tokens: The tokens of the next prompt, with the text that the next call adds.
         goal: The limit of tokens that the layer should leave.
         must: Whether the layer must reach the goal; otherwise the layer acts only if this saves
@@ -129,7 +130,7 @@ class View(msgspec.Struct, frozen=True):
 
     @property
     def to_free(self) -> int:
-        """The number of tokens above the goal; 0 if the goal is reached."""
+        """The number of tokens above the goal, or 0 if the goal is reached."""
         return max(0, self.tokens - self.goal)
 
     def originals(self, start: int, stop: int) -> tuple[Message, ...]:
@@ -155,12 +156,12 @@ class TokenRates(msgspec.Struct, frozen=True):
 
 
 class CompactionFacts(msgspec.Struct, frozen=True):
-    """Facts for a decision that are not in the conversation.
+    """The inputs of a decision that are not in the conversation, such as prices.
 
     Attributes:
         incoming: The tokens that the next call adds.
         rates: The prices of the main model.
-        small: The prices of the model that writes summaries; None for the main model.
+        small: The prices of the model that writes summaries, or None for the main model.
         is_cached: Whether a cache holds the prefix that was sent last.
         spill_folder: The folder of spill files, as the model can pass it to ``read_file``.
         failed: The layers that recently saved too little, and are not tried.
@@ -183,7 +184,7 @@ class CompactionFacts(msgspec.Struct, frozen=True):
 
 
 class NothingPays(msgspec.Struct, frozen=True):
-    """A remembered decision that no step saves money and no other action is due.
+    """Records that no step saves money, and that no other action is due.
 
     Attributes:
         tokens: The tokens of the prompt at the decision, with the text that the call added.
@@ -199,7 +200,7 @@ class NothingPays(msgspec.Struct, frozen=True):
 def refusal(
     conversation: Conversation, preset: Preset, facts: CompactionFacts
 ) -> NothingPays | None:
-    """Return the decision to remember after no step was found; None if it is not lasting."""
+    """Return the record that no step was found, or None if that may change with the next call."""
     tokens, asked = _asked(conversation, preset, facts)
     if facts.force or preset.every_call or any(rung.when != "pays" for rung in asked):
         return None
@@ -212,7 +213,7 @@ def nothing_pays(
     facts: CompactionFacts,
     before: NothingPays | None = None,
 ) -> bool:
-    """Return whether it is known, without reading texts, that compaction has no step now.
+    """Return whether sums alone show, without reading texts, that no compaction step is possible.
 
     For rungs that must save money, the result follows from bounds or from a recent decision. The
     decision is made again when the prompt has grown by ``GROWN`` of its budget.
@@ -274,7 +275,7 @@ def tail_of(view: View, outline: Outline, tokens: int) -> int:
 def _asked(
     conversation: Conversation, preset: Preset, facts: CompactionFacts
 ) -> tuple[int, tuple[Rung, ...]]:
-    """Return the tokens of the next prompt, and the rungs that may run at that size."""
+    """Return the tokens of the next prompt, and the rungs that its size allows."""
     tokens = prompt_tokens(conversation) + facts.incoming
     budget = conversation.config.budget
     return tokens, tuple(one for one in preset.rungs if tokens > (one.at_tokens or one.at * budget))
@@ -286,7 +287,7 @@ def _view(conversation: Conversation, rung: Rung, facts: CompactionFacts, tokens
     return View(conversation=conversation, facts=facts, tokens=tokens, goal=goal, must=False)
 
 
-# the growth is averaged over so many messages, or at least so many model calls
+# The growth is averaged over 160 messages; fewer than 4 model calls count as 4.
 RECENT, LEAST_CALLS = 160, 4
 
 
@@ -348,7 +349,7 @@ class Outline:
         return self._walked(self._tally.places[place], place * STRIDE, index)
 
     def tail(self, tokens: int) -> int:
-        """Return the first message of the longest tail that has at most so many tokens."""
+        """Return the first message of the longest tail that has at most this many tokens."""
         wanted = self.whole.tokens - tokens
         places = self._tally.places
         place = max(0, bisect_left(places, wanted, key=_TOKENS) - 1)

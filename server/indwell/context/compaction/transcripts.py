@@ -26,7 +26,7 @@ from indwell.context.untrusted_text import neutralise
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Block, Image, Message, Text, Thinking, ToolResult, ToolUse
 
-FILE_LENGTH = 16_000  # a new file begins after so many characters
+FILE_LENGTH = 16_000  # A new file begins after 16,000 characters.
 # the limit of files that a summary names; a longer list is cut to the first and last file
 _MOST_NAMED = 3
 
@@ -59,7 +59,7 @@ def transcript_files(conversation: Conversation, start: int, stop: int, folder: 
 
 
 def named_files(folder: str, names: Sequence[str]) -> str:
-    """Name the files in order; of many files, name only the first and the last."""
+    """Name the files in order; if there are many, name only the first and the last."""
     if not names:
         return ""
     path = spill_path(folder, names[0])
@@ -100,7 +100,7 @@ def _spill(number: int, part: _TranscriptPart) -> SpilledText:
 
 _TAG = "transcript"
 _IMITATION = lazy_pattern(rf"<(?=[\s/]*{_TAG}\b)", re.IGNORECASE)
-_CHARACTERS_A_TOKEN = 3  # so many characters are hardly ever more than one token
+_CHARACTERS_A_TOKEN = 3  # Three characters are hardly ever more than one token.
 
 
 def source_text(span: SummarySpan) -> str:
@@ -121,8 +121,8 @@ def as_data(text: str) -> str:
 def pieces(span: SummarySpan, most_tokens: int) -> tuple[SummarySpan, ...]:
     """Split a span, between exchanges, into spans that a summariser can read.
 
-    The summaries of the spans, joined, are one summary of the whole span. Of an exchange that is
-    too large, the spans show only a part.
+    The summaries of the spans, joined, are one summary of the whole span. If one exchange is too
+    large, the spans show only a part of it.
     """
     if span.most_characters or tokens_of(span.source) <= most_tokens:
         return (span,)

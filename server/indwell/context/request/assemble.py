@@ -1,10 +1,10 @@
 """Assembles a request from a conversation; the same input gives the same bytes.
 
-At most four cache marks tell the endpoint which prefixes to cache. The value of a mark is the
-number of tokens before the mark, times the chance that a later call can read those tokens from the
-cache. An endpoint with marks keeps a prefix for five minutes or an hour after its last use. The
-endpoint finds an older prefix only if this prefix ends at a mark, or at most 20 blocks before a
-mark (Anthropic's rules, 2026).
+At most four cache marks (``cache_control``) tell the endpoint which prefixes to cache. A mark is
+worth the tokens before it, times the chance that a later call reads these from the cache. An
+endpoint with marks keeps a prefix for five minutes or an hour after its last use. The endpoint
+finds an older prefix only if this prefix ends at a mark, or at most 20 blocks before a mark
+(Anthropic's rules, 2026).
 
 All marks of a request have the same lifetime. Different lifetimes would not help, because a
 provider bills the tokens after the newest cached prefix.
@@ -66,7 +66,7 @@ def assemble(
         conversation: The conversation to send, with all blocks.
         tool_choice: The value for the field of ``messages.Request``.
         idle_s: The seconds since the last call; see ``place_anchors``.
-        calls_to_come: The number of calls that will follow; see ``place_anchors``.
+        calls_to_come: The expected number of further calls; see ``place_anchors``.
 
     Raises:
         ConversationTooLarge: The request exceeds the window; the message names the largest block.
@@ -148,20 +148,22 @@ def _called(block: Block, messages: Sequence[Message]) -> str:
 
 
 MOST = 4
-LOOKED_BACK = 20  # an endpoint finds an older prefix that ends within so many blocks before a mark
+LOOKED_BACK = 20  # An endpoint finds an older prefix that ends at most 20 blocks before a mark.
 
 # The chances that a call can read the cache up to exactly the mark. They were measured from the
-# billing of 9,386 follow-up calls in 129 recorded sessions (`benchmarks/anchors.py`). 96.4 % read
-# all of the call before, 1.1 % a part of the conversation, 1.1 % only system and tools (one in
-# twenty only the tools), and 1.4 % nothing. The recordings do not say where such a part ended, so
-# the shares of a compaction's end and of a large result are estimates.
+# billing of 9,386 follow-up calls in 129 recorded sessions (`benchmarks/anchors.py`). Of these
+# calls, 96.4 % read all tokens of the previous call from the cache, and 1.1 % read a part of the
+# conversation. Another 1.1 % read only system and tools (one in twenty of them only the tools), and
+# 1.4 % read nothing. The recordings do not say where such a part ended, so the shares of a
+# compaction's end and of a large result are estimates.
 _TAIL, _REWRITTEN, _MILESTONE, _SYSTEM, _TOOLS = 0.964, 0.006, 0.0045, 0.011, 0.0005
 _BEFORE = _TAIL  # the chance for a mark at the position of the last request's last mark
 
 
 class _Mark(NamedTuple):
     value: float
-    place: int  # the index of a message; -1 for the system prompt, -2 for the tools
+    # the index of the message before a cache mark; -1 for the system prompt, -2 for the tools
+    place: int
 
 
 def place_anchors(
@@ -180,8 +182,8 @@ def place_anchors(
 
     Args:
         conversation: The conversation to send.
-        idle_s: The seconds since the last call; None if unknown.
-        calls_to_come: The number of calls that will continue the conversation; None if unknown.
+        idle_s: The seconds since the last call, or None if unknown.
+        calls_to_come: The number of calls that will continue the conversation, or None if unknown.
     """
     tools, system = _fixed_tokens(conversation)
     marks = [_Mark(tools * _TOOLS, -2)] if conversation.tools else []
@@ -208,7 +210,7 @@ def _fixed_tokens(conversation: Conversation) -> tuple[int, int]:
 def _in_messages(
     conversation: Conversation, fixed: int, *, is_alive: bool, goes_on: bool
 ) -> list[_Mark]:
-    """Return marks for the next call (``goes_on``), and a mark at the last request's mark."""
+    """Return the marks for the next call (``goes_on``), and for the last request's position."""
     messages = conversation.messages
     tally = extended(conversation.tally, messages)
     tail = len(messages) - 1

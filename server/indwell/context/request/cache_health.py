@@ -70,12 +70,12 @@ class UsageFigures(msgspec.Struct, frozen=True):
 
     @property
     def cost(self) -> float | None:
-        """The cost of all calls in US dollars; None if the cost of a call is unknown."""
+        """The cost of all calls in US dollars, or None if the cost of a call is unknown."""
         return None if self.unpriced else self.known_cost
 
     @property
     def hit_rate(self) -> float | None:
-        """The share of the counted prompt tokens that came from a cache; None without a count."""
+        """The share of the counted prompt tokens that came from a cache, or None without counts."""
         return self.usage.cached / self.counted if self.counted else None
 
     @property
@@ -119,9 +119,9 @@ def of_compaction(layer: str, before: int, after: int) -> UsageFigures:
 
 
 LIFE_S = 300.0  # the shortest time, in seconds, for which a cache keeps an unused prefix
-HOUR_S = 3_600.0  # the time in seconds if the cache marks ask for the longer time
+HOUR_S = 3_600.0  # the time in seconds if the request asks for a cache of one hour
 LEAST_PREFIX = 1_024  # no endpoint caches a prefix with fewer tokens
-THRASH_AT = 3  # after so many consecutive calls without a cache hit, the user is warned
+THRASH_AT = 3  # After 3 consecutive calls without a cache hit, the user is warned.
 
 
 def life_s(life: CacheLife) -> float:
@@ -164,19 +164,19 @@ def after_call(
         health: The statistics before the call.
         turn: The number of the turn, 1-based.
         usage: The usage of the call.
-        cost: The cost in US dollars; None if unknown.
+        cost: The cost in US dollars, or None if unknown.
         expected: The tokens that a cache should have served; see ``UsageFigures``.
     """
     return added(health, turn, of_call(usage, cost, expected=expected))
 
 
 class CacheReading(NamedTuple):
-    """The facts about the cache that follow from the reply to a request.
+    """What the reply to a request shows about the cache.
 
     Attributes:
         health: The statistics, including this request.
         expected: The prompt tokens that the cache should have served, as the endpoint counts.
-        warning: A warning if the cache has failed for the third time in a row, else empty. No
+        warning: A warning if the cache has failed for the third time in a row, otherwise empty. No
             further warning is given until the cache serves tokens again.
     """
 
@@ -215,7 +215,7 @@ def after_reply(
         common = prefix if difference is None else difference.common
     misses = health.misses if is_same and not usage.cached else 0
     if prefix >= LEAST_PREFIX and (known or has_cache) and not usage.cached:
-        misses += 1  # calls that could not read the cache are ignored
+        misses += 1  # Only calls that could have read the cache are counted.
     is_thrash = misses == THRASH_AT > health.misses
     changed = msgspec.structs.replace(health, last=request, has_cache=known, misses=misses)
     warning = thrash_words(difference, common) if is_thrash else ""
@@ -231,8 +231,8 @@ def thrash_words(difference: RequestDifference | None, common: int) -> str:
     """Describe the change that made the cache fail, with the text before and after.
 
     Args:
-        difference: The first difference between the newest request and the request before; None
-            without one.
+        difference: The first difference between the newest request and the request before, or None
+            if the requests do not differ.
         common: The tokens of the common beginning of both requests.
     """
     head = f"{THRASH_AT} requests in a row got nothing from the prompt cache"
@@ -286,12 +286,12 @@ class RequestDifference(msgspec.Struct, frozen=True):
     Attributes:
         place: The first differing block, such as ``message 3, block 2``, 1-based.
         source: The source of the differing block; ``tools`` for the tool specs.
-        before: An excerpt of the block's earlier text around the change, on one line; empty for a
-            new block.
-        after: An excerpt of the block's new text around the change, on one line; empty for a
+        before: An excerpt of the block's earlier text around the change, on one line, or empty for
+            a new block.
+        after: An excerpt of the block's new text around the change, on one line, or empty for a
             removed block.
         common: The tokens of the earlier request before the difference.
-        turn: The turn that added the block; 0 if unknown.
+        turn: The turn that added the block, or 0 if unknown.
     """
 
     place: str
@@ -303,7 +303,7 @@ class RequestDifference(msgspec.Struct, frozen=True):
 
 
 def first_difference(before: Request, after: Request) -> RequestDifference | None:
-    """Return the first difference; None if ``after`` only adds to the end of ``before``."""
+    """Return the first difference, or None if ``after`` only adds to the end of ``before``."""
     if before.tools is not after.tools and before.tools != after.tools:
         return _in_tools(before.tools, after.tools)
     if before.system is not after.system:
@@ -326,7 +326,7 @@ def total_tokens(request: Request) -> int:
 
 def _in_messages(before: Request, after: Request) -> RequestDifference | None:
     if before.messages == after.messages[: len(before.messages)]:
-        return None  # the usual case is five times as fast as the search below
+        return None  # This check of the usual case is five times as fast as the search below.
     for index in compress(count(), map(is_not, before.messages, after.messages)):
         earlier, later = before.messages[index], after.messages[index]
         is_last = index == len(before.messages) - 1
@@ -356,7 +356,7 @@ def _in_message(before: Message, after: Message, *, may_grow: bool) -> int | Non
 
 
 def _parted(before: Sequence[Block], after: Sequence[Block], *, is_whole: bool) -> int | None:
-    """Return the index of the first difference; with ``is_whole``, added blocks count."""
+    """Return the index of the first difference; with ``is_whole``, an added block is one, too."""
     pairs = zip(before, after, strict=False)
     for index, (earlier, later) in enumerate(pairs):
         if earlier is not later and _sent(earlier) != _sent(later):

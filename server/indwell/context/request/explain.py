@@ -32,27 +32,26 @@ from indwell.messages import (
 EXCERPT = 200  # the limit of characters for a block's excerpt, which fills two lines of a panel
 
 State: TypeAlias = Literal["sent", "new", "waiting"]
-"""``sent``: part of the last request; ``new``: added later; ``waiting``: sent with the next prompt.
-"""
+"""Whether a block was sent with the last request, is new, or waits for the next prompt."""
 
 
 class BlockFacts(msgspec.Struct, frozen=True):
     """One block of the next request.
 
     Attributes:
-        message: The index of the block's message; -1 for tools and system.
+        message: The index of the block's message, or -1 for tools and system.
         role: The role of the block's message, or ``tools`` or ``system``.
         kind: The kind of the block; ``tools`` for all tool specs together.
         source: The source of the block.
         tier: The trust level of the block.
         tokens: The estimated tokens of the block.
-        turn: The turn that added the block; 0 for tools and system.
+        turn: The turn that added the block, or 0 for tools and system.
         pinned: Whether compaction must keep the block.
         compactable: Whether compaction may shorten the block.
-        anchor: Whether a cache mark follows the block.
+        anchor: Whether the request marks the block's end as the end of a prefix to cache.
         state: Whether the block was sent before.
         altered: Whether compaction changed the block.
-        first: The first message of the transcript that the block represents; -1 for tools and
+        first: The first message of the transcript that the block represents, or -1 for tools and
             system.
         last: The last message of the transcript that the block represents.
         why: One sentence that explains the block.
@@ -83,7 +82,7 @@ class Headroom(msgspec.Struct, frozen=True):
     Attributes:
         layer: The name of the rung's layer.
         at: The prompt tokens above which the rung may run.
-        left: The tokens that are left until then; negative if the rung may already run.
+        left: The tokens that are left until the rung may run; negative if it may run now.
         pays: Whether the rung runs only if that saves money.
     """
 
@@ -124,7 +123,7 @@ def explain(
         conversation: The conversation, with all queued blocks already in its last message.
         preset: The compaction preset in use.
         n_waiting: The number of blocks at the end of the last message that were not sent yet.
-        n_characters: The limit of characters for each block's excerpt; None for no limit.
+        n_characters: The limit of characters for each block's excerpt, or None for no limit.
     """
     anchors = place_anchors(conversation)
     whole = (*_fixed(conversation, anchors), *_of_messages(conversation, anchors, n_waiting))
@@ -206,7 +205,7 @@ def _of_messages(conversation: Conversation, anchors: Anchors, n_waiting: int) -
 
 
 def _is_original(block: Block, same: set[int], originals: tuple[Message, ...]) -> bool:
-    """Return whether the block is unchanged, by identity or, after a restart, by text."""
+    """Return whether compaction left the block unchanged: the same object, or the same text."""
     return id(block) in same or any(block == one for message in originals for one in message.blocks)
 
 

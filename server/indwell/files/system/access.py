@@ -32,7 +32,7 @@ class Ace(NamedTuple):
 # the access bits for reading data, for all reading, and for full access
 READ = 0x1 | 0x80000000 | 0x10000000
 WRITE = 0x2 | 0x4 | 0x40 | 0x10000 | 0x40000 | 0x80000 | 0x40000000 | 0x10000000
-"""The rights to change data, delete, change the list or the owner, write, and do everything."""
+"""The access bits that let an account change or replace a file, or change its access list."""
 
 # the kinds of entries that allow access: plain, for an object, with a condition, both
 _ALLOWS = frozenset({0, 5, 9, 11})
@@ -55,8 +55,8 @@ _AUTHENTICATED = "S-1-5-11"  # the group of all accounts with a password
 def others_among(aces: Iterable[Ace] | None, user: str, rights: int) -> tuple[str, ...]:
     """Return the accounts, except ``user`` and the system, that have one of ``rights``.
 
-    Entries that deny access are ignored, so an account with such an entry still counts. Without a
-    list (None), everyone has full access.
+    Entries that deny access are ignored, so a denied account still counts. Without a list (None),
+    everyone has full access.
     """
     if aces is None:
         return (EVERYONE,)
@@ -69,14 +69,14 @@ def others_among(aces: Iterable[Ace] | None, user: str, rights: int) -> tuple[st
 
 
 def without_default(aces: Sequence[Ace] | None) -> Sequence[Ace] | None:
-    """Leave out entries inherited from a drive on which all accounts may create folders."""
+    """Leave out entries inherited from a drive where all accounts may create folders."""
     if aces is None:
         return None
     return [one for one in aces if not (one.sid == _AUTHENTICATED and one.flags & _INHERITED)]
 
 
 def writers_of(aces: Sequence[Ace] | None, user: str, *, is_project: bool) -> tuple[str, ...]:
-    """Return other accounts that may write; for a project, ignore the drive's defaults.
+    """Return the other accounts that may write; ignore the drive's defaults for a project.
 
     Trust in a project is bound to the content of its files. Files of Indwell and of the user can
     extend permissions, so every account that may write to them counts.
@@ -85,7 +85,7 @@ def writers_of(aces: Sequence[Ace] | None, user: str, *, is_project: bool) -> tu
 
 
 def why_foreign(path: Path, *, is_project: bool = True) -> str:
-    """Explain which other accounts may write or replace a file; empty if there are none.
+    """Explain which other accounts may write or replace a file; the text is empty if none may.
 
     Links are followed, and the target and its folder are examined, too.
 
@@ -105,7 +105,7 @@ if sys.platform == "win32":
     from indwell.files.system import windows
 
     def why_writable(path: Path) -> str:
-        """Explain which other accounts may write to a file or folder; empty if there are none.
+        """Explain which other accounts may write to a path; the text is empty if none may.
 
         Raises:
             OSError: The access list cannot be read.
@@ -113,7 +113,7 @@ if sys.platform == "win32":
         return _why_writable(path, is_project=False)
 
     def why_planted(path: Path) -> str:
-        """Explain which other accounts may write to a project's file or folder; else empty.
+        """Explain which other accounts may write to a project's file or folder, or return no text.
 
         On Windows, every account with a password may write to new folders outside the user's own.
         Inherited access is therefore ignored, because trust in the project depends on its content.
@@ -131,7 +131,7 @@ if sys.platform == "win32":
         return f"{_names(others)} can write {quoted(path)}; run `{how_to_close(path)}`"
 
     def why_readable(path: Path) -> str:
-        """Explain which other accounts may read a file; empty if there are none."""
+        """Explain which other accounts may read a file; the text is empty if none may."""
         others = others_among(_list_of(path)[1], windows.user_sid(), READ)
         return f"others on this machine may read it ({_names(others)})" if others else ""
 
@@ -156,11 +156,11 @@ if sys.platform == "win32":
         return not why_writable(path)
 
     def is_users(found: os.stat_result) -> bool:
-        """Return True, because a secret or private name shows that the file is the user's."""
+        """Return True, because a secret or private name shows that the user wrote the file."""
         return stat.S_ISREG(found.st_mode)
 
     def same_readers(fresh: int, name: str, folder: int) -> bool:
-        """Return whether a new file is open to the same accounts as the file ``name`` beside it."""
+        """Return whether the same accounts may read a new file and the file ``name`` beside it."""
         at = Path(windows.final_path(folder))
         new, old = _list_of(Path(windows.final_path(fresh))), _list_of(at / name)
         return _rights_in(new[1]) == _rights_in(old[1])
@@ -202,7 +202,7 @@ if sys.platform == "win32":
 else:
 
     def why_writable(path: Path) -> str:
-        """Explain which other accounts may write to a file or folder; empty if there are none.
+        """Explain which other accounts may write to a path; the text is empty if none may.
 
         Raises:
             OSError: The file or its folder cannot be examined.
@@ -222,7 +222,7 @@ else:
     why_planted = why_writable
 
     def why_readable(path: Path) -> str:
-        """Explain which other accounts may read or use a file; empty if there are none."""
+        """Explain which other accounts may read or use a file; the text is empty if none may."""
         mode = stat.S_IMODE(path.stat().st_mode)
         if not mode & (stat.S_IRWXG | stat.S_IRWXO):
             return ""

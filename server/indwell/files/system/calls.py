@@ -1,6 +1,6 @@
 """Provides the file calls of ``os`` on POSIX, and their equivalents on Windows.
 
-All modules in ``files`` use the names of this module, which mean the same on all systems. A folder
+All modules in ``files`` use the names of this module, which work alike on all systems. A folder
 descriptor limits a path, ``NOFOLLOW`` refuses a link, and ``st_ctime`` is the time of change. A
 rename replaces an open file, and a flush reaches the drive.
 """
@@ -34,7 +34,7 @@ if sys.platform == "win32":
     NONBLOCK = NOCTTY = TMPFILE = 0
 
     def open_file(path: Name, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
-        """Open like ``os.open``; before a write, wait a moment for a program that has it open."""
+        """Open like ``os.open``; to write, wait a moment for a program that has the file open."""
         if not flags & (os.O_WRONLY | os.O_RDWR):
             return windows.open_file(path, flags, mode, dir_fd=dir_fd)
         return patiently(

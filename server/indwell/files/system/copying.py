@@ -50,7 +50,7 @@ def copy_range(source: int, target: int, offset: int, length: int) -> None:
 if sys.platform == "linux":
 
     def _copy_in_kernel(source: int, target: int, offset: int, length: int) -> int:
-        """Return the number of bytes that the kernel copied; 0 if it cannot copy the files."""
+        """Return the number of bytes that the kernel copied, or 0 if it cannot copy the files."""
         done = 0
         while done < length:
             wanted = min(_KERNEL_PIECE_B, length - done)
@@ -109,7 +109,7 @@ def dress_like(fresh: int, name: str, folder: int, old: os.stat_result) -> bool:
     try:
         source = calls.open_file(name, _LOOK, dir_fd=folder)
     except PermissionError:
-        return False  # a replacement of an unreadable file would change who may read it
+        return False  # A replacement of an unreadable file would change who may read the file.
     try:
         if not _copy_attributes(source, fresh):
             return False

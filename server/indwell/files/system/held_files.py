@@ -30,11 +30,11 @@ class Holder(NamedTuple):
 
 
 class HeldOpen(PermissionError):
-    """Another program holds the file open; the message names the program if it is known."""
+    """Another program has the file open; the message names the program if possible."""
 
 
 def is_shared_out(error: OSError) -> bool:
-    """Return whether an error means that another program holds the file open."""
+    """Return whether an error says that another program has the file open."""
     return getattr(error, "winerror", None) in _SHARED_OUT
 
 
@@ -59,7 +59,7 @@ def patiently(
     *,
     wait_s: float = WAIT_S,
 ) -> T:
-    """Call ``act`` again while another program holds the file open.
+    """Call ``act`` again and again while another program has the file open.
 
     Args:
         act: The function to call, which succeeds completely or changes nothing.

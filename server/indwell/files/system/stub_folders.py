@@ -75,7 +75,7 @@ else:
     import fcntl
 
     def hold_stub(path: Path) -> int | None:
-        """Lock a stub against removal until the descriptor is closed; None if the stub is gone."""
+        """Prevent a stub's removal until the descriptor is closed; return None if it is gone."""
         try:
             descriptor = calls.open_file(
                 path, os.O_RDONLY | calls.DIRECTORY | calls.NOFOLLOW | calls.CLOEXEC

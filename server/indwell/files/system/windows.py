@@ -169,7 +169,7 @@ if sys.platform == "win32":
         remove_at(path, is_folder=True, dir_fd=dir_fd)
 
     def pread(descriptor: int, length: int, offset: int) -> bytes:
-        """Read at an offset; unlike POSIX's call, this moves the position for ``os.read``."""
+        """Read at an offset, and move the position of ``os.read``, unlike POSIX's call."""
         room, n_bytes = ctypes.create_string_buffer(length), ctypes.c_uint32()
         at = facts.Overlapped(offset=offset)
         handle = msvcrt.get_osfhandle(descriptor)
@@ -195,7 +195,7 @@ if sys.platform == "win32":
             _set_read_only(handle, is_read_only=not mode & 0o222)
 
     def copy_facts(source: int, fresh: int) -> bool:
-        """Copy creation time and hidden attribute; return False if a copy would lose data.
+        """Copy a file's creation time and hidden attribute; return False if a copy would lose data.
 
         A copy loses encryption and further streams, such as the file's origin on the web.
         """
@@ -304,7 +304,7 @@ if sys.platform == "win32":
         follows: bool = False,
         is_private: bool = False,
     ) -> int:
-        """Open or create a file; unless ``follows``, refuse links but open cloud placeholders."""
+        """Open or create a file; unless ``follows``, refuse links, but not cloud placeholders."""
         if how in {_CREATE, _OPEN_IF, _OVERWRITE_IF}:
             facts.check_new_name(PureWindowsPath(path).name)
         security = private_descriptor() if is_private else None
@@ -322,7 +322,7 @@ if sys.platform == "win32":
             _refuse_if(path, is_elsewhere="~" in str(path) and _is_short(handle, path))
             if not attributes & facts.REPARSE and first == how:
                 handle, again = 0, handle
-            else:  # a reparse point that is no link, such as a cloud file: open its target
+            else:  # This reparse point, such as a cloud file, is no link, so its target is opened.
                 again = _create(path, access, how, options, dir_fd, security)
                 is_same = os.path.samestat(_facts(again), _facts(handle))
                 _refuse_if(path, is_elsewhere=not is_same)

@@ -22,7 +22,7 @@ _FORBIDDEN = frozenset('<>:"/\\|?*') | {chr(number) for number in range(32)}
 _PORTS = ("COM", "LPT")
 _DEVICES = {"CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"}
 _DEVICES |= {port + digit for port in _PORTS for digit in "123456789¹²³"}
-LINK_WORDS = "a link is on the way"  # the text for ELOOP, which Windows lacks
+LINK_WORDS = "a link is on the way"  # the error text for ELOOP, which Windows does not have
 ERRNOS = {
     0xC000050B: errno.ELOOP,  # a component of the path is a link
     0xC0000056: errno.ENOENT,  # the file is deleted, but a program still has it open

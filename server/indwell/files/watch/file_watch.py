@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 # the limit of folders; Linux grants a user 8,192 watches by default, shared with the editor
 MOST_FOLDERS = 500
 MOST_POLLED = 500  # the limit of files that are checked on request, in 2 µs for each
-BUSY_EVENTS = 1_000  # a person causes fewer events in one folder within BUSY_S seconds
+BUSY_EVENTS = 1_000  # A person causes fewer than 1,000 events in one folder within BUSY_S seconds.
 BUSY_S = 1.0
 
 MOST_ENTRIES = 1_000  # the limit of entries of whole watched folders that are checked on request
@@ -85,7 +85,7 @@ class FolderWatch:
                 self._poll(path)
 
     def follow_all(self, folder: Path) -> None:
-        """Report ``folder`` when an entry directly in it appears, changes or disappears.
+        """Report ``folder`` when one of its direct entries appears, changes or disappears.
 
         The folder need not exist yet. Without notifications, the entries are polled in turns.
         """
@@ -132,7 +132,7 @@ class FolderWatch:
             observer.stop()
 
     def settle(self) -> None:
-        """Wait until all followed files are watched, for tests; blocks."""
+        """Wait, in tests, until all followed files are watched; blocks."""
         starter = self._starter
         if starter is not None:
             starter.join()
@@ -174,7 +174,7 @@ class FolderWatch:
                 self._changed |= self._files | self._whole
 
     def _spelling(self, path: Path) -> Path:
-        """Return a key that is equal for all spellings of a file; a false match is harmless."""
+        """Return a key that is equal for all spellings of a file; two files may share a key."""
         return path if self._system == "linux" else path.parent / folded(path.name)
 
     def _start(self) -> None:
@@ -269,7 +269,7 @@ class FolderWatch:
             self._polled[path] = self._mark(path)
 
     def _mark(self, path: Path) -> _Mark:
-        """Return stat values that differ after a change of a file, or of a whole folder."""
+        """Return stat values of a file or a whole folder that differ after each change."""
         try:
             marks = [_stat(path)]
             if path in self._whole:
@@ -304,7 +304,7 @@ class _WatchedFolder:
 
 
 def _as_followed(path: Path, folder: Path, real: Path) -> Path:
-    """Return the path below ``folder`` for a path below ``real``, which is the same folder."""
+    """Convert a path below ``real`` to a path below ``folder``, which is the same folder."""
     if path == real:
         return folder
     return folder / path.name if path.parent == real else path
@@ -316,7 +316,7 @@ def _stat(path: Path) -> tuple[int, int, int, int]:
 
 
 def _place(folder: Path) -> tuple[int, int] | None:
-    """Return the folder's device and inode; None if it is gone."""
+    """Return the folder's device and inode, or None if it is gone."""
     try:
         stat = calls.stat(folder)
     except OSError:

@@ -20,20 +20,23 @@ from indwell.files.system import calls
 
 MOST_FOLDERS = 300_000
 _MOST_B_A_CHARACTER = 4
-_TIMES_AFTER = 10  # a command can create any number of folders around a planted file
+# A command can create any number of folders, so the scan after a command has a higher limit.
+_TIMES_AFTER = 10
 FRESH_NS = 50_000_000
-"""A folder listed so soon after its change may change again with the same time: file system clocks
-tick up to every 10 ms. Such a listing counts for this scan only.
+"""A folder that was listed so soon after a change may change again without a new time, because file
+system clocks advance in steps of up to 10 ms. Such a listing counts for this scan only.
 """
 
 GONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
-"""The folder is gone. With any other error it may still hold files: no permission, too many open
-files, a damaged disk.
+"""The errors of a folder that is gone.
+
+After any other error, such as a missing permission, the folder may still contain files.
 """
 
 MOST_PATH_B = 3_800
-"""Longest path of a scanned folder. The system's limit is 4,096; the rest is left for names in the
-folder and in a repository there.
+"""The longest path, in bytes, of a scanned folder.
+
+The system's limit is 4,096; the rest is left for names in the folder and in a repository there.
 """
 
 
@@ -49,7 +52,7 @@ class Signs(msgspec.Struct, frozen=True):
     """The result of a scan. Paths are relative to the workspace folder.
 
     Attributes:
-        paths: Paths whose name shows a repository.
+        paths: Paths whose names belong to a repository, such as ``HEAD``.
         closed: Folders that cannot be read.
         is_whole: Whether every folder was scanned.
         n_folders: The number of scanned folders.
@@ -74,7 +77,7 @@ class Installed:
 
     Args:
         root: The resolved folder.
-        is_sign: Returns whether a name shows a repository.
+        is_sign: Returns whether a name belongs to a repository.
         most_folders: The limit of folders, above which the scan counts as incomplete.
     """
 

@@ -24,8 +24,8 @@ POLL_S = 0.25  # the time, in seconds, between two full scans if no notification
 GATHER_S = 0.001
 # The pause after a scan, as a multiple of the scan's duration, which limits the load.
 REST = 3
-BEHIND_S = 0.05  # the listener is told of waiting events after so many seconds
-_SLICE_S = 0.02  # listeners are told of events after so many seconds of reading
+BEHIND_S = 0.05  # A listener is told of events that wait for longer than this, in seconds.
+_SLICE_S = 0.02  # Events that were read are reported after at most this time, in seconds.
 
 _CREATE, _MOVED_TO, _OVERFLOW, _IGNORED, _FOLDER = 0x100, 0x80, 0x4000, 0x8000, 0x40000000
 # the flags ONLYDIR, DONT_FOLLOW and EXCL
@@ -37,7 +37,7 @@ _READ_B = 1 << 12  # the number of bytes for about a hundred events
 
 
 def _nothing(_seconds: float) -> None:
-    """Ignore a delay of events; the default value of ``behind``."""
+    """Ignore a delay of events; this is the default for ``behind``."""
 
 
 class Listener(msgspec.Struct, frozen=True, eq=False):
@@ -89,7 +89,7 @@ class NewNames:
         weakref.finalize(self, _close, self._open)
         self._places: dict[int, str] = {}
         self._watched: dict[str, int] = {}
-        self._joining = threading.Lock()  # the lock is held only while a list is changed
+        self._joining = threading.Lock()  # Threads hold this lock only while they change a list.
         self._listeners: list[Listener] = []
         self._thread: threading.Thread | None = None
         self._ended: threading.Thread | None = None  # the last thread, which may still be ending
@@ -226,7 +226,7 @@ class NewNames:
             return tuple(self._listeners)
 
     def _limit_s(self, next_look: float, *, is_due: bool, is_polling: bool) -> float | None:
-        """Return the number of seconds to wait for events; None for no limit."""
+        """Return the number of seconds to wait for events, or None for no limit."""
         if self._told_at:
             return 0
         left_s = max(0.0, next_look - time.monotonic())
@@ -246,7 +246,7 @@ class NewNames:
 
     @contextlib.contextmanager
     def _noting_time(self) -> Iterator[None]:
-        """Treat events that arrive in this context as waiting since its start."""
+        """Count events that arrive in this context as waiting since the context began."""
         began = time.monotonic()
         yield
         self._since = self._since or began

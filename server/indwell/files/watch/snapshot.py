@@ -26,7 +26,7 @@ from indwell.files.beneath import open_below
 from indwell.files.system import calls
 
 Facts: TypeAlias = tuple[int, int, int, int, int]
-"""Inode, size, modification time and change time in ns, mode."""
+"""The ``stat`` values of a file: inode, size, modification and change time in ns, mode."""
 
 CACHE_TAG = "CACHEDIR.TAG"  # the convention is described at https://bford.info/cachedir/
 _N_FACTS = 5
@@ -268,7 +268,7 @@ class Bodies:
         return self._end
 
     def put(self, data: bytes) -> str | None:
-        """Store ``data`` and return its digest; None if the limit or the disk prevents that."""
+        """Store ``data``, and return its digest, or None if the limit or the disk prevents that."""
         digest = digest_of(data)
         with self._lock:
             if digest in self._places:
@@ -292,7 +292,7 @@ class Bodies:
             n_written += calls.pwrite(self._file, data[n_written:], self._end + n_written)
 
     def get(self, digest: str) -> bytes | None:
-        """Return the bytes of a digest; None if they are not stored."""
+        """Return the bytes that have this digest, or None if such bytes are not stored."""
         place = self._places.get(digest)
         return None if place is None else calls.pread(self._file, place[1], place[0])
 

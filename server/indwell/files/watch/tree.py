@@ -44,9 +44,9 @@ class FoundChanges(msgspec.Struct, frozen=True):
 
     Attributes:
         path: The path relative to the folder, with slashes.
-        is_folder: Whether the path is a folder; a link to a folder is none.
-        leads_to: The target of a link, as written.
-        stamp: The present stamp; for a folder, only the inode is used.
+        is_folder: Whether the path is a folder; a link to a folder does not count as a folder.
+        leads_to: The target of a link, as written, or empty for a file or folder.
+        stamp: Size, times and inode of the file at the scan; of a folder, only the inode.
         n_names: The number of hard links.
     """
 
@@ -109,7 +109,7 @@ class Listings:
         self._known: weakref.WeakValueDictionary[str, Listed] = weakref.WeakValueDictionary()
 
     def read(self, at: str) -> Listed | None:
-        """Return a folder's present entries; None if it is gone. Blocks.
+        """Return a folder's present entries, or None if it is gone. Blocks.
 
         Raises:
             OSError: The system lacks a resource, so the content is unknown.
@@ -179,9 +179,9 @@ class Tree:
         root: The resolved folder.
         is_wanted: Returns whether a path is searched for.
         shut: The names of folders in which only the direct entries are scanned.
-        is_ordinary: Returns whether a name makes no path wanted; a path of only such names is
-            skipped quickly.
-        with_links: Whether to find all links, too, with any name.
+        is_ordinary: Returns whether no wanted path contains this name; paths that have only such
+            names are skipped quickly.
+        with_links: Whether to find all links, too, whatever their names.
         most_folders: The limit of scanned folders.
         listings: Listings of this folder, shared with other trees.
     """
@@ -279,7 +279,7 @@ class Tree:
     def _again(
         self, found: Mapping[str, FoundChanges], beneath: tuple[str, ...] | None
     ) -> dict[str, FoundChanges]:
-        """Return earlier findings that this scan could not reach; all findings for None."""
+        """Return files found earlier that this scan could not reach; None means the whole tree."""
         left = (one for path, one in self._last.items() if path not in found)
         if beneath is not None:
             left = (one for one in left if any(_is_in(one.path, at) for at in beneath))
@@ -338,7 +338,7 @@ def _is_in(path: str, folder: str) -> bool:
 
 
 def found_at(root: str, at: str) -> FoundChanges | None:
-    """Describe the entry at a path below a folder; None if there is no entry."""
+    """Describe the entry at a path below a folder; return None if there is no entry."""
     path = f"{root}/{at}"
     try:
         now = calls.stat(path, follow_symlinks=False)
@@ -353,7 +353,7 @@ def found_at(root: str, at: str) -> FoundChanges | None:
 
 
 def names_in(folder: Path) -> tuple[str, ...]:
-    """Return the names in a folder, unordered; empty if the folder cannot be read."""
+    """Return the names in a folder, unordered, or an empty tuple if the folder cannot be read."""
     try:
         return tuple(calls.list_names(folder))
     except OSError:

@@ -1,4 +1,4 @@
-"""Tracks an editor's open chat documents: the sessions, and the turns in the text."""
+"""Tracks an editor's open chat documents: their sessions, and the turns in their texts."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Chats:
         drafts: Determines whether the user typed the drafts.
         asking: Asks the user about drafts that the user did not type.
         sent: The texts that are being sent.
-        standing: Sent texts that the draft may still contain.
+        standing: Texts that were sent, and that the draft may still contain.
         steered: The messages that steered the running turn, by document.
         locks: A lock for each document, which allows one send at a time.
     """
@@ -149,7 +149,7 @@ class Chats:
         return None
 
     def taken(self, document: Document) -> tuple[str, ...]:
-        """Return the texts at the beginning of a draft that were sent already, in order."""
+        """Return the texts at the beginning of a draft that were already sent, in order."""
         waiting = [one for one in self.standing if one.uri == document.uri]
         taken = [one.raw for one in waiting if one.is_placed is None or not one.is_placed()]
         steered = self.steered.get(document.uri)
@@ -180,7 +180,7 @@ class Chats:
             return  # The session is unknown or the document is read-only, so nothing is changed.
 
     async def turns_of(self, session: str) -> tuple[RecordedTurn, ...]:
-        """Return the recorded turns of a session, without a turn that ran when the reading began.
+        """Return a session's recorded turns, without a turn that ran while they were read.
 
         A running turn may end before the caller writes the document, which would then show an
         unfinished turn.
@@ -220,7 +220,7 @@ class Chats:
             self._look_again(document.uri)
 
     def _look_again(self, uri: str) -> None:
-        """Update a running turn that was removed from the document and put back."""
+        """Update a running turn whose text the user removed from the document and put back."""
         document, turn = self._host.documents.get(uri), self._cut.get(uri)
         if document is None or turn is None or layout.section_of(document.text, turn) is None:
             return
@@ -228,7 +228,7 @@ class Chats:
         self._host.chores.begin(self.catch_up(document))
 
     def running_in(self, session: str) -> int:
-        """Return the number of a session's running turn; 0 if no turn is running."""
+        """Return the number of a session's running turn, or 0 if no turn is running."""
         running = self._host.turns.running_in(session)
         return 0 if running is None or running.finished is not None else running.number
 

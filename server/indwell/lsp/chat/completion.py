@@ -62,7 +62,7 @@ class NameIndex:
 
 
 class _Lines(NamedTuple):
-    text: str  # a line break precedes each name
+    text: str  # All names, each after a line break.
     starts: array[int]
 
 
@@ -102,7 +102,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("/tasks run", "run the tasks in sessions of their own"),
     ("/stop", "stop the running turn"),
 )
-"""All commands."""
+"""All commands of a chat document."""
 
 _COMMAND = lazy_pattern(r"^/[a-z0-9._: -]{0,140}$")
 _FILE = lazy_pattern(r"(?:^|[\s(])@(?P<begun>\"[^\"\n]{0,200}|[^\s@\"#]{0,200})$")
@@ -187,7 +187,7 @@ def completed(
 
 
 def ranged_path(line: str) -> str:
-    """Return the file whose lines are to be completed; empty if there is no file."""
+    """Return the file whose lines are to be completed, or an empty text if there is no file."""
     found = _RANGE.search(line)
     return (found["q"] or found["p"]) if found is not None else ""
 
@@ -227,7 +227,7 @@ def _end(
 Name: TypeAlias = Literal["new", "stop", "mode", "effort"]
 
 EFFORT_WORDS: Mapping[str, Effort] = {"auto": "", **{one: one for one in EFFORTS}}
-"""The words behind ``/effort``."""
+"""The words that may follow ``/effort``, with the effort of each."""
 
 _COMMAND_LINE = lazy_pattern(r"/([a-z]+)(?:[ \t]+([a-z]+))?")
 # These commands are sent as prompts, because the session handles them.
@@ -243,7 +243,7 @@ class ChatCommand(NamedTuple):
 
 
 def command_of(words: str, skills: Collection[str] = ()) -> ChatCommand | None:
-    """Parse a command; None if the text is a prompt or calls one of ``skills``.
+    """Parse a command; return None if the text is a prompt or calls one of ``skills``.
 
     Raises:
         UserError: The text looks like a command but is unknown.

@@ -23,7 +23,7 @@ from indwell.workspace.base import digest
 
 _TOKEN = lazy_pattern(r"\s+|\w+|[^\w\s]")
 _LEAST = 4  # A shorter sequence of non-blank characters may be in both texts by coincidence.
-_PASTED = 12  # Nobody types so many non-blank characters in one change.
+_PASTED = 12  # Nobody types 12 non-blank characters in one change.
 _MOST_PAIRS = 200_000  # the limit of pairs of text parts to compare, which takes 10 ms
 _MOST_PASTED = 400  # the limit of pasted lines to remember
 _STEP = 4_096
@@ -36,7 +36,7 @@ class Provenance:
 
     Args:
         text: The text of the document when it was opened.
-        known: The digest of a draft that the user typed earlier; empty if unknown.
+        known: The digest of a draft that the user typed earlier, or empty if unknown.
 
     Attributes:
         pasted: Lines that were inserted at once, by pasting or by reloading the file.
@@ -68,7 +68,7 @@ class Provenance:
 
     @property
     def digest(self) -> str:
-        """The digest of the draft if the user typed the whole draft; else empty."""
+        """The digest of the draft if the user typed the whole draft, or an empty text."""
         return "" if self.is_foreign else draft_digest(self._text)
 
     def changed(self, text: str, by_agent: Collection[str] = ()) -> None:
@@ -115,7 +115,7 @@ class Provenance:
                 at = draft.find(line, at + len(line))
 
     def _is_moved(self, piece: str, head_before: str, head: str) -> bool:
-        """Return whether added text was above the draft earlier; remember pasted lines."""
+        """Return whether added text was above the draft before; remember lines that were pasted."""
         lines = [line.strip() for line in piece.split("\n") if line.strip()]
         if len(lines) > 1 or len("".join(piece.split())) >= _PASTED:
             self.pasted.update(dict.fromkeys(lines))
@@ -128,19 +128,19 @@ class Provenance:
 
 
 def draft_digest(text: str) -> str:
-    """Return the digest of the text to send; empty for an empty draft."""
+    """Return the digest of the text to send, or an empty text for an empty draft."""
     draft = text[_start(text) :].replace("\r\n", "\n").strip()
     return digest(draft) if draft else ""
 
 
 def _start(text: str) -> int:
-    """Return the start of the draft's section; the end of the text if there is no draft."""
+    """Return where the draft's section begins, or the end of the text if there is no draft."""
     draft = layout.draft_of(text)
     return draft.heading.end if draft is not None else len(text)
 
 
 def _kept(old: str, new: str, marks: bytearray) -> Iterator[tuple[int, int, int]]:
-    """Yield the parts of ``old`` that are in ``new``: both positions and the length, in order."""
+    """Yield the parts of ``old`` that ``new`` still has: both positions and the length."""
     before = _common(old, new)
     room = min(len(old), len(new)) - before
     after = _common(old[len(old) - room :][::-1], new[len(new) - room :][::-1])
@@ -201,7 +201,7 @@ _LIMIT_B = 1_000
 
 
 def remembered(state: Path, chat: Path) -> str:
-    """Return the digest of the last saved draft; empty if unknown."""
+    """Return the digest of the last saved draft, or an empty text if unknown."""
     try:
         return read_bytes(_place(state, chat), [state], _LIMIT_B).decode("ascii", "replace")
     except (ToolError, OSError):
@@ -386,7 +386,7 @@ class Asking:
         )
 
     async def choose(self, document: Document, question: str, title: str) -> tuple[bool, bool]:
-        """Ask the user; return whether the user chose the title, and whether in time."""
+        """Ask the user; return whether the user chose the title, and answered in time."""
         self.check_free(document)
         within_s = min(self._host.settings.answer_timeout_s, QUESTION_S)
         clock = asyncio.get_running_loop().time

@@ -21,7 +21,7 @@ NOT_ENDED = (
     "> Not ended: the server that ran this turn was stopped, or it still runs in another editor. "
     "What it did is in the session."
 )
-_KNOWN_BY = 60  # the end of an answer is identified by so many non-blank characters
+_KNOWN_BY = 60  # The last 60 non-blank characters identify the end of an answer.
 
 
 def new_text(session: str = "", turns: Sequence[RecordedTurn] = ()) -> str:
@@ -38,7 +38,7 @@ def caught_up(text: str, turns: Sequence[RecordedTurn], session: str, running: i
         text: The document.
         turns: All turns of the document's session.
         session: The id of the document's session.
-        running: The number of the running turn, which ``turns`` lacks; 0 if no turn runs.
+        running: The number of the running turn, which ``turns`` lacks, or 0 if no turn runs.
     """
     found = [one for one in layout.headings(text) if one.kind == "turn"]
     last = found[-1].turn if found else 0
@@ -86,7 +86,7 @@ def _with_note(text: str, turn: int) -> str:
 
 MOST_LOOKED_AT = 500  # the limit of chats that are searched for a session, newest first
 LIMIT_B = 16 << 20  # the limit of bytes for a chat
-_LINE_B = 400  # the session is named within so many bytes of a chat's beginning
+_LINE_B = 400  # The first 400 bytes of a chat name the session.
 _DAY = lazy_pattern(r"\d{4}-\d{2}-\d{2}")
 
 
@@ -148,7 +148,7 @@ def changed_on_disk(
         path: The file.
         roots: Folders that must contain the file.
         plan: Returns the new text for a text.
-        expected: The text that the file must have, apart from line breaks; None for any.
+        expected: The text that the file must have, apart from line breaks; None allows any text.
     """
     try:
         data = read_bytes(path, roots, LIMIT_B)

@@ -13,8 +13,8 @@ _TURN = "## Indwell · turn "
 _MOST_DIGITS = 9
 
 SESSION = lazy_pattern(r"<!-- indwell: session ([0-9a-z][0-9a-z-]{0,63}) -->[ \t]*")
-_SQUEEZED = 48  # the end of a text is identified by so many non-blank characters
-_WINDOW = 600  # so many characters at the end of a text are searched for non-blank characters
+_SQUEEZED = 48  # The last 48 non-blank characters identify the end of a text.
+_WINDOW = 600  # The last 600 characters of a text are searched for non-blank characters.
 
 Kind: TypeAlias = Literal["you", "waiting", "turn"]
 
@@ -58,7 +58,7 @@ class Section(NamedTuple):
 
 
 Plan: TypeAlias = Callable[[str], Sequence[TextSplice]]
-"""The text to insert; may be empty."""
+"""Returns the edits for a text; may be none."""
 
 
 def turn_line(turn: int) -> str:
@@ -72,7 +72,7 @@ def session_line(session: str) -> str:
 
 
 def session_of(text: str) -> str:
-    """Return the session that the first line names; empty if there is no session."""
+    """Return the session that the first line names, or an empty text if there is no session."""
     found = SESSION.fullmatch(text[: _line_end(text, 0)].rstrip("\r").removeprefix("\ufeff"))
     return found[1] if found else ""
 
@@ -102,7 +102,7 @@ def backwards(text: str) -> Iterator[Heading]:
 
 
 def draft_of(text: str) -> ChatDraft | None:
-    """Return the draft to send; None if the last heading is not the user's."""
+    """Return the draft to send, or None if the last heading is not the user's."""
     last = next(backwards(text), None)
     if last is None or last.kind != "you":
         return None
@@ -138,7 +138,7 @@ def section_of(text: str, turn: int, near: int | None = None) -> Section | None:
 
 
 def ends_alike(text: str, end: int, written: str) -> bool:
-    """Return whether ``text`` up to ``end`` ends like ``written``, ignoring white space.
+    """Return whether ``text[:end]`` closes with the same characters as ``written``.
 
     White space does not count, because editors wrap lines, indent, and strip blanks.
     """
@@ -149,7 +149,7 @@ def ends_alike(text: str, end: int, written: str) -> bool:
 
 
 def start_of_end(text: str, end: int, written: str) -> int | None:
-    """Return where ``written`` begins if ``text`` up to ``end`` ends with it; else None.
+    """Return where ``written`` begins if ``text[:end]`` ends with ``written``, or None.
 
     White space does not count, as in ``ends_alike``.
     """
@@ -254,7 +254,7 @@ def begun(text: str, words: str, section: str, shown: str) -> tuple[TextSplice, 
     """Insert a turn's section below the prompt that the turn answers.
 
     The prompt is searched below its own heading, then at the beginning of the draft. If the
-    document lacks the prompt, it is inserted above the draft.
+    document lacks the prompt, the prompt is inserted above the draft.
 
     Args:
         text: The text of the document.
@@ -310,7 +310,7 @@ def withdrawn(text: str, words: str) -> tuple[TextSplice, ...]:
 
 
 def given_back(text: str, words: str) -> tuple[TextSplice, ...]:
-    """Insert text at the beginning of the draft, unless the draft begins with the text."""
+    """Insert text at the beginning of the draft, unless the draft already begins with this text."""
     draft = draft_of(text)
     if draft is None:
         return _put_back(text, words)

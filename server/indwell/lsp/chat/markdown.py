@@ -19,7 +19,8 @@ _SAFE = lazy_pattern(
     re.IGNORECASE,
 )
 _UNKNOWN = lazy_pattern(rf"(?:\(|:[ \t]{{0,80}})?(?:{_NAME}|https?:/?|/)", re.IGNORECASE)
-_UNSURE_IN_SPAN = frozenset("|$")  # a table's cell or a formula may end at these characters
+# A table's cell or a formula may end at these characters, so a code span may end, too.
+_UNSURE_IN_SPAN = frozenset("|$")
 
 
 class Inline:
@@ -51,7 +52,7 @@ class Inline:
         return "".join(given), ""
 
     def _sign(self, text: str, at: int, *, is_whole: bool) -> tuple[str, int] | None:
-        """Return a character's safe form and its source's length; None if it is incomplete."""
+        """Return a character's safe form and its source's length, or None if it is incomplete."""
         if text[at] == "`":
             return self._ticks(text, at, is_whole=is_whole)
         if text[at] == "$":
@@ -105,7 +106,8 @@ def _target(text: str, at: int, *, is_whole: bool) -> tuple[str, int] | None:
 
 
 _MOST = 1_000  # the limit of characters held back at a line's start until the kind of line is known
-_OURS_HELD = 60  # the same limit for a line in a code fence that may be a heading of the chat
+# the limit of characters held back for a line in a code fence that may be a chat heading
+_OURS_HELD = 60
 
 _OURS = lazy_pattern(r"^(?=##[ \t]+(?:You|Indwell)\b)", re.MULTILINE)
 _HEADING = lazy_pattern(r"^([ \t]*)(#{1,2})(?=[ \t]|$)")
@@ -149,8 +151,9 @@ class Neutral:
         # the text held back: a line of unknown kind, or an unfinished character sequence
         self._rest = ""
         self._is_inside = False  # whether the beginning of the current line was already returned
-        self._fence = ""  # the marker of the open code fence; empty if no fence is open
-        self._indent = 0  # so many columns of indent are removed from the lines in the fence
+        self._fence = ""  # the marker of the open code fence, or empty if no fence is open
+        # the number of columns of indent that are removed from the lines in the fence
+        self._indent = 0
         self._is_paragraph = False  # whether the previous line is part of a paragraph
         self._words = Inline()
 
@@ -263,7 +266,7 @@ def _forced(line: str) -> str:
 
 
 def _dedented(line: str, columns: int) -> str:
-    """Return a line without its first columns of white space."""
+    """Return a line without this number of columns of white space at its beginning."""
     if not columns:
         return line
     words = line.lstrip(" \t")
@@ -309,7 +312,7 @@ _REFERENCE = lazy_pattern(r"&[#\w]{1,40};?")
 
 
 def escaped(text: str) -> str:
-    """Escape what would not be text in an HTML element; other signs stay readable as they are.
+    """Escape signs that HTML would not show as text; other signs stay as they are.
 
     For example, ``a && b < 2`` stays as it is. ``html.unescape`` returns the text.
     """

@@ -213,7 +213,7 @@ class QuestionPlace:
         await self._chats.catch_up(document)
 
     async def _clear(self, document: Document, ended: Ticket) -> None:
-        """Remove the text that the turn received from the draft, unless the turn returned it."""
+        """Delete text in the draft that the turn received, unless the turn gave the text back."""
         steered = self._chats.steered.get(document.uri)
         back = ended.finished.draft if ended.finished is not None else ""
         if steered is None or steered.ticket is not ended:

@@ -131,7 +131,7 @@ def folding_ranges(text: str, place: Place) -> list[dict[str, Any]]:
 
 
 def links(text: str) -> tuple[Link, ...]:
-    """Return links to hunks, and to files in the user's text; only the newest if there are many."""
+    """Return links to hunks, and to files in the user's text; if there are many, the newest."""
     found = [
         Link(m.start(), m.end(), m["to"], None)
         for m in _LINK.finditer(text)
@@ -202,7 +202,7 @@ def _line_end(text: str, start: int) -> int:
 _KIND = "source.indwell"
 # Code actions have longer titles, because a search for "Send" in the editor then finds both.
 _AS_ACTION = {"Send": "Send to Indwell", "Answer": "Send the answer"}
-MOST_TURNS = 30  # so many of the newest turns get lenses
+MOST_TURNS = 30  # The 30 newest turns get lenses.
 
 
 class ChatState(NamedTuple):
@@ -210,7 +210,7 @@ class ChatState(NamedTuple):
 
     Attributes:
         uri: The URI of the document.
-        session: The document's session; empty if there is no session.
+        session: The document's session, or empty if there is no session.
         running: Whether a turn of this document's session runs.
         busy: Whether a turn of another session runs.
         pending: Turns of the session with changes to accept or reject.
@@ -320,7 +320,7 @@ def of_turn(state: ChatState, turn: int) -> list[dict[str, Any]]:
 
 
 def _own_start(text: str) -> int:
-    """Return the offset of the first turn of the session that the first line names.
+    """Return where the first turn begins that belongs to the session in the document's first line.
 
     A chat may begin with turns of an earlier session; turn numbers restart after them.
     """

@@ -35,10 +35,11 @@ _VERBS = {
 
 
 def call_line(name: str, target: str, figure: str, seconds: float | None) -> str:
-    """Describe a tool call: the tool, its target, its result, and its duration if known."""
+    """Describe a tool call: the tool, the target, the result, and the duration if known."""
     verb = _VERBS.get(name, name)
     is_plain = name in _OF_FILES or not (target and figure)
-    between = " " if is_plain else " · "  # a command contains blanks, so a dot separates it
+    # A command contains blanks, so a dot separates the command from the tool's name.
+    between = " " if is_plain else " · "
     head = f"{verb} {target}{between}{figure}".rstrip()
     return head if seconds is None else f"{head} · {seconds_words(seconds)}"
 
@@ -58,13 +59,13 @@ def question_words(question: str, options: Sequence[str]) -> str:
 
 
 Link = Callable[[str, int], str]
-"""Returns a link to a line of a file; empty if there can be none."""
+"""Returns a link to a line of a file, or an empty text if no link is possible."""
 
 MOST_KEPT = 40_000  # the limit of characters for one output, or for the reasoning
 MOST_RUNNING = 3  # the limit of running calls that are named in the line about them
 MOST_LINKS = 12  # the limit of links to hunks of one edit
 _REASON = 300  # the limit of characters for the reason why a turn ended
-# The start of a hunk in the new text, and the lines before its first changed line.
+# This matches the start of a hunk in the new text, and the lines before the first change.
 _HUNK = lazy_pattern(r"^@@ -\d+(?:,\d+)? \+(\d+)[^\n]*\n((?: [^\n]*\n)*)", re.MULTILINE)
 
 
@@ -101,7 +102,7 @@ class Rendering:
 
     @property
     def running(self) -> str:
-        """The calls that run now, as one line; empty if none runs."""
+        """The calls that run now, as one line, or empty if none runs."""
         calls = [*self._running.values()]
         more = f" and {len(calls) - MOST_RUNNING} more" if len(calls) > MOST_RUNNING else ""
         return f"{', '.join(map(code, calls[:MOST_RUNNING]))}{more} …" if calls else ""
@@ -246,7 +247,7 @@ class Rendering:
 
 
 def taken_line(words: Sequence[str]) -> str:
-    """Return a line with messages that wait for the model's next request; empty without one."""
+    """Return a line with messages that wait for the model's next request, or an empty text."""
     return f"> taken for the next step: {', '.join(map(code, words))}" if words else ""
 
 
@@ -257,7 +258,7 @@ def _words(text: str) -> str:
 
 
 def _note(event: events.Event) -> str:
-    """Add a note, usually as a quote; events about the queue, questions or usage add none."""
+    """Add a note, usually as a quote; events about the queue, questions or usage add no note."""
     match event:
         case events.PlanChanged(state="proposed", text=text):
             return f"**The plan** (approve or edit it above your draft)\n\n{_words(text)}"

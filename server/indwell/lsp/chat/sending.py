@@ -150,7 +150,7 @@ async def _followed(chats: Chats, document: Document, sent: SentWords) -> None:
 async def _steered(
     host: Host, chats: Chats, document: Document, raw: str, words: str
 ) -> protocol.SteerResult:
-    """Send a message to the running turn; remove it from the draft after delivery."""
+    """Send a message to the running turn; remove the message from the draft after delivery."""
     running = chats.ticket_of(document)
     assert running is not None, "it runs in this document"
     known = chats.steered.get(document.uri)
@@ -236,7 +236,7 @@ async def _target(host: Host, chats: Chats, document: Document) -> str:
 
 
 async def _own_session(sent: SentWords) -> str:
-    """Wait until a chat's first prompt has opened a session, so that only one is opened."""
+    """Wait until a chat's first prompt has opened a session, so that no second one is opened."""
     try:
         await sent.ticket.begins(OPENING_S)
     except UserError:
@@ -356,7 +356,7 @@ async def ask_for_chats(host: Host) -> None:
 
 
 async def _looked(host: Host, uri: str, look: Callable[[Document], Awaitable[Any]]) -> msgspec.Raw:
-    """Answer a request as JSON; null if the document is not an open chat."""
+    """Answer a request with JSON; the answer is null if the document is not an open chat."""
     document = host.documents.get(uri) if is_chat(uri) else None
     if document is None:
         return msgspec.Raw(b"null")

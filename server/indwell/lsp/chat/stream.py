@@ -21,7 +21,9 @@ from indwell.lsp.workspace.documents import Document, Documents
 from indwell.workspace.base import AppliedChange
 
 State: TypeAlias = Literal["new", "there", "changed", "gone"]
-"""The state of a section: not inserted yet, as written, changed, removed."""
+"""The state of a turn's section in the document: not inserted yet, unchanged, changed by the user,
+or removed.
+"""
 
 
 class AnsweredPrompt(NamedTuple):
@@ -31,8 +33,8 @@ class AnsweredPrompt(NamedTuple):
     shown: str
 
 
-_MOST_TAILS = 20  # the limit of tails that a late edit or an undo may bring back
-_KNOWN_BY = 40  # a text is found by so many characters at its end
+_MOST_TAILS = 20  # the limit of remembered tails, which a late edit or an undo may insert again
+_KNOWN_BY = 40  # The last 40 characters of a text are used to find the text.
 
 
 class _Planned(NamedTuple):
@@ -48,7 +50,8 @@ class Writing:
     Args:
         turn: The number of the turn.
         asked: The prompt that the turn answers.
-        session: The session for the first line; empty if the first line already names the session.
+        session: The session for the first line, or empty if the first line already names the
+            session.
     """
 
     def __init__(self, turn: int, asked: AnsweredPrompt, session: str) -> None:
@@ -124,7 +127,7 @@ class Writing:
         return self._with_tail(text, tail) if tail and not is_last else text
 
     def _without_tail(self, text: str) -> str:
-        """Return the text without the tail of an earlier edit, however the editor wrapped it."""
+        """Return the text without the tail of an earlier edit, even if the editor wrapped lines."""
         section = layout.section_of(text, self._turn, self._now.near)
         if section is None:
             return text
@@ -175,7 +178,7 @@ class Writing:
         return edited(text, (TextSplice(section.end, section.end, new),))
 
     def _come(self, text: str, section: Section, whole: str) -> str:
-        """Return the text in the document, including an edit that was applied late."""
+        """Return the turn's text in the document, even if the editor applied the last edit late."""
         written = self._now.written
         last = text[max(section.heading.start, section.end - _KNOWN_BY) : section.end]
         last = last.replace("\r\n", "\n")
@@ -187,7 +190,7 @@ MOST_TRIES = 8  # the limit of attempts at one edit while the user keeps typing
 LABEL = ""  # The label is empty, because Neovim prints the label of each edit.
 
 Plan = Callable[[str], str]
-"""Returns the wanted text."""
+"""Returns the new text of a document, given the present text."""
 
 
 class Paper:
@@ -268,11 +271,11 @@ class Stream:
     Args:
         rendering: Renders the turn's Markdown.
         writing: The turn's state in the document.
-        words: The user's prompt, which returns to the draft if the model never gets it; empty if
+        words: The user's prompt, which returns to the draft if the model never gets it, or empty if
             the prompt was not written in this document.
-        given: Returns a message to the turn as written in this document; empty if it was written
-            elsewhere.
-        opened: Returns the open document; None if the document is closed.
+        given: Returns a message to the turn as written in this document, or empty if the message
+            was written elsewhere.
+        opened: Returns the open document, or None if the document is closed.
         paper: Writes the edits.
         say: Shows a message to the user.
         on_disk: Writes the end of the turn into a document that was closed.

@@ -28,7 +28,7 @@ from indwell.workspace.text import units_in_line
 
 
 async def skills_of(host: Host) -> Mapping[str, Skill]:
-    """Return the available skills by name; empty if no folder is open."""
+    """Return the available skills by name, or an empty mapping if no folder is open."""
     workspace = host.sessions.workspace
     if workspace is None:
         return {}
@@ -62,7 +62,7 @@ async def mcp_offers(host: Host) -> Mapping[str, ServerOffers]:
 
 
 LONG = 100_000  # A longer chat is processed in a thread; a shorter one takes a few milliseconds.
-# definitions are offered as line ranges for files of up to so many characters
+# Definitions are offered as line ranges for files of up to 400,000 characters.
 SYMBOLS_CHARACTERS = 400_000
 
 Look: TypeAlias = Callable[[str, outline.Place], list[dict[str, Any]]]
@@ -236,7 +236,7 @@ class ChatViews:
         return tuple(found)
 
     def _target(self, document: Document, link: outline.Link) -> str:
-        """Return the file to which a link leads; empty if the workspace lacks the file."""
+        """Return the file to which a link leads, or empty if the workspace lacks the file."""
         roots = self._roots()
         if link.mention is not None:
             path, line = link.mention.path, link.mention.first

@@ -1,4 +1,4 @@
-"""Delays questions until commands are answered and the user has stopped typing.
+"""Delays questions to the user until commands are answered and the user has stopped typing.
 
 Some editors block until a command is answered, and a key press may be meant for a file.
 
@@ -95,7 +95,7 @@ async def _owned(task: asyncio.Task[T]) -> None:
 
 
 WAITING = "a question waits until you stop typing"
-NOTICE_S = 10.0  # a message announces a question that is delayed for so many seconds
+NOTICE_S = 10.0  # After a delay of 10 seconds, a message announces the question.
 
 
 class Stillness:

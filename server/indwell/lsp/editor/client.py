@@ -58,7 +58,8 @@ MESSAGE_LIMIT = 4_000  # the limit of characters for a message
 
 _SHOW_AGAIN = "Show the question again"
 SURE = "Yes, I chose that answer"
-_UNSURE = (  # The list has as many entries as a question has answers, which are chosen by number.
+# The list is as long as a question has answers, because users choose answers by number.
+_UNSURE = (
     "No",
     *(f"No, the number {number} was meant for my file" for number in range(2, 6)),
     _SHOW_AGAIN,
@@ -71,7 +72,7 @@ _REPEATABLE = (
     TextAdded,
     ThinkingAdded,
     ToolOutput,
-)  # a slow editor asks later for the events that it missed
+)  # A slow editor asks later for the events that the editor missed.
 
 
 class _EventParams(msgspec.Struct, frozen=True):
@@ -154,7 +155,7 @@ class Client:
             await self.before_asking()  # a command may have arrived during the pause
 
     async def choose(self, message: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
-        """Ask the user to choose; None without a choice in time, or after an error.
+        """Ask the user to choose; return None if there is no choice in time, or after an error.
 
         The message is never shortened, because the user may allow exactly the shown text.
         """
@@ -203,7 +204,7 @@ class Client:
                 return chosen if confirmed == SURE else None
 
     async def configuration(self, section: str) -> object:
-        """Ask for a section of the editor's settings as JSON; None without an answer in time."""
+        """Ask for a section of the editor's settings; return None if no answer comes in time."""
         item = sync.ConfigurationItem(section)
         params = sync.ConfigurationParams([item])
         asked = self._server.send_request_async("workspace/configuration", params)
@@ -302,7 +303,7 @@ class Client:
         return is_text and self.chat is not None and self.chat.is_open(session)
 
     async def ask(self, params: AskParams, timeout_s: float) -> str | None:
-        """Ask the user for a line of text; None if the user closed the box or did not answer.
+        """Ask the user for a line of text; return None if the user closes the box or is too late.
 
         The box opens at once, because the user has just requested it.
         """
@@ -310,7 +311,7 @@ class Client:
         return None if answer is None else answer.text
 
     async def answer(self, params: AskParams, timeout_s: float) -> AskResult | None:
-        """Ask a question that may have options; None if there is no answer in time."""
+        """Ask a question that may have options; return None if there is no answer in time."""
         await self.ready()
         return await self._answer(params, timeout_s)
 
@@ -319,7 +320,7 @@ class Client:
         return answer if isinstance(answer, AskResult) else None
 
     async def first_run(self, reason: str, timeout_s: float) -> bool:
-        """Ask the client to help the user connect a model; False if the user connects none."""
+        """Ask the client to help the user connect a model; return whether a model is connected."""
         params = status.FirstRunParams(reason)
         answer = await _bounded(self._request("indwell/firstRun", params), timeout_s)
         return isinstance(answer, status.FirstRunResult) and answer.ok
@@ -335,14 +336,14 @@ class Client:
     async def diagnostics(
         self, params: context.DiagnosticsParams, timeout_s: float
     ) -> context.DiagnosticsResult | None:
-        """Ask for the problems of documents; None if there is no usable answer in time."""
+        """Ask for the problems of documents; return None if there is no usable answer in time."""
         answer = await _bounded(self._request("indwell/diagnostics", params), timeout_s)
         return answer if isinstance(answer, context.DiagnosticsResult) else None
 
     async def navigate(
         self, params: context.NavigateParams, timeout_s: float
     ) -> context.NavigateResult | None:
-        """Ask the editor's language servers about code; None without a usable answer in time."""
+        """Ask the editor's language servers about code; return None if no usable answer comes."""
         answer = await _bounded(self._request("indwell/navigate", params), timeout_s)
         return answer if isinstance(answer, context.NavigateResult) else None
 
@@ -377,7 +378,7 @@ async def _at_once() -> None:
 
 
 async def _bounded(answer: Awaitable[T], timeout_s: float) -> T | None:
-    """Wait for an answer; None after the time-out or on an error."""
+    """Wait for an answer; return None after the time-out or on an error."""
     try:
         async with asyncio.timeout(timeout_s):
             return await answer

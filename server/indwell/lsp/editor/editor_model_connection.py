@@ -45,7 +45,7 @@ class EditorModelConnection:
         self._open: dict[str, asyncio.Queue[_Pieces | None]] = {}
 
     async def models(self) -> tuple[EditorModel, ...] | None:
-        """Ask the editor for its models; None if there is no answer in time."""
+        """Ask the editor for its models; return None if there is no answer in time."""
         try:
             async with asyncio.timeout(LIST_S):
                 answer = await self._client.request("indwell/editorModels", {})

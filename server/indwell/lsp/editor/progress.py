@@ -48,7 +48,7 @@ class TurnProgress:
         self._agents = SubagentNames()
 
     async def begin(self, title: str) -> None:
-        """Begin the progress; after a refusal by the editor, nothing is sent.
+        """Begin the progress; if the editor refuses, send nothing.
 
         A short turn may end before a busy editor answers. The server then sends begin and end
         together, and the user can still read how the turn ended.
@@ -69,7 +69,7 @@ class TurnProgress:
             self._report()  # a step may have begun in the meantime
 
     def follow(self, event: events.Event) -> None:
-        """Show the step that an event begins, if it begins a step."""
+        """Show the step that an event begins, if the event begins a step."""
         line = describe(event)
         if not line:
             return
@@ -90,7 +90,7 @@ class TurnProgress:
         self._end(summary(finished))
 
     def _end(self, message: str) -> None:
-        """End the progress now if the editor has accepted it; else as soon as it is accepted."""
+        """End the progress now, or as soon as the editor accepts the progress."""
         is_first, self._is_over = not self._is_over, True
         if self._shown:
             self._shown = False
@@ -228,7 +228,7 @@ def _verdict(finished: events.TurnFinished) -> str:
 
 
 def _to_review(finished: events.TurnFinished) -> tuple[str, str]:
-    """Return the number of changes to review, in full and in short; empty without changes."""
+    """Return the number of changes to review, in full and in short, or empty for no changes."""
     number = finished.to_review if finished.changes else 0
     if not number:
         return "", ""
@@ -236,7 +236,7 @@ def _to_review(finished: events.TurnFinished) -> tuple[str, str]:
 
 
 def _price(finished: events.TurnFinished) -> tuple[str, str]:
-    """Return the cost of the turn, with and without rounds; empty if no model was called."""
+    """Return the cost of the turn, with and without rounds, or empty if no model was called."""
     if not finished.rounds:
         return "", ""
     cost = "" if finished.cost is None else f", ${finished.cost:.4f}"
@@ -246,11 +246,11 @@ def _price(finished: events.TurnFinished) -> tuple[str, str]:
 
 
 _ONE_PASSED = lazy_pattern(r"`([^`]*)` passed")
-_LEAST_NAME = 8  # so many characters of a command's name are kept
+_LEAST_NAME = 8  # At least 8 characters of a command's name are kept.
 
 
 def _words_within(verdict: str, room: int) -> str:
-    """Cut a verdict to the available space, but keep at least one word; never cut "passed"."""
+    """Cut a sentence on checks to the available space; keep one word, and never cut "passed"."""
     if (one := _ONE_PASSED.fullmatch(verdict)) is not None:
         return f"`{short_line(one[1], max(_LEAST_NAME, room - len('`` passed')))}` passed"
     if verdict.endswith("` passed") and verdict.startswith("`"):
@@ -267,7 +267,7 @@ _FORMS = ("path", "name", "lines")
 
 
 def _changed(changes: Sequence[FileChanged], form: str = "path") -> str:
-    """Return the changed files with line counts; several files as a number."""
+    """Name the changed file with its line counts; for several files, return only their number."""
     if not changes:
         return ""
     path = changes[0].path if form == "path" else PurePath(changes[0].path).name

@@ -1,4 +1,4 @@
-"""Shows turns in an editor without a panel: how a turn ended, answers, queue and offers."""
+"""Shows turns in an editor without a panel: the answer, the end, the queue, what to do next."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ Anew = Callable[[Ticket, OnEnd], Awaitable[None]]
 
 
 class TurnDisplay:
-    """Shows messages, documents and offers to a client that does not show events itself.
+    """Shows messages, documents and questions in a client that does not show events itself.
 
     Args:
         client: The editor.
@@ -108,7 +108,7 @@ class TurnDisplay:
         if finished.ending != "done" and not is_offered:
             why = short_line(finished.message, REASON_LIMIT)
             self._client.show(types.MessageType.Error, f"Indwell: {why}")
-        # a client with ``stream`` has shown the answer while it came
+        # A client with ``stream`` has shown the answer while the answer arrived.
         if finished.answer and not self._client.features.has("stream"):
             if self._client.features.has("reread"):
                 path = await self._answers.add(session, finished.answer)
@@ -143,7 +143,7 @@ class TurnDisplay:
             return
         n_held = sum(one.is_held for one in turns.queue.waiting)
         finished = ticket.finished
-        # The request that sent the prompt got the error as its answer.
+        # The request that sent the prompt was answered with the error.
         is_own = ticket.on_end == self.nothing
         may_retry = finished is not None and finished.retryable and not is_own
         may_leave = finished is not None and finished.outgrown and not is_own

@@ -109,7 +109,7 @@ def resume_result(resumed: Resumed) -> views.ResumeResult:
 def session_result(
     session: str, reading: LogReading, *, before: int | None, limit: int
 ) -> views.SessionResult:
-    """Return a page of a session's turns: the last ones, or those before a turn. Slow."""
+    """Return a page of a session's turns: the last turns, or the turns before a given one. Slow."""
     turns = events_of(reading.records)
     wanted = [one for one in turns if before is None or one.turn < before]
     page = _newest(wanted, page_size(limit))

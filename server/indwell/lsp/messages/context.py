@@ -37,7 +37,7 @@ class Attachment(Value, frozen=True):
 
 
 class AttachedRow(Value, frozen=True):
-    """A part of the next prompt's context that can be detached by its ``id``."""
+    """A part of the next prompt's context, which the client can leave out by its ``id``."""
 
     id: str
     kind: Literal["selection", "opened"]
@@ -60,14 +60,15 @@ class DetachResult(Value, frozen=True):
 class ContextParams(Value, frozen=True):
     """The session whose next request is described; by default the current one.
 
-    For a session that is not open, the answer has ``session`` null and only what is attached.
+    For a session that is not open, ``session`` is null in the answer, and only attachments are
+    listed.
     """
 
     session: str | None = None
 
 
 class BlockRow(Value, frozen=True):
-    """One block of the next request; ``anchor`` is true if a cache mark follows the block.
+    """One block of the next request; ``anchor`` is true if a cached prefix may end after it.
 
     ``message`` is the index of the block's message (-1 for tools and system prompt). The block
     represents the messages ``first`` to ``last`` of the transcript. ``altered`` is true if
@@ -156,8 +157,8 @@ class SourceDiagnostics(Value, frozen=True):
     Attributes:
         name: The displayed name of the checker.
         diagnostics: The reported problems; null means an empty list.
-        version: The version of the checked text; left out if unknown, or if the checker has not
-            reported on this document yet.
+        version: The version of the checked text. The field is left out if the version is unknown,
+            or if the checker has not reported on this document yet.
     """
 
     name: str
@@ -194,7 +195,7 @@ class NavigateParams(Value, frozen=True):
 
     Attributes:
         method: The request of the language server protocol.
-        uri: The document, open or not; null for ``workspace/symbol``.
+        uri: The document, open or not, or null for ``workspace/symbol``.
         line: The line of the symbol, from 0.
         character: The column of the symbol in UTF-16 units.
         byte: The column of the symbol in bytes of UTF-8.
@@ -215,7 +216,7 @@ class NavigateReply(Value, frozen=True):
     """The reply of one language server.
 
     Attributes:
-        result: The result in LSP's form for this request; null if there is no result.
+        result: The result in LSP's form for this request, or null if there is no result.
         name: The name of the language server.
         encoding: The unit of the columns in the result: ``utf-8``, ``utf-16`` or ``utf-32``.
         error: The reason why the server refuses, such as a name that cannot be changed.
@@ -228,6 +229,6 @@ class NavigateReply(Value, frozen=True):
 
 
 class NavigateResult(Value, frozen=True):
-    """The replies of the language servers; empty if no server supports the document."""
+    """The replies of the language servers, or empty if no server supports the document."""
 
     replies: tuple[NavigateReply, ...] = ()

@@ -84,7 +84,7 @@ class ForkArguments(CommandArguments, frozen=True):
         model: One of the user's models, to replace the turn's model.
         wait: Whether to answer only when the fork exists.
         keep: Whether a running turn continues beside the fork; otherwise the turn is stopped.
-        beside: Whether the current session stays the current one; no turn is stopped then.
+        beside: Whether the current session stays the current one; if so, no turn is stopped.
     """
 
     session: str | None = None
@@ -145,7 +145,7 @@ class ApplyResult(Value, frozen=True):
 class ChangesParams(Value, frozen=True):
     """Selects pending changes by file, turn and session; without a field, selects all changes.
 
-    A ``turn`` without a ``session`` means a turn of the current session.
+    A ``turn`` without a ``session`` is a turn of the current session.
     """
 
     uri: str | None = None
@@ -165,7 +165,7 @@ class ChangeRow(Value, frozen=True):
         new: The added lines.
         turn: The number of the turn, from 1.
         session: The session's id.
-        touched: Whether the user has changed the lines since; a reject then asks first.
+        touched: Whether the user has changed the lines since; if so, Indwell asks before a reject.
         kind: ``create`` and ``delete`` concern whole files; ``opaque`` is not text or too large.
         note: The description of an opaque change, for people.
     """
@@ -186,9 +186,9 @@ class ChangeRow(Value, frozen=True):
 class ChangesResult(Value, frozen=True):
     """The pending changes by file and line; ``files``, ``added`` and ``removed`` are counts.
 
-    ``pending`` is the number of changes in the whole workspace. ``undo`` names the verdict that
-    ``indwell.undoVerdict`` undoes next, such as ``accepted 1 change in a.py``; empty if there is no
-    verdict.
+    ``pending`` is the number of changes in the whole workspace. ``undo`` describes the accept or
+    reject that ``indwell.undoVerdict`` undoes next, such as ``accepted 1 change in a.py``, or empty
+    if there is none.
     """
 
     changes: tuple[ChangeRow, ...]
@@ -211,7 +211,7 @@ class VerdictArguments(CommandArguments, frozen=True):
         turn: Changes of this turn, in the current session if ``session`` is left out.
         session: Changes of this session.
         all: Whether to select all changes.
-        wait: Whether to answer only when the verdict is carried out.
+        wait: Whether to answer only when the changes are accepted or rejected.
     """
 
     hunks: tuple[str, ...] = ()
@@ -229,7 +229,7 @@ class UndoVerdictArguments(CommandArguments, frozen=True):
 
 
 class KeptRow(Value, frozen=True):
-    """A change that a verdict did not settle, with the reason; ``id`` is empty for a whole file."""
+    """A change that was not accepted or rejected, with the reason; ``id`` may be empty (a file)."""
 
     id: str
     uri: str
@@ -238,15 +238,15 @@ class KeptRow(Value, frozen=True):
 
 
 class VerdictResult(Value, frozen=True):
-    """The result of a verdict.
+    """The result of accepting or rejecting changes.
 
     Attributes:
-        verdict: The verdict.
-        hunks: Ids of the changes that the verdict settled.
+        verdict: ``accept`` or ``reject``.
+        hunks: Ids of the changes that were accepted or rejected.
         kept: Changes that stay pending, with the reasons.
         gone: Ids from the arguments that are no longer pending.
         message: The result in one sentence.
-        running: Whether the verdict is still being carried out; a message then reports the end.
+        running: Whether the command is still at work; if so, a message later reports the end.
     """
 
     verdict: Literal["accept", "reject"]
@@ -258,15 +258,15 @@ class VerdictResult(Value, frozen=True):
 
 
 class UndoVerdictResult(Value, frozen=True):
-    """The result of undoing the newest verdict.
+    """The result of undoing the newest accept or reject.
 
     Attributes:
-        verdict: The verdict that was undone; null if there was no verdict to undo.
-        hunks: Ids of the changes that await a verdict again.
-        kept: Files whose verdict could not be undone, with the reasons.
-        left: The number of earlier verdicts that can be undone.
+        verdict: What was undone, ``accept`` or ``reject``, or null if there was nothing to undo.
+        hunks: Ids of the changes that await review again.
+        kept: Files in which nothing could be undone, with the reasons.
+        left: The number of earlier accepts and rejects that can be undone.
         message: The result in one sentence.
-        running: Whether the verdict is still being undone; a message then reports the end.
+        running: Whether the command is still at work; if so, a message later reports the end.
     """
 
     verdict: Literal["accept", "reject"] | None

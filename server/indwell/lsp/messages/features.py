@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 CHAT_FEATURES = ("completion", "documentLink", "documentSymbol", "foldingRange")
-"""Requests about chat documents only; registered for those where possible."""
+"""Requests that concern only chat documents, and are registered only for these if possible."""
 
 CHAT_OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "completion": {"triggerCharacters": ["@", "/", "#"], "resolveProvider": False},
@@ -46,8 +46,8 @@ class ClientFeatures(msgspec.Struct, frozen=True):
         claims_trust: Whether the editor says that the user trusts the workspace. The claim alone
             counts for nothing, because a folder can influence the options of many editors (TRU-11,
             TRU-12); see ``Composition.editor_asks_trust``.
-        numbers: Whether a digit and Enter, which may be meant for a file, answer the editor's
-            questions (Neovim without Indwell's plugin).
+        numbers: Whether a digit and Enter answer the editor's questions, although the user may have
+            typed both for a file (Neovim without Indwell's plugin).
         experimental: Names of ``capabilities.experimental.indwell`` that are on.
     """
 
@@ -153,7 +153,7 @@ TASK_OFFERS = (
     ActionOffer("Refactor this…", "indwell.refactor", _REFACTOR),
     ActionOffer("Ask about this…", "indwell.ask", _SOURCE, needs_words=True),
 )
-"""Tasks for a range, in the order of the menu; a new one needs its words in ``prompt.system``."""
+"""The tasks for a range, in the order of the menu; ``prompt.system`` has the text of each."""
 
 TASK_COMMANDS = (
     TASK_OFFERS[0].command,

@@ -41,16 +41,16 @@ class PermissionParams(Value, frozen=True):
         title: The question on one line.
         detail: The complete text, with characters that could hide or reorder text as code points.
         reason: The reason why the user is asked.
-        rule: The rule that ``session`` and ``always`` store; empty if they are not offered.
+        rule: The rule that ``session`` and ``always`` store, or empty if they are not offered.
         cwd: The folder in which a command would run.
         sandbox: A description of the sandbox for commands.
-        more: A description of the further access that a yes allows for this one call.
+        more: A description of the access beyond the sandbox that a yes allows for this one call.
         why: The model's reason, which clients must show as the model's text.
         wanted: Whether the model itself asks for ``more``, which clients should show prominently.
         risky: The parts of a command that cause the question.
         hunks: The hunks of an edit with several hunks; the user can answer for each hunk.
         kind: The kind of permission.
-        session: The id of the session whose turn asks; empty if no turn asks.
+        session: The id of the session whose turn asks, or empty if no turn asks.
     """
 
     id: str
@@ -88,8 +88,8 @@ class AskParams(Value, frozen=True):
         by: The asker. A question of the model is never a permission question, and must not look
             like a permission question.
         options: Answers to choose from, one line each; the user may type another answer.
-        session: The session whose turn asks; empty if no turn asks.
-        id: The id of the tool call that asks, as in ``toolStarted``; empty if no call asks.
+        session: The session whose turn asks, or empty if no turn asks.
+        id: The id of the tool call that asks, as in ``toolStarted``, or empty if no call asks.
     """
 
     prompt: str
@@ -101,7 +101,7 @@ class AskParams(Value, frozen=True):
 
 
 class AskResult(Value, frozen=True):
-    """The typed text, or the 0-based index of the chosen option; nulls if there is no answer."""
+    """The typed text, or the 0-based index of the chosen option; both null without an answer."""
 
     text: str | None = None
     chosen: int | None = None
@@ -228,7 +228,7 @@ class TurnResult(Value, frozen=True):
     """The end of a turn; ``draft`` is the user's text that never reached the model.
 
     A prompt that was removed from the queue ends as ``cancelled``, with turn 0 and no session.
-    ``verified`` says how the changes are verified; empty if the turn changed no file.
+    ``verified`` says how the changes are verified, or empty if the turn changed no file.
     """
 
     session: str | None
@@ -352,13 +352,13 @@ class ResumeArguments(CommandArguments, frozen=True):
 
 
 class TrustArguments(CommandArguments, frozen=True):
-    """The argument of ``indwell.trust``; ``wait``: whether to wait for the user's answer."""
+    """The argument of ``indwell.trust``; ``wait`` delays the answer until the user has decided."""
 
     wait: bool = False
 
 
 class McpArguments(CommandArguments, frozen=True):
-    """The argument of ``indwell.mcp``: the fields of ``indwell/mcp``, and ``wait``."""
+    """The argument of ``indwell.mcp``: the fields of ``indwell/mcp``, and the field ``wait``."""
 
     action: status.McpAction = "list"
     name: str = ""
@@ -372,7 +372,7 @@ class McpArguments(CommandArguments, frozen=True):
 
 
 class TasksArguments(CommandArguments, frozen=True):
-    """The argument of ``indwell.tasks``, as ``indwell/tasks`` has it.
+    """The argument of ``indwell.tasks``, with the fields of ``indwell/tasks``.
 
     Attributes:
         words: The text after ``/tasks`` in a prompt; empty to list the tasks.
@@ -475,7 +475,7 @@ NEEDED: Mapping[str, str] = {
     "indwell.effort": "with `effort`",
     "indwell.mode": "with `mode`",
 }
-"""The required argument of each command that does nothing without one."""
+"""For each command that needs an argument, the argument's name."""
 
 EventJson: TypeAlias = Mapping[str, Any]
 

@@ -39,7 +39,7 @@ class CommandsParams(Value, frozen=True):
 
 
 class CommandsResult(Value, frozen=True):
-    """All background commands of a session, oldest first; null if there is no session.
+    """All background commands of a session, oldest first, or null if there is no session.
 
     Each entry is like those of ``CommandsChanged``, with the present output.
     """
@@ -91,25 +91,27 @@ class StatusResult(Value, frozen=True):
     """The contents of a status bar and an empty panel.
 
     Attributes:
-        session: The session's id; null if there is no current session yet.
-        title: The title of the session; empty if missing.
+        session: The session's id, or null if there is no current session yet.
+        title: The title of the session, or empty if the session has no title.
         mode: The mode from the next turn on.
         modes: The modes that may be chosen here.
-        model: The chosen model; empty if no model is chosen.
-        effort: The model's reasoning effort; empty if the model decides.
-        efforts: The efforts to choose from; empty if the model is not known to support reasoning.
-        lacking: The reason why no model can be called; empty if a model can be called.
+        model: The chosen model, or empty if no model is chosen.
+        effort: The model's reasoning effort, or empty if the model decides.
+        efforts: The efforts to choose from, or empty if the model is not known to support
+            reasoning.
+        lacking: The reason why no model can be called, or empty if a model can be called.
         trusted: Whether all folders are trusted with their present contents.
-        running: The number of the running turn; 0 while the session is being opened, and null after
-            the turn's last event.
+        running: The number of the running turn, or 0 while the session is being opened, and null
+            after the turn's last event.
         version: The server's version.
-        pictures: Whether the model accepts pictures; null if unknown.
-        cost: The session's cost in US dollars; null without a session or if a price is unknown.
+        pictures: Whether the model accepts pictures, or null if unknown.
+        cost: The session's cost in US dollars, or null if there is no session or a price is
+            unknown.
         beside: The turns that run in other sessions, oldest first.
-        undecided: The files that the folders bring and that have no effect until the user decides,
-            counted in words; empty if no file waits.
-        demo: ``scripted`` in a made-up project with the scripted model; ``connected`` there, once
-            the user's own settings name a model; else empty.
+        undecided: A phrase that counts the folders' files that have no effect until the user
+            decides, or empty if there are no such files.
+        demo: ``scripted`` in a made-up project with the scripted model; ``connected`` in that
+            project when the user's own settings name a model; empty outside the project.
     """
 
     session: str | None
@@ -135,13 +137,13 @@ class DemoParams(Value, frozen=True):
 
 
 class DemoResult(Value, frozen=True):
-    """A made-up project: the open one in a demo's window, else a new one on this machine.
+    """A made-up project: the project of a demo's window, or a new one on this machine.
 
     Attributes:
-        folder: The path of its folder.
+        folder: The path of the project's folder.
         file: The path of the file with a fault.
         first: The first line of the faulty function, 0-based.
-        last: Its last line, 0-based.
+        last: The last line of the faulty function, 0-based.
     """
 
     folder: str
@@ -155,7 +157,7 @@ class ProvidersParams(Value, frozen=True):
 
 
 class LocalRow(Value, frozen=True):
-    """A model server on this machine; ``note`` names a problem, or why it is not ready."""
+    """A model server on this machine; ``note`` names a problem, or why the server is not ready."""
 
     name: str
     title: str
@@ -240,9 +242,9 @@ class McpTool(Value, frozen=True):
     Attributes:
         name: The tool's name, as the server spells it.
         description: The first words of the server's description.
-        claims: The server's claims about the tool, such as ``read-only``, which have no effect.
+        claims: What the server claims about the tool, such as ``read-only``; claims have no effect.
         permission: The permission by the user's rules; ``ask`` also if no rule names the tool.
-        rule: The rule that decides; empty if no rule names the tool.
+        rule: The rule that decides, or empty if no rule names the tool.
     """
 
     name: str
@@ -260,15 +262,15 @@ class McpRow(Value, frozen=True):
         standing: ``usable``, ``open`` (the user has not decided), ``declined``, ``restricted`` (the
             server's folder is not trusted), or ``off``.
         state: The state of the connection; ``idle`` if no session needs the server yet.
-        problem: The reason why the server does not run; empty if there is no problem.
+        problem: The reason why the server does not run, or empty if there is no problem.
         source: The displayed path of the server's definition.
         own: Whether the server is in the user's own settings, and can be removed there.
         runs: The server's command line or address, as written.
-        tools: The number of tools; null if not known yet.
-        prompts: The server's prompts, such as ``/server:prompt``; empty before the server runs.
+        tools: The number of tools, or null if not known yet.
+        prompts: The server's prompts, such as ``/server:prompt``, or empty before the server runs.
         resources: The server's resources, such as ``@server:uri``.
         remote: Whether the server is at an address, and may require a login.
-        offers: The server's tools, at most 200; empty before the server runs.
+        offers: The server's tools, at most 200, or empty before the server runs.
     """
 
     name: str
@@ -328,9 +330,9 @@ class EditorModelRow(Value, frozen=True):
     Attributes:
         vendor: The vendor of the model.
         id: The vendor's id of the model, which Indwell calls ``VENDOR/ID@vscode``.
-        window: The limit of tokens for a prompt; null if unknown.
-        pictures: Whether the model accepts pictures; null if unknown.
-        tools: Whether the model accepts tools; null if unknown.
+        window: The limit of tokens for a prompt, or null if unknown.
+        pictures: Whether the model accepts pictures, or null if unknown.
+        tools: Whether the model accepts tools, or null if unknown.
     """
 
     vendor: str
@@ -397,8 +399,8 @@ class CompleteResult(Value, frozen=True):
     """The end of a model's reply, after the last part.
 
     Attributes:
-        code: The editor's name for the error; empty if there is no error.
-        message: The error's message; empty if the reply is complete.
+        code: The editor's name for the error, or empty if there is no error.
+        message: The error's message, or empty if the reply is complete.
     """
 
     code: str = ""

@@ -33,8 +33,8 @@ class PlanResult(Value, frozen=True):
 
     Attributes:
         state: The state of the plan; ``none`` if the model has proposed no plan.
-        text: The plan in Markdown; empty if there is no plan.
-        path: The document in which the user may edit the plan; empty if there is no document.
+        text: The plan in Markdown, or empty if there is no plan.
+        path: The document in which the user may edit the plan, or empty if there is no document.
     """
 
     state: PlanState
@@ -86,7 +86,7 @@ class QueuedResult(Value, frozen=True):
 
 
 class QueueResult(Value, frozen=True):
-    """The queue; ``held`` is the reason why no prompt begins, and is otherwise empty."""
+    """The queue; ``held`` is the reason why no prompt begins, or empty if prompts may begin."""
 
     seq: int
     held: str
@@ -105,9 +105,9 @@ class SessionsParams(Value, frozen=True):
 
 
 class SessionRow(Value, frozen=True):
-    """A session in the list; ``open`` marks the current one, ``notices`` describe damage.
+    """A session in the list; ``open`` is true for the current one, ``notices`` describe damage.
 
-    ``title`` is the user's title, or else the beginning of the first prompt.
+    ``title`` is the user's title, or the beginning of the first prompt.
     """
 
     id: str
@@ -166,8 +166,8 @@ class TodoRow(Value, frozen=True):
 class SessionResult(Value, frozen=True):
     """A page of a session's turns, oldest first; ``more`` is true if there are earlier turns.
 
-    ``todo`` is the newest to-do list; empty if the model has no list. ``plan`` is the newest plan;
-    null if the model has proposed no plan.
+    ``todo`` is the newest to-do list, or empty if the model has no list. ``plan`` is the newest
+    plan; null if the model has proposed no plan.
     """
 
     session: str
@@ -258,7 +258,7 @@ class LoginResult(Value, frozen=True):
 
     ``models`` lists the models to choose from, if no model was chosen.
 
-    ``origin`` is the origin whose key the client has to store; empty if it need not.
+    ``origin`` is the origin whose key the client has to store, or empty if there is no such key.
     """
 
     ok: bool

@@ -174,11 +174,11 @@ _QUESTIONS: dict[Task, str] = {
     "refactor": "Refactor how",
     "edit": "Edit how",
 }
-"""What the user is asked for, if the task needs words and has none."""
+"""The question to the user for each task that needs a text, if the task has none."""
 
 
 async def run_task(host: Host, task: Task, arguments: protocol.TaskArguments) -> Ticket | None:
-    """Send the prompt of a code action; None if the user closed the question for text.
+    """Send the prompt of a code action; return None if the user closed the question for text.
 
     Raises:
         UserError: The prompt cannot be sent.

@@ -146,7 +146,7 @@ def _session_of(host: Host, wanted: str | None) -> tuple[Session | None, Setting
 
 
 def _model(settings: Settings, session: Session | None) -> str:
-    """Return the model of the next turn; empty if no model is chosen."""
+    """Return the model of the next turn, or an empty text if no model is chosen."""
     held = session.conversation.config.model if session is not None else ""
     return settings.model or held or ("scripted" if settings.provider == "scripted" else "")
 

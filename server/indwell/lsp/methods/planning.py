@@ -89,7 +89,7 @@ class Planning:
             self._host.chores.begin(self._offer(session.id, board_of(session).plan))
 
     def actions(self, uri: str) -> list[dict[str, Any]] | None:
-        """Return the code actions of a plan's document; None for any other document."""
+        """Return the code actions of a plan's document, or None for any other document."""
         session = self._host.sessions.current
         plan = Plan() if session is None else board_of(session).plan
         document = self._host.documents.get(uri)
@@ -132,7 +132,7 @@ class Planning:
     async def _approve(
         self, wanted: str | None, text: str | None, asked: Plan | None = None
     ) -> PlanResult:
-        """Approve ``text``, or else the document's text; ``asked`` is the plan in a question."""
+        """Approve ``text``, or the document's text; ``asked`` is the plan in a question."""
         begin = partial(self._begin, in_chat=asked is None and wanted is not None)
         return self._result(await self._plans.approve(wanted, text, begin, asked))
 
@@ -141,7 +141,7 @@ class Planning:
         return answers.plan_result(plan)
 
     def _begin(self, session: Session, words: str, mode: Mode | None, *, in_chat: bool) -> None:
-        """Begin the turn; ``in_chat``: the user approved the plan in the session's chat."""
+        """Begin the turn; ``in_chat`` says if the user approved the plan in the session's chat."""
         prompt = Prompt(words, title=title_of(words))
         in_chat = in_chat and self._is_shown(session.id)
         self._host.begin(prompt, session.id, mode, is_shown=in_chat).in_chat = in_chat

@@ -36,7 +36,7 @@ def is_ours(diagnostic: types.Diagnostic) -> bool:
     return is_hint(diagnostic.source, diagnostic.message)
 
 
-RECENT_S = 120.0  # For so many seconds, the range of a request counts as a guess of the selection.
+RECENT_S = 120.0  # For 120 seconds, the range of a request counts as a guess of the selection.
 
 
 class Marked(msgspec.Struct, frozen=True):
@@ -78,7 +78,7 @@ class Attention(msgspec.Struct):
         self._focus, self._focus_is_known = uri, True
 
     def select(self, uri: str, version: int, ranges: Sequence[types.Range]) -> None:
-        """Record a selection; of several ranges, only the largest counts."""
+        """Record a selection; if there are several ranges, only the largest counts."""
         if self._is_beside(uri):
             return
         self._selected_is_known = True
@@ -116,7 +116,7 @@ class Attention(msgspec.Struct):
         return is_chat(uri) or uri in self.documents.beside
 
     def opened_uri(self) -> str | None:
-        """Return the focused document; if unknown, the document last opened or requested."""
+        """Return the focused document, or else the document last opened or requested."""
         if self._focus_is_known:
             return self._focus
         newest = self.documents.newest_where(_is_work)
@@ -164,7 +164,7 @@ class Attention(msgspec.Struct):
         *,
         note: str = "",
     ) -> Selection | None:
-        """Return the selection of a range with its exact text; None if it may not be sent."""
+        """Return the selection of a range with its exact text, or None if it may not be sent."""
         if not settings.attach_selection or self.is_denied(document, settings):
             return None
         first, last = lines_of(range_, document.body.n_lines)
@@ -188,7 +188,7 @@ class Attention(msgspec.Struct):
     def is_denied(self, document: Document, settings: Settings) -> bool:
         """Return whether a rule denies a document's written name, resolved name or hard link.
 
-        A hard link counts as denied until ``look`` has checked it.
+        A hard link counts as denied until ``look`` has checked the link.
         """
         names = (self.display(document), name_in(document.uri))
         if any(matches_any(name, settings.deny) for name in names):

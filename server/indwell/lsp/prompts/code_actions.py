@@ -20,7 +20,7 @@ AUTOMATIC = 2  # the value of LSP's CodeActionTriggerKind
 
 
 class ActionPlace(msgspec.Struct, frozen=True):
-    """The facts that are known at a request for code actions.
+    """What the server knows when an editor requests code actions.
 
     Attributes:
         uri: The URI of the document.
@@ -65,7 +65,7 @@ def offer(
     ]
 
 
-MOST_SHOWN = 8  # entries of a menu that is not limited to one kind
+MOST_SHOWN = 8  # the limit of entries in a menu that is not limited to one kind
 _VERDICTS = frozenset({"indwell.accept", "indwell.reject"})
 _CONTROLS = frozenset({_CANCEL.command, _CONTINUE.command})
 
@@ -73,7 +73,7 @@ _CONTROLS = frozenset({_CANCEL.command, _CONTINUE.command})
 def menu(
     tasks: Sequence[dict[str, Any]], verdicts: Sequence[dict[str, Any]], only: Sequence[str] | None
 ) -> list[dict[str, Any]]:
-    """Return the actions in the order of the menu: verdicts on the change at the place come first.
+    """Return the actions in the order of the menu: accept and reject of the change here come first.
 
     A menu for all kinds has at most ``MOST_SHOWN`` actions; a menu for one kind has all of that
     kind.
@@ -91,7 +91,8 @@ def menu(
         return [*here, *controls, *rest, *wider]
     room = MOST_SHOWN - len(here) - len(controls)
     if here:
-        # Accept and Reject of the smallest and the largest scope stay, and room for "Fix this".
+        # Accept and Reject of the smallest and largest scope stay, and there is room for "Fix
+        # this".
         verdicts = [one for one in wider if one["command"]["command"] in _VERDICTS]
         most = verdicts if len(wider) < room else [*verdicts[:2], *verdicts[2:][-2:]]
         views = [one for one in wider if one not in verdicts][: room - 1 - len(most)]

@@ -18,8 +18,9 @@ from indwell.navigation.navigator import CodeAnswer, CodeQuestion, SourceFailed
 ANSWER_S = 10.0
 SETTLE_S = 2.0  # the time limit, in seconds, for the checkers of a file
 MOST_REPEATS, PAUSE_S = 5, 0.5
-"""A language server that has just started answers from the files that it has read so far. So the
-first question that concerns several files is repeated until two answers are equal.
+"""A language server that has just started answers from the files that it has read so far.
+
+The first question that concerns several files is therefore repeated until two answers are equal.
 """
 NAME = "the editor"
 

@@ -19,8 +19,8 @@ from indwell.lsp.workspace.documents import Documents, path_of
 from indwell.settings.model import Settings
 
 BY = "the editor's problems"  # the source name if the editor does not name its checkers
-ASKED_S = 1.0  # after the settling time, the editor has so many seconds to answer
-# An editor without an answer may be busy, so it is not asked for so many seconds.
+ASKED_S = 1.0  # After the settling time, the editor has one more second to answer.
+# An editor that did not answer may be busy, so the editor is not asked again for 60 seconds.
 MUTE_S = 60.0
 # the wait, in seconds, for a document without any report, if other documents have reports
 FIRST_S = 0.5
@@ -134,7 +134,7 @@ class EditorProblems:
         )
 
     async def _asked(self, paths: Sequence[Path], settle_s: float) -> KnownProblems | None:
-        """Ask the editor for problems; None if there is no answer."""
+        """Ask the editor for problems; return None if there is no answer."""
         by_uri = {self._uri(path): path for path in paths}
         params = DiagnosticsParams(uris=tuple(by_uri), wait=settle_s)
         result = await self._client.diagnostics(params, settle_s + ASKED_S)
@@ -151,7 +151,7 @@ class EditorProblems:
         return (known or KnownProblems()) if settle_s else known
 
     def _known(self, told: Mapping[Path, _Push], paths: Sequence[Path]) -> KnownProblems | None:
-        """Return the received problems of the present texts; None if there are none."""
+        """Return the received problems of the present texts, or None if there are none."""
         reports: dict[Path, Mapping[str, tuple[Problem, ...]]] = {}
         late: dict[Path, tuple[str, ...]] = {}
         shown: dict[Path, tuple[Problem, ...]] = {}
@@ -275,7 +275,7 @@ class EditorProblems:
         return bool(judged.late) or not (judged.reports or judged.unsaid)
 
     def _patience_for(self, path: Path) -> float:
-        """Return the time to wait for a report, in seconds; 0 if the editor never sent a report."""
+        """Return how long to wait for a report, in seconds, or 0 if the editor never sent one."""
         if path in self._patience:
             return self._patience[path]
         if self._judged(path).late:

@@ -110,7 +110,7 @@ def _problems(
 def reported_problems(
     known: Known, roots: Sequence[Path], settings: Settings
 ) -> tuple[FileProblems, ...]:
-    """Return the known problems of files that the model may see; empty if problems are off."""
+    """Return the known problems of files that the model may see, or empty if problems are off."""
     if not settings.attach_diagnostics or not known:
         return ()
     try:

@@ -24,11 +24,11 @@ SAID = (
 )
 
 Differs: TypeAlias = Callable[[Document], Awaitable[bool]]
-"""Returns whether the disk has another text than the buffer that was opened or saved there."""
+"""Returns whether the file on disk differs from the buffer as last opened or saved."""
 
 
 class Elsewhere:
-    """Reads verdicts of other processes, and warns of buffers that still show rejected changes.
+    """Reads what other processes rejected, and warns of buffers that still show such changes.
 
     A file may lose hunks for other reasons, such as ``git checkout``, so only a recorded rejection
     counts. The disk is read before a warning, because another editor may not have saved its
@@ -66,7 +66,7 @@ class Elsewhere:
                 self._chores.begin(self._say(ledger, path))
 
     def _left(self, ledger: ReviewLedger, path: Path) -> Document | None:
-        """Return the unmodified buffer of a file, if its text differs from the records."""
+        """Return the unmodified buffer of a file, if the buffer's text differs from the records."""
         document = self._documents.at(path)
         if document is None or document.dirt != "clean" or document.is_stale:
             return None
@@ -80,15 +80,16 @@ class Elsewhere:
 
 
 SETTLE_S = 0.05  # the pause in seconds, because key presses and edits come in bursts
-SLICE_S = 0.004  # the event loop is used for so many seconds at a time
-# the time, in seconds, between two reads of other processes' verdicts while hunks are shown
+SLICE_S = 0.004  # This work uses the event loop for at most 4 ms at a time.
+# the time, in seconds, between two reads of what other processes accepted or rejected, while hunks
+# are shown
 OTHERS_S = 5.0
 QUIET_S = 20.0  # the time, in seconds, between two reads while no hunks are shown
 
 _Seen: TypeAlias = tuple[Shown, bool]
 
 ReadClosed: TypeAlias = Callable[[ReviewLedger, Path], Awaitable[None]]
-"""Tells the ledger the text of a file that is not open."""
+"""Passes the text of a file that is not open to the ledger."""
 
 
 class Reviewing:
@@ -98,7 +99,7 @@ class Reviewing:
         documents: The open documents.
         screen: The editor.
         chores: Runs the background work.
-        read_closed: Gives the ledger the text of a file that is not open.
+        read_closed: Passes the text of a file that is not open to the ledger.
         differs: Compares a buffer with the disk.
         hints: Returns whether the user wants hint diagnostics.
         session: Returns the id of the current session.
@@ -141,7 +142,7 @@ class Reviewing:
 
     @property
     def ledger(self) -> ReviewLedger | None:
-        """The ledger; None until it is loaded."""
+        """The ledger, or None until it is loaded."""
         return self._ledger
 
     def attach(self, ledger: ReviewLedger) -> None:
@@ -176,7 +177,7 @@ class Reviewing:
         self._hints.clear_all()
 
     def shown(self, document: Document) -> Shown:
-        """Return the hunks of a document; the ledger first reads a changed text, if it is short."""
+        """Return the hunks of a document; the ledger first reads a changed text that is short."""
         ledger, path = self._ledger, document.path
         if ledger is None or path is None:
             return Shown(document.uri, (), None, self.documents.encoding, None)

@@ -44,7 +44,7 @@ LENSES_S = 2.0
 
 
 class EditorReview:
-    """Shows pending changes in one editor, and carries out verdicts.
+    """Shows pending changes in one editor, and accepts or rejects changes.
 
     Args:
         host: Provides the documents, the session and the user's files.
@@ -172,7 +172,7 @@ class EditorReview:
                     await ledger.moved(source, target)
 
     async def judge(self, verb: Verb, arguments: VerdictArguments) -> VerdictResult:
-        """Carry out a verdict.
+        """Accept or reject the changes that the arguments select.
 
         Raises:
             UserError: The arguments are unclear, or the ledger cannot be read.
@@ -181,7 +181,7 @@ class EditorReview:
         return await self._verdicts.judge(verb, arguments)
 
     async def undo(self, arguments: UndoVerdictArguments) -> UndoVerdictResult:
-        """Undo the newest verdict of this editor.
+        """Undo this editor's newest accept or reject.
 
         Raises:
             UserError: There is no ledger.
@@ -190,7 +190,7 @@ class EditorReview:
         return await self._verdicts.undo(wait=arguments.wait)
 
     def cancel(self, token: str | int) -> bool:
-        """Stop the verdict with this progress token; return False if there is no such verdict."""
+        """Stop the accept or reject with this progress token; return False if there is none."""
         return self._verdicts.cancel(token)
 
     async def _open(self) -> None:
@@ -201,7 +201,7 @@ class EditorReview:
         self._reviewing.attach(ledger)
 
     async def _read_closed(self, ledger: ReviewLedger, path: Path) -> None:
-        """Give the ledger the text of a file on disk, if the file is text."""
+        """Pass the text of a file on disk to the ledger, if the file is text."""
         try:
             snapshot = await self._workspace().read(path)
         except (NotText, TooLarge):

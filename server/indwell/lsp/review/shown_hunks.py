@@ -77,7 +77,7 @@ class Shown(NamedTuple):
     Attributes:
         uri: The URI of the document.
         hunks: The pending hunks, by line.
-        n_lines: The number of lines that the cursor can reach; None if unknown.
+        n_lines: The number of lines that the cursor can reach, or None if unknown.
         encoding: The encoding of positions.
         session: The id of the current session.
     """

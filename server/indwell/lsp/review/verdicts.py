@@ -1,4 +1,4 @@
-"""Carries out verdicts on hunks, and undoes verdicts: selects hunks, shows progress."""
+"""Carries out verdicts (accept or reject hunks), and undoes them; shows the progress."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Meant(msgspec.Struct, frozen=True):
     turn: int | None = None
 
     def scope(self, path: Path) -> Scope:
-        """Return the selected part of one file."""
+        """Return the hunks of one file that the arguments select."""
         return Scope(hunks=self.by_path[path], path=path, session=self.session, turn=self.turn)
 
 
@@ -85,7 +85,7 @@ def _is_of(hunk: Hunk, session: str | None, turn: int | None) -> bool:
     return any(session in {None, one.session} and turn in {None, one.turn} for one in hunk.actors)
 
 
-MANY = 10  # for fewer files, no progress is shown
+MANY = 10  # Progress is shown only for 10 files or more.
 
 
 class Progress:
@@ -140,7 +140,8 @@ KEEP = "Keep mine"
 RESTORE = "Restore the old lines"
 
 OPEN_S = 10.0  # the time limit, in seconds, for reading the ledger at the start
-OPEN_SOON_S = 1.0  # the same time limit for an editor that is blocked meanwhile
+# the time limit, in seconds, for an editor that is blocked until the ledger is read
+OPEN_SOON_S = 1.0
 # the time limit, in seconds, for the user's decision, while other changes of the file wait
 ASK_S = 60.0
 
@@ -221,7 +222,7 @@ class Verdicts:
 
     @property
     def undoable(self) -> str:
-        """A description of the verdict that ``undo`` undoes; empty if there is no verdict."""
+        """A description of the verdict that ``undo`` undoes, or empty if there is no verdict."""
         return self._given[-1].words if self._given else ""
 
     async def undo(self, *, wait: bool) -> UndoVerdictResult:
@@ -259,7 +260,7 @@ class Verdicts:
         return UndoVerdictResult(given.verb, ids, kept, len(self._given), message)
 
     async def _answered(self, work: asyncio.Task[Result], *, may_wait: bool) -> Result | None:
-        """Return the result after showing it to the user if needed; None after a time-out."""
+        """Return the result after showing it to the user if needed, or None after a time-out."""
         self._chores.begin(_owned(work))
         try:
             if may_wait:
@@ -278,7 +279,7 @@ class Verdicts:
         return result
 
     def cancel(self, token: str | int) -> bool:
-        """Stop the verdict with this progress token after the present file."""
+        """Stop carrying out the verdict with this progress token, once the present file is done."""
         stop = self._under_way.get(str(token))
         if stop is not None:
             stop.set()

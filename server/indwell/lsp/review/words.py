@@ -26,7 +26,7 @@ def turn_words(actors: Sequence[Actor], session: str | None) -> str:
 
     Args:
         actors: The turns, oldest first.
-        session: The id of the current session; None if there is no session.
+        session: The id of the current session, or None if there is no session.
     """
     own = [one.turn for one in actors if one.session == session]
     if len(own) == len(actors):
@@ -86,8 +86,8 @@ class Offered(NamedTuple):
         words: The text after ``Accept`` or ``Reject`` in the title.
         hunks: The hunks.
         kind: The kind of the code actions.
-        session: The session whose part of the hunks is selected; None for all sessions.
-        turn: The turn of the session; None for all turns.
+        session: The session whose changes in the hunks are selected, or None for all sessions.
+        turn: The turn of the session, or None for all turns.
     """
 
     words: str
@@ -98,7 +98,7 @@ class Offered(NamedTuple):
 
     @property
     def is_part(self) -> bool:
-        """True if other turns have parts in the hunks; such parts stay pending."""
+        """True if other turns also contributed to the hunks; their parts stay pending."""
         return any(not self._is_own(by) for one in self.hunks for by in one.actors)
 
     def argument(self, uri: str) -> dict[str, Any]:
@@ -174,10 +174,10 @@ Kept = tuple[Hunk, str]
 
 
 class FilesOutcome(msgspec.Struct, frozen=True):
-    """The outcome of a verdict on several files.
+    """The outcome of accepting or rejecting hunks of several files.
 
     Attributes:
-        hunks: The hunks that were settled.
+        hunks: The hunks that were accepted or rejected.
         kept: The hunks that stay pending, with reasons.
         failed: Files that could not be changed, with reasons.
         gone: Ids of hunks that are no longer pending.

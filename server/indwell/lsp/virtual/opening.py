@@ -174,7 +174,7 @@ def document_of(host: Host, arguments: OpenArguments) -> Virtual:
 
 
 async def opened(host: Host, document: Virtual) -> OpenResult:
-    """Show a document without taking the focus; if impossible, tell the user its path.
+    """Show a document without taking the focus; if that fails, tell the user the path.
 
     Raises:
         UserError: There is no such document, or it cannot be written.

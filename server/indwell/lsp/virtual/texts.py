@@ -59,12 +59,12 @@ def context_of(
     """List the parts of the next request; call this function in a thread.
 
     Args:
-        session: The session's id; None before the first turn, when only attachments are known.
+        session: The session's id, or None before the first turn, when only attachments are known.
         conversation: The session's conversation.
         attached: The contents of the next prompt besides the user's text.
         model: The model of the next turn.
         preset: The compaction preset in force.
-        health: The statistics of the session; None before the first turn.
+        health: The statistics of the session, or None before the first turn.
         coming: The reminders of the next request.
         is_whole: Whether the rows contain complete texts instead of previews.
     """
@@ -157,7 +157,7 @@ class _Making(NamedTuple, Generic[Made]):
 
 
 class Shared(Generic[Key, Made]):
-    """Shares newly created values between callers; each value is newer than the call.
+    """Shares newly created values between callers; each value was created after the call.
 
     A caller that arrives while a value is created gets the next value, because the first may miss
     the caller's change.
@@ -217,7 +217,7 @@ class Changes:
         self._is_denied = is_denied
 
     async def base(self, document: Base) -> str:
-        """Return a file's text without pending changes, or before a turn; empty if it is new.
+        """Return a file's text without pending changes, or before a turn; a new file has no text.
 
         Raises:
             UserError: The file may not be shown, or the agent changed nothing in it.
@@ -239,7 +239,7 @@ class Changes:
         return before or ""
 
     async def diff(self, document: Diff) -> str:
-        """Return pending changes as a unified diff by file; a sentence if there are no changes.
+        """Return pending changes as a unified diff by file, or a sentence if there are no changes.
 
         Raises:
             UserError: The named file may not be shown, or the agent did not change it.
@@ -282,7 +282,7 @@ class Changes:
         return tuple(hunk for hunk in self._ledger.hunks(path) if is_of(hunk, span))
 
     async def _now(self, path: Path) -> str | None:
-        """Read a file, and give its text to the ledger; None if the file does not exist."""
+        """Read a file, and give its text to the ledger; return None if the file does not exist."""
         text: str | None = None
         try:
             text = (await self._workspace.read(path)).text
@@ -324,7 +324,7 @@ def _worded(before: str | None, now: str | None, shown: str) -> str:
 
 
 def is_of(hunk: Hunk, span: ChangeSpan) -> bool:
-    """Return whether a hunk has changes of the span's session and turn.
+    """Return whether the session and turn of ``span`` made changes in a hunk.
 
     Without a session, the result is True.
     """
@@ -364,7 +364,7 @@ async def context_maker(
 
     Args:
         host: The server whose next request is described.
-        wanted: The session's id; None for the current session.
+        wanted: The session's id, or None for the current session.
         is_whole: Whether the rows contain complete texts instead of previews.
     """
     session = host.sessions.current if wanted is None else host.sessions.find(wanted)

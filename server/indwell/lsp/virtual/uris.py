@@ -34,8 +34,8 @@ class ChangeSpan(msgspec.Struct, frozen=True):
     """Selects the changes that a document shows, by session and turn.
 
     Attributes:
-        session: The session's id; empty for all sessions.
-        turn: The turn of the session; 0 for all turns.
+        session: The session's id, or empty for all sessions.
+        turn: The turn of the session, or 0 for all turns.
     """
 
     session: str = ""
@@ -56,7 +56,7 @@ class Base(msgspec.Struct, frozen=True):
 
 
 class Diff(msgspec.Struct, frozen=True):
-    """Pending changes as a unified diff; ``path`` is empty for all files, else as in ``Base``."""
+    """Pending changes as a unified diff; ``path`` is as in ``Base``, or empty for all files."""
 
     path: str = ""
     span: ChangeSpan = ChangeSpan()
@@ -76,7 +76,7 @@ Virtual: TypeAlias = Base | Diff | NextRequest | Transcript
 
 
 def uri_of(document: Virtual) -> str:
-    """Return the only URI of a document; ``parsed`` is the inverse."""
+    """Return the only URI of a document; ``parsed`` does the inverse."""
     match document:
         case Base(path=path, span=span):
             return f"indwell-base:{_quoted(path)}{_query(span)}"

@@ -37,7 +37,7 @@ class Framer:
 
     Attributes:
         max_body: The byte limit of one body.
-        broken: The problem with the bytes, after which reading stops; empty for valid frames.
+        broken: The problem with the bytes, after which reading stops, or empty for valid frames.
     """
 
     def __init__(self, max_body: int = MAX_BODY_B) -> None:
@@ -96,7 +96,7 @@ class Framer:
         return body
 
     def _line(self) -> bytes | None:
-        """Return the header's next line without its end; None if the line is incomplete."""
+        """Return the header's next line without its end, or None if the line is incomplete."""
         end = self._buffer.find(b"\n", self._looked)
         length = len(self._buffer) if end < 0 else end
         if self._header_b + length > MAX_HEADER_B:
@@ -200,7 +200,7 @@ class RequestError(Exception):
 
     Attributes:
         code: The error code of JSON-RPC or LSP.
-        data: More data as JSON; None if missing.
+        data: More data as JSON, or None if missing.
     """
 
     def __init__(self, message: str, code: int, data: object = None) -> None:
@@ -359,7 +359,7 @@ Phase: TypeAlias = Literal["unopened", "open", "shut"]
 
 
 class Take(msgspec.Struct, frozen=True):
-    """The message will be handled; ``phase`` applies from now on."""
+    """The message will be handled; the connection is in this ``phase`` from now on."""
 
     phase: Phase
 

@@ -19,7 +19,7 @@ from types import FrameType
 _log = logging.getLogger(__name__)
 
 End = Callable[[str, int], None]
-"""Takes the reason for the end, and the exit code."""
+"""Ends the server, given the reason and the exit code."""
 
 if sys.platform == "win32":
     _STOP_S = 4.0  # Windows ends a program five seconds after its console was closed

@@ -67,13 +67,14 @@ class ClientIdentity(msgspec.Struct, frozen=True):
     """The editor's description of itself in ``initialize``.
 
     Attributes:
-        process_id: The process with whose end the server ends; None if unknown.
+        process_id: The process of the editor, or None if unknown; the server ends with this
+            process.
         capabilities: The capabilities as the editor declared them.
         encoding: The code units of positions: ``utf-8``, ``utf-16`` or ``utf-32``.
         folder_uris: The workspace's folders, in order, without repetition.
-        folder_path: The folder's path, from an old editor without URIs; else empty.
-        options: The object ``initializationOptions``; empty if missing.
-        client: The editor's name; empty if the editor sent no name.
+        folder_path: The folder's path, from an old editor without URIs; empty from other editors.
+        options: The object ``initializationOptions``, or empty if missing.
+        client: The editor's name, or empty if the editor sent no name.
     """
 
     process_id: int | None = None
@@ -86,7 +87,7 @@ class ClientIdentity(msgspec.Struct, frozen=True):
 
 
 class Opening:
-    """A connection up to the answer of ``initialize``; performs no input or output.
+    """Handles a connection up to the answer of ``initialize``; performs no input or output.
 
     Args:
         framer: The connection's framer, which the open connection uses afterwards.

@@ -74,7 +74,7 @@ class Server:
         return partial(_registered, self._commands, name)
 
     def call_of(self, method: str, raw: msgspec.Raw) -> Callable[[], Any] | None:
-        """Return the handler of ``method``, bound to its params; None if there is no handler.
+        """Return the handler of ``method``, bound to its params, or None if there is no handler.
 
         Raises:
             WrongParams: The params are of the wrong type.
@@ -115,7 +115,7 @@ class Server:
         strict_converter()
 
     def warm_up(self) -> None:
-        """Import what the first prompt's messages need; takes 15 ms, so call it in a thread."""
+        """Import the modules that the first prompt's messages need; call in a thread (15 ms)."""
         structure({"text": ""}, protocol.PromptParams)
         structure({"command": "", "arguments": []}, types.ExecuteCommandParams)
         here = {"line": 0, "character": 0}

@@ -84,7 +84,7 @@ class Routing:
         self._leave(code)
 
     def hang_up(self) -> None:
-        """Handle the end of the input; return 0 after ``shutdown``, else 1.
+        """Handle the end of the input; return 0 after ``shutdown``, otherwise 1.
 
         The caller has passed on all earlier messages.
         """

@@ -36,12 +36,12 @@ EXIT_S = 1.0  # the time in seconds after which the process ends, even if thread
 MOST_STARVED = 20
 NO_MEMORY = b"indwell: there is no memory left; the server ends\n"
 
-STALLED_S = 0.4  # the length of a body is checked after so many seconds without a byte
-DROP_AT_B = 1024 * 1024  # if more bytes are waiting, text deltas are dropped
-# If so many bytes are waiting, an editor that reads nothing counts as gone.
+STALLED_S = 0.4  # The length of a body is checked after 0.4 seconds without a byte.
+DROP_AT_B = 1024 * 1024  # If more bytes than this wait to be sent, parts of answers are dropped.
+# If more bytes than this wait to be sent, an editor that reads nothing counts as gone.
 LIMIT_B = 32 * 1024 * 1024
-GONE_S = 5.0  # the time, in seconds, in which such an editor reads nothing
-# if so many bytes are waiting, the connection ends, because memory is finite
+GONE_S = 5.0  # An editor that reads nothing for 5 seconds counts as gone.
+# If more bytes than this wait to be sent, the connection ends, because memory is finite.
 HARD_LIMIT_B = 8 * LIMIT_B
 _BATCH = 64  # the limit of buffers for one system call
 

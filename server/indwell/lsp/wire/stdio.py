@@ -77,7 +77,7 @@ def open_line(
     Args:
         line: The connection, which blocking calls read and write.
         admits: Returns whether a token is the connection's token.
-        timeout_s: The editor's time limit in seconds; None for no limit.
+        timeout_s: The editor's time limit in seconds, or None for no limit.
         max_body: The limit of bytes for a message before the connection is open.
     """
     framer = Framer(max_body)

@@ -13,7 +13,7 @@ import msgspec
 
 
 class Position(msgspec.Struct, frozen=True):
-    """A 0-based line, and the number of code units before the position in that line."""
+    """A position: a 0-based line, and the number of code units before the position in the line."""
 
     line: int
     character: int
@@ -155,7 +155,7 @@ class DidCloseNotebook(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class FileEvent(msgspec.Struct, frozen=True):
-    """A file that was created, changed or deleted on disk; the kind is not examined."""
+    """A file that was created, changed or deleted on disk; the server does not ask which."""
 
     uri: str
 
@@ -171,7 +171,7 @@ class ActionContext(msgspec.Struct, frozen=True, rename="camel"):
 
     Attributes:
         only: The requested kinds.
-        trigger_kind: How the request was triggered: 1 by the user, 2 automatically; None from an
+        trigger_kind: How the request was triggered: 1 by the user, 2 automatically, or None from an
             old editor.
     """
 
@@ -227,7 +227,7 @@ class ConfigurationParams(msgspec.Struct, frozen=True):
 
 
 PLAIN_RESULTS = {"client/registerCapability", "workspace/configuration"}
-"""Requests of the server whose answers stay plain JSON."""
+"""The server's requests whose answers are not converted from JSON."""
 
 PARAMS: Mapping[str, type[msgspec.Struct]] = {
     "textDocument/didOpen": DidOpen,

@@ -89,7 +89,7 @@ class _Verdict(msgspec.Struct, frozen=True):
     """The editor's answer to an edit.
 
     Attributes:
-        problem: The reason why the edit was not applied, as a clause; empty if it was applied.
+        problem: The reason why the edit was not applied, as a clause, or empty if it was applied.
         is_silent: Whether the answer is missing, so that the edit may still be applied.
     """
 
@@ -304,7 +304,7 @@ def _moved(path: Path) -> str:
 
 
 def _closed(path: Path, verdict: _Verdict) -> EditRefused:
-    """Return the error for a closed document; an unanswered edit may still be applied."""
+    """Return the error for a closed document, to which the editor may still apply the edit."""
     if verdict.is_silent:
         return EditMayCome(
             f"{path.name!r} was closed in the editor while it was edited, so nobody can say "

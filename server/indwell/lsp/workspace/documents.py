@@ -23,7 +23,7 @@ from indwell.workspace.paths import display
 from indwell.workspace.text import document_lines
 
 Dirt: TypeAlias = Literal["clean", "agent", "user"]
-"""Whose changes are unsaved: nobody's, only the agent's, or also the user's."""
+"""Who made a buffer's unsaved changes: nobody, only the agent, or also the user."""
 
 LONG = 65_536  # slow work on a text with more characters is done in a thread
 
@@ -34,13 +34,14 @@ class Document:
 
     Attributes:
         uri: The editor's URI.
-        path: The resolved path; None if there is no file (``untitled:``).
+        path: The resolved path, or None if there is no file (``untitled:``).
         language: The editor's language id.
         version: The editor's version number.
         body: The text of the document.
         dirt: The author of the unsaved changes; "clean" if there are none.
         is_stale: Whether changes came in an impossible order, so that the text may be wrong.
-        n_agreed: The number of times that the document was opened or saved.
+        n_agreed: The number of times that the document's text was the text on disk: opened or
+            saved.
         n_edits: The number of agent's edits that the editor is applying; meanwhile, changes are not
             typing.
         by_agent: In a chat, the non-blank lines that the agent has written.
@@ -59,7 +60,8 @@ class Document:
     by_agent: set[str] = field(default_factory=set, repr=False)
     is_chat: bool = field(init=False)
     _digest: str | None = field(default=None, repr=False)
-    _origin: str | None = field(default=None, repr=False)  # None until the digest is computed
+    # The value is None until the digest is computed.
+    _origin: str | None = field(default=None, repr=False)
     _origin_digest: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
@@ -264,7 +266,7 @@ class Documents:
                 listener(path)
 
     def _is_looked_at(self, uri: str) -> bool:
-        """Return whether a user could work in the document, which is not a mere preview."""
+        """Return whether a user could work in the document, and not only look at it."""
         return uri.startswith(("file:", "untitled:")) and uri not in self.beside
 
     def _tell(self, document: Document) -> None:
@@ -282,7 +284,7 @@ def name_in(uri: str) -> str:
 
 
 def path_of(uri: str) -> Path | None:
-    """Return the resolved path of a ``file:`` URI, in the disk's spelling; None for others."""
+    """Return the resolved path of a ``file:`` URI, in the disk's spelling, or None for others."""
     if not uri.startswith("file:"):
         return None
     try:
@@ -296,7 +298,7 @@ _CELL = "vscode-notebook-cell:"
 
 
 def notebook_of(uri: str) -> Path | None:
-    """Return the notebook's path in the URI of a cell in VS Code; None for other URIs."""
+    """Return the notebook's path in the URI of a cell in VS Code, or None for other URIs."""
     if not uri.startswith(_CELL):
         return None
     return path_of(f"file:{uri.removeprefix(_CELL).partition('#')[0]}")

@@ -41,7 +41,7 @@ STALE = (
     "from the editor's"
 )
 Held: TypeAlias = str | None
-"""The digest of a file on disk; empty without a file, None if unknown."""
+"""The digest of a file on disk: empty if there is no file, and None if unknown."""
 Agrees: TypeAlias = Literal["yes", "changed", "gone"]
 _NOTHING = frozenset({digest(""), digest("\n")})  # editors show such a text for a missing file
 
@@ -285,7 +285,7 @@ class DiskAgreement:
     async def note(self, document: Document, path: Path) -> str:
         """Return a note for the reader of a buffer about its file on disk; may be empty."""
         if path.suffix == SUFFIX:
-            return ""  # the text read from disk has the cells, but the buffer has the JSON
+            return ""  # A notebook on disk is read as cells, but the buffer contains the JSON.
         state = await asyncio.to_thread(self._look, path)
         match await self._agrees(document, path, state):
             case "yes":
@@ -319,7 +319,7 @@ class DiskAgreement:
         return tuple(changed)
 
     async def put(self, document: Document, path: Path) -> None:
-        """Write a buffer's text to disk, so that commands see it, unless a change would be lost.
+        """Write a buffer's text to disk for commands to read, unless a change would be lost.
 
         The file must still have the text that the buffer started from. The editor is not notified,
         because saving the buffer later changes nothing.
@@ -336,7 +336,7 @@ class DiskAgreement:
         except ToolError:
             return  # the file is deleted or binary, so another program changed the file
         document.agrees(text)
-        if document.text == text:  # otherwise, the user has typed in the meantime
+        if document.text == text:  # If the texts differ, the user has typed in the meantime.
             document.dirt = "clean"
 
     async def _agrees(self, document: Document, path: Path, state: FileState | None) -> Agrees:
@@ -382,7 +382,7 @@ async def _digest_of(snapshot: Snapshot) -> str:
 
 
 def _ended(text: str, like: str) -> str:
-    r"""Return ``text`` with ``\r\n`` if all lines of ``like`` end so, which editors may hide."""
+    r"""Return ``text`` with ``\r\n`` if all lines of ``like`` end with it; editors may hide it."""
     if "\r" in text or "\r\n" not in like or like.count("\n") != like.count("\r\n"):
         return text
     return text.replace("\n", "\r\n")

@@ -20,7 +20,7 @@ from indwell.workspace.comparing.diff import TextEdit, line_edits
 QUICK = 4_096  # longer texts are compared in a thread, because a comparison may take over 10 ms
 LONG = 2_000_000  # longer texts are not compared, because other threads would have to wait
 _SAMPLES = 16
-_SAID = 8  # a comparison ignores lines with fewer characters
+_SAID = 8  # A comparison ignores lines with fewer than 8 characters.
 MOST_EDITS = 200  # the limit of edits in one document, because editors are slow with thousands
 ANNOTATION = "indwell"
 LABEL = "Indwell"
@@ -251,7 +251,7 @@ async def was_taken(asked: SentEdit, now: str) -> bool:
 def _is_closer(before: str, expected: str, now: str) -> bool:
     taken_away, put_in = _difference(expected, now)
     if 10 * taken_away > 9 * len(expected):
-        return False  # too little of the edit is left to decide
+        return False  # Too little of the edit's text is left to decide.
     return taken_away + put_in < sum(_difference(before, now))
 
 
@@ -279,7 +279,7 @@ def seen(answer: asyncio.Future[types.ApplyWorkspaceEditResult | None]) -> None:
 async def refusal(
     client: Client, edit: types.WorkspaceEdit, label: str, timeout_s: float
 ) -> str | None:
-    """Return the editor's reason for a refusal, in parentheses; None without a refusal.
+    """Return the editor's reason for a refusal, in parentheses, or None if there is no refusal.
 
     The reason may be empty. Without a refusal, the caller checks the disk.
     """
@@ -319,7 +319,7 @@ class FileCreation:
         self._timeout_s = timeout_s
 
     async def empty_file(self, path: Path, text: str, label: str) -> Snapshot | None:
-        """Ask the editor to create a file for ``text``; None if the caller must create it on disk.
+        """Ask the editor to create a file for ``text``; return None if the caller must create it.
 
         Raises:
             EditRefused: The file exists now, and was not overwritten.

@@ -43,7 +43,7 @@ class LineBlocks:
             -1,
             0,
             0,
-        )  # the last used line: both ends of a range are often in one line
+        )  # The last used line is cached, because both ends of a range are often in one line.
         # the encoding of the next two attributes; empty until a long line needs them
         self._unit = ""
         self._units: list[int] = []  # the number of code units in each block
@@ -187,7 +187,7 @@ class LineBlocks:
         return index, start
 
     def _line_end(self, line: int) -> int:
-        """Return the block in which a line ends; the last block for the last line."""
+        """Return the block in which a line ends; the last line ends in the last block."""
         return bisect_left(self._block_firsts(), line + 1) - 1
 
     def _block_firsts(self) -> list[int]:

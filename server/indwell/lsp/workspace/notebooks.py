@@ -126,11 +126,11 @@ class Notebooks:
         return tuple((_cell(kind, one), one) for kind, one in found if one is not None)
 
     def text(self, notebook: OpenNotebook) -> str | None:
-        """Return the text of all cells; None if the cells cannot be shown as one text."""
+        """Return the text of all cells, or None if the cells cannot be shown as one text."""
         return cells_text([cell for cell, _ in self.parts(notebook)])
 
     def snapshot(self, notebook: OpenNotebook) -> Snapshot | None:
-        """Return the notebook as the model reads it; None if the file must be read unchanged."""
+        """Return the notebook as the model reads it, or None if the file must be read unchanged."""
         text = self.text(notebook)
         if text is None:
             return None

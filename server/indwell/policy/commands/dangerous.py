@@ -54,7 +54,7 @@ _FUNCTION_HINT = lazy_pattern(r"\(\s*\)\s*[{(]|\bfunction\b")
 
 
 def why_dangerous(command: str) -> str:
-    """Describe what a command would destroy, for the model; empty if it destroys nothing."""
+    """Describe what a command would destroy, for the model, or return an empty text."""
     try:
         return _judge_text(command, _NESTED, Effort())
     except Tangled:
@@ -62,7 +62,7 @@ def why_dangerous(command: str) -> str:
 
 
 def _has_hint(command: str) -> bool:
-    """Return whether the text could be dangerous; most texts need no parsing to tell."""
+    """Return whether the text could be dangerous; for most texts, this check needs no parsing."""
     text = _QUOTES.sub("", command)
     return (
         "$'" in command
@@ -105,7 +105,7 @@ class _DangerReader:
         self._survey()
 
     def judge(self) -> str:
-        """Return the reason why the text is dangerous; empty if it is not."""
+        """Return the reason why the text is dangerous, or an empty text for a harmless text."""
         pending: list[Node | str] = [self._root]  # A text in this list is the folder to return to.
         while pending:
             node = pending.pop()
@@ -120,7 +120,7 @@ class _DangerReader:
         return ""
 
     def _survey(self) -> None:
-        """Compute slow facts of each node in advance: the parent, and the commands in the node."""
+        """Compute in advance, for each node, the parent and the commands in the node."""
         order = [(self._root, self._root)]
         for node, _ in order:  # Parents come before their children.
             order.extend((child, node) for child in node.named_children)
@@ -269,7 +269,7 @@ class _DangerReader:
 
 
 def _beneath(node: Node, no_deeper: frozenset[str]) -> Iterator[Node]:
-    """Return a node and its descendants in source order, without those inside ``closed`` kinds."""
+    """Return a node and its descendants in source order, but nothing inside ``closed`` kinds."""
     pending = [node]
     while pending:
         one = pending.pop()
@@ -314,7 +314,7 @@ _TOP = frozenset(
         *("Windows", "Program Files", "Program Files (x86)", "ProgramData"),
     ]
 )
-"""First-level folders of the system or of all users' work; not ``/tmp``."""
+"""Folders directly below the root that contain the system or users' work; not ``/tmp``."""
 
 _SECOND = lazy_pattern(r"/(?:home|Users)/[^/]+|/usr/(?:bin|lib|lib64|libexec|local|sbin|share)")
 _DEVICE = lazy_pattern(
@@ -333,11 +333,11 @@ def is_device(path: str) -> bool:
 
 
 def destroys(words: list[str], cwd: str) -> str:
-    """Return the reason why a simple command destroys a system; empty if it does not.
+    """Return the reason why a simple command destroys a system, or an empty text.
 
     Args:
         words: The program's name and its words.
-        cwd: The folder in which the command runs; empty if unknown.
+        cwd: The folder in which the command runs, or empty if unknown.
     """
     name, *rest = words
     options, operands = _sorted(rest)
@@ -373,7 +373,7 @@ def _sorted(words: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _has(options: list[str], letters: str, name: str) -> bool:
-    """Return whether an option is given: by its letter, in a group, or by an abbreviated name."""
+    """Return whether a command gets an option: by letter, in a group, or by abbreviated name."""
     return any(
         name.startswith(one[2:]) and len(one) > 3  # noqa: PLR2004 - `--r` is a beginning
         if one.startswith("--")
@@ -394,7 +394,7 @@ def _removes(options: list[str], operands: list[str], cwd: str) -> str:
 
 
 def _finds(words: list[str], cwd: str) -> str:
-    """Return the reason if ``find`` removes files without a condition; else empty."""
+    """Return the reason if ``find`` removes files without a condition, or an empty text."""
     at = next((at for at, word in enumerate(words) if word[:1] in {"-", "(", "!"}), len(words))
     starts, tests = words[:at], [word for word in words[at:] if re.match(r"-[a-z]", word)]
     runs = [

@@ -29,7 +29,7 @@ _ASSIGNED = lazy_pattern(r"\w+\+?=")
 
 
 def program_name(word: Word) -> str:
-    """Return the name of a well-known program; empty for an unknown program or a workspace file."""
+    """Return the name of a well-known program, or empty for an unknown or a workspace program."""
     if not word.is_literal:
         return ""
     folder, _, name = word.text.rpartition("/")
@@ -44,7 +44,7 @@ def base_name(word: Word) -> str:
 
 
 def unwrapped(words: Sequence[Word]) -> tuple[Word, ...] | None:
-    """Return the command inside a wrapper; None without a wrapper, empty without a command.
+    """Return the command inside a wrapper: empty for a wrapper alone, None if not a wrapper.
 
     Raises:
         UnknownOption: The wrapper has an unknown option.
@@ -193,7 +193,7 @@ _WORKERS = LISTS["workers"]
 
 
 _FILERS = LISTS["filers"]
-"""Programs that write to the files in their words."""
+"""Programs that write to the files that their arguments name."""
 
 
 _NO_TARGETS = LISTS["filers without targets"]
@@ -203,7 +203,9 @@ _LOADERS = LISTS["loaders"]
 
 
 _UNBOUND = LISTS["unbound"]
-"""Programs that reach other machines or this whole machine, by sockets, keys or rights."""
+"""Programs that need sockets, keys or rights with which they reach other machines, or all of this
+one.
+"""
 
 
 _REMOVERS = LISTS["removers"]
@@ -247,15 +249,17 @@ _REWRITES = LISTS["rewriting"]
 
 
 _INSTALLING = names("install i add link dedupe")
-"""Subcommands that write it only if a package is named; else they install the listed packages."""
+"""Subcommands that write ``package.json`` only if they name a package; if not, they install the
+listed packages.
+"""
 
 
 _INSTALLERS = LISTS["installers"]
-"""Programs that install programs into the workspace, which the user's yes permits …"""
+"""Programs that install other programs into the workspace, if the user approves. …"""
 
 
 _PLACING = LISTS["placing"]
-"""… with these subcommands, if the program has other uses as well."""
+"""The subcommands with which a program installs others, if the program has other uses, too."""
 
 
 _RELINKING = frozenset([("npm", "rebuild"), ("npm", "rb"), ("pnpm", "rebuild"), ("uv", "venv")])
@@ -304,7 +308,7 @@ def doing(name: str, words: Words) -> Use:  # noqa: C901 - a table of early answ
 
 
 def _spared(name: str, words: Words, texts: Sequence[str]) -> Use | None:
-    """Return the effect of a program that does less or more than its table says, or None."""
+    """Return the effect of a program that does less or more than the table says, or None."""
     if name == "kill" and words and all(re.fullmatch(r"%\d*|\$!", w.source) for w in words):
         return working("ends processes that it started")
     is_query = name == "dpkg" and texts[:1] and texts[0] in {"-l", "-L", "-s", "-S"}
@@ -399,7 +403,7 @@ def _files(name: str, words: Words) -> Use:
 
 
 _INTO = lazy_pattern(r"-[a-su-zA-RT-Z]*t(.*)|--t[a-z-]*(?:=(.*))?$", re.DOTALL)
-"""Matches ``-t FOLDER``, also behind other letters, and ``--target-directory``, also shortened."""
+"""Matches ``-t FOLDER``, even after other letters, and ``--target-directory``, even abbreviated."""
 
 
 def _directories(words: Words) -> tuple[Word, ...]:

@@ -22,7 +22,7 @@ _CHANGES = LISTS["git changes"]
 _NETWORK = LISTS["git network"]
 _OVER = lazy_pattern(r"(https?)://(?:[^/@\s]*@)?([\w.-]+(?::\d+)?)(?:[/?#]|$)")
 _BY_KEY = lazy_pattern(r"(?:git\+)?ssh://|(?!\w+://)(?:[\w.-]+@[\w.-]+|[\w-]+\.[\w.-]+):(?!//)")
-"""Addresses: ``ssh://host/x``, ``git@host:x``, ``host.name:x``."""
+"""Matches addresses that need a key: ``ssh://host/x``, ``git@host:x``, ``host.name:x``."""
 _LOOKS: Mapping[str, Options] = {
     **dict.fromkeys(
         [
@@ -35,7 +35,7 @@ _LOOKS: Mapping[str, Options] = {
 }
 _PLACES = frozenset(["fetch", "pull", "clone", "ls-remote"])
 _MAGIC = lazy_pattern(r"\([\w,:=]*\)|^[/!^]+")
-"""Prefixes of a path: ``:(glob)``, ``:/``, ``:!``."""
+"""Matches git's prefixes of a path: ``:(glob)``, ``:/``, ``:!``."""
 _WILD = lazy_pattern(r"\*+|\?|\[[^\]]*\]")
 _GLOBAL_ALONE = frozenset(["--no-pager", "--no-optional-locks", "--literal-pathspecs", "-P"])
 
@@ -88,7 +88,7 @@ def _by_name(name: str, words: Sequence[Word]) -> Use:
 
 
 def _looking(name: str, words: Sequence[Word]) -> Use | None:
-    """Return the effect of a command that only reads; None if the command may do more."""
+    """Return the effect of a command that only reads, or None if the command may do more."""
     second = words[0].text if words and words[0].is_literal else ""
     if len(words) == 1 and words[0].source in {"--help", "-h"} and name in _CHANGES | _NETWORK:
         return Use("reads")
@@ -132,7 +132,7 @@ def _looks(name: str, words: Sequence[Word], known: Options) -> Use:
     if name == "grep":
         reads = reads if found.has("-e", "-f") else reads[1:]
         reads += tuple(Word(one, (one,)) for one in found.values("-f"))
-    # `HEAD:.env` shows an old version of a file.
+    # With `git show HEAD:.env`, git prints an old version of a file.
     past = [_MAGIC.sub("", one.text.partition(":")[2]) for one in reads if ":" in one.text]
     reads += tuple(Word(one, (one,)) for one in past if one)
     # `git` expands wildcards itself, even in quotes.
@@ -204,7 +204,7 @@ def takes_up(name: str, words: Sequence[Word]) -> bool:
 
     Args:
         name: The command, such as ``switch``.
-        words: The words after it.
+        words: The words after the command.
     """
     texts = [word.text for word in words]
     flags = [text for text in texts if text.startswith("-")]
@@ -241,7 +241,7 @@ def _has_option(flags: Sequence[str], letter: str, *beginnings: str) -> bool:
 
 
 def destroys(name: str, words: Sequence[Word]) -> str:
-    """Describe the user's work that a command may discard; empty if it discards none."""
+    """Describe the user's work that a command may discard, or return an empty text."""
     texts = [word.text for word in words]
     flags = [text for text in texts if text.startswith("-")]
     second = texts[0] if texts else ""
@@ -275,7 +275,7 @@ def _by_flag(name: str, second: str, flags: Sequence[str]) -> str:
         case "stash" if second not in {"pop", "apply", "branch", "create", "store"}:
             return "moves your changes out of the files ('git stash')"
         case "branch" if _has(flags, "d", "--de") and not _has(flags, "DfMC", "--fo"):
-            return ""  # Git refuses if the work exists nowhere else.
+            return ""  # Git itself refuses to delete work that exists nowhere else.
         case "branch" | "tag" if _has(flags, "dDfMC", "--de", "--fo"):
             return f"removes or moves names ('git {name}')"
         case "worktree" if second in {"remove", "prune", "move"}:
@@ -304,7 +304,7 @@ def _checks_out(texts: Sequence[str], flags: Sequence[str]) -> str:
 
 
 def _has(flags: Sequence[str], letters: str, *beginnings: str) -> bool:
-    """Return whether an option is given: a letter, or a name with one of ``beginnings``."""
+    """Return whether git gets an option by letter, or by a name that begins as one of these."""
     return any(
         flag.startswith(beginnings or ("\0",))
         if flag.startswith("--")

@@ -44,7 +44,7 @@ def judge(command: str, situation: Situation) -> CommandVerdict:
 
 
 def _too_long(situation: Situation, reason: str) -> CommandVerdict:
-    """Judge a text that is too long: its unread part may contain denied commands."""
+    """Judge a text that is too long, whose unread part may contain denied commands."""
     return CommandVerdict("deny" if situation.rules.deny else "ask", "limits", reason)
 
 
@@ -187,7 +187,7 @@ def _inner(
 
 
 def _has_lines(reading: ShellReading | PowerShellReading) -> bool:
-    """Return whether the text has commands on several lines; the user may overlook the last one."""
+    """Return whether the text has commands on several lines, of which users may overlook one."""
     own = [item for item in reading.items if isinstance(item, Simple) and not item.is_nested]
     return any(b"\n" in reading.data[one.end : other.start] for one, other in pairwise(own))
 

@@ -1,4 +1,4 @@
-"""Judges one simple command: first by the user's rules, then by the facts about its program."""
+"""Judges one simple command: first by the user's rules, then by its program's effects."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from indwell.policy.shell.items import AT_START, Assignment, Redirect, Simple
 from indwell.policy.shell.items import joined as joined_path
 from indwell.policy.shell.words import STAR, UNKNOWN, Word
 
-_DEEPEST = 6  # At most 6 wrappers are nested.
+_DEEPEST = 6  # A command in more than 6 nested wrappers, such as `sudo` or `env`, is not judged.
 _OPAQUE = frozenset(["unknown", "privileged", "network"])
 _MOST_WORDS = 500  # A command that another command runs has at most 500 words.
 
@@ -178,7 +178,7 @@ class Judging:
         )
 
     def _used(self, words: tuple[Word, ...], use: Use, one: Simple) -> PartFinding:
-        """Judge a command by the facts about its program."""
+        """Judge a command by the effects of its program."""
         match use.kind:
             case "unknown":
                 return ask("unknown", use.reason)
@@ -309,7 +309,7 @@ class Judging:
 def _knowledge(
     language: ShellLanguage,
 ) -> tuple[Callable[[tuple[Word, ...], Simple, Situation], Use], Callable[[Simple], Simple]]:
-    """Return the function that judges a command, and the function that gives its full name."""
+    """Return functions of the shell language: one judges a command, one gives its full name."""
     if language == "bash":
         return use_of, lambda simple: simple
     from indwell.policy.commands.powershell import arguments, programs  # noqa: PLC0415 - for Windows
@@ -323,7 +323,7 @@ def _is_silent(of: Simple) -> bool:
 
 
 def _is_held(found: Sequence[PartFinding]) -> bool:
-    """Return whether the sandbox confines the part of the command that does more than read."""
+    """Return whether the sandbox confines everything that the command does beyond reading."""
     return any(one.is_held for one in found) and all(one.is_held or one.reads_only for one in found)
 
 
@@ -360,11 +360,11 @@ def elsewhere(
 
 
 _OF_CMD = lazy_pattern(r"[&|<>^%\"!\r\n]")
-"""Characters that mean something to ``cmd.exe``; within quotes some of them still do."""
+"""Matches characters that are special to ``cmd.exe``, some of them even within quotes."""
 
 
 def read_again(words: Sequence[Word], situation: Situation) -> PartFinding | None:
-    """Return why a batch file needs a question: ``cmd.exe`` parses its words again.
+    """Return why a batch file needs a question: ``cmd.exe`` parses the file's arguments again.
 
     Args:
         words: The words of a command.
@@ -390,7 +390,7 @@ def read_again(words: Sequence[Word], situation: Situation) -> PartFinding | Non
 
 
 def _folders(words: Sequence[Word], folders: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the folders in which git would look for its repository; empty if unknown."""
+    """Return the folders in which git would look for its repository, or empty if unknown."""
     found = folders
     at = 1
     while at < len(words) and words[at].could_be_option:

@@ -116,7 +116,7 @@ class PathRules:
         return ""
 
     def unwritable(self, word: Word, folders: tuple[str, ...]) -> str:
-        """Return the path in a word if the sandbox makes that path read-only; else empty."""
+        """Return the path in a word if the sandbox makes that path read-only, or an empty text."""
         if not word.is_known:
             return ""  # The sandbox decides about these paths.
         for text in _path_texts(word):
@@ -154,7 +154,8 @@ def _path_texts(word: Word) -> list[str]:
         elif "=" in text:
             texts.append(text.partition("=")[2])
         elif len(text) > 2 and not text.startswith("--") and text[2:] != "/":  # noqa: PLR2004
-            texts.append(text[2:])  # This finds the path in `-fFILE`, but not in `cut -d/`.
+            # The text after the letter is the path in `-fFILE`, but no path in `cut -d/`.
+            texts.append(text[2:])
     return [text for text in texts if text]
 
 
@@ -169,7 +170,7 @@ _HARMLESS = lazy_pattern(
     r"|/var/log/(?:syslog|messages|kern\.log|dpkg\.log|apt/(?:history|term)\.log)"
 )
 SINKS = frozenset(["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"])
-"""Places that every command may write to."""
+"""Device files that every command may write to."""
 
 _LONGEST = 200  # A name with wildcards has at most 200 characters.
 
@@ -180,12 +181,12 @@ class Grounds(msgspec.Struct, frozen=True):
     """The folders that paths are relative to, and the known files in them.
 
     Attributes:
-        cwd: The absolute folder in which the text runs; empty if unknown.
+        cwd: The absolute folder in which the text runs, or empty if unknown.
         roots: The workspace's absolute folders; if none is known, ``cwd`` is used.
         secrets: Globs of secret files.
         secret_files: Absolute paths of existing secret files; without a sandbox, a search of a
             folder with one needs a question.
-        obeyed: Absolute files and folders that git runs or obeys; protected as well.
+        obeyed: Absolute files and folders that git runs or obeys; these are protected as well.
         harmless: Unknown dot names that the user declares harmless.
         repository_roots: Absolute folders of the workspace's repositories.
         system: The system whose paths these are, in the form of ``files.spelling.slashed``.
@@ -263,7 +264,7 @@ class Grounds(msgspec.Struct, frozen=True):
         Args:
             path: A path in the form of ``paths``.
             skips_hidden: Whether the program skips names that begin with a dot.
-            only: Globs of the names that the program looks at; empty for all.
+            only: Globs of the names that the program looks at, or empty for all.
         """
         return any(
             (is_beneath(one, (path,)) or (STAR in path and wildly(path, one)))
@@ -282,7 +283,7 @@ class Grounds(msgspec.Struct, frozen=True):
         return any(is_at_root_unknown(one, self.harmless) for one in ways)
 
     def is_protected(self, path: str) -> bool:
-        """Return whether a change of the path affects trust or programs that run."""
+        """Return whether changing the file at a path affects trust, or programs that run."""
         inner = self.inner(path)
         if could_be_beneath(path, self.obeyed) or self._is_one(path, self.obeyed):
             return True
@@ -371,7 +372,7 @@ def wildly(pattern: str, path: str) -> bool:
 
 
 def _overlap(word: str, glob: str) -> bool:
-    """Return whether a name can match both, apart from wildcards at their beginnings and ends."""
+    """Return whether one name can match both patterns, whose ends may be wildcards."""
     mine = re.sub(f"[{STAR}{UNKNOWN}]+", "*", word)
     if mine.startswith("*") and glob.startswith("."):
         return False  # A leading wildcard matches no hidden file.

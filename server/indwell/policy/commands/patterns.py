@@ -50,11 +50,11 @@ class UserPatterns:
         return bool(self._deny or self._ask)
 
     def allowing(self, words: Sequence[Word]) -> str:
-        """Return the pattern that covers a command exactly; empty if none."""
+        """Return the pattern that covers a command exactly, or an empty text."""
         return allowing(words, self._allow)
 
     def governing(self, words: Sequence[Word]) -> str:
-        """Return the pattern for this program and its first words; empty if none."""
+        """Return the pattern for this program and its first words, or an empty text."""
         return governing(words, self._allow)
 
     def forbidding(
@@ -108,7 +108,7 @@ _FILE_RULE = lazy_pattern(r"(?:edit|read|write):\s")
 
 
 class Pattern(msgspec.Struct, frozen=True, gc=False):
-    """A parsed pattern.
+    """A parsed pattern for commands.
 
     Attributes:
         text: The pattern as the user wrote it.
@@ -156,7 +156,7 @@ class Patterns(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=64)
 def patterns_of(texts: tuple[str, ...]) -> Patterns:
-    """Parse patterns; those for the files of a tool (``edit: src/**``) are not for commands."""
+    """Parse patterns for commands; patterns for files (``edit: src/**``) are left out."""
     named: dict[str, tuple[Pattern, ...]] = {}
     others: tuple[Pattern, ...] = ()
     for text in texts:
@@ -171,7 +171,7 @@ def patterns_of(texts: tuple[str, ...]) -> Patterns:
 
 
 def allowing(words: Sequence[Word], patterns: Patterns) -> str:
-    """Return the first pattern that covers a whole command exactly; empty if none."""
+    """Return the first pattern that covers a whole command exactly, or an empty text."""
     if not patterns or not words or not words[0].is_literal:
         return ""
     texts = [_plain(word) for word in words]
@@ -189,7 +189,7 @@ def _covers(allows: tuple[str, ...], texts: list[str]) -> bool:
 
 
 def governing(words: Sequence[Word], patterns: Patterns) -> str:
-    """Return the pattern for this very program and its first words; empty if none.
+    """Return the pattern for this very program and its first words, or an empty text.
 
     A user who writes ``ls -l?`` allows only that use of ``ls``: any other use needs a question,
     even if it would be allowed without the pattern.
@@ -204,7 +204,7 @@ def governing(words: Sequence[Word], patterns: Patterns) -> str:
 
 
 def forbidding(words: Sequence[Word], patterns: Patterns) -> tuple[str, bool]:
-    """Return the first pattern that a command's beginning matches, and if the match is certain.
+    """Return the first pattern that a command's beginning matches, and whether this is certain.
 
     A match is uncertain if it needs words that are known only at run time.
     """
@@ -301,7 +301,7 @@ def _could_be(text: str, wanted: str) -> bool:
 _VALUED: Mapping[str, frozenset[str]] = {
     "git": names("-C -c --git-dir --work-tree --namespace --config-env --super-prefix --exec-path"),
 }
-"""Programs whose options with a value are known; any option of another program may have one."""
+"""Programs whose options with a value are known; any option of another program may have a value."""
 
 _MOST = 200  # At most 200 words before a subcommand are examined.
 

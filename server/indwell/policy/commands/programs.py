@@ -26,7 +26,7 @@ class Program(Options, frozen=True):
 
 
 class Tables(msgspec.Struct, frozen=True):
-    """All tables.
+    """The tables of ``programs.json``.
 
     Attributes:
         lists: Lists of programs or words that share a property, by that property.

@@ -16,8 +16,7 @@ _RG_VALUED = "ABCEefgjmMTtrd"
 _GREPS = frozenset(["grep", "egrep", "fgrep"])
 _VERSIONED = LISTS["versioned"]
 """Programs whose ``--version`` no file of a workspace can change."""
-# Programs disagree about a delimiter within brackets: for some it is part of the set, for others
-# its end.
+# Within brackets, some programs take a delimiter as a member of the set, others as its end.
 _ADDRESS = r"(?:\d+|\$|/(?:\\[^\n]|\[\^?\]?(?:\[:\w+:\]|\\[nt]|[^\]\[\\/\n])*\]|[^\\/\n\[])*/)"
 _SED_COMMAND = lazy_pattern(
     rf"\s*(?:{_ADDRESS}(?:\s*,\s*(?:{_ADDRESS}|\+\d+))?)?\s*!?\s*"
@@ -41,7 +40,7 @@ _FIND_RUNS = frozenset(["-exec", "-execdir", "-ok", "-okdir"])
 
 
 def sed(words: Sequence[Word]) -> Use:
-    """Judge ``sed``: it only reads if it prints, deletes or replaces."""
+    """Judge ``sed``, which only reads as long as its script prints, deletes or replaces."""
     try:
         found = given(words, _SED)
     except UnknownOption as option:
@@ -68,7 +67,7 @@ def _is_quiet(script: str) -> bool:
 
 
 def _changed(words: Sequence[Word]) -> tuple[Word, ...]:
-    """Return the words after the script, whose files may be changed in place."""
+    """Return the words after the script, which name files that may be changed in place."""
     rest = [word for word in words if word.text and not word.text.startswith("-")]
     has_script = any(re.match(r"-[a-zA-Z]*[ef]|--expr|--file", word.text) for word in words)
     return tuple(rest[0 if has_script else 1 :])
@@ -173,7 +172,7 @@ def _finds_more(words: Sequence[Word], at: int) -> Use:
 
 
 def reading(name: str, words: Words) -> Use | None:
-    """Return the effect of a program in the tables; None for other programs.
+    """Return the effect of a program in the tables, or None for other programs.
 
     Args:
         name: The program's name.
@@ -248,7 +247,7 @@ _GREP_VALUED = "ABCDdefm"
 
 
 _GREP_NAMES = LISTS["grep names"]
-"""Options of ``grep`` with a value behind ``=`` or in the next word; they may be abbreviated."""
+"""Options of ``grep`` with a value after ``=`` or in the next word; users may abbreviate them."""
 
 
 def _grep(words: Words) -> Use:
@@ -434,7 +433,7 @@ ANY_PATHS = LISTS["readers of any paths"]
 
 
 ANY_TEXT = LISTS["readers of any text"]
-"""Programs like those above, whose words are not paths."""
+"""Programs without any option that writes or runs, whose arguments are not paths."""
 
 
 HERE = LISTS["readers of the folder"]
@@ -444,5 +443,5 @@ HERE = LISTS["readers of the folder"]
 TELL_OF_PROGRAMS = LISTS["tell of programs"]
 """Programs that list all processes with their arguments, which often contain passwords.
 
-They need no question only where the sandbox shows no other process.
+These programs need no question only if the sandbox hides all other processes.
 """

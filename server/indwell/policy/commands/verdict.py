@@ -1,4 +1,4 @@
-"""Types for the verdict on a command and its parts, and for the effect of a program."""
+"""Types for the judgement on a command and its parts, and for the effect of a program."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ class CommandPart(msgspec.Struct, frozen=True):
         words: The words as bash would expand them; ``words.UNKNOWN`` replaces unknown text.
         decision: The decision on this part alone.
         rule: The deciding rule: ``read-only``, ``workspace-write``, ``allow: git *``, …
-        reason: A clause for people; empty if the part is allowed.
-        folders: Folders in which the part may run, relative to the text's folder; empty if unknown.
+        reason: A clause for people, or empty if the part is allowed.
+        folders: Folders in which the part may run, relative to the text's folder, or empty if
+            unknown.
     """
 
     text: str
@@ -53,7 +54,7 @@ class PartFinding(msgspec.Struct, frozen=True):
         reason: The reason why the part is not allowed.
         widening: The access that the part needs beyond the sandbox.
         reads_only: Whether the part changes nothing.
-        is_held: Whether any effect is allowed, because the sandbox prevents changes outside
+        is_held: Whether every effect is allowed, because the sandbox prevents changes outside
             ``/tmp``.
         by_user: Whether a pattern of the user allows the part.
         texts: Shell texts that the part runs, which are judged as well.
@@ -72,7 +73,7 @@ class PartFinding(msgspec.Struct, frozen=True):
 
 
 class CommandVerdict(PartFinding, frozen=True):
-    """The verdict on a whole command: the strictest finding, and the parts in order.
+    """The judgement on a whole command: the strictest finding, and the parts in order.
 
     The user's patterns allow a command if they allow each part that does more than read.
     """
@@ -129,7 +130,7 @@ def shown(text: str) -> str:
 
 
 Kind: TypeAlias = Literal["reads", "writes", "network", "destroys", "privileged", "unknown"]
-"""From harmless to unknown. A sandbox keeps ``writes`` in the workspace."""
+"""The kinds of effects, from harmless to unknown. A sandbox keeps ``writes`` in the workspace."""
 
 
 class Use(msgspec.Struct, frozen=True):
@@ -143,7 +144,7 @@ class Use(msgspec.Struct, frozen=True):
         is_here: Whether the program reads its working directory.
         is_deep: Whether the program reads all files beneath the paths.
         skips_hidden: Whether a deep read skips names that begin with a dot.
-        only: Globs of the file names in a deep read; empty for all.
+        only: Globs of the file names in a deep read, or empty for all.
         takes_any: Whether words that are known only at run time are harmless.
         hosts: Hosts that the program connects to.
         inner: The words of commands that the program runs.
@@ -155,8 +156,8 @@ class Use(msgspec.Struct, frozen=True):
             files.
         is_past: Whether the program reads contents of old commits, which no sandbox hides.
         installs: Whether the program installs programs that editors and shells start (`.venv/bin`).
-        is_unbound: Whether reaching other machines needs something that no sandbox offers, such as
-            keys.
+        is_unbound: Whether the program needs something to reach other machines that no sandbox
+            offers, such as keys.
     """
 
     kind: Kind

@@ -14,11 +14,11 @@ from indwell.policy.shell.words import HOME, STAR, UNKNOWN, Word
 
 
 class Redirect(msgspec.Struct, frozen=True, gc=False):
-    """A redirect.
+    """A redirect of a shell command.
 
     Attributes:
         operator: The operator, such as ``>`` or ``<<<``.
-        target: The file of the redirect; None without a file.
+        target: The file of the redirect, or None if there is no file.
         start: The beginning in the source, in bytes.
         end: The end in the source, exclusive.
     """
@@ -37,15 +37,15 @@ class Assignment(msgspec.Struct, frozen=True, gc=False):
 
 
 class Simple(msgspec.Struct, frozen=True):
-    """A simple command.
+    """A simple shell command: a program with arguments, without pipes and operators.
 
     Attributes:
-        words: Program and arguments; empty if there are only redirects or assignments.
+        words: Program and arguments, or empty if there are only redirects or assignments.
         redirects: The redirects in source order.
         assignments: The assignments before the program.
         start: The beginning in the source, in bytes.
         end: The end in the source, exclusive.
-        folders: Folders in which the command may run, absolute or relative to the text's folder;
+        folders: Folders in which the command may run, absolute or relative to the text's folder, or
             empty if unknown.
         is_nested: Whether the output becomes words of another command.
         input: Texts of here-documents and here-strings.
@@ -89,14 +89,15 @@ Item: TypeAlias = Simple | Oddity
 
 
 AT_START: tuple[str, ...] = ("",)
-"""The folder in which the whole text runs; others are relative to it, or absolute."""
+"""The folder in which the whole text runs; other folders are relative to this folder, or absolute.
+"""
 
 _MOST = 4  # A command has at most 4 possible folders; with more, the folder is unknown.
 _CHANGING = frozenset(["cd", "pushd", "popd"])
 
 
 def after_cd(simple: Simple) -> tuple[str, ...]:
-    """Return the folders in which the next commands may run; empty if unknown."""
+    """Return the folders in which the next commands may run, or an empty tuple if unknown."""
     if not simple.words or not _CHANGING.intersection(simple.words[0].options):
         return simple.folders
     words = [word for word in simple.words[1:] if word.text not in {"--", "-P", "-L", "-e"}]
@@ -112,7 +113,7 @@ def after_cd(simple: Simple) -> tuple[str, ...]:
 
 
 def either(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the folders of both branches; unknown if a branch is unknown or there are too many."""
+    """Return the folders of both branches; unknown if one is unknown, or if there are too many."""
     if one == other:
         return one
     both = tuple(dict.fromkeys((*one, *other))) if one and other else ()
@@ -139,7 +140,7 @@ _ELSEWHERE = lazy_pattern(r"/|[A-Za-z]:(?!/)|\w{2,}:/")
 
 
 def powershell_path(path: str) -> str:
-    r"""Return a path with ``/`` as the only separator; ``UNKNOWN`` if the target is unclear.
+    r"""Return a path with ``/`` as the only separator, or ``UNKNOWN`` if its target is unclear.
 
     The target is unknown for a path of another machine, of the current drive (``\a``), relative to
     a drive's folder (``C:a``), or on a drive that is not a disk (``HKLM:\``).

@@ -222,11 +222,11 @@ _RUNS_TEXTS = lazy_pattern(
     r"|timeout|command|builtin|setsid|trap|tclsh|expect|at|batch|crontab)(?![\w-])|(?:^|[;&|({\s])\.\s",
     re.MULTILINE,
 )
-"""Words that may run a here-document as commands, so that it counts in a command's length."""
+"""Programs that may run a here-document as commands, which then counts in a command's length."""
 
 
 def judged_text(command: str) -> str:
-    """Return the text to judge, without here-documents if long; empty if the text is too long."""
+    """Return the text to judge; a long text loses its here-documents, or becomes empty."""
     if len(command) <= LIMIT:
         return command
     if len(command) > MOST:
@@ -265,7 +265,7 @@ def _without_texts(command: str) -> tuple[str, int]:
 
 
 def _n_here_documents(command: str) -> int:
-    """Count the here-documents with the real parser; None if the text is not understood."""
+    """Count the here-documents with the real parser; return None if the text is not understood."""
     root = bash_parser().parse(command.encode()).root_node
     if root.has_error:
         return 0

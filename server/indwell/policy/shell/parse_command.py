@@ -297,7 +297,7 @@ class CommandReading(WordReading):
         self._values[name] = (UNKNOWN,) if name in self._changing else options
 
     def _word_or_any(self, node: Node) -> Word:
-        """Return a word; an unreadable word may be anything."""
+        """Return a word; an unreadable word becomes a word with unknown text."""
         return self._word(node) or Word(text_of(node), (UNKNOWN,), splits=True)
 
 
@@ -317,7 +317,7 @@ LOOP_NAME = lazy_pattern(
     r"(?!(?:path|cdpath|fpath|manpath|mailpath|module_path|argv|status|options|commands|functions"
     r"|aliases|\w+_proxy)$)_?[a-z][a-z0-9_]*|_|[A-Z]|FILE|DIR|LINE|NAME|ITEM"
 )
-"""Names of loop variables that have no meaning for any program."""
+"""Names of loop variables that no program reads from the environment."""
 
 _PLAIN = lazy_pattern(r"[\w%\\ :.,=+-]*")
 _SETTING = frozenset(

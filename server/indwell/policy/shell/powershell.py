@@ -418,7 +418,7 @@ class PowerShellReading(ValueReading):
 
 
 def _moved(simple: Simple) -> tuple[str, ...]:
-    """Return the folders in which the commands after this command may run; empty if unknown."""
+    """Return the folders in which the commands after this command may run, or empty if unknown."""
     first = simple.words[0].text.lower() if simple.words else ""
     kind = _MOVES.get(first, "")
     if not kind and not any(first.endswith(one) for one in ("-location", UNKNOWN)):

@@ -31,17 +31,17 @@ OPERATOR = lazy_pattern(
     r"|notin|split)|join|and|or|xor|band|bor|bxor|shl|shr|is|isnot|f)\b|\.\.|[+\-*/%,]",
     re.IGNORECASE,
 )
-"""An operator between two operands."""
+"""Matches an operator between two operands."""
 
 UNARY = lazy_pattern(r"-(?:not|bnot|join|[ic]?split)\b|!|\+\+|--|[+\-,]", re.IGNORECASE)
-"""An operator before its operand."""
+"""Matches an operator before its operand."""
 
 TYPE = lazy_pattern(r"\[\s*([A-Za-z_][\w.]*)(?:\[\])?\s*\]")
-"""A type such as ``[IO.File]``; generic types are not read."""
+"""Matches a type such as ``[IO.File]``, but no generic type."""
 
 
 class Unreadable(Exception):
-    """The text contains a construct that this parser does not know for certain.
+    """The text contains a construct that this parser does not understand with certainty.
 
     Args:
     why: A clause for people.
@@ -83,7 +83,7 @@ def blanks(text: str, at: int, *, lines: bool = False) -> int:
 
 
 def number_end(text: str, at: int) -> int:
-    """Return the end of a number that begins here; ``at`` if no number begins here."""
+    """Return the end of a number that begins at ``at``, or ``at`` if no number begins there."""
     found = _BARE_NUMBER.match(text, at)
     return found.end() if found else at
 
@@ -181,7 +181,7 @@ def unknown_word(source: str) -> Word:
 
 
 def merged(one: Word, other: Word) -> Word:
-    """Return the word for a list; its possible texts are the members of the list."""
+    """Return the word for a list, whose possible texts are the members of the list."""
     return Word(
         f"{one.source},{other.source}",
         tuple(dict.fromkeys((*one.options, *other.options))),

@@ -41,7 +41,7 @@ class _Unknown(Exception):
 
 
 def runs_of(data: bytes) -> Runs | None:
-    """Return the words of each simple command as byte ranges; None for unknown constructs."""
+    """Return the words of each simple command as byte ranges, or None for unknown constructs."""
     reader = _Reader(data.decode("latin-1"))
     try:
         end = reader.read(0, 0)

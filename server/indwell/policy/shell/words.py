@@ -51,7 +51,7 @@ _SPLITS = lazy_pattern(r"[\s*?\[\x00\x02]")
 
 
 class Word(msgspec.Struct, frozen=True, gc=False):
-    """A word.
+    """A word of a shell command.
 
     Attributes:
         source: The word as the command contains it.
@@ -85,7 +85,7 @@ class Word(msgspec.Struct, frozen=True, gc=False):
 
 
 class UnreadableWord(Exception):
-    """A word has an unknown form, or its expansion runs or changes something in bash.
+    """A word has an unknown form, or bash would run or change something to expand the word.
 
     Args:
     why: A clause for people.
@@ -228,15 +228,15 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 UNKNOWN = "\0"
-"""Marks text that is known only at run time: a substitution, a variable, a range of files."""
+"""Represents text that is known only at run time: a substitution, a variable, a wildcard."""
 
 HOME = "\1"
-"""Marks the user's home folder: ``~`` or ``$HOME``."""
+"""Represents the user's home folder: ``~`` or ``$HOME``."""
 
 STAR = "\2"
-"""Marks an unquoted wildcard."""
+"""Represents an unquoted wildcard."""
 
-_EFFORT = 100_000  # The unit is characters; of 1,600 real commands, none needs more than 69.
+_EFFORT = 100_000  # The unit is characters; none of 1,600 real commands needs more than 69.
 _BRACES_IN_WORD = lazy_pattern(r"\{([^{},]*,[^{}]*)\}")
 _MOST_WORDS = 64  # A word with braces has at most 64 expansions.
 _UNQUOTED = lazy_pattern(r"\\(\n)?(.?)|([*?])", re.DOTALL)
@@ -284,7 +284,7 @@ class Effort:
         self._left = _EFFORT
 
     def spend(self, n: int) -> None:
-        """Use up ``n`` characters.
+        """Subtract ``n`` characters from those that may still be processed.
 
         Raises:
             Tangled: Too few characters are left.
@@ -310,7 +310,7 @@ class Variables:
         self._values[name] = value
 
     def value_of(self, name: str) -> str:
-        """Return the value of a name.
+        """Return the value of a variable.
 
         Raises:
             Tangled: The value is used too often, or is too long.
@@ -356,7 +356,7 @@ def folder(path: str, cwd: str, system: System = HERE) -> str:
 
     Args:
         path: A path from ``words_of``.
-        cwd: The folder in which the command runs, in the same form; empty if unknown.
+        cwd: The folder in which the command runs, in the same form, or empty if unknown.
         system: The system whose path it is. On Windows, the drive is left out.
     """
     path, cwd = without_drive(path, system), without_drive(cwd, system)
@@ -412,7 +412,7 @@ def _word_value(node: Node, variables: Variables) -> str:
 
 
 def _unquoted(source: str) -> str:
-    """Return a bare word without backslashes, with marks for wildcards and the home folder."""
+    """Return a bare word without backslashes, and with placeholders for wildcards and ``~``."""
     text = _UNQUOTED.sub(lambda found: STAR if found[3] else found[2] or "", source)
     if text == "~" or text.startswith("~/"):
         return HOME + text[1:]

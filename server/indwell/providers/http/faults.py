@@ -45,9 +45,9 @@ class Where(msgspec.Struct, frozen=True):
 
     Attributes:
         address: The address without secrets.
-        key: The key, which is never shown; empty if missing.
+        key: The key, which is never shown, or empty if missing.
         timeout_s: The stall time in seconds.
-        first_s: Seconds until a reply must begin; None for no limit.
+        first_s: Seconds until a reply must begin, or None for no limit.
         now: Returns the time to compare a ``Retry-After`` date with.
         hidden: Other values that are never shown, such as those of headers.
     """
@@ -68,7 +68,7 @@ class Where(msgspec.Struct, frozen=True):
 
 
 def fault_of(error: Exception, where: Where, request: Request, *, begun: bool) -> ProviderError:
-    """Return Indwell's error for an exception; ``begun`` means that data had arrived."""
+    """Return Indwell's error for an exception; ``begun`` is true if data had arrived."""
     match error:
         case RefusedAnswer():
             said = said_in(error.body)
@@ -79,7 +79,7 @@ def fault_of(error: Exception, where: Where, request: Request, *, begun: bool) -
             return BadReply(f"{where.address} sent {error}, which no reply has")
         case httpx2.HTTPError() | OSError():
             return _unreachable(error, where, begun=begun)
-        case _:  # A chunk cannot be decoded: errors of json and unicode are ValueErrors.
+        case _:  # A chunk cannot be decoded, because errors of json and unicode are ValueErrors.
             kind = type(error).__name__
             return BadReply(f"{where.address} sent data that is not a reply ({kind})")
 

@@ -51,7 +51,7 @@ class StreamGuard:
         response: The response, whose head has arrived.
         where: The endpoint, for error messages.
         request: The request.
-        timer: The timer that ends the reading; each data event restarts the timer.
+        timer: The timer that stops the reading; each data event restarts the timer.
     """
 
     def __init__(

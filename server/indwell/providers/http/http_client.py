@@ -26,7 +26,7 @@ MAX_ODD_BODY = 65_536  # The unit is bytes that are read from an answer that is 
 # The unit is seconds that an idle connection is kept; routers drop connections after 300.
 KEEP_ALIVE_S = 120.0
 
-_FOREIGN_HEADERS = frozenset(  # Endpoints other than OpenAI get only these headers.
+_FOREIGN_HEADERS = frozenset(  # Endpoints of other companies than OpenAI get only these headers.
     {
         "accept",
         "accept-encoding",
@@ -78,7 +78,7 @@ def http_client(
         trust_env: Whether the environment's proxies are used.
         is_openai: Whether headers from the environment may be sent; only OpenAI gets them.
         headers: Lower-case names of the user's own headers, which may be sent, too.
-        proxy: The address of a proxy; empty for the environment's proxy.
+        proxy: The address of a proxy, or empty for the environment's proxy.
     """
     hooks: dict[str, list[Callable[..., Any]]] = {"response": [keep_only_if_clean, _refuse]}
     if not is_openai:
@@ -172,7 +172,7 @@ async def keep_only_if_clean(response: httpx2.Response) -> None:
 
 
 class _LastLook(httpx2.AsyncByteStream):
-    """A response body that looks for bytes after its end, before the connection is reused."""
+    """A response body that checks for bytes after the end before the connection is reused."""
 
     def __init__(self, body: httpx2.AsyncByteStream, network: _Inside) -> None:
         self._body = body
@@ -218,7 +218,7 @@ def _in_stream(stream: _Inside) -> bool:
 
 
 def _show_later_bytes(network: _Inside) -> None:
-    """Let the connection pool see bytes that arrive after a reply on Windows.
+    """On Windows, let the connection pool see bytes that arrive after a reply.
 
     The pool asks the system for waiting bytes before it uses a connection again. Windows' event
     loop always has a read in progress, so later bytes are already in the loop's buffer, and the

@@ -31,8 +31,9 @@ from indwell.errors import (
 from indwell.lazy_pattern import lazy_pattern
 
 MAX_QUOTE = 300  # At most 300 characters of the endpoint's own message are shown.
-"""Characters of the endpoint's words that are examined. The patterns below take quadratic time: 64
-kB of a single word delayed the loop by 12 s.
+"""The limit of examined characters of an endpoint's message.
+
+The patterns below take quadratic time: 64 kB of a single word delayed the loop by 12 s.
 """
 
 _NO_CREDIT_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
@@ -63,7 +64,7 @@ class EndpointRefusal(msgspec.Struct, frozen=True):
         words: The endpoint's own message, cut to ``MAX_QUOTE`` when shown; must not contain a key.
         code: The machine-readable codes and types, joined by blanks.
         retry_after_s: Seconds that the endpoint asks to wait.
-        location: The target of a redirect, safe to show; empty if unknown.
+        location: The target of a redirect, safe to show, or empty if unknown.
     """
 
     status: int
@@ -84,7 +85,7 @@ def error_of(
         refusal: The refusal.
         endpoint: The address without secrets.
         model: The requested model.
-        has_tools: Whether the request had tools; only then can tools be the reason.
+        has_tools: Whether the request had tools, which can then be the reason.
     """
     quoted = f": {quote(refusal.words)}" if refusal.words.strip() else ""
     return (
@@ -102,7 +103,8 @@ def _by_words(
     if codes & _NO_CREDIT_CODES or _NO_CREDIT.search(words):
         return _no_credit(endpoint, quoted)
     if refusal.status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.TOO_MANY_REQUESTS}:
-        return None  # Messages of this status mention many kinds of keys and limits.
+        # Messages of such a status mention many kinds of keys and limits, so the text is no help.
+        return None
     if codes & _OVERFLOW_CODES or _OVERFLOW.search(words):
         return _too_long(endpoint, model, quoted)
     if has_tools and _NO_TOOLS.search(words):
@@ -186,7 +188,7 @@ def _names_no_model(refusal: EndpointRefusal) -> bool:
 
 
 def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Return how many seconds the headers ask to wait, never negative; None if not given.
+    """Return how many seconds the headers ask to wait, never negative, or None if not given.
 
     ``Retry-After`` is seconds or an HTTP date (RFC 9110, 10.2.3); ``retry-after-ms`` is OpenAI's.
 
@@ -298,7 +300,7 @@ class EndpointError(msgspec.Struct, frozen=True):
         words: The message.
         code: The machine-readable codes and types, joined by blanks.
         param: The parameter that the error names.
-        status: The status that the error itself names; 0 without a status.
+        status: The status that the error itself names, or 0 if there is no status.
     """
 
     words: str
@@ -318,7 +320,7 @@ def said_in(body: bytes) -> EndpointError:
 
 
 def said_by(value: object) -> EndpointError | None:
-    """Return the error in a decoded body or event; None without a message."""
+    """Return the error in a decoded body or event, or None if there is no message."""
     if isinstance(value, list) and value:  # Gemini wraps its errors in a list.
         value = value[0]
     if isinstance(value, str):

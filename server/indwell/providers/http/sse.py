@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
-# The unit is bytes of one event; a whole reply rarely has a fifth of this number.
+# The unit is bytes of one event; even a whole reply rarely has a fifth of this size.
 EVENT_LIMIT = 2_000_000
 DONE = b"[DONE]"  # This data ends a stream of chat completions.
 _BOM = b"\xef\xbb\xbf"
@@ -120,9 +120,10 @@ class EventReader:
 
 SMALL = 64_000  # The unit is bytes that take at most a millisecond to decode.
 MOST_VALUES = 30_000
-"""The most values in one event, counted by commas and brackets. 100 kB of brackets take 2 ms to
-decode, 2 MB take 110 ms. A text of any length counts as one value. A reply in one event has less
-than a hundred values.
+"""The limit of values in one event, counted by commas and brackets.
+
+100 kB of brackets take 2 ms to decode, 2 MB take 110 ms. A text of any length counts as one value.
+A reply in one event has less than a hundred values.
 """
 
 _DECODE = msgspec.json.Decoder().decode
@@ -159,7 +160,7 @@ def _n_values(data: bytes) -> int:
 
 
 def _outside_words(data: bytes) -> bytes | None:
-    """Return the JSON without quoted strings; None if there are too many strings."""
+    """Return the JSON without quoted strings, or None if there are too many strings."""
     plain = data.replace(b"\\\\", b"").replace(b'\\"', b"")
     if plain.count(b'"') > 2 * MOST_VALUES:
         return None

@@ -43,8 +43,8 @@ class FetchedPage(msgspec.Struct, frozen=True):
 
     Attributes:
         address: The address of the page.
-        kind: The media type, such as ``text/html``; empty if unknown.
-        charset: The encoding that the server names; empty without an encoding.
+        kind: The media type, such as ``text/html``, or empty if unknown.
+        charset: The encoding that the server names, or empty if there is no encoding.
         body: The unpacked bytes.
         is_cut: Whether the page is longer than ``PAGE_B``.
         leads_to: The other host's address if the page was not fetched.
@@ -73,7 +73,7 @@ class WebPages:
         self._verify = verify
 
     async def fetch(self, address: WebAddress, *, is_named: bool) -> FetchedPage:
-        """Fetch a page; ``is_named`` says that the user's settings name this host.
+        """Fetch a page; ``is_named`` says whether the user's settings name the host.
 
         Raises:
             ToolError: The page cannot be reached or may not be fetched, or the answer is an error.

@@ -61,7 +61,7 @@ def opening(first: bytes, system: bytes, *, has_messages: bool) -> bytes:
 def system_entries(
     system: Sequence[Text], *, marked: bool, life: CacheLife = ""
 ) -> list[dict[str, Any]]:
-    """Return the system message as a list; empty without a system prompt."""
+    """Return the system message as a list, or an empty list if there is no system prompt."""
     if not system:
         return []
     words = joined(system)
@@ -89,7 +89,7 @@ def message_entries(
 def tool_entries(
     tools: Sequence[ToolSpec], *, marked: bool, life: CacheLife = ""
 ) -> list[dict[str, Any]]:
-    """Return the schemas of the tools; ``marked`` puts a cache mark on the last schema."""
+    """Return the schemas of the tools; ``marked`` adds ``cache_control`` to the last schema."""
     entries = [_tool(spec) for spec in tools]
     if marked:
         entries[-1] = marked_part(entries[-1], life)
@@ -187,7 +187,7 @@ def _part(block: Text | Image) -> dict[str, Any]:
 
 
 def _mark_last(entries: list[dict[str, Any]], life: CacheLife) -> None:
-    """Put a cache mark on the last part of a message's last entry, unless it has only calls."""
+    """Add ``cache_control`` to the last part of a message's last entry, if it is not a call."""
     entry = entries[-1]
     content = entry["content"]
     if isinstance(content, str) and content:
@@ -266,7 +266,7 @@ class ChatReply(GrowingReply):
         return events
 
     def add_whole(self, value: Mapping[str, Any]) -> list[StreamEvent] | None:
-        """Take a whole completion; None if the body is not a completion."""
+        """Take a whole completion; return None if the body is not a completion."""
         return self.add(value) if isinstance(value.get("choices"), list) else None
 
     def end(self) -> list[StreamEvent]:
@@ -434,7 +434,7 @@ class ThinkTags:
         return (held, "") if self._state == "thinking" else ("", held)
 
     def _before(self) -> str:
-        """Return the held characters and the blanks before them, because no tag came."""
+        """Return the characters that were held back, because no tag came."""
         return self._blanks.joined + self._held
 
 
@@ -445,7 +445,7 @@ def _half_tag(text: str) -> int:
 
 
 def usage_of(chunk: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a chunk's usage: beside the choices, in a choice (Moonshot), or in Groq's field."""
+    """Return a chunk's usage, from beside the choices, a choice (Moonshot), or Groq's field."""
     usage = chunk.get("usage")
     if isinstance(usage, Mapping):
         return usage

@@ -43,15 +43,16 @@ class Dialect(msgspec.Struct, frozen=True):
             replaced.
         bridge: Whether an assistant message is needed between tool results and the user's message
             (Mistral).
-        reasoning_back: The field that sends reasoning back (H65); empty if the endpoint gets no
+        reasoning_back: The field that sends reasoning back (H65), or empty if the endpoint gets no
             reasoning back.
         call_extras: Whether a call's ``extra_content`` must be sent back (Gemini's thought
             signatures).
         think_tags: Whether reasoning may be part of the text, between ``<think>`` and ``</think>``.
         reasoning_apart: Whether ``completion_tokens`` excludes reasoning, though the total includes
             it.
-        effort_field: The field for the effort in chat completions; empty if there is no such field.
-        efforts: The efforts that the endpoint accepts for the model; empty for all efforts.
+        effort_field: The field for the effort in chat completions, or empty if there is no such
+            field.
+        efforts: The efforts that the endpoint accepts for the model, or empty for all efforts.
         reasoning: Whether the wires ``responses`` and ``messages`` may ask for reasoning.
         seals: Whether the wires ``responses`` and ``messages`` send back the reasoning of earlier
             replies.
@@ -61,10 +62,10 @@ class Dialect(msgspec.Struct, frozen=True):
         phases: Whether the endpoint accepts ``phase`` on the assistant's texts (OpenAI's
             responses).
         model_in_path: Whether the path names the model instead of the body, as at Google's Vertex.
-        name: The endpoint's own name of the model; empty for the name in the request.
-        counts_as: The public name of the model, by which its abilities are known; empty for the
+        name: The endpoint's own name of the model, or empty for the name in the request.
+        counts_as: The public name of the model, by which its abilities are known, or empty for the
             same name.
-        fields: More fields of the body, as a JSON object; empty for none.
+        fields: More fields of the body, as a JSON object, or empty for none.
     """
 
     wire: WireName = "chat"
@@ -102,7 +103,7 @@ class Dialect(msgspec.Struct, frozen=True):
         return self if life == self.life else msgspec.structs.replace(self, life=life)
 
     def effort(self, wanted: Effort) -> Effort:
-        """Return the supported effort nearest to ``wanted``; the lower of two equally near."""
+        """Return the supported effort nearest to ``wanted``; of two equally near, the lower."""
         if not wanted or not self.efforts or wanted in self.efforts:
             return wanted
         place = EFFORTS.index(wanted)
@@ -227,7 +228,7 @@ _CHOICE = _lesson(r"tool_?choice", says_unknown=True, tool_choice=False)
 
 
 def adapted(dialect: Dialect, words: str, *, forbids_calls: bool = False) -> Dialect | None:
-    """Return the dialect without the fields that ``words`` reject; None if no sent field is named.
+    """Return the dialect without the sent fields that ``words`` reject, or None if there are none.
 
     Args:
         dialect: The dialect of the refused request.
@@ -265,7 +266,7 @@ def _fields_left(dialect: Dialect, words: str) -> str:
 
 
 def fields_text(fields: Mapping[str, object]) -> str:
-    """Return fields as the JSON text of ``Dialect.fields``; empty without fields."""
+    """Return fields as the JSON text of ``Dialect.fields``; no fields give an empty text."""
     return msgspec.json.encode(fields).decode() if fields else ""
 
 

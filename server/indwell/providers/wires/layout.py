@@ -12,7 +12,7 @@ from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import CacheLife, Message, Request, Text, Thinking, ToolSpec
 from indwell.providers.wires.dialect import Dialect, WireName
 
-# The usual kind of cache mark, with a lifetime of 5 minutes.
+# The usual value of ``cache_control``, with a lifetime of 5 minutes.
 MARK: Mapping[str, str] = {"type": "ephemeral"}
 HOUR_MARK: Mapping[str, str] = {"type": "ephemeral", "ttl": "1h"}
 BLANK_LINE = "\n\n"
@@ -31,25 +31,25 @@ class Layout(Protocol):
 
         Args:
             first: The first field as JSON, which names the model.
-            system: The system prompt as JSON; empty if missing.
+            system: The system prompt as JSON, or empty if missing.
             has_messages: Whether messages follow.
         """
         ...
 
     def system_entries(self, system: Sequence[Text], *, marked: bool, life: CacheLife = "") -> Any:  # noqa: ANN401 - JSON
-        """Return the system prompt as a JSON value; ``marked`` asks for a cache mark."""
+        """Return the system prompt as a JSON value; ``marked`` adds ``cache_control``."""
         ...
 
     def message_entries(
         self, message: Message, dialect: Dialect, *, marked: bool, model: str
     ) -> list[dict[str, Any]]:
-        """Return the entries of one message, at least one; ``marked`` asks for a cache mark."""
+        """Return the entries of one message, at least one; ``marked`` adds ``cache_control``."""
         ...
 
     def tool_entries(
         self, tools: Sequence[ToolSpec], *, marked: bool, life: CacheLife = ""
     ) -> list[dict[str, Any]]:
-        """Return the schemas of the tools; ``marked`` asks for a cache mark on the last schema."""
+        """Return the schemas of the tools; ``marked`` adds ``cache_control`` to the last schema."""
         ...
 
     def options(self, request: Request, dialect: Dialect) -> dict[str, Any]:
@@ -58,7 +58,7 @@ class Layout(Protocol):
 
 
 def marked_part(part: Mapping[str, Any], life: CacheLife) -> dict[str, Any]:
-    """Return a part of a request with a cache mark."""
+    """Return a part of a request with ``cache_control``, which ends a prefix to cache."""
     return {**part, "cache_control": HOUR_MARK if life else MARK}
 
 
@@ -96,7 +96,7 @@ def arguments_text(text: str) -> str:
 
 
 def kept_reasoning(block: Thinking, dialect: Dialect, model: str) -> dict[str, Any] | None:
-    """Return the reasoning to send back; None if a different model or wire made the reasoning."""
+    """Return the reasoning to send back, or None if another model or wire produced it."""
     if not (block.extra and dialect.reasoning and dialect.seals):
         return None
     try:

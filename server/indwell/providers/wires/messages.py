@@ -56,7 +56,7 @@ def opening(first: bytes, system: bytes, *, has_messages: bool) -> bytes:  # noq
 def system_entries(
     system: Sequence[Text], *, marked: bool, life: CacheLife = ""
 ) -> list[dict[str, Any]]:
-    """Return the system prompt as a list of one block; empty without a system prompt."""
+    """Return the system prompt as a list of one block, or empty if there is no system prompt."""
     if not system:
         return []
     block = {"type": "text", "text": joined(system)}
@@ -68,7 +68,7 @@ def message_entries(
 ) -> list[dict[str, Any]]:
     """Return one message in Anthropic's format; thinking cannot have a cache mark."""
     content = list(_content(message, dialect, model))
-    if not content:  # The message has only thinking, which this model cannot read.
+    if not content:  # The message has only thinking of another model, which this model cannot read.
         content = [{"type": "text", "text": "[no answer]"}]
     if marked:
         places = (at for at, one in enumerate(content) if "thinking" not in one["type"])
@@ -81,7 +81,7 @@ def message_entries(
 def tool_entries(
     tools: Sequence[ToolSpec], *, marked: bool, life: CacheLife = ""
 ) -> list[dict[str, Any]]:
-    """Return the schemas of the tools; ``marked`` puts a cache mark on the last schema."""
+    """Return the schemas of the tools; ``marked`` adds ``cache_control`` to the last schema."""
     entries: list[dict[str, Any]] = [
         {
             "name": spec.name,
@@ -120,7 +120,7 @@ _MOST_BUDGET = 32_000  # The unit is tokens; for larger budgets, Anthropic recom
 
 
 def thinks(model: str) -> Thinks:
-    """Return whether a model decides itself how much to think, needs a budget, or cannot think."""
+    """Say how a model thinks: as much as it decides, up to a budget, or not at all."""
     if _ADAPTIVE.search(model):
         return "adaptive"
     return "budget" if _BUDGET.search(model) else ""
@@ -158,7 +158,7 @@ def _may_think(request: Request, dialect: Dialect) -> bool:
     """Return whether a model with a thinking budget may think now.
 
     Between its calls, a model may think only if the turn began with thinking that the model can
-    read. Otherwise the endpoint refuses the request. A different model, wire or setting may have
+    read. If not, the endpoint refuses the request. A different model, wire or setting may have
     begun the turn.
     """
     first: Message | None = None
@@ -174,7 +174,7 @@ def _may_think(request: Request, dialect: Dialect) -> bool:
 
 
 def _content(message: Message, dialect: Dialect, model: str) -> Iterator[dict[str, Any]]:
-    """Yield the blocks; a user's tool results already come first in the conversation."""
+    """Yield the blocks of a message; tool results already come first in a user's message."""
     last = max((at for at, one in enumerate(message.blocks) if _is_said(one)), default=-1)
     for at, block in enumerate(message.blocks):
         match block:
@@ -270,7 +270,7 @@ class MessagesReply(GrowingReply):
         return events
 
     def add_whole(self, value: Mapping[str, Any]) -> list[StreamEvent] | None:
-        """Take a whole message; None if the body is not a message."""
+        """Take a whole message; return None if the body is not a message."""
         content = value.get("content")
         if value.get("type") != "message" or not isinstance(content, list):
             return None

@@ -41,13 +41,14 @@ from indwell.providers.wires.written_calls import (
 )
 
 TEXT_LIMIT = 2_000_000
-"""The most characters of text and reasoning that are kept; the longest replies of models (128,000
+"""The limit of kept characters of text and reasoning; the longest replies of models (128,000
 tokens) have a quarter of this number.
 """
 
 REPEATED = 6_000
-"""Characters of only repetitions, after which a reply is cut off. Long lists and tables differ from
-line to line, so they do not count as repetitions.
+"""A reply is cut off after this many characters that only repeat a text.
+
+Long lists and tables differ from line to line, so they do not count as repetitions.
 """
 
 _BEGIN = 40  # The first 40 characters show whether a reply may be a written tool call.
@@ -63,19 +64,19 @@ class GrowingReply(ABC):
 
     Attributes:
         n_chunks: Number of events so far.
-        reason: The endpoint's finish reason; empty until the reason arrives.
+        reason: The endpoint's finish reason, or empty until the reason arrives.
         is_done: Whether the stream reported its end.
-        excess: The exceeded limit, for the error message; empty if none.
+        excess: The exceeded limit, for the error message, or empty if no limit was exceeded.
     """
 
     paused: ClassVar[frozenset[str]] = frozenset()
     """Finish reasons of a reply that the endpoint has only paused."""
 
     broken: ClassVar[frozenset[str]] = frozenset()
-    """Finish reasons that mean that the model behind the endpoint failed."""
+    """Finish reasons by which the endpoint says that the model failed."""
 
     finishes: ClassVar[Mapping[str, Finish]] = {}
-    """The meaning of a finish reason that is not the usual end."""
+    """What each finish reason says, apart from the usual end."""
 
     def __init__(self, dialect: Dialect | None = None, tools: Sequence[ToolSpec] = ()) -> None:
         self.n_chunks = 0
@@ -125,14 +126,14 @@ class GrowingReply(ABC):
 
     @abstractmethod
     def add_whole(self, value: Mapping[str, Any]) -> list[StreamEvent] | None:
-        """Add an answer that is one whole reply, not a stream; None for any other answer."""
+        """Add an answer that is one whole reply, not a stream; return None for any other answer."""
 
     @abstractmethod
     def _reported(self, usage: Mapping[str, Any]) -> Usage:
-        """Return the usage that the endpoint reported; empty if the endpoint reported no usage."""
+        """Return the usage that the endpoint reported, or an empty usage if none was reported."""
 
     def error_in(self, chunk: Mapping[str, Any], name: bytes) -> object | None:
-        """Return the error that an event reports; None without an error.
+        """Return the error that an event reports, or None if there is no error.
 
         Args:
             chunk: The data of the event.
@@ -143,7 +144,7 @@ class GrowingReply(ABC):
     def end(self) -> list[StreamEvent]:
         """Return the events of text that was held back until the end of the stream.
 
-        The text may be tool calls that the model wrote as text. It is now read as calls, or
+        The text may be tool calls that the model wrote as text. Such text is now read as calls, or
         returned as text.
         """
         may_be_read = self._held and not self._calls.begun and self.reason not in self.finishes
@@ -156,7 +157,7 @@ class GrowingReply(ABC):
         return [CallStarted(call.name) for call in found]
 
     def let_go(self) -> list[StreamEvent]:
-        """Return the events of text that was held back and is not a valid call."""
+        """Return the events of text that was held back, but is not a valid call."""
         held, self._held = "".join(self._held or ()), None
         return [TextDelta(held)] if held else []
 
@@ -215,7 +216,7 @@ class GrowingReply(ABC):
         *,
         is_endless: bool = False,
     ) -> Reply | None:
-        """Return the usable part of a reply that broke off; None without a usable part.
+        """Return the usable part of a reply that broke off, or None if there is no usable part.
 
         Args:
             request: The request.
@@ -339,7 +340,7 @@ class _Repetition:
 
 
 def period(text: str) -> int:
-    """Return the length of a text that ``text`` ends with at least six times; 0 if none.
+    """Return the length of a text with which ``text`` ends at least six times over, or 0.
 
     ``text`` has at least ``REPEATED`` characters.
     """
@@ -418,7 +419,7 @@ def plausible(usage: Usage, request: Request, said: Callable[[], Sequence[str]])
 
 
 def count(numbers: Mapping[str, Any], name: str) -> int:
-    """Return a number of tokens; 0 for any other value, including booleans."""
+    """Return a number of tokens, or 0 for any other value, including booleans."""
     value = numbers.get(name)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
@@ -428,7 +429,7 @@ def count(numbers: Mapping[str, Any], name: str) -> int:
 
 
 def thinking_tokens(usage: Mapping[str, Any], name: str) -> int:
-    """Return the tokens of reasoning in the details of a usage; 0 if missing."""
+    """Return the tokens of reasoning in the details of a usage, or 0 if missing."""
     details = usage.get(name)
     if not isinstance(details, Mapping):
         return 0
@@ -450,6 +451,6 @@ def _estimated(text: str) -> int:
 
 
 def place_of(index: object) -> int:
-    """Return the index of a part of the reply; -1 for anything that is not an index."""
+    """Return the index of a part of the reply, or -1 for anything that is not an index."""
     is_index = isinstance(index, int) and not isinstance(index, bool) and index >= 0
     return index if is_index and isinstance(index, int) else -1

@@ -210,7 +210,7 @@ class ResponsesReply(GrowingReply):
         return events
 
     def add_whole(self, value: Mapping[str, Any]) -> list[StreamEvent] | None:
-        """Add a whole response; None if the body is not a response."""
+        """Add a whole response; return None if the body is not a response."""
         if value.get("object") != "response" or not isinstance(value.get("output"), list):
             return None
         self.n_chunks += 1

@@ -71,7 +71,7 @@ class CallAssembler:
         id_limit: Characters of the longest id that is kept; a longer id is replaced (LLM-28).
 
     Attributes:
-        problem: Why no call of this reply may run; empty if the calls may run.
+        problem: Why no call of this reply may run, or empty if the calls may run.
         n_characters: Characters of all arguments, ids and extras so far.
     """
 
@@ -147,13 +147,13 @@ class CallAssembler:
         return tuple(whole)
 
     def _in_order(self) -> Sequence[_Call]:
-        """Return the calls by index if each call has one; otherwise in the order of arrival."""
+        """Return the calls in the order of their indexes, or of arrival if a call has no index."""
         if any(call.index is None or call.index < 0 for call in self._calls):
             return self._calls
         return sorted(self._calls, key=lambda call: (call.index or 0, call.number))
 
     def _call_of(self, delta: CallDelta) -> _Call | None:
-        """Return the call that a part continues; None if the part begins a new call."""
+        """Return the call that a part continues, or None if the part begins a new call."""
         if delta.index is None:
             call = self._by_id.get(delta.id) or (self._calls[-1] if self._calls else None)
         else:
@@ -203,8 +203,8 @@ class CallAssembler:
 def joined_surrogates(text: str) -> str:
     """Join the surrogate pairs in ``text`` that were split between two pieces.
 
-    A server that splits by UTF-16 sends an emoji as two surrogates in two pieces. A surrogate
-    without its partner becomes the replacement character.
+    A server that splits text by UTF-16 units may send an emoji as two surrogates in two pieces. A
+    surrogate without its partner becomes the replacement character.
     """
     if text.isascii():
         return text
@@ -245,7 +245,7 @@ def delta_of(piece: Mapping[str, Any]) -> CallDelta:
 
 
 def _index_of(index: object) -> int | None:
-    """Return an index, also from text or a float; None for any other value."""
+    """Return an index, also from text or a float, or None for any other value."""
     if isinstance(index, int) and not isinstance(index, bool):
         return index
     if isinstance(index, float) and index.is_integer():
@@ -294,7 +294,7 @@ _FEW = 4_096
 
 
 class GrowingText:
-    """Collects parts of a text; false until a part has arrived."""
+    """Collects parts of a text; the object is false until a part has arrived."""
 
     __slots__ = ("_pieces",)
 

@@ -29,7 +29,7 @@ _CANDIDATES = 20  # At most 20 positions in a text are examined for the beginnin
 
 _FENCES = ("", "json", "tool", "tool_call", "tool_calls", "xml", "text")
 _OPENERS = ("{", "[{", "[TOOL_CALLS]", "<tool", "<func", "<|", "<｜tool", "<invoke ", "<minimax:")
-# These tags around calls have no meaning.
+# These tags around calls say nothing, and are skipped.
 _MARK = lazy_pattern(
     r"\s+|[;,]|```(?:json|tool|tool_calls?|xml|text)?(?!\w)"
     r"|</?(?:tool_calls?|function_calls?|minimax:tool_call|tools?)>|</(?:function|invoke|s)>"
@@ -91,7 +91,7 @@ def may_be_call(text: str) -> bool:
 
 
 def written_calls(text: str, tools: Sequence[ToolSpec]) -> tuple[WrittenCall, ...]:
-    """Return the calls of a reply that consists only of calls of these tools; else empty."""
+    """Return the calls of a reply that consists only of calls of these tools, or an empty tuple."""
     if not tools or len(text) > CALL_LIMIT or not may_be_call(text):
         return ()
     try:

@@ -130,7 +130,7 @@ class Coverage:
         tell: Callable[[str], None],
         hear: Callable[[Sequence[Path]], None] = lambda _paths: None,
     ) -> AsyncIterator[None]:
-        """Record changes of files within the block as made by ``actor``, also after an error.
+        """Record changes of files within the context as made by ``actor``, also after an error.
 
         Changes by a verdict of the user, or by an edit, are recorded separately. After a
         cancellation the recording continues in the background, because a cancel request is answered
@@ -340,7 +340,7 @@ class Coverage:
     def _sorted(
         self, made: Sequence[LedgerEntry], noted: Noted
     ) -> tuple[list[CommandChange], list[CommandChange], list[str]]:
-        """Sort changes into those made now and those made once a buffer is reloaded."""
+        """Divide changes into those to record now and those to record when a buffer is reloaded."""
         stands: list[CommandChange] = []
         may_come: list[CommandChange] = []
         unsaved: list[str] = []
@@ -391,7 +391,7 @@ def _as_shown(entry: LedgerEntry, shown: str | None) -> CommandChange:
 
 
 Make: TypeAlias = Callable[[], AbstractAsyncContextManager[None]]
-"""Returns the context of one stretch, or of one step."""
+"""Returns the context of one recording period, or of one step."""
 
 
 @asynccontextmanager
@@ -431,7 +431,7 @@ class Beside:
 
     @asynccontextmanager
     async def aside(self) -> AsyncIterator[None]:
-        """Run a step that is covered separately, or that records its changes itself."""
+        """Run a step whose changes are recorded separately."""
         self._steps += 1
         try:
             if self._make is not None:

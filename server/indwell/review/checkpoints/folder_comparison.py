@@ -41,7 +41,7 @@ SHUT = frozenset(
         *(".gradle", ".parcel-cache", ".turbo", ".hg", ".svn", ".jj", ".indwell/chats"),
     }
 )
-"""Names to skip; folders marked as caches are skipped too."""
+"""Names of folders and files to skip; cache folders (``CACHEDIR.TAG``) are skipped, too."""
 
 MOST_FILES = 50_000  # A scan of 50,000 files takes 0.2 s.
 MOST_FILE_B = 4 << 20
@@ -66,7 +66,7 @@ class KeptStates:
 
     Attributes:
         listing: The listing of the folder's files.
-        digests: Digest by name; None for a file that is too large to keep.
+        digests: Digest by name, or None for a file that is too large to keep.
         doubtful: Names of files that may have changed although their size and time are the same.
     """
 
@@ -122,7 +122,7 @@ class CommandEffects(NamedTuple):
 
 
 class Lookout:
-    """Scans one folder repeatedly.
+    """Scans one folder repeatedly, to find files that a command changed.
 
     Args:
         root: A resolved folder.
@@ -255,7 +255,7 @@ class Lookout:
             self._kept = {}
 
     def _read(self, look: FolderLook, paths: Sequence[str], seconds: float) -> Sequence[str]:
-        """Keep bytes of files that are unchanged since the scan; return files not read in time."""
+        """Keep the bytes of files unchanged since the scan; return the files not read in time."""
         if not paths:
             return ()
         secret = _Secret(self._secret())
@@ -308,7 +308,7 @@ class Lookout:
                     yield _Candidate(front + name, None, None, facts)
 
     def _compared(self, root: int, one: _Candidate, whole: dict[str, bytes]) -> FileChange | None:
-        """Compare one file; None for a link, or without stored old bytes.
+        """Compare one file; return None for a link, or if the old bytes are not stored.
 
         ``whole`` receives the file's new bytes, if the file has not changed since the census.
         """
@@ -332,7 +332,7 @@ class Lookout:
 
 
 class _Candidate(NamedTuple):
-    """A file that may have changed: old facts, digest of its bytes, and new facts."""
+    """A file that may have changed: old and new stat values, and the digest of the old bytes."""
 
     at: str
     was: Facts | None
@@ -348,7 +348,7 @@ def _is_certain(kept: KeptStates, name: str) -> bool:
 
 
 def _is_complete(kept: KeptStates) -> bool:
-    """Return whether all bytes that can be stored are stored; then no new scan is needed."""
+    """Return whether all storable bytes are stored, so that no new scan is needed."""
     if kept.doubtful:
         return False
     if len(kept.digests) == len(kept.listing.names):
@@ -389,8 +389,8 @@ class LedgerEntry(msgspec.Struct, frozen=True):
 
     Attributes:
         path: The file.
-        before: The old text; None without a file, or for an ``opaque`` change.
-        after: The new text; None without a file, or for an ``opaque`` change.
+        before: The old text, or None if there was no file, or for an ``opaque`` change.
+        after: The new text, or None if there is no file, or for an ``opaque`` change.
         opaque: The change of a file that is not text.
         is_lost: Whether the change cannot be undone.
     """
@@ -432,7 +432,7 @@ def entry_of(
 
 
 def _are_lines(change: FileChange, before: Decoded | None, after: Decoded | None) -> bool:
-    """Return whether replacing the new text by the old text would restore the same bytes."""
+    """Return whether the old text, put back in place of the new text, restores the same bytes."""
     if (before is None) != (change.before is None) or (after is None) != (change.after is None):
         return False
     if before is None or after is None:

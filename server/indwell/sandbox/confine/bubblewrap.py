@@ -11,9 +11,10 @@ from indwell.errors import ToolError
 from indwell.sandbox.confinement import Confinement
 
 MOST_MOUNTS = 500
-"""The limit of protected and hidden paths together, with the folders above them. 20 take 2 ms, 64
-take 11, 150 take 43, 300 take 140, 500 take 350: bubblewrap rereads the list of all mounts for
-each. With more, nothing runs.
+"""The limit of protected and hidden paths together, with the folders above them.
+
+If there are more, no command runs. 20 paths take 2 ms, 64 take 11, 150 take 43, 300 take 140, 500
+take 350, because bubblewrap reads the list of all mounts again for each path.
 """
 
 _EMPTY_B = 4096
@@ -28,15 +29,15 @@ ENVIRONMENT: Mapping[str, str] = {
     "UV_CACHE_DIR": f"{_SCRATCH}/.cache/uv",
     "npm_config_cache": f"{_SCRATCH}/.cache/npm",
 }
-"""Folders for the own files of programs, because the home folder is read-only."""
+"""Folders in which programs can write their own files, because the home folder is read-only."""
 
 
 class SandboxHost(msgspec.Struct, frozen=True):
-    """Facts about this machine that the arguments depend on.
+    """The properties of this machine that bubblewrap's arguments depend on.
 
     Attributes:
         bwrap: The bubblewrap program.
-        covers: Parts of /proc that root can write without any capability.
+        covers: Parts of /proc to cover, because root can write there without any capability.
         temporary: Folders that get an empty file system, such as /run and /var/tmp.
         kept: Folders inside ``temporary`` folders or /tmp that contain programs.
         binds_handles: Whether bubblewrap can mount open descriptors, so that no path can be

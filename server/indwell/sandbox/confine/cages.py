@@ -1,4 +1,4 @@
-"""Decides by trials if a restricted token or AppContainer confines commands on Windows. Pure."""
+"""Decides, from the results of trials, how Windows can confine commands. Pure."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ Cage: TypeAlias = Literal["container", "restricted", "low"]
 
 An AppContainer, a token with both checks of writes, or a token with the integrity level alone.
 
-Git's bash creates pipes that only the user may write to, so with a restricting SID it cannot start.
-An AppContainer also cuts the network and hides the home folder. But it reads a folder only if the
-folder's access list says so, which Indwell never changes.
+Git's bash cannot start with a restricting SID, because it creates pipes that only the user may
+write to. An AppContainer also cuts the network and hides the home folder. It can read a folder only
+if the folder's access list allows this, and Indwell never changes access lists.
 """
 CAGES: tuple[Cage, ...] = ("restricted", "low")
-"""The cages that are tried at the start, best first; they do not depend on a folder."""
+"""The cages to try at the start, best first; these cages do not depend on a folder."""
 ALL_PACKAGES = "S-1-15-2-1"  # The group "ALL APPLICATION PACKAGES" contains every AppContainer.
 _MEANS: Mapping[Cage, str] = {
     "container": "an AppContainer",
@@ -28,14 +28,14 @@ _MEANS: Mapping[Cage, str] = {
 }
 
 NEEDED: frozenset[Held] = frozenset(["writes", "processes"])
-"""A command that reaches other processes could make them write.
+"""What a trial must show to be blocked; other processes could write for a command.
 
-These cages never restrict reading and the network.
+These cages never restrict reading or the network.
 """
 
 
 def strength_of(tried: Sequence[tuple[Cage, Proof]]) -> tuple[Strength, Cage | None]:
-    """Return the strength of this machine and the best cage, given the trials, best first.
+    """Return how strongly this machine confines commands, and the best cage, from trials.
 
     A cage is a restricted token or an AppContainer. Pure.
     """

@@ -56,8 +56,8 @@ class ConfinedStart(msgspec.Struct, frozen=True):
         is_wrapped: Whether the prefix starts a separate process around the command.
         start: The function that starts the command.
         told: Notes to show after the command's end, a sentence each.
-        was_set_up: A function that returns, after the end, whether the setup succeeded and the
-            command ran.
+        was_set_up: A function that returns, after the command's end, whether the sandbox was set up
+            and the command ran.
         has_ui: Whether the command may use other programs' windows and the clipboard (Windows).
     """
 
@@ -79,8 +79,8 @@ async def resolve_bounds(bounds: Confinement) -> Confinement:
 async def settle_bounds(bounds: Confinement) -> tuple[str, ...]:
     """Move away the files that an ended command planted; return notes.
 
-    If no file descriptor is left, other commands get a moment to end. If no check is possible,
-    further commands are blocked until a check succeeds.
+    If the system has no free file descriptor, other commands get a moment to end. If the check is
+    still impossible, further commands are blocked until a check succeeds.
     """
     last: Exception = OSError()
     for _ in range(_MOST_TRIES):
@@ -296,7 +296,7 @@ def _real(path: str) -> str:
         return path
 
 
-# The counts are uses by this process; only the event loop changes this counter.
+# The counter says how often this process uses each stub; only the event loop changes it.
 _in_use: Counter[str] = Counter()
 _MOST_STUB_TRIES = 5
 _holds: dict[str, int] = {}

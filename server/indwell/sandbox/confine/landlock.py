@@ -40,7 +40,10 @@ from indwell.sandbox.environment import raw
 from indwell.sandbox.starting import Launch
 
 NEEDED_ABI = 6
-"""Linux 6.12: before it, a command could kill our processes and reach abstract sockets."""
+"""The Landlock version of Linux 6.12.
+
+With older versions, a command could kill Indwell's processes and reach abstract sockets.
+"""
 
 # The system-call numbers are the same on every architecture.
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
@@ -54,12 +57,13 @@ _PR_SET_NO_NEW_PRIVS = 38
 _PR_CAP_AMBIENT, _CLEAR_ALL = 47, 4
 _CAPABILITIES_3 = 0x20080522  # The value comes from linux/capability.h.
 _PASSED_OVER = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES}
-"""The place is gone, became a link, or is not readable for us and so not for the command."""
+"""Errors of a path that needs no rule: it is gone, became a link, or Indwell itself cannot read it.
+"""
 
 
 @functools.cache
 def abi() -> int:
-    """Return the kernel's Landlock version; 0 if missing or refused. The result is cached."""
+    """Return the kernel's Landlock version, or 0 if missing or refused. The result is cached."""
     if sys.platform != "linux":
         return 0
     try:
@@ -70,7 +74,7 @@ def abi() -> int:
 
 
 def why_not() -> str:
-    """Explain, in a clause, why Landlock cannot confine commands here; empty if it can."""
+    """Explain, in a clause, why Landlock cannot confine commands here, or return no text."""
     if sys.platform != "linux":
         return "Landlock is a part of Linux"
     if not has_filter(platform.machine()):
@@ -193,10 +197,10 @@ REFER = 1 << 13
 TRUNCATE = 1 << 14
 IOCTL_DEV = 1 << 15
 ALL = (1 << 16) - 1
-"""All rights that ABI 6 knows; refused wherever no rule allows them."""
+"""All rights that ABI 6 knows; a right is refused wherever no rule allows this right."""
 
 FOR_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
-"""The rights that a rule for a file may name; others are a kernel error."""
+"""The rights that a rule for a file may name; for other rights, the kernel reports an error."""
 
 READ = EXECUTE | READ_FILE | READ_DIR
 WRITE = ALL & ~(READ | MAKE_CHAR | MAKE_BLOCK | IOCTL_DEV)
@@ -235,7 +239,7 @@ def rules_of(
     roots = dict.fromkeys((*confinement.writable, *confinement.readable))
     readable = [*_beside("/", outside, children)]
     for root in (*roots, *_OPEN):  # Roots may be in hidden folders, as for a project in /tmp.
-        # A root may be in a hidden folder, as for a project in the home folder.
+        # A workspace folder may be in a hidden folder, such as a project in the home folder.
         within = [one for one in hidden if one == root or not _is_in_one(root, (one,))]
         readable += _beside(root, within, children)
     return (
@@ -309,8 +313,8 @@ async def start_held(launch: Launch, *, confinement: Confinement, scratch: Path)
 
     Args:
         launch: The program; ``start_held`` sets ``TMPDIR``.
-        confinement: The program's bounds. Hosts and sockets are ignored, and no socket is allowed:
-            without namespaces, any socket would reach the network.
+        confinement: The program's bounds. Hosts and sockets are ignored, and no socket is allowed,
+            because any socket would reach the network without namespaces.
         scratch: A resolved folder for the program's temporary files.
 
     Raises:

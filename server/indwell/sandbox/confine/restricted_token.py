@@ -69,7 +69,8 @@ if sys.platform == "win32":
         """Try the cages (tokens, AppContainer) and return the machine's strength; blocks up to 1 s.
 
         Args:
-            greeting: The command by which the shell prints ``STARTED``; empty without a shell.
+            greeting: The command by which the shell prints ``STARTED``, or empty if there is no
+                shell.
         """
         free = effects_of(lambda place, script: _in_python(place, script, None), "python")
         tried: list[tuple[Cage, Proof]] = []
@@ -206,7 +207,7 @@ if sys.platform == "win32":
 
     @functools.cache
     def _package() -> Any:  # noqa: ANN401 - a SID
-        """Return the SID of Indwell's AppContainer; its profile stays, but has no permissions.
+        """Return the SID of Indwell's AppContainer, whose profile stays, but has no permissions.
 
         Raises:
             OSError: This Windows has no AppContainers.

@@ -36,10 +36,10 @@ _START = """\
 (allow file-read* file-write* file-ioctl (literal "/dev/ptmx"))
 (allow file-read* file-write* file-ioctl
   (require-all (regex #"^/dev/ttys[0-9]+$") (extension "com.apple.sandbox.pty")))"""
-"""A command reads no terminal and no disk directly.
+"""The rules of the profile. A command reads no terminal and no disk directly.
 
-It may open terminals of its own: the system gives it the extension for exactly these terminals.
-``/dev/fd`` leads only to what it has open already.
+A command may open new terminals, for which the system gives an extension. ``/dev/fd`` leads only to
+files that the command already has open.
 """
 
 _ELSEWHERE = ("/etc", "/tmp", "/var")  # noqa: S108 - links into /private on every Mac
@@ -57,7 +57,7 @@ def profile(confinement: Confinement, scratch: str, *, proxy_port: int = 0) -> s
     Args:
         confinement: The command's bounds.
         scratch: The command's folder for temporary files; absolute.
-        proxy_port: The local port of the proxy to the allowed hosts; 0 for none.
+        proxy_port: The local port of the proxy to the allowed hosts, or 0 for none.
 
     Raises:
         ToolError: The name of a writable folder contains a control character.

@@ -25,7 +25,9 @@ import msgspec
 from indwell.sandbox.confinement import Confinement
 
 Instruction: TypeAlias = tuple[int, int, int, int]
-"""Code, jump if true, jump if false, constant: struct sock_filter of linux/filter.h."""
+"""One instruction (struct sock_filter of linux/filter.h): code, jump if true, jump if false,
+constant.
+"""
 
 _LOAD = 0x20  # The instruction is BPF_LD | BPF_W | BPF_ABS.
 _AND = 0x54  # The instruction is BPF_ALU | BPF_AND | BPF_K.
@@ -54,7 +56,8 @@ REFUSED = (
 """Calls that fail with EPERM, whatever their arguments."""
 
 ABSENT = ("clone3", "openat2")
-"""Calls with arguments in memory, which filters cannot read: libraries fall back to older ones."""
+"""Calls whose arguments are in memory, which filters cannot read; libraries then use older calls.
+"""
 
 # The flags are CLONE_NEWNS | CGROUP | UTS | IPC | USER | PID | NET of linux/sched.h.
 _NEW_NAMESPACE = 0x7E020000
@@ -215,13 +218,13 @@ def _fail(number: int) -> list[Instruction]:
 # The values come from linux/audit.h.
 AUDIT_ARCH: Mapping[str, int] = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 LAST_KNOWN = 469
-"""``file_setattr`` of Linux 6.17: later calls do not exist for a confined program."""
+"""The number of ``file_setattr`` (Linux 6.17); for a confined program, later calls do not exist."""
 
 _CALLS = msgspec.json.decode(
     pkgutil.get_data(__name__, "system_calls.json") or b"", type=dict[str, dict[str, int]]
 )
 NUMBERS = {one: _CALLS["all machines"] | _CALLS[one] for one in ("x86_64", "aarch64")}
-"""By machine, as ``platform.machine()`` has it."""
+"""The numbers of system calls, by machine as named by ``platform.machine()``."""
 
 
 @contextlib.contextmanager

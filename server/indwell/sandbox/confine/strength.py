@@ -29,7 +29,9 @@ _PLACES = (
     *("/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap", "/run/current-system/sw/bin/bwrap"),
     *("/run/wrappers/bin/bwrap", "/nix/var/nix/profiles/default/bin/bwrap"),
 )
-"""Never found through PATH, which may lead into a workspace. Ubuntu's AppArmor lets the first one
+"""The possible paths of bubblewrap.
+
+PATH is not searched, because it may lead into a workspace. Ubuntu's AppArmor lets the first path
 create namespaces.
 """
 
@@ -65,7 +67,7 @@ def of_windows() -> tuple[Strength, Cage | None]:
 
 
 def cage_for(folders: Sequence[str]) -> Cage | None:
-    """Return the cage for a command that reads these folders on Windows; None if there is none.
+    """Return the cage for a command that reads these folders on Windows, or None.
 
     An AppContainer is tried once, when a folder is open to AppContainers for the first time; this
     blocks.
@@ -77,13 +79,13 @@ def cage_for(folders: Sequence[str]) -> Cage | None:
 
 
 def _greeting() -> tuple[str, ...]:
-    """Return the command that starts the shell and prints ``STARTED``; empty without a shell."""
+    """Return the command that makes the shell print ``STARTED``; without a shell, return ``()``."""
     shell = command_shell()
     return tuple(shell.argv(f"echo {STARTED}")) if shell.path else ()
 
 
 def without_bubblewrap(reason: str, no_landlock: str) -> Strength:
-    """Return the next best strength on Linux; each argument is a clause that says why."""
+    """Return the next best confinement on Linux; each argument says why a better one is missing."""
     if no_landlock:
         return Strength("S1", f"{reason}; {no_landlock}", "not sandboxed")
     limits = "; ".join(landlock.LIMITS)
@@ -92,7 +94,7 @@ def without_bubblewrap(reason: str, no_landlock: str) -> Strength:
 
 
 def why_no_bubblewrap(bwrap: str) -> str:
-    """Try bubblewrap with all features that commands need; return a problem and a fix, or empty."""
+    """Try bubblewrap with all features that commands need; return a problem and a fix, if any."""
     if not bwrap:
         return "bubblewrap is not installed; install the package `bubblewrap`"
     if not has_filter(platform.machine()):
@@ -105,7 +107,7 @@ def why_no_bubblewrap(bwrap: str) -> str:
 
 
 def why_no_seatbelt(program: str = seatbelt.PROGRAM) -> str:
-    """Try each restriction of Seatbelt; return a failure as a clause, or empty if all work."""
+    """Try each restriction of Seatbelt; return the failure as a clause, or an empty text."""
     if not os.access(program, os.X_OK):
         return f"{program}, which comes with macOS, is missing"
 
@@ -138,13 +140,13 @@ def _output_of(words: Sequence[str], place: TrialPlace) -> bytes:
 
 @functools.cache
 def find_bwrap() -> str:
-    """Return the path of the system's bubblewrap; empty if there is none."""
+    """Return the path of the system's bubblewrap, or an empty text if there is none."""
     return next((place for place in _PLACES if os.access(place, os.X_OK)), "")
 
 
 @functools.cache
 def host() -> SandboxHost:
-    """Return the facts about this machine that bubblewrap's arguments need."""
+    """Return the properties of this machine that bubblewrap's arguments depend on."""
     return SandboxHost(
         bwrap=find_bwrap(),
         covers=_covers() if sys.platform != "win32" and os.geteuid() == 0 else (),

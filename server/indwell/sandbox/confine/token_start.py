@@ -190,7 +190,7 @@ if sys.platform == "win32":
             cwd: The program's working directory.
             block: The program's environment.
             handles: The program's input, output and errors.
-            token: The program's token; None for Indwell's own token.
+            token: The program's token, or None for Indwell's own token.
             container: The SID of the AppContainer in which the program runs, without any
                 capability.
 

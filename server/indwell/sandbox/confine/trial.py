@@ -71,12 +71,12 @@ class Effects(msgspec.Struct, frozen=True):
 
 
 class Proof(msgspec.Struct, frozen=True):
-    """The result of a trial.
+    """The result of a trial, which checks what a confined program can still do.
 
     Attributes:
-        held: The actions that the confinement blocks.
-        reason: Why the confinement does not block everything, as a clause; empty if everything is
-            blocked.
+        held: The actions that the confinement blocked in the trial.
+        reason: Why the confinement does not block everything, as a clause, or empty if everything
+            is blocked.
     """
 
     held: frozenset[Held] = frozenset()
@@ -84,7 +84,10 @@ class Proof(msgspec.Struct, frozen=True):
 
 
 Run: TypeAlias = Callable[[TrialPlace, str], bytes]
-"""Runs the script in the place and returns its output. Raises OSError if it cannot be started."""
+"""Runs the script in the trial's folder, and returns the output.
+
+Raises OSError if the script cannot be started.
+"""
 
 
 def proof_of(confined: Run, *, unconfined: Run, dialect: Literal["sh", "python"]) -> Proof:

@@ -65,7 +65,7 @@ if sys.platform == "win32":
 
         Attributes:
             n: How many processes were killed.
-            is_gone: Whether certainly no process is left; False if the time ran out.
+            is_gone: Whether certainly no process is left; False if the search took too long.
         """
 
         n: int
@@ -84,7 +84,7 @@ if sys.platform == "win32":
 
     @asynccontextmanager
     async def running(mark: str, *, alone: bool = False) -> AsyncIterator[Run]:
-        """Keep a run from before its program starts to its end; then end everything in its job."""
+        """Keep a run's job open until the program has ended; then end everything in the job."""
         del alone  # The argument has no use on Windows, because an empty job costs nothing.
         create: Any = win32job.CreateJobObject  # The type stub of pywin32 has no result.
         job = create(None, "")  # With None, no child inherits the handle.
@@ -177,7 +177,7 @@ if sys.platform == "win32":
         return int(told["ActiveProcesses"])
 
     def memory_b(pid: int) -> int:
-        """Return the memory that only this process uses; 0 if the process has ended."""
+        """Return the memory that only this process uses, or 0 if the process has ended."""
         rights = win32con.PROCESS_QUERY_LIMITED_INFORMATION | win32con.PROCESS_VM_READ
         with contextlib.suppress(pywintypes.error), _opened(pid, rights) as process:
             return int(win32process.GetProcessMemoryInfo(process)["PagefileUsage"])
@@ -306,14 +306,14 @@ if sys.platform == "win32":
             call(int(process))
 
     def _image(pid: int) -> str:
-        """Return the name of a process's program; empty if the process has ended."""
+        """Return the name of a process's program, or an empty text if the process has ended."""
         rights = win32con.PROCESS_QUERY_LIMITED_INFORMATION | win32con.PROCESS_VM_READ
         with contextlib.suppress(pywintypes.error), _opened(pid, rights) as process:
             return PureWindowsPath(win32process.GetModuleFileNameEx(process, 0)).name.lower()
         return ""
 
     def _send_break(pid: int) -> bool:
-        """Send CTRL_BREAK through a helper process; False if that is not possible."""
+        """Send CTRL_BREAK through a helper process; return False if that is not possible."""
         try:
             helper = subprocess.run(  # noqa: S603 - our own words
                 [sys.executable, "-I", "-S", "-c", _BREAK, str(pid)],

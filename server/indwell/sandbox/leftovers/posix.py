@@ -1,10 +1,10 @@
 """Ends or pauses a program with everything it started, even outside its group, on POSIX.
 
-Each run has a random number as a mark, which the run's descendants inherit twice: in the
-environment, and as a resource limit without effect. A group signal misses children with a session
-of their own, and their parents may be gone. On Linux, the mark in /proc finds these children
-(`safety.json` PRC-01: killing only the group left 4 of 7). An orphaned process without a mark
-becomes Indwell's child.
+Each run (a program with its descendants) has a random number, its mark. The descendants inherit the
+mark twice: in the environment, and as a resource limit without effect. A signal to the program's
+process group misses children that began their own session. On Linux, the mark in /proc finds these
+children (`safety.json` PRC-01: killing only the group left 4 of 7). An orphaned process without a
+mark becomes Indwell's child.
 
 A child can clear its environment and leave its session. When the child's parent ends, the kernel
 makes the child Indwell's child, because Indwell is a "subreaper". An orphan belongs to the run
@@ -110,7 +110,7 @@ class LeftoverRun(msgspec.Struct, frozen=True):
 
     Attributes:
         n: How many processes were killed.
-        is_gone: Whether certainly no process is left; False if the time ran out.
+        is_gone: Whether certainly no process is left; False if the search took too long.
     """
 
     n: int
@@ -188,7 +188,7 @@ def _end_orphans(run: Run, found: set[int], enough_at: float) -> bool:
             return False
         alive: set[int] = set()
         is_clear = True
-        # The newest processes come first, because each starts the next one.
+        # The newest processes come first, because in a chain each process starts the next one.
         for number in reversed(numbers):
             if is_started(number):
                 continue
@@ -293,7 +293,7 @@ def _wait_for(process: Process) -> None:
 IS_LINUX = sys.platform.startswith("linux")
 _PR_SET_DUMPABLE = 4  # The value comes from linux/prctl.h.
 _PR_SET_CHILD_SUBREAPER = 36
-_STARTS_S = 1.0  # For this long after ``exec``, a program may lack its arguments.
+_STARTS_S = 1.0  # For 1 s after ``exec``, a program may seem to have no arguments.
 _LOOK_S = 0.001
 
 
@@ -310,13 +310,13 @@ class Run(msgspec.Struct, frozen=True):
 
 
 _going_on: set[Run] = set()  # The set has the runs of the whole process, which is one subreaper.
-_alone: set[str] = set()  # These are marks of runs that start no other program.
-_started: set[int] = set()  # These are programs that asyncio reaps.
+_alone: set[str] = set()  # The set has the marks of runs that start no other program.
+_started: set[int] = set()  # The set has the programs that asyncio reaps.
 
 
 @asynccontextmanager
 async def running(mark: str, *, alone: bool = False) -> AsyncIterator[Run]:
-    """Keep a run from before its program starts to its end; an ``alone`` run has no orphans."""
+    """Register a run until its program has ended; an ``alone`` run starts no other program."""
     prepare()
     run = Run(mark, _ticks())
     if alone:
@@ -392,7 +392,8 @@ def prepare() -> None:
     """Make this process a subreaper, and make its /proc entries unreadable to other processes.
 
     Otherwise a command could read Indwell's environment with its keys in /proc/$PPID/environ; root
-    can read it anyway. If the system refuses, process groups, sessions and marks still work.
+    can read it anyway. If the system refuses either request, processes are still found by their
+    group, session and mark.
     """
     if IS_LINUX:
         prctl = ctypes.CDLL(None).prctl

@@ -18,7 +18,7 @@ MARK = "INDWELL_RUN"
 _LIMIT_B = 4 << 20  # The limit is in bytes; ARG_MAX of Linux is 2 MB by default.
 _PIECE_B = 1 << 16
 _PSS = lazy_pattern(rb"^(?:Pss|SwapPss):\s+(\d+) kB", re.MULTILINE)
-_BEGAN = 19  # The index is that of starttime: field 22 of proc(5); two fields precede the bracket.
+_BEGAN = 19  # This is the index of starttime, field 22 of proc(5); two fields precede the bracket.
 
 
 class Process(msgspec.Struct, frozen=True):
@@ -54,7 +54,7 @@ def processes(since: int = 0) -> Iterator[Process]:
 
 
 def process_of(pid: int) -> Process | None:
-    """Describe one process; None if there is no process with this id."""
+    """Describe one process; return None if there is no process with this id."""
     # The fields after the name in brackets are state, parent, group, session, …; proc(5) counts
     # from 1.
     fields = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
@@ -72,7 +72,7 @@ def process_of(pid: int) -> Process | None:
 
 
 def children() -> list[int] | None:
-    """List Indwell's children in order of arrival; None if unknown.
+    """List Indwell's children in order of arrival; return None if unknown.
 
     The kernel gives orphans to the first thread of a process. A child stays listed until it is
     reaped.
@@ -118,13 +118,13 @@ def ram_b(pid: int) -> int:
 
 
 def n_tasks() -> int:
-    """Count processes and threads of the whole machine; 0 if unknown."""
+    """Count processes and threads of the whole machine; return 0 if unknown."""
     words = _read("/proc/loadavg").split()
     return int(words[3].partition(b"/")[2]) if len(words) > 3 else 0  # noqa: PLR2004 - the fourth
 
 
 def machine_ram_b() -> tuple[int, int]:
-    """Return the memory available to this process, and how much is used; zeros if unknown.
+    """Return the memory that this process may use, and the used part; zeros if unknown.
 
     In a container, the values are those of its control group, which counts caches as used.
     """
@@ -145,7 +145,7 @@ def machine_ram_b() -> tuple[int, int]:
 
 
 def _read(path: str) -> bytes:
-    """Read a kernel file; empty if the file is gone or unreadable."""
+    """Read a kernel file; return empty bytes if the file is gone or unreadable."""
     pieces: list[bytes] = []
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))

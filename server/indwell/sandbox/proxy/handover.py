@@ -28,7 +28,7 @@ from indwell.sandbox.proxy.hosts import Allowed, allowed
 from indwell.sandbox.proxy.service import Proxy, Reach, Resolve, reach, resolve
 
 _NAMES = ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "all_proxy")
-# The names mean the command's own servers, unless the user allowed Indwell's machine.
+# These names belong to the command's own servers, unless the user allowed Indwell's machine.
 _NEAR = ("localhost", "127.0.0.1", "::1")
 _BACKLOG = 128
 
@@ -53,9 +53,9 @@ class Way(msgspec.Struct, frozen=True):
 
     Attributes:
         argv: Arguments that precede the command, inside the sandbox.
-        fd: A descriptor that the command must inherit under the same number; -1 for none.
+        fd: A descriptor that the command must inherit under the same number, or -1.
         env: Additional variables for the command.
-        port: A local port that the command must be able to reach; 0 for none.
+        port: A local port that the command must be able to reach, or 0 for none.
         proxy: The proxy itself.
     """
 
@@ -158,7 +158,7 @@ async def serving(
 async def _serve_handed_over(ours: socket.socket, proxy: Proxy) -> None:
     """Wait for the socket from the sandbox, and serve it if it is valid."""
     await _readable(ours)
-    # The condition is always true: Windows has no separate networks for commands.
+    # The condition is always true, because Windows has no separate networks for commands.
     if sys.platform != "win32":
         _, numbers, _, _ = socket.recv_fds(ours, 1, 1)
         if not numbers:

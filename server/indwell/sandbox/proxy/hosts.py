@@ -41,7 +41,7 @@ class HostPort(msgspec.Struct, frozen=True):
 
 
 def place_of(authority: str) -> HostPort | None:
-    """Parse ``host:port`` or ``host``; None for anything ambiguous.
+    """Parse ``host:port`` or ``host``; return None for anything ambiguous.
 
     Ambiguous parts are control characters, NUL, blanks, ``user@``, ``%`` and other escapes, a
     trailing dot, empty labels, non-ASCII scripts, and addresses in unusual spellings.
@@ -55,7 +55,7 @@ def place_of(authority: str) -> HostPort | None:
 
 
 def host_of(text: str) -> str:
-    """Return the normal form of a name or address (IPv6 in brackets); empty if ambiguous."""
+    """Return the normal form of a name or address (IPv6 in brackets), or empty if ambiguous."""
     text = text.lower()
     if text.startswith("["):
         return _address_in_brackets(text)
@@ -69,7 +69,7 @@ def host_of(text: str) -> str:
 
 
 def literal(host: str) -> Address | None:
-    """Parse a host as an address; None for a name."""
+    """Parse a host as an address; return None for a name."""
     try:
         return ipaddress.ip_address(host.removeprefix("[").removesuffix("]"))
     except ValueError:

@@ -12,7 +12,8 @@ from indwell.sandbox.proxy.hosts import Allowed, HostPort, place_of
 
 _HTTP = lazy_pattern(r"http://(?P<authority>[^/?#]*)(?P<rest>[/?][^#]*)?", re.IGNORECASE)
 _HTTP_PORT = 80
-_OURS = frozenset(  # These headers are for one hop, or another parser could read them differently.
+# These headers are only for one connection, or another parser could read them differently.
+_OURS = frozenset(
     [
         *(b"connection", b"proxy-connection", b"keep-alive", b"proxy-authorization"),
         *(b"proxy-authenticate", b"te", b"trailer", b"upgrade", b"host"),
@@ -25,7 +26,7 @@ class WantedRequest(msgspec.Struct, frozen=True):
 
     Attributes:
         place: The requested host and port.
-        target: The path to request, for plain HTTP; empty for a tunnel.
+        target: The path to request, for plain HTTP, or empty for a tunnel.
     """
 
     place: HostPort
@@ -38,7 +39,7 @@ class RequestRefusal(msgspec.Struct, frozen=True):
     Attributes:
         status: The HTTP status code.
         words: The reason, which appears in the command's output.
-        host: The requested host; empty if unreadable.
+        host: The requested host, or empty if unreadable.
     """
 
     status: int

@@ -24,7 +24,7 @@ _ANY_PORT = 9
 
 
 def is_own(address: Address) -> bool:
-    """Return whether a connection to this address would end on this machine (S-L6).
+    """Return whether a connection to this address would stay on this machine (S-L6).
 
     A server on this machine may have a public address and show local programs content that nobody
     else may see. For a connection to its own address, the system chooses the same address as
@@ -213,7 +213,7 @@ async def _event(connection: h11.Connection, reader: asyncio.StreamReader) -> h1
 
 
 async def _pass_on(client: h11.Connection, down: Stream, request: h11.Request, up: Stream) -> None:
-    """Send one request to the host, and the response back; both messages are rebuilt."""
+    """Send one request to the host, and the response to the command; both are rebuilt."""
     server = h11.Connection(h11.CLIENT)
     up[1].write(server.send(request) or b"")
     sending = asyncio.create_task(_send_body(client, down[0], server, up[1]))

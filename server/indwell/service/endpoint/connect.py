@@ -108,7 +108,7 @@ def _is_host(match: re.Match[str]) -> bool:
 MOST_NAMED = 8  # A sentence lists at most 8 models.
 
 Pick = Callable[[tuple[OfferedModel, ...]], Awaitable[str | None]]
-"""Lets the user choose a model; None if they chose none."""
+"""Lets the user choose a model; returns None if the user chooses none."""
 
 
 class Endpoint(msgspec.Struct, frozen=True):
@@ -116,11 +116,11 @@ class Endpoint(msgspec.Struct, frozen=True):
 
     Attributes:
         base_url: The base URL of the API.
-        key: The key for the address's origin; with None, the stored key is used, if any.
-        model: The model; with None, a model is chosen.
+        key: The key for the address's origin; if None, a stored key is used.
+        model: The model; if None, the user or Indwell chooses a model.
         is_tested: Whether to test the endpoint before it is stored.
         keep: Where the key is stored: in the system's keyring, or by the client.
-        name: The name of the endpoint's table in the settings; empty for the unnamed endpoint.
+        name: The name of the endpoint's table in the settings, or empty for the unnamed endpoint.
         extras: The user's own headers, parameters and proxy.
     """
 
@@ -211,7 +211,7 @@ async def _tested(
     pick: Pick | None,
     tell: Callable[..., None],
 ) -> OfferedModel | None:
-    """Return the chosen model if it works, else another model that works; None if none works."""
+    """Return the chosen model, another model if it fails, or None if no model works."""
     name = await _model(endpoint.model, offered, pick)
     if not name:
         tell(_no_model(offered))
@@ -241,7 +241,7 @@ async def _tested(
 
 
 def _is_secretly_small(model: OfferedModel) -> bool:
-    """Return whether a model is small but its name hides the size, so that settings need it."""
+    """Return whether a model is small, but its name hides the size, which is then stored."""
     return model.size is not None and model.size < SMALL and size_in_name(model.name) is None
 
 
@@ -259,7 +259,7 @@ _MORE_OF_ANY = (
 
 
 def known_key(base_url: str, places: EndpointPlaces, name: str = "") -> Secret | None:
-    """Return the existing key for this origin: from the user's file, else stored.
+    """Return the key for an address: from the user's settings file, or from the key store.
 
     ``name`` is the name of the endpoint's table in the settings, or empty for the unnamed endpoint.
 
@@ -303,7 +303,7 @@ def _store_alone(
     places: EndpointPlaces,
     endpoint: Endpoint,
 ) -> tuple[str, ...]:
-    """Do the same as ``_store``, under a lock, because each login reads the earlier settings."""
+    """Call ``_store`` under a lock, because each login reads the settings of the earlier one."""
     held, origin = places.keys.held, origin_of(base_url)
     is_new = endpoint.key is not None
     is_theirs = endpoint.keep == "client" if is_new else held.get(origin) is not None
@@ -369,7 +369,7 @@ def _store(
 
 
 def _named(given: Mapping[str, object], name: str) -> Mapping[str, object]:
-    """Return the table of a named endpoint; empty if missing."""
+    """Return the table of a named endpoint, or an empty mapping if missing."""
     tables = given.get("endpoints")
     table = tables.get(name) if isinstance(tables, Mapping) else None
     return {"model": given.get("model"), **table} if isinstance(table, Mapping) else {}

@@ -86,7 +86,7 @@ class Connecting:
     async def _connect(
         self, base_url: str, key: str | None, model: str | None, *, by_client: bool
     ) -> LoginOutcome:
-        """Connect as ``connect.connect`` does; without a model, use the current or only model.
+        """Connect as ``connect.connect`` does; if no model is given, use the current or only one.
 
         Raises:
             UserError: The address or the key is malformed, or the settings file is broken.
@@ -144,7 +144,7 @@ class Connecting:
         )
 
     async def lacking(self) -> str:
-        """Return the current reason why no model can be called; empty if a model can be called."""
+        """Return the current reason why no model can be called, or an empty text."""
         if self.is_scripted:
             return ""
         return await asyncio.to_thread(self._lacking)
@@ -172,15 +172,15 @@ class Connecting:
         return await offered_models(self._settings(), self.editor)
 
     async def seems_lacking(self) -> str:
-        """Return why no model can be called, without opening a keyring; empty if one can."""
+        """Return why no model can be called, without opening a keyring, or an empty text."""
         return "" if self.is_scripted else await self.users_lack()
 
     async def users_lack(self) -> str:
-        """Return why the user's own settings name no usable model; empty if they name one."""
+        """Return why the user's own settings name no usable model, or empty if they name one."""
         return await asyncio.to_thread(self._seems_lacking)
 
     async def pictures(self, settings: Settings) -> bool | None:
-        """Return whether the model accepts pictures, as far as known; None if unknown."""
+        """Return whether the model accepts pictures, as far as known, or None if unknown."""
         if settings.provider == "scripted" or not settings.model:
             return None if settings.provider != "scripted" else False
         if is_editors(settings.model):
@@ -192,7 +192,7 @@ class Connecting:
         return (await asyncio.to_thread(facts_of, settings)).images
 
     async def efforts(self, settings: Settings) -> tuple[Effort, ...]:
-        """Return the efforts to choose from; empty unless the model is known to reason."""
+        """Return the efforts to choose from, or nothing if the model is not known to reason."""
         if settings.provider == "scripted" or not settings.model:
             return ()
         known = await asyncio.to_thread(facts_of, settings)

@@ -33,7 +33,7 @@ TALK_S = 60.0  # A request may take 60 s, because a local model may have to be l
 MAX_OUTPUT = 1_024  # The limit is in tokens; a reasoning model needs some before it calls a tool.
 WORD = "ready"
 NAME_ONE = "name one"
-"""What to do if no model was chosen; the command line adds its option."""
+"""Advice if no model was chosen; the command line adds the name of the option."""
 
 _TOOL = ToolSpec(
     name="report",
@@ -96,7 +96,7 @@ async def talk(
     extras: Extras = NO_EXTRAS,
     dialect: Dialect | None = None,
 ) -> tuple[EndpointStep, ...]:
-    """Let the model call a tool in a streamed reply; if that fails, find out what works."""
+    """Let the model call a tool in a streamed reply; after a failure, find out what works."""
     from indwell.providers.client import EndpointClient
     from indwell.providers.quirks import dialect_for
 

@@ -129,7 +129,7 @@ class EditorClient:
         *,
         begun: bool,
     ) -> Sequence[Mapping[str, Any]] | None:
-        """Return the next parts; None at the end.
+        """Return the next parts of the reply, or None at the end.
 
         Raises:
         Unreachable: The parts do not come in time.

@@ -27,7 +27,7 @@ class EditorModels:
     """The models of the editor, as last reported; they are requested again after a change.
 
     Args:
-        connection: Returns the connection; None if the editor offers no models.
+        connection: Returns the connection, or None if the editor offers no models.
     """
 
     def __init__(self, connection: Callable[[], ModelConnection | None] = lambda: None) -> None:
@@ -37,7 +37,7 @@ class EditorModels:
 
     @property
     def connection(self) -> ModelConnection | None:
-        """The connection to the editor; None if the editor offers no models."""
+        """The connection to the editor, or None if the editor offers no models."""
         return self._connection()
 
     def forget(self) -> None:
@@ -46,7 +46,7 @@ class EditorModels:
         self._asking = None
 
     async def look(self) -> tuple[EditorModel, ...]:
-        """Return the models; empty if the editor offers none, or does not answer."""
+        """Return the models, or an empty tuple if the editor offers none, or does not answer."""
         connection = self.connection
         if self._known is not None or connection is None:
             return self._known or ()
@@ -62,7 +62,7 @@ class EditorModels:
         )
 
     def find(self, name: str) -> EditorModel | None:
-        """Return a model that the editor has reported; None for an unknown model."""
+        """Return a model that the editor has reported, or None for an unknown model."""
         return next((one for one in self._known or () if one.name == name), None)
 
     def need_connection(self, name: str) -> ModelConnection:
@@ -106,7 +106,7 @@ class EditorModels:
 
 
 NO_EDITOR = EditorModels()
-"""For a front door without models of its own."""
+"""The models of a client that offers no models of its own."""
 
 
 def _usable(models: Sequence[EditorModel]) -> tuple[EditorModel, ...]:

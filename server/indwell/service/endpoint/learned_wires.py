@@ -3,7 +3,7 @@
     <state>/wires.json    {"<digest of the address>": {"<model>": "responses"}}
 
 An address may hold a secret, so only its digest is kept. All functions block for one small file. If
-the file cannot be read or written, the endpoint only refuses another request.
+the file cannot be read or written, the endpoint refuses one request of each session.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 
 def learned_wire(state: Path, base_url: str | None, model: str) -> WireName | None:
-    """Return the API that the endpoint asked for; None if it has asked for no API."""
+    """Return the API that the endpoint has asked for, or None if there was no such answer."""
     return _read(state).get(_digest(base_url), {}).get(model)
 
 

@@ -1,4 +1,4 @@
-"""The known facts about an endpoint's models: from its list, data sets and the user's settings.
+"""What is known about an endpoint's models, from its list, data sets and the user's settings.
 
 Before a session begins with a model that is on no list, the model's endpoint is asked for the
 window and the prices. Only the user can choose the endpoint, because a folder's settings cannot
@@ -41,7 +41,7 @@ async def offered_models(
 ) -> tuple[OfferedModel, ...]:
     """List the models of the user's endpoints; the user's own window and prices take precedence.
 
-    A model of a named endpoint has the endpoint's name after its own. With several endpoints, an
+    The name of a named endpoint's model ends with the endpoint's name. With several endpoints, an
     endpoint without an answer is left out. The editor's own models count as those of an endpoint.
 
     Raises:
@@ -106,7 +106,7 @@ async def _offered_at(settings: Settings, model: str, endpoint: str) -> tuple[Of
 
 
 def facts_of(settings: Settings) -> ModelFacts:
-    """Return the known facts about the model of ``settings`` at its endpoint; use no network.
+    """Return what is known about the model of ``settings``, without using the network.
 
     The data sets come first, then the endpoint's answers (``ask_for_facts``), then a guess.
     """
@@ -141,13 +141,13 @@ _log = logging.getLogger(__name__)
 
 
 class Told(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An endpoint's facts about a model, with the time; ``model`` is empty without an answer."""
+    """An endpoint's answer about a model, with the time; ``model`` is empty if no answer came."""
 
     at: datetime
     model: OfferedModel | None = None
 
 
-# The facts that this process knows are stored by the digest of model and endpoint.
+# The answers that this process knows are stored by the digest of model and endpoint.
 _told: dict[str, Told] = {}
 
 
@@ -155,8 +155,8 @@ def ask_for_facts(models: Sequence[Settings], *, timeout_s: float = ASK_S) -> No
     """Ask the endpoints of models that are on no list; block for at most ``timeout_s``.
 
     A gateway is asked once a day, and its answer is kept on disk. A server on this machine is asked
-    each time, because its window may have changed. If an endpoint does not answer, its model's
-    facts stay unknown.
+    each time, because its window may have changed. If an endpoint does not answer, the model's
+    window and prices stay unknown.
 
     Call this function in a thread without an event loop.
 

@@ -26,7 +26,7 @@ async def take_task(session: Session, store: SessionStore, origin: str) -> str:
     """Give ``session`` the task card of another session, which stays unchanged.
 
     Returns:
-        The user's unanswered message of the other session; empty without one.
+        The user's unanswered message of the other session, or empty if all messages were answered.
 
     Raises:
         SessionError: The session does not exist, or cannot be read.
@@ -70,7 +70,7 @@ async def take_card(
 
 
 def naming_new_session(view: Listener, session: str) -> Listener:
-    """Return ``view`` with a hint: if a turn outgrew the window, a command starts a new session."""
+    """Return ``view`` with a hint on the command that continues a task that is too long."""
 
     def tell(event: Event) -> None:
         if isinstance(event, TurnFinished) and event.outgrown:
@@ -85,7 +85,7 @@ _log = logging.getLogger(__name__)
 
 
 class _Left(msgspec.Struct, frozen=True):
-    """A session that outgrew its window; without a ``card``, the task is only in its log."""
+    """A session that outgrew its window; if ``card`` is None, the task is only in its log."""
 
     session: str
     card: Text | None = None

@@ -94,13 +94,12 @@ class OpenSessions:
         trust: Asks whether folders are trusted.
         mcp: Asks the user about a project's MCP servers.
         ledger: Returns the workspace's review ledger.
-        sweeper: Deletes old sessions when a new session begins; None for no deletion.
+        sweeper: Deletes old sessions when a new session begins, or None for no deletion.
 
     Attributes:
         workspace: The user's files; set before the first turn.
-        is_used: A function that returns whether a turn of a session runs or is about to begin.
-        on_current: A function that is called with the id of the new current session; empty if there
-            is none.
+        is_used: Returns whether a turn of a session runs or is about to begin.
+        on_current: Called with the id of the new current session, or with an empty text.
     """
 
     def __init__(
@@ -128,7 +127,7 @@ class OpenSessions:
         self._ledger = ledger
         self._sweeper = sweeper
         self._models = ModelChoice(door, configuration, stored)
-        self._told: set[str] = set()  # The notices were shown in this process.
+        self._told: set[str] = set()  # The notices that were already shown in this process.
         self._configuration = configuration
         self._current: OpenSession | None = None
         self._beside: dict[str, OpenSession] = {}
@@ -151,7 +150,7 @@ class OpenSessions:
         return iter([one.session for one in opened])
 
     def find(self, session: str | None) -> Session | None:
-        """Return an open session by id; None if this process has not opened the session."""
+        """Return an open session by id, or None if this process has not opened the session."""
         return next((one for one in self if one.id == session), None)
 
     def settings_of(self, session: Session) -> SessionSettings | None:
@@ -205,7 +204,7 @@ class OpenSessions:
 
         Args:
             target: An id, ``new``, or None for the current session.
-            mode: The mode for the turn; None for the session's mode.
+            mode: The mode for the turn, or None for the session's mode.
 
         Raises:
             UserError: The session cannot be opened.
@@ -236,7 +235,7 @@ class OpenSessions:
         Args:
         target: An id, or ``new``.
 
-        mode: The mode for the turn; None for the session's mode.
+        mode: The mode for the turn, or None for the session's mode.
 
         Raises:
         UserError: The session cannot be opened.
@@ -292,7 +291,7 @@ class OpenSessions:
 
         Args:
             for_good: Whether the new session drops this session's task.
-            inherit: The session whose task the new session continues; empty for the usual choice.
+            inherit: The session whose task the new session continues; empty lets Indwell choose.
 
         Raises:
             SessionError: The last records cannot be written; the current session is unchanged.
@@ -352,9 +351,9 @@ class OpenSessions:
             self.on_current("")
 
     async def _save(self) -> None:
-        """Write the last records of the current session; ``SessionError`` if the disk is full."""
+        """Write the last records of the current session; raise ``SessionError`` on a full disk."""
         if self.current is not None:
-            # Waiting does not help; closing the session reports the loss.
+            # Waiting would not help, and closing the session reports the loss.
             with suppress(RecordsLost):
                 await self.current.parts.log.commit()
 
@@ -380,7 +379,8 @@ class OpenSessions:
         self, session: str, model: str | None, *, is_beside: bool = False
     ) -> Resumed:
         chosen = "" if session in self._beside else await self._models.of(session, model)
-        async with self._changing:  # A question may take minutes, so the lock comes after it.
+        # A question may take minutes, so the lock is taken only after the question.
+        async with self._changing:
             if is_beside:
                 return await self._resumed_beside(session, chosen)
             await self._save()
@@ -414,7 +414,7 @@ class OpenSessions:
             self._configuration.choose_effort(own.effort)
 
     async def _restored(self, session: str, model: str) -> tuple[OpenSession, Resumed]:
-        """Open a stored session with ``model``; if that is empty, with the chosen model."""
+        """Open a stored session with ``model``, or with the chosen model if ``model`` is empty."""
         assert self.workspace is not None
         settings = SessionSettings(self._configuration)
         if model:

@@ -24,7 +24,7 @@ from indwell.sessions.branches import plan_of
 from indwell.settings.model import Mode
 
 BeginTurn = Callable[[Session, str, Mode | None], None]
-"""Begins a turn of a session with words, in a mode of its own if one is given."""
+"""Begins a turn of a session with a prompt, and in the given mode, if any."""
 
 
 async def approve(session: Session, words: str = "", text: str | None = None) -> str:
@@ -33,7 +33,7 @@ async def approve(session: Session, words: str = "", text: str | None = None) ->
     Args:
         session: The session, in which no turn runs.
         words: The user's additional instructions.
-        text: The approved text of the plan; None for the text of its document.
+        text: The approved text of the plan, or None for the text of its document.
 
     Returns:
         The prompt of the turn that carries out the plan.
@@ -60,8 +60,7 @@ class PlanCommands:
         configuration: Leaves the mode ``plan`` when a plan is approved.
 
     Attributes:
-        document: A function that returns the text of a plan's open document; None if the document
-            is not open.
+        document: Returns the text of a plan's document if it is open in the editor, or None.
     """
 
     def __init__(
@@ -124,8 +123,8 @@ class PlanCommands:
         """Approve a plan, and start the turn that carries out the plan.
 
         Args:
-            wanted: The plan's session; None for the current session.
-            text: The approved text of the plan; None for the text of its document.
+            wanted: The plan's session, or None for the current session.
+            text: The approved text of the plan, or None for the text of its document.
             begin: Starts the turn that carries out the plan.
             asked: The plan that the user saw; a different plan is not approved.
 
@@ -212,7 +211,8 @@ class PlanCommands:
         """Check that the user has seen the plan's state.
 
         Raises:
-            UserError: The state was reported only now, because the plan's turn was stopped.
+            UserError: The state was reported only now, because the turn of the plan was stopped
+                before.
         """
         board = board_of(session)
         if board.is_news and board.proposed_in:

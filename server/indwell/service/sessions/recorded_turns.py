@@ -55,9 +55,9 @@ class RecordedTurn(msgspec.Struct, frozen=True):
     Attributes:
         turn: The number of the turn.
         at: The time when the turn began.
-        left: Whether a rewind abandoned the turn.
-        events: ``TurnStarted`` is the first. ``TurnFinished`` is the last event; it is missing
-            while the turn runs, or if the process was killed. The events of one call are together.
+        left: Whether a rewind removed the turn from the conversation.
+        events: ``TurnStarted`` is the first. ``TurnFinished`` is last, but is missing while the
+            turn runs, or if the process was killed. The events of one call are together.
     """
 
     turn: int
@@ -82,7 +82,7 @@ class RecordedCall(msgspec.Struct):
 
     @property
     def result(self) -> str | None:
-        """Return the result that the model received; None if the log has none."""
+        """Return the result that the model received, or None if the log has none."""
         return self.finished.result if self.finished else None
 
     @property
@@ -364,7 +364,7 @@ class _Turn:
         )
 
     def _as(self, kind: type[_E], record: Record, **more: object) -> _E:
-        """Create the event for a record; ``more`` has the fields that the record lacks.
+        """Create the event for a record; ``more`` has the event's fields that the record lacks.
 
         Fields of the same name are copied.
         """
@@ -426,6 +426,6 @@ def _edits(record: CallEnded, call: ToolStarted) -> Iterator[EditApplied]:
 
 
 def _name_in(lines: Sequence[str]) -> str:
-    """Return the file's name, from the headers of its diff."""
+    """Return a file's name, from the headers of the file's diff."""
     old, new = (line[4:].partition("\t")[0] for line in lines[:2])
     return (old if new == "/dev/null" else new).removeprefix("a/").removeprefix("b/")

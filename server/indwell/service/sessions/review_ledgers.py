@@ -57,7 +57,7 @@ class WorkspaceLedger:
         warn: Shows sentences to the user.
 
     Attributes:
-        ledger: The ledger; None until it is open.
+        ledger: The ledger, or None until it is open.
     """
 
     def __init__(

@@ -47,7 +47,7 @@ class RewoundSession(msgspec.Struct, frozen=True):
     Attributes:
         session: The session, opened again.
         draft: A draft of the user's next prompt, or an unanswered prompt.
-        files: A sentence for each file on the outcome; empty if no file was changed.
+        files: A sentence for each file on the outcome, or empty if no file was changed.
         notices: Further information for the user.
     """
 
@@ -90,7 +90,7 @@ class SessionCommands:
 
         Args:
             mode: The mode.
-            session: The session; None for the current session and later ones.
+            session: The session, or None for the current session and later ones.
 
         Raises:
             UserError: The session is not open.
@@ -112,7 +112,7 @@ class SessionCommands:
 
         Args:
             effort: The effort; if it is empty, the model decides.
-            session: The session; None for the current session and later ones.
+            session: The session, or None for the current session and later ones.
 
         Raises:
             UserError: The session is not open.
@@ -140,11 +140,11 @@ class SessionCommands:
         Waiting prompts are held for the session in which the user typed the prompts.
 
         Args:
-            inherit: The session whose task continues; empty for no task.
+            inherit: The session whose task continues, or empty for no task.
             keep: Whether the running turn continues while the new session is current.
 
         Raises:
-            UserError: The session does not exist; then nothing is stopped.
+            UserError: The session does not exist, and nothing was stopped.
         """
         if inherit:
             await self._sessions.check(inherit)
@@ -163,12 +163,12 @@ class SessionCommands:
 
         Args:
             session: The session's id; None lets the user choose.
-            model: The model that continues the session; None for the session's own model.
+            model: The model that continues the session, or None for the session's own model.
             keep: Whether the running turn continues while the other session is current.
             is_beside: Whether the session only opens; the current session and its turn stay.
 
         Returns:
-            The resumed session; None if the user chose no session.
+            The resumed session, or None if the user chose no session.
 
         Raises:
             UserError: The session cannot be continued.
@@ -193,9 +193,9 @@ class SessionCommands:
         """Switch to a new session that begins with another session's state at the end of a turn.
 
         Args:
-            session: The other session; None for the current session.
-            turn: The turn; None for the newest turn.
-            model: The model that continues the new session; None for the model of the turn.
+            session: The other session, or None for the current session.
+            turn: The turn, or None for the newest turn.
+            model: The model that continues the new session, or None for the model of the turn.
             keep: Whether the running turn continues while the new session is current.
             is_beside: Whether the current session stays the current one.
 
@@ -231,16 +231,16 @@ class SessionCommands:
         reported, and the other files are restored.
 
         Args:
-            session: The session; None for the current session.
-            turn: The last turn that stays; 0 if no turn stays.
-            files: Whether to restore files; with None, the service asks the user, unless the client
+            session: The session, or None for the current session.
+            turn: The last turn that stays, or 0 if no turn stays.
+            files: Whether to restore files; if None, the service asks the user, unless the client
                 asks.
-            model: The model that continues the session; None for the session's own model.
+            model: The model that continues the session, or None for the session's own model.
             is_beside: Whether the current session stays the current one.
 
         Raises:
-            UserError: The session or turn does not exist, or the session cannot be written; nothing
-                changes.
+            UserError: The session or turn does not exist, or the session cannot be written. Nothing
+                has changed.
         """
         named = self._sessions.id_of(session)
         is_current = named == self._sessions.id
@@ -285,7 +285,7 @@ class SessionCommands:
         return overview(session, await self._stored.session(session)).title
 
     async def delete(self, session: str) -> None:
-        """Delete a session; after the current session, the next prompt begins a new one.
+        """Delete a session; if it is the current one, the next prompt begins a new session.
 
         Raises:
             UserError: The session has a running turn, does not exist, is open in another process,
@@ -314,7 +314,7 @@ class SessionCommands:
         await self._turns.drain(reason)
 
     async def _chosen(self) -> str | None:
-        """Let the user choose one of the newest sessions; None without a choice.
+        """Let the user choose one of the newest sessions; return None if there is no choice.
 
         Raises:
             UserError: There is no session.
@@ -332,7 +332,7 @@ class SessionCommands:
         return titles.get(chosen) if chosen is not None else None
 
     async def _files_back(self, session: str, turn: int, *, files: bool | None) -> FilesBack | None:
-        """Return the object that restores files; None if files stay as they are.
+        """Return the object that restores files, or None if the files stay unchanged.
 
         Raises:
             UserError: Files should be restored, but the ledger cannot be stored in any folder.
@@ -448,7 +448,7 @@ def conflict(done: VerdictOutcome, roots: Sequence[Path]) -> str:
 
 
 def report(done: VerdictOutcome, roots: Sequence[Path]) -> tuple[str, ...]:
-    """Report each outcome in a sentence; empty if nothing was done."""
+    """Report each outcome in a sentence; return an empty tuple if nothing was done."""
     sentences = []
     paths = list(dict.fromkeys(one.path for one in done.hunks))
     if paths:
@@ -469,7 +469,7 @@ def report(done: VerdictOutcome, roots: Sequence[Path]) -> tuple[str, ...]:
 
 
 def unrecorded(names: Sequence[str], known: Iterable[Path], roots: Sequence[Path]) -> str:
-    """Name the changed files that have no record and stay unchanged; empty if there are none."""
+    """Name the changed files that have no record and stay unchanged, or return an empty text."""
     recorded = {display(path, roots) for path in known}
     missing = [name for name in names if name not in recorded]
     if not missing:

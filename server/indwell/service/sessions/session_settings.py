@@ -82,9 +82,9 @@ class SessionSettings:
         """Stop following the current session.
 
         Args:
-            mode: The session's mode from now on; None for the present mode.
-            model: The session's model from now on; empty for the present model.
-            effort: The session's effort from now on; None for the present effort.
+            mode: The session's mode from now on, or None for the present mode.
+            model: The session's model from now on, or empty for the present model.
+            effort: The session's effort from now on, or None for the present effort.
         """
         now = self.between_turns
         own_effort = now.effort if effort is None else effort
@@ -198,7 +198,7 @@ class ModelChoice:
         self._stored = stored
 
     async def of(self, session: str, model: str | None = None) -> str:
-        """Return the model with which a session continues; empty for the chosen model.
+        """Return the model with which a session continues, or an empty text for the chosen model.
 
         Args:
             session: The session's id.

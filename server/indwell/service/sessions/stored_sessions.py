@@ -72,7 +72,7 @@ def sweep_now(state: Path, settings: Settings, session: str) -> Gone | None:
 
 
 def gone_words(gone: Sequence[Gone]) -> str:
-    """Return a sentence for the user about the deleted sessions; empty without any. Pure."""
+    """Return a sentence for the user about the deleted sessions, or no text. Pure."""
     n_room = sum(one.n_for_room for one in gone)
     n_old = sum(len(one.sessions) for one in gone) - n_room
     n_copies = sum(one.n_copies for one in gone)
@@ -195,7 +195,7 @@ class StoredSessions:
     async def sessions(
         self, *, limit: int, before: str | None, query: str = ""
     ) -> tuple[tuple[Overview, ...], bool]:
-        """Return a page of the workspace's sessions, newest first, and whether older ones exist."""
+        """Return a page of the workspace's sessions, newest first, and whether more follow."""
         store = self.store
         return await asyncio.to_thread(
             lambda: listed(store, limit=limit, before=before, query=query)
@@ -213,7 +213,7 @@ class StoredSessions:
             return await fork_session(self.store, session, turn, now=datetime.now(UTC))
 
     async def rewind_session(self, session: str, turn: int) -> Rewind:
-        """Take the conversation of a session back to the end of a turn."""
+        """Rewind the conversation of a session to the end of a turn."""
         from indwell.sessions.forking import rewind_session
 
         with uncollected():
@@ -240,7 +240,7 @@ class StoredSessions:
         return await asyncio.to_thread(store.untold)
 
     async def keep_task(self, origin: str) -> None:
-        """Store the session whose task the next new session continues; empty for no task."""
+        """Store the session whose task the next new session continues, or empty for no task."""
         await asyncio.to_thread(self._keep_task, origin)
 
     def _keep_task(self, origin: str) -> None:

@@ -39,9 +39,9 @@ class WaitingPrompt(msgspec.Struct, frozen=True):
         id: The id of the prompt, unique in this process.
         prompt: The text, with the selection and problems at the time of typing.
         target: The session that the prompt names: an id, ``new``, or None.
-        mode: The mode for the prompt's turn; None for the session's mode.
-        home: The session in which the prompt was typed; empty for the session that is current when
-            the turn begins.
+        mode: The mode for the prompt's turn, or None for the session's mode.
+        home: The session in which the prompt was typed, or empty for the session that is current
+            when the turn begins.
         is_held: Whether the prompt waits until the user releases it.
         is_beside: Whether the current session stays the current one when the turn begins.
     """
@@ -55,14 +55,14 @@ class WaitingPrompt(msgspec.Struct, frozen=True):
     is_beside: bool = False
 
     def is_with(self, other: WaitingPrompt) -> bool:
-        """Return whether both prompts go to one session; a prompt for a new session is alone."""
+        """Return whether both prompts go to the same session; a new session has only one prompt."""
         if "new" in {self.session, other.session}:
             return False
         return not self.session or not other.session or self.session == other.session
 
     @property
     def session(self) -> str:
-        """The session of the prompt: an id, ``new``, or empty for the session current later."""
+        """The prompt's session: an id, ``new``, or empty for the current session at the start."""
         return self.target or self.home
 
 
@@ -135,7 +135,7 @@ def removed(queue: Queue, identifier: str) -> Queue:
 
 
 def moved(queue: Queue, identifier: str, place: int) -> Queue:
-    """Move a prompt to a 0-based position; a position out of range means the nearest end.
+    """Move a prompt to a 0-based position, or to the nearest end if the position is out of range.
 
     Raises:
         UserError: The prompt does not wait.
@@ -172,7 +172,7 @@ def held(queue: Queue, reason: str, session: str = "") -> Queue:
     Args:
         queue: The prompts that wait.
         reason: The reason, as a text for the user.
-        session: The session whose prompts are held; empty for all sessions.
+        session: The session whose prompts are held, or empty for all sessions.
     """
     behind = [one for one in queue.waiting if not session or one.session in {"", session}]
     if not behind:
@@ -194,7 +194,7 @@ def put_beside(queue: Queue, session: str) -> Queue:
 
 
 def released(queue: Queue) -> Queue:
-    """Release all held prompts."""
+    """Let all held prompts run."""
     return _next(queue, tuple(map(_freed, queue.waiting))) if queue.held else queue
 
 
@@ -244,7 +244,7 @@ def _find(queue: Queue, identifier: str) -> WaitingPrompt:
 
 
 PLAN_WAITS = "a plan waits for your decision"
-"""Why prompts behind a proposed plan are held: the user decides on the plan first."""
+"""Why prompts after a proposed plan are held: the user must first decide on the plan."""
 
 
 class Ticket(msgspec.Struct, eq=False):
@@ -253,14 +253,14 @@ class Ticket(msgspec.Struct, eq=False):
     Attributes:
         waiting: The prompt in the queue, which only the queue changes.
         on_end: Shows the end of the turn to the user.
-        session: The session of the turn; None until the turn begins.
-        number: The number of the turn; 0 until the turn begins.
-        is_written: Whether the session's log contains the prompt.
+        session: The session of the turn, or None until the turn begins.
+        number: The number of the turn, or 0 until the turn begins.
+        is_written: Whether the session's log already contains the prompt.
         is_stopped: Whether the turn was stopped.
         is_beside: Whether the turn runs in another session than the current one.
         in_chat: Whether the turn was begun or steered in the session's chat.
-        finished: The end of the turn; None until the turn ends.
-        error: The reason why the turn could not begin; None if the turn began.
+        finished: The end of the turn, or None until the turn ends.
+        error: The reason why the turn could not begin, or None if the turn began.
         begun: An event that is set when the turn has begun, or when the turn cannot begin.
         ended: An event that is set when the turn is over.
     """
@@ -317,7 +317,7 @@ OnEnd = Callable[[Session, events.TurnFinished], Awaitable[None]]
 """Shows the end of a turn; the turn counts as running until this returns."""
 
 Open = Callable[[Ticket], Awaitable[Session]]
-"""Returns the session for a prompt; raises ``UserError`` if there can be none."""
+"""Returns the session for a prompt; raises ``UserError`` if no session can be opened."""
 
 Afterwards = Callable[[Ticket], None]
 """Called when a turn has ended; the next one may have begun."""
@@ -349,7 +349,7 @@ def proposed_in(ticket: Ticket) -> bool:
 
 
 def why_held(ticket: Ticket) -> str:
-    """Return the reason why the prompts after this turn are held; empty if they may begin. Pure."""
+    """Return why later prompts are held after this turn, or an empty text. Pure."""
     if ticket.error is not None:
         return str(ticket.error)
     assert ticket.finished is not None

@@ -98,7 +98,7 @@ class Turns:
         return any(_id_of(one) == session for one in self._running)
 
     def show(self, session: str) -> None:
-        """Let clients show this session's turn as the running turn; empty for no turn."""
+        """Let clients show this session's turn as the running turn; empty to show no turn."""
         for one in self._running:
             if one.session is not None:
                 one.is_beside = one.session.id != session
@@ -204,7 +204,7 @@ class Turns:
 
         Args:
             reason: The reason, as a text for the user.
-            session: The session; None for the current session.
+            session: The session, or None for the current session.
         """
         running = self.running if session is None else self.running_in(session)
         if running is not None:
@@ -255,7 +255,7 @@ class Turns:
             self._hold_after(ticket)
 
     def _go_on(self) -> None:
-        """Start waiting turns up to the limit."""
+        """Start waiting turns until the limit of running turns is reached."""
         while not self._is_closed:
             first, self._queue = line.taken(self._queue, self._may_begin)
             if first is None:

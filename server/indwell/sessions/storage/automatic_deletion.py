@@ -29,7 +29,8 @@ from indwell.sessions.storage.retention import (
 FOLDER = "swept"
 COPIES = "undo"  # This folder in the state folder has copies of the user's files, ``<name>.old``.
 LEAP = timedelta(days=7)  # A longer time since the newest session may come from a wrong clock.
-CONFIRM = timedelta(days=1)  # After a leap, a clock must run for one day before it is trusted.
+# After a leap, a clock must run for one day before Indwell trusts the clock.
+CONFIRM = timedelta(days=1)
 FIRST = datetime(2025, 1, 1, tzinfo=UTC)  # No session is older than Indwell.
 YOUNG = timedelta(days=1)  # Newer copies are never deleted to free space.
 MOST_ENTRIES = 20  # The record has at most 20 deletions.
@@ -38,15 +39,15 @@ _logger = logging.getLogger(__name__)
 
 Why: TypeAlias = Literal["age", "size"]
 Pending: TypeAlias = Callable[[Path], Collection[str] | None]
-"""Returns a workspace folder's sessions with changes awaiting review; None if unknown."""
+"""Returns a workspace folder's sessions with changes to review, or None if unknown."""
 
 
 class RetentionLimits(NamedTuple):
     """The retention limits.
 
     Attributes:
-        keep_days: Days since a session was used; None for no limit.
-        most_b: Bytes of sessions and copies; 0 for no limit.
+        keep_days: Days since a session was used, or None for no limit.
+        most_b: Bytes of sessions and copies, or 0 for no limit.
     """
 
     keep_days: int | None = None
@@ -54,7 +55,7 @@ class RetentionLimits(NamedTuple):
 
 
 class Gone(msgspec.Struct, frozen=True):
-    """The deletions of one run.
+    """What one run of the automatic deletion has deleted.
 
     Attributes:
         at: The time, ISO 8601 in UTC.
@@ -77,7 +78,7 @@ class SweepRecord(msgspec.Struct, frozen=True):
     """The state that is kept between two runs of the deletion.
 
     Attributes:
-        doubted: The time since which the clock is not trusted; empty if the clock is trusted.
+        doubted: The time since which the clock is not trusted, or empty if the clock is trusted.
         believed: The time when the clock was last trusted.
         gone: The deletions, oldest first.
     """
@@ -91,7 +92,7 @@ class _Due(NamedTuple):
     """The sessions that are due for deletion.
 
     Attributes:
-        used: The time when each session was last used; None if unknown.
+        used: The time when each session was last used, or None if unknown.
         old: Sessions that are too old.
         copies: Copies that are too old.
         over_b: Bytes above the limit.
@@ -106,7 +107,7 @@ class _Due(NamedTuple):
 def sweep(
     state: Path, limits: RetentionLimits, *, now: datetime, pending: Pending, ours: str = ""
 ) -> Gone | None:
-    """Delete sessions beyond the limits; return the deletions, None without deletions.
+    """Delete sessions beyond the limits; return the deletions, or None if nothing was deleted.
 
     Only one process deletes sessions at a time; other processes do nothing.
 
@@ -115,7 +116,8 @@ def sweep(
         limits: The retention limits.
         now: The current time, with its time zone.
         pending: Returns the sessions that must stay.
-        ours: The caller's session, which is not deleted and is no evidence about the clock.
+        ours: The caller's session, which is not deleted, and whose age says nothing about the
+            clock.
     """
     if limits == RetentionLimits() or not exists(state / "sessions"):
         return None
@@ -176,7 +178,7 @@ def is_believed(
 
     Args:
         record: The record of earlier sweeps.
-        newest: The time when another session was last used; None if missing.
+        newest: The time when another session was last used, or None if missing.
         now: The clock's time.
         keep_days: A gap of more days also counts as a leap.
     """
@@ -206,7 +208,7 @@ class _Sweep:
         self._waiting: dict[Path, Collection[str] | None] = {}
 
     def due(self) -> _Due | None:
-        """Return the sessions to delete; None if no session is due."""
+        """Return the sessions to delete, or None if no session is due."""
         sessions = [path for path in session_paths(self._state) if path.name != self._ours]
         used = {path: self._used(path) for path in sessions}
         due = _Due(

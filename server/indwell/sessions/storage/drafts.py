@@ -37,7 +37,7 @@ _log = logging.getLogger(__name__)
 
 
 class LeftTask(NamedTuple):
-    """A task to inherit from session ``origin``; ``since`` was the newest session at that time."""
+    """A task to inherit from session ``origin``; ``since`` is the newest session of that time."""
 
     origin: str
     since: str
@@ -132,7 +132,7 @@ WAITING, _TAKEN = "waiting-", "taken-"
 
 
 class _DraftLine(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A line of the file: new waiting prompts by id, and ids of prompts that no longer wait."""
+    """A line of the file: new waiting prompts by id, and ids of prompts that were sent."""
 
     came: dict[str, str] = {}
     went: tuple[str, ...] = ()

@@ -28,7 +28,7 @@ class Stored(msgspec.Struct, frozen=True):
 
     Attributes:
         id: The session's id.
-        workspace: The session's workspace folder; empty if the log does not name it.
+        workspace: The session's workspace folder, or empty if the log does not name it.
         used: The time of the last write, ISO 8601 in UTC.
         size_b: The size of all files of the session.
         overview: The summary for lists.
@@ -134,7 +134,7 @@ def _all_paths(state: Path) -> list[Path]:
 
 
 def _is_rest(path: Path) -> bool:
-    """Return whether a folder is the rest of a deleted session, which its forks need."""
+    """Return whether a folder is what remains of a deleted session, because forks need it."""
     return not exists(path / _LOG) and exists(path / READERS)
 
 
@@ -163,7 +163,7 @@ def remove_leftovers(state: Path) -> None:
 
 
 def used_s(path: Path) -> float:
-    """Return the time of the last write to a session; one without a log may be starting."""
+    """Return the time of the last write to a session; a session without a log may be starting."""
     log = path / _LOG
     return modified_s(log if exists(log) else path)
 

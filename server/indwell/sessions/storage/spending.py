@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 
 def local_day(now: datetime) -> str:
-    """Return the user's date, such as ``2026-11-21``; the date in UTC if TZ is invalid."""
+    """Return the user's date, such as ``2026-11-21``, or the date in UTC if TZ is invalid."""
     try:
         return now.astimezone().date().isoformat()
     except (ValueError, OverflowError, OSError):
@@ -61,7 +61,7 @@ class SpendingLedger:
         self._thread.submit(self._append, self._today(), f"{dollars:.8f}")
 
     async def hold(self, dollars: float, limit: float) -> Reservation | float:
-        """Reserve money until ``release``; return the day's sum if it would exceed ``limit``.
+        """Reserve money until ``release``, or return the day's sum if there is too little left.
 
         Check and reservation are atomic, even between processes.
         """

@@ -217,14 +217,14 @@ class SessionStore:
         return self._folder / check_id(session) / "spill"
 
     def _mark_reader(self, owner: str, reader: str) -> None:
-        """Record that ``reader`` refers to texts of ``owner``; skipped if ``owner`` is gone."""
+        """Record that ``reader`` refers to texts of ``owner``, if ``owner`` still exists."""
         folder = self._folder / check_id(owner)
         if folder.is_dir():
             make_private_folder(folder / READERS)
             write_private(folder / READERS / reader, b"")
 
     def _newest(self) -> str:
-        """Return the newest session; empty without sessions, or if they cannot be listed."""
+        """Return the newest session, or empty if there is none, or if listing sessions fails."""
         try:
             return next(iter(self.ids()), "")
         except SessionError:

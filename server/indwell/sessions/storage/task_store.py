@@ -1,11 +1,9 @@
 """Keeps the tasks of a workspace on disk, for all processes that work there.
 
-    <state>/tasks/<slug>-<hash of the workspace's path>/tasks.json
-                                                       /lock
-                                                       /runs-<time>.jsonl
+    <state>/tasks/<slug>-<hash of the workspace's path>/tasks.json /lock /runs-<time>.jsonl
 
-A process that runs tasks holds a file ``runs-…`` with their names. Such a file is locked while its
-process lives, so other processes find the tasks of a killed process.
+A process that runs tasks has a file ``runs-…`` with the names of these tasks. Such a file is locked
+while its process lives, so other processes find the tasks of a killed process.
 
 All functions block; call them in a thread, not on the event loop.
 """
@@ -29,7 +27,7 @@ from indwell.sessions.task_list import FORMAT, ListChange, TaskList, ended
 
 _RUNS = "runs-"
 _LARGEST_B = 20_000_000
-_LOCK_S = 10.0  # seconds; a change takes milliseconds
+_LOCK_S = 10.0  # the time limit, in seconds, for the lock; a change takes milliseconds
 _KILLED = "Indwell ended while the task ran"
 
 
@@ -76,7 +74,7 @@ class TaskStore:
         return tasks
 
     def change(self, change: ListChange) -> TaskList:
-        """Replace the stored tasks by ``change`` of them, and return the new tasks.
+        """Replace the stored tasks by the result of ``change``, and return the new tasks.
 
         No other process changes the tasks meanwhile.
 
@@ -98,7 +96,7 @@ class TaskStore:
         return new
 
     def hold(self, running: Collection[str], *, now: datetime) -> None:
-        """Note which tasks this process runs.
+        """Record which tasks this process runs.
 
         Raises:
             SessionError: The state folder cannot be written.
@@ -106,7 +104,7 @@ class TaskStore:
         self._runs.keep({one: one for one in running}, now=now)
 
     def take_over(self) -> TaskList:
-        """Mark the tasks of killed processes as stopped; return the tasks.
+        """Record that the tasks of killed processes were stopped; return all tasks.
 
         Raises:
             SessionError: The tasks cannot be read or written.

@@ -132,9 +132,9 @@ class LogWriter:
         await settling
 
     def _begin(self, work: Callable[[], None]) -> None:
-        """Run work in the thread; if the system allows no thread, run the work in the caller.
+        """Run work in the log's thread, or in the caller's thread if the system allows no other.
 
-        In that case no thread exists, so two jobs never run at once.
+        Without the log's thread, the caller runs all jobs, so two jobs never run at once.
         """
         try:
             self._thread.submit(work)
@@ -156,7 +156,7 @@ class LogWriter:
         return SessionError(f"the session could not be saved ({error.strerror}); {otherwise}")
 
     def _flush(self) -> None:
-        """Write the queue to the file without flushing the file to disk; runs in the thread."""
+        """Write the queue to the file without flushing it to disk; runs in the log's thread."""
         self._flushes = True
         try:
             self._write()
@@ -165,7 +165,7 @@ class LogWriter:
             _log.warning("session log: %s; the records stay queued", error)
 
     def _settle_quietly(self) -> None:
-        """Commit without a waiting caller; runs in the thread."""
+        """Commit in the background, in the log's thread; no caller waits."""
         self._commits = False
         try:
             self._settle(self._n_queued, close=False)
@@ -173,7 +173,7 @@ class LogWriter:
             _log.warning("session log: %s; the next commit reports it", error)
 
     def _settle(self, target: int, close: bool) -> None:  # noqa: FBT001 -- positional in executors
-        """Flush the first ``target`` lines and whatever else is queued; runs in the thread."""
+        """Flush the first ``target`` lines and all other queued lines; runs in the thread."""
         try:
             if self._lost is not None:
                 raise self._lost
@@ -191,9 +191,9 @@ class LogWriter:
                 self._log.close()
 
     def _find_again(self) -> None:
-        """Write the whole log again if it was removed while open; runs in the thread.
+        """Write the whole log again if the file was removed; runs in the log's thread.
 
-        Otherwise the records would disappear with the process.
+        If the log were not written again, the records would disappear with the process.
         """
         if not self._log.stands:
             self._log.write_again()

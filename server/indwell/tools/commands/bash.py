@@ -175,7 +175,7 @@ def make_bash(shell: Shell, background: Background = NOWHERE) -> Tool[Bash]:
 
 
 def _wanted(arguments: Bash) -> Widening:
-    """Return the model's requests beyond the sandbox; a request alone grants nothing (POL-16).
+    """Return the access beyond the sandbox that the model requests, which grants nothing (POL-16).
 
     Raises:
         ToolError: A host is not a name, or there are too many hosts for a person to read.
@@ -292,7 +292,7 @@ def _is_usable(cwd: Path, workspace: Workspace) -> bool:
 
 
 class _Trail(NamedTuple):
-    """The way in which the shell reports its last directory."""
+    """How the shell reports its last directory: the shell text and the file to read."""
 
     words: str  # The command reports the directory.
     pass_fds: tuple[int, ...]

@@ -17,7 +17,7 @@ from indwell.workspace.paths import display
 SPILL_LIMIT_B = 4_000_000  # All stored bytes of one output are in memory.
 # The output shown while the command runs is limited; the rest is shown at the end.
 LIVE_CHARS = 200_000
-TAIL_B = 100_000  # Of a longer output, this many bytes of the end are stored.
+TAIL_B = 100_000  # If the output is longer, this many bytes of its end are stored.
 _MOST_WORD_B = 1_000  # A cut is moved back to a blank within the last 1,000 bytes.
 _BLANKS = (b"\n", b" ", b"\t")
 _PIECE_B = 1 << 14  # Random bytes take 3 ms in one step.
@@ -112,7 +112,7 @@ class Screen:
         unfinished = _UNFINISHED.search(text)
         stop = unfinished.start() if unfinished else len(text)
         done = without_escapes(text[:stop])
-        # Whether these carriage returns end the line or overwrite it is not known yet.
+        # It is not known yet whether these carriage returns end the line or overwrite the line.
         shown = done.rstrip("\r")
         self._held = done[len(shown) :] + text[stop:][:_HELD]
         self._show(shown.replace("\r\n", "\n"))

@@ -312,7 +312,7 @@ def cut_line(line: str) -> str:
 
 
 def _moved(hunks: str, by: int) -> str:
-    """Shift the line numbers of hunks of a part of a file; ``by`` lines precede the part."""
+    """Shift the line numbers in hunks of a file's part, which ``by`` lines precede."""
 
     def moved(head: re.Match[str]) -> str:
         old, n_old, new, n_new = head.groups(default="")

@@ -27,7 +27,7 @@ _WORDS: dict[State, str] = {
 
 
 async def looked_up(use: ToolUse, workspace: Workspace) -> str:
-    """Return a sentence on the file of an edit whose result was lost; empty for any other call."""
+    """Return a sentence on the file of an edit whose result was lost; other calls give no text."""
     try:
         arguments = _arguments(use)
         if arguments is None:
@@ -63,7 +63,7 @@ def _arguments(use: ToolUse) -> EditFile | WriteFile | None:
 
 
 def _of_one(edit: Replacement, text: str) -> State:
-    """Return whether one replacement was made, by the longer text if one contains the other."""
+    """Return whether one replacement was made; the longer of two nested texts decides."""
     old, new = _plain(edit.old), _plain(edit.new)
     has_old, has_new = old in text, new in text
     if not new:

@@ -58,7 +58,7 @@ class Proposal(msgspec.Struct, frozen=True):
 
 
 class Collision(msgspec.Struct, frozen=True):
-    """Others changed the same lines, or made the changes of the edit.
+    """The edit failed, because others changed the same lines, or had already made the changes.
 
     Attributes:
         known: The text that the model knows after reading ``words``: the text that the model had
@@ -92,7 +92,7 @@ def propose(known: str, now: str, edits: Sequence[Replacement], path: str) -> Pr
 
 
 def cut_others(known: str, now: str, path: str) -> tuple[str, bool]:
-    """Return the diff from the known to the current text, cut; and whether it is complete."""
+    """Return the shortened diff from the known to the current text, and whether it is complete."""
     diff = shown(unified(compare(known, now), path))
     if len(diff) <= OTHERS_LIMIT:
         return diff, True
@@ -136,7 +136,7 @@ def _collision(base: str, conflicts: Sequence[Conflict], path: str) -> Collision
 
 
 def _place(conflict: Conflict) -> tuple[str, bool]:
-    """Return the current and wanted lines, cut; and whether the current lines are complete."""
+    """Return the current and the wanted lines, shortened, and whether the current are complete."""
     first, lines = conflict.theirs.line, split_lines(conflict.theirs.text)
     now = f"lines {first} to {first + len(lines) - 1} now:" if len(lines) > 1 else f"line {first}:"
     if not lines:
@@ -153,7 +153,7 @@ def _place(conflict: Conflict) -> tuple[str, bool]:
 
 
 def _bounded(lines: Sequence[str]) -> tuple[list[str], bool]:
-    """Return the first lines without line breaks, each cut; and whether all text is included."""
+    """Return the first lines, shortened, without line breaks, and whether all text is included."""
     told: list[str] = []
     room, is_whole = SIDE_CHARS, True
     for line in lines[:CONFLICT_LINES]:
@@ -317,7 +317,7 @@ def _account(
 
 
 def parse_damage(name: str, before: str | None, after: str) -> str:
-    """Report a file that was valid before and is invalid now; else return empty (ENC-15).
+    """Report that a file was valid before and is invalid now, or return no text (ENC-15).
 
     New files, and files that were invalid before, such as JSON with comments, are not checked.
     """

@@ -1,12 +1,12 @@
-r"""Search and replace for the model: exact, unique, all edits or none.
+r"""Searches and replaces text for the model: exactly, at a unique place, all edits or none.
 
 Other line endings are accepted: a model writes ``\n`` for the file's ``\r\n``, and new text gets
 the file's endings. An edit that changes only line endings is applied as written. Trailing blanks
 may differ, because they are invisible and often removed by formatters. If the text matches exactly
 once without trailing blanks, that match is used, and the result says so. Indentation, tabs for
 spaces, quotes, case and anything else are never guessed (ENC-11). If nothing matches, the model
-sees the most similar parts of the file. The closest matches have the most wanted lines,
-ignoring white space, or a line similar to the longest wanted line.
+sees the most similar parts of the file. The closest matches have the most wanted lines, ignoring
+white space, or a line similar to the longest wanted line.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Replacement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ReplacementResult(msgspec.Struct, frozen=True):
-    """The result of edits.
+    """The text of a file after the requested replacements.
 
     Attributes:
         text: The text with all edits made.
@@ -171,7 +171,7 @@ def put(
         places: The bounds of the matches, ascending.
         edit: The old and the new text.
         is_exact: Whether ``edit.old`` matches with its own line endings.
-        usual: The line ending to use if ``text``, which is a part, has none after a match.
+        usual: The line ending to use if ``text`` is a part without a line ending after a match.
     """
     has_one = "\r" not in text and usual in {None, "\n"}
     is_plain = (is_exact and (has_one or "\r" in edit.new)) or not _BREAK.search(edit.new)
@@ -212,9 +212,9 @@ def _places(text: str, edit: Replacement) -> tuple[list[tuple[int, int]], bool]:
 
 
 def _found(text: str, edit: Replacement) -> list[tuple[int, int]]:
-    """Return the matches of ``old``; overlapping matches only if the matches are counted."""
+    """Return the matches of ``old``; overlapping matches show that ``old`` is not unique."""
     size = len(edit.old)
-    step = size if edit.all else 1  # "aa" occurs twice in "aaa".
+    step = size if edit.all else 1  # Matches may overlap: "aa" occurs twice in "aaa".
     places: list[tuple[int, int]] = []
     start = text.find(edit.old)
     while start >= 0 and (edit.all or len(places) < MAX_COUNTED):
@@ -229,7 +229,7 @@ def _splitter(text: str) -> Callable[[int], bool]:
 
 
 def _with_line_end(text: str, start: int, stop: int) -> int:
-    """Return where a deletion ends; if whole lines are deleted, the last line break is included.
+    """Return where a deletion ends; a deletion of whole lines includes the last line break.
 
     Other agents behave the same way (`edit_real.jsonl`, "exact_but_post_processed").
     """
@@ -278,7 +278,7 @@ class _Endings:
         self._is_last = False
 
     def at(self, offset: int) -> str:
-        """Return the next line ending from ``offset`` on; else the previous, else a line feed."""
+        """Return the next line ending from ``offset`` on, or the previous one, or a line feed."""
         if self._is_last or offset <= self._start:
             return self._ending
         following = _BREAK.search(self._text, offset)
@@ -429,7 +429,7 @@ BLANKS = " \t\r\n"
 
 
 def find_alike(text: str, old: str) -> tuple[int, int] | None:
-    """Return the only match of ``old``, ignoring trailing blanks; None if not exactly one."""
+    """Return the only match of ``old``, ignoring trailing blanks, or None for several or none."""
     wanted = [line.rstrip(BLANKS) for line in split_lines(old)]
     number = max(range(len(wanted)), key=lambda at: len(wanted[at].strip()), default=None)
     if number is None or not wanted[number].strip():

@@ -127,16 +127,16 @@ def _lines(text: str) -> str:
 async def _base(
     arguments: WriteFile, context: ToolContext
 ) -> tuple[Snapshot | None, ToolError | None]:
-    """Return the current text that the model has read; else None with why the file is unreadable.
+    """Return the current text, which the model has read, or None with the reason.
 
     Raises:
-    ToolError: The model never read the file, or it was changed or deleted since.
+    ToolError: The model never read the file, or the file was changed or deleted since.
     """
     path = context.resolve(arguments.path)
     was_known = bool(context.seen.digest(path))
     try:
         snapshot = await read_known(path, arguments.path, context)
-    # The file is probably missing; otherwise the creation will be refused.
+    # The file is probably missing; if not, the creation will be refused.
     except ToolError as error:
         if was_known and not isinstance(error, TooLarge):
             raise
@@ -151,7 +151,7 @@ async def _base(
 
 
 def _unread(path: str, unshown: Sequence[range], *, has_changed: bool) -> EditRefused:
-    """Return the refusal of a text that would remove lines that the model has never seen."""
+    """Refuse a text that would remove lines that the model has never seen."""
     if has_changed:
         return EditRefused(
             f"{quoted(path)} {CHANGED}, and not all of it was shown; nothing was written; "
@@ -169,7 +169,7 @@ def _unread(path: str, unshown: Sequence[range], *, has_changed: bool) -> EditRe
 
 
 def _changed(snapshot: Snapshot, known: str, path: str, seen: KnownTexts) -> EditRefused:
-    """Return the refusal of a text that would remove others' changes, and show the changes."""
+    """Refuse a text that would remove changes by others, and show these changes."""
     words = f"{quoted(path)} {CHANGED}; nothing was written"
     others, is_whole = cut_others(known, snapshot.text, path)
     if not is_whole:

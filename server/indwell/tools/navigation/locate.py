@@ -49,7 +49,7 @@ class WorkspaceTexts:
         self._context = context
 
     async def snapshot(self, path: Path) -> Snapshot | None:
-        """Return a file of the workspace; None if the file is hidden, outside or unreadable."""
+        """Return a file of the workspace, or None if the file is hidden, outside or unreadable."""
         context = self._context
         roots = context.workspace.roots
         if not any(map(path.is_relative_to, roots)) or context.hidden(display(path, roots)):
@@ -79,7 +79,7 @@ class WorkspaceTexts:
         }
 
     async def containing(self, word: str) -> Sequence[Path]:
-        """Return the files with a word, found as by ``grep``, and unsaved ones; see ``Texts``."""
+        """Return the files that contain a word, including unsaved files; see ``Texts``."""
         query = GrepQuery(pattern=word, mode="files", ignore_case=True, is_plain=True)
         places = await search_places(self._context, "")
         found = [await search(query, place, self._context) for place in places]
@@ -90,7 +90,7 @@ class WorkspaceTexts:
 async def question_of(
     arguments: Navigate, context: ToolContext, navigator: Navigator
 ) -> CodeQuestion | Navigated:
-    """Return the question of a call; if several symbols have the name, the list of symbols.
+    """Return the question of a call, or a list of symbols if several have the name.
 
     Raises:
         ToolError: An argument is missing, or the symbol cannot be found.
@@ -144,7 +144,7 @@ async def _by_name(
 
 
 def _at_symbol(question: CodeQuestion, arguments: Navigate) -> CodeQuestion:
-    """Find the symbol in the text: near the given line, or else its first occurrence."""
+    """Find the symbol in the text: near the given line, or at the first occurrence."""
     written, bare = arguments.symbol.strip(), bare_name(arguments.symbol)
     if not bare:
         raise ToolError(f"{quoted(written)} is not the name of a symbol")
@@ -186,7 +186,7 @@ def bare_name(symbol: str) -> str:
 
 
 def _start_of_arguments(call: str) -> int:
-    """Return where the last pair of parentheses begins; -1 if parentheses are not balanced."""
+    """Return where the last pair of parentheses begins, or -1 for unbalanced parentheses."""
     depth = 0
     for at in range(len(call) - 1, -1, -1):
         depth += {")": 1, "(": -1}.get(call[at], 0)

@@ -55,7 +55,7 @@ async def plan_rename(
         arguments: The model's arguments.
         navigator: Asks the sources that can rename.
         context: The context of the call that prepares the rename.
-        ours: The arguments as JSON.
+        ours: The call's arguments as JSON, under the argument names of Indwell's tools.
 
     Raises:
         ToolError: No source can rename the symbol, or a part of the rename is not allowed.
@@ -150,7 +150,7 @@ async def _planned(
 async def _check_unchanged(
     files: Sequence[RenamedFile], context: ToolContext
 ) -> Mapping[Path, Snapshot]:
-    """Return the current texts; refuse the whole rename if a file has changed."""
+    """Read the files again; refuse the whole rename if one has changed."""
     present = {}
     for one in files:
         now = await context.workspace.read(one.base.path)
@@ -213,7 +213,7 @@ async def _taken_back(
                 await context.workspace.write(change.path, now, change.before, label=label)
                 continue
         except ToolError:
-            pass  # The result names such a file.
+            pass  # The result of the rename names such a file.
         kept.append(name)
     return tuple(kept)
 

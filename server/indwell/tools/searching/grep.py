@@ -57,7 +57,7 @@ class Grep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _understood(given: Given) -> Given:
-    """Translate grep's own options; lines before and after a match become one number."""
+    """Translate grep's own options; the lines before and after a match become a single number."""
     ours = renamed({one: given[one] for one in given if one not in _DONE_ANYHOW}, _NAMES)
     around = [ours.pop(one) for one in _AROUND if one in ours]
     if around and "context" not in ours:
@@ -94,7 +94,7 @@ async def _run(arguments: Grep, context: ToolContext) -> Outcome:
     places = await search_places(context, arguments.path)
     found = await together(*(search(query, place, context) for place in places))
     complaint = next((one.complaint for one in found if one.complaint), "")
-    if complaint:  # The model often means plain text, such as a call with a bracket.
+    if complaint:  # The model often means plain text, such as a call with an open bracket.
         query = msgspec.structs.replace(query, is_plain=True)
         found = await together(*(search(query, place, context) for place in places))
         if not any(one.hits.counts for one in found):

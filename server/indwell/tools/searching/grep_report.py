@@ -74,7 +74,8 @@ def report(
         query: The query.
         found: The result of each searched folder or file.
         context: The context of the call.
-        complaint: Why the pattern was taken as plain text; empty if it was not.
+        complaint: Why the pattern was searched as plain text, or empty if it was a valid
+            expression.
     """
     mode = query.mode
     tally = _Tally()

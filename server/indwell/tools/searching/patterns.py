@@ -44,10 +44,10 @@ class SearchScope(msgspec.Struct, frozen=True):
     """The scope of a search for files that match a pattern.
 
     Attributes:
-        folder: Leading folders that the pattern names literally, with ``/``; empty for none.
-        names: The last component, as file types of ripgrep; empty for every name.
-        depth: The number of searched levels below ``folder``; 0 for all.
-        matches: Decides on the remaining files, by the path relative to the start of the pattern;
+        folder: The leading folders that the pattern names literally, with ``/``; may be empty.
+        names: The last component, as file types of ripgrep, or empty for every name.
+        depth: The number of searched levels below ``folder``, or 0 for all levels.
+        matches: Tests the remaining files, by the path relative to the start of the pattern, or
             None if every such file matches.
     """
 
@@ -135,7 +135,7 @@ def _straight(expression: str) -> str:
     """Return the expression without backtracking; text after ``**`` matches where it first occurs.
 
     No match is lost, because the earliest match leaves the most of the path for the rest of the
-    pattern. Otherwise each ``**`` would multiply the work by the depth of the path.
+    pattern. With backtracking, each ``**`` would multiply the work by the depth of the path.
     """
     # The expression matches up to the slash without backtracking.
     expression = expression.replace("[^/]*?[/]", "[^/]*[/]")
@@ -223,7 +223,7 @@ class SearchPlace(msgspec.Struct, frozen=True):
 
 
 async def search_places(context: ToolContext, path: str) -> tuple[SearchPlace, ...]:
-    """Return what to search: all roots if ``path`` is empty or ``.``, else the path's target.
+    """Return what to search: all roots if ``path`` is empty or ``.``, or the path's target.
 
     Raises:
         ToolError: The path is outside the workspace and the readable folders, is missing, or is
@@ -236,7 +236,7 @@ async def search_places(context: ToolContext, path: str) -> tuple[SearchPlace, .
 
 
 def beneath(place: SearchPlace, folder: str) -> SearchPlace | None:
-    """Return the folder that a pattern names literally; None if missing or behind a link.
+    """Return the folder that a pattern names literally, or None if missing or behind a link.
 
     The function blocks.
     """

@@ -41,7 +41,7 @@ _FORMS: dict[Mode, re.Pattern[bytes]] = {
 _WARNING = lazy_pattern(rb"(?s)\A.*(?:binary file (?:after match|matches)) \(found [^\n]*\)\n")
 _BEFORE_B = 100  # At most 100 bytes of a long line are shown before the line's first match.
 RawLine = tuple[int, bytes, bool]
-"""A line: number from 1, bytes (perhaps cut), and whether the line matches or is context."""
+"""A line of a result: number from 1, bytes (perhaps cut), and whether it matches or is context."""
 
 
 def ripgrep(never_in: Sequence[Path]) -> str:
@@ -225,7 +225,7 @@ class Hits:
             self._n_taken += 1
 
     def _name(self, raw: bytes) -> str | None:
-        """Return the path; None if the file is not wanted."""
+        """Return the path, or None if the file is not wanted."""
         if raw not in self._names:
             names = self._readings(raw)
             self._names[raw] = names[0] if all(map(self._wanted, names)) else None

@@ -60,8 +60,8 @@ class TextDiff(NamedTuple):
     """The comparison of two texts.
 
     Attributes:
-        before: The old text; None if the file is created.
-        after: The new text; None if the file is deleted.
+        before: The old text, or None if the file is created.
+        after: The new text, or None if the file is deleted.
         places: The replaced lines, in order.
     """
 
@@ -86,7 +86,7 @@ def compare(before: str | None, after: str | None) -> TextDiff:
 
 
 def unified(difference: TextDiff, name: str) -> str:
-    """Format a unified diff with three lines of context; empty if nothing changed.
+    """Format a unified diff with three lines of context; return an empty text if nothing changed.
 
     Args:
         difference: The comparison.
@@ -189,12 +189,12 @@ def _replaced(old: str, new: str) -> Iterator[ReplacedLines]:
 
 
 def _cut(text: str, start: int, stop: int, size: int) -> int:
-    """Return the end of the last whole line within ``size`` characters; else ``start``."""
+    """Return the end of the last whole line within ``size`` characters, or ``start``."""
     return stop if stop - start <= size else max(text.rfind("\n", start, start + size) + 1, start)
 
 
 def _sure(blocks: Sequence[MatchingBlock], n_old: int, n_new: int) -> list[MatchingBlock]:
-    """Return blocks that more text would not change; empty if too few lines match."""
+    """Return blocks that more text would not change, or an empty list if too few lines match."""
     n_same = n_old - sum(block.a1 - block.a0 for block in blocks)
     if 2 * n_same < max(n_old, n_new):
         return []
@@ -317,7 +317,7 @@ def take_hunks(
 
 
 def is_same_change(was: str, of: str | None, now: str, of_now: str | None) -> bool:
-    """Return whether a change equals the shown change, although the text was edited meanwhile.
+    """Return whether a change is still the change that was shown, despite edits of the text.
 
     If the user types above the shown lines, the change moves. The user allowed the shown lines and
     their context, not the position. Shown lines that occur more than once in the text are
@@ -325,7 +325,8 @@ def is_same_change(was: str, of: str | None, now: str, of_now: str | None) -> bo
 
     Args:
         was: The diff that was shown.
-        of: The text that the shown change was for; None if missing or too large.
+        of: The text to which the shown change applied, or None if no change was shown or the change
+            was too large.
         now: The current diff.
         of_now: The current text.
     """

@@ -124,7 +124,7 @@ def _by_telling_lines(a: Sequence[int], b: Sequence[int]) -> Iterator[_EqualRun]
 
 
 def _telling(a: Sequence[int], b: Sequence[int]) -> AbstractSet[int]:
-    """Return lines that occur rarely in both texts; without such lines, all common lines."""
+    """Return lines that occur rarely in both texts, or all common lines if there are none."""
     n_a, n_b = Counter(a), Counter(b)
     both = n_a.keys() & n_b.keys()
     most = max(OFTEN, min(len(a), len(b)) // 64)

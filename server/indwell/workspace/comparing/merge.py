@@ -36,11 +36,11 @@ class Conflict(NamedTuple):
 
 
 class Merge(NamedTuple):
-    """The result of a merge.
+    """A text that was merged from two edited versions of a base.
 
     Attributes:
         text: The merged text; at a conflict, the version of ``theirs``.
-        base: The base, with the line endings of a side that changed them throughout.
+        base: The base; if one side changed all line endings, with these line endings.
         conflicts: The conflicts, in order.
     """
 
@@ -144,7 +144,7 @@ class _Numbers:
 
 
 def _settled(base: str, mine: str, theirs: str) -> str | None:
-    """Merge a region; None if the sides conflict."""
+    """Merge a region; return None if the sides conflict."""
     exact = _one_of(base, mine, theirs)
     if exact is not None:
         return exact
@@ -156,7 +156,7 @@ def _settled(base: str, mine: str, theirs: str) -> str | None:
 
 
 def _one_of(base: str, mine: str, theirs: str) -> str | None:
-    """Choose the version of the side that changed; None if both sides changed differently."""
+    """Choose the version of the side that changed, or None if both sides changed differently."""
     if mine in (base, theirs):
         return theirs
     return mine if theirs == base else None
@@ -176,7 +176,7 @@ def _ended_alike(base: str, mine: str, theirs: str) -> _Sides:
 
 
 def _ending(text: str) -> str:
-    """Return the line ending that a text uses everywhere; empty without a single ending."""
+    """Return the line ending that a text uses everywhere, or empty if the endings differ."""
     n_pairs, n_feeds, n_returns = text.count("\r\n"), text.count("\n"), text.count("\r")
     if n_pairs == n_feeds == n_returns:
         return "\r\n" if n_pairs else ""

@@ -41,7 +41,7 @@ def decode(
     project: Callable[[], str | None] = nothing_declared,
     before: str | None = None,
 ) -> Decoded | None:
-    """Decode a file's bytes; None for a binary file (``binary_kind`` names its type).
+    """Decode a file's bytes; return None for a binary file (``binary_kind`` names its type).
 
     Args:
         data: All bytes.
@@ -136,7 +136,7 @@ def _mostly_utf8(data: bytes) -> Decoded | None:
 
 
 def _by_guess(data: bytes, before: str | None) -> Decoded:
-    is_given_up = before == "utf-8"  # No guess was possible before, so none is possible now.
+    is_given_up = before == "utf-8"  # If no guess was possible before, no guess is made now.
     for encoding in () if is_given_up else _candidates(data, before):
         decoded = _first(data, ((encoding, "strict"),))
         if decoded is not None:
@@ -234,7 +234,7 @@ _KNOWN = lazy_pattern(
 
 
 def declared(head: bytes, tail: bytes = b"") -> str | None:
-    """Return the declared encoding by Python's name; None if it is missing or unknown.
+    """Return the declared encoding by Python's name, or None if it is missing or unknown.
 
     Args:
         head: The first bytes of the file.
@@ -257,7 +257,7 @@ def declared(head: bytes, tail: bytes = b"") -> str | None:
 
 
 def known(name: str) -> str | None:
-    """Return Python's name for an encoding of files; None for any other name.
+    """Return Python's name for an encoding of files, or None for any other name.
 
     A name in a file must not select a codec that is no text encoding, such as ``rot13``.
     """
@@ -407,5 +407,5 @@ def _share(sample: bytes, encoding: str, letters: tuple[str, str]) -> float:
 
 
 def _is_odd(char: str) -> bool:
-    """Return whether texts never contain this character, a control or unassigned character."""
+    """Return whether this is a control or unassigned character, which texts never contain."""
     return char not in "\t\n\r\f\x1b" and unicodedata.category(char) in {"Cc", "Cn", "Co", "Cs"}

@@ -28,7 +28,7 @@ _SET = lazy_pattern(r"(?P<first>.)-(?P<last>.)|(?P<one>.)", re.DOTALL)
 
 
 def setting_of(key: str, found: Iterable[tuple[str, str]]) -> str | None:
-    """Return a setting for one file, in lower case; None if it is not set.
+    """Return a setting for one file, in lower case, or None if it is not set.
 
     Args:
         key: The setting's name in lower case, such as ``charset``.
@@ -50,7 +50,7 @@ def setting_of(key: str, found: Iterable[tuple[str, str]]) -> str | None:
 
 
 def matches(pattern: str, path: str) -> bool:
-    """Return whether a section's pattern matches ``path``; without a slash, in any folder."""
+    """Return whether a section's pattern matches ``path``; a name alone matches in any folder."""
     if len(pattern) > _PATTERN_CHARS:
         return False
     if "/" not in pattern:
@@ -131,7 +131,7 @@ def _any_of(marks: Mapping[str, int], chars: Iterable[str]) -> int:
 
 
 def _along(places: int, over: int) -> int:
-    """Return the positions, and all later positions across characters of ``over``.
+    """Return the positions, and all that can be reached from them across characters in ``over``.
 
     Adding a bit to a run of ones carries to the run's end and clears the bits on the way.
     """
@@ -150,7 +150,7 @@ def _in_set(marks: Mapping[str, int], body: str, every: int) -> int:
 
 
 def charset_at(path: Path, roots: Sequence[Path]) -> str | None:
-    """Return the charset of ``path`` by the files from its folder up to the root; None if unset."""
+    """Return the charset of ``path`` by the files from its folder up to the root, or None."""
     return setting_of("charset", above(path, roots, ".editorconfig"))
 
 

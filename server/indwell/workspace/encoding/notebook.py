@@ -42,7 +42,7 @@ class _Span(NamedTuple):
 
 
 def cells_text(cells: Sequence[NotebookCell]) -> str | None:
-    """Return cells as one text; None if a cell's source would be read as several cells."""
+    """Return cells as one text, or None if a cell's source would be read as several cells."""
     if any(_MARK.search(one.source) for one in cells):
         return None
     return "".join(f"# %% [{one.kind}]\n{one.source}\n" for one in cells)
@@ -72,7 +72,7 @@ def cells_of(text: str) -> tuple[NotebookCell, ...]:
 
 
 def notebook_text(raw: str) -> str | None:
-    """Return a notebook's JSON as a text of cells; None if Indwell cannot edit the notebook."""
+    """Return a notebook's JSON as a text of cells, or None if Indwell cannot edit the notebook."""
     try:
         cells = [_cell(one.value) for one in _cells_in(raw)]
     except (ValueError, RecursionError):
@@ -139,7 +139,7 @@ def with_cells(raw: str, text: str) -> str:
 
 
 def _partners(old: Sequence[NotebookCell], new: Sequence[NotebookCell]) -> Iterator[int | None]:
-    """Yield for each new cell the old cell that it continues; None for an added cell."""
+    """Yield for each new cell the old cell that it continues, or None for an added cell."""
     same = 0  # Equal cells at the beginning are skipped, because comparing many cells takes long.
     while same < min(len(old), len(new)) and old[same] == new[same]:
         same += 1

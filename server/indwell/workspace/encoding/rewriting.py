@@ -17,7 +17,7 @@ from indwell.workspace.text import Decoded, decode_as, encode, halves, in_pieces
 
 
 def created(text: str, project: Callable[[], str | None] = nothing_declared) -> bytes:
-    """Encode a new file by the encoding that the file or its project declares, else by UTF-8.
+    """Encode a new file in the encoding that the file or its project declares, or in UTF-8.
 
     Raises:
         ValueError: The next reader would see another text; the message says why.
@@ -84,14 +84,14 @@ def _for_new_text(text: str, project: Callable[[], str | None]) -> Decoded:
 
 
 def _for_ascii(text: str, project: Callable[[], str | None]) -> Decoded:
-    """Choose the encoding for a file's first non-ASCII characters: the declared one, else UTF-8."""
+    """Choose the encoding for a file's first non-ASCII characters: as declared, or UTF-8."""
     like = _for_new_text(text, project)
     return Decoded("") if like.mark or like.encoding.startswith(("utf-16", "utf-32")) else like
 
 
 def _check_characters(text: str, held: Decoded) -> None:
     r"""Refuse misleading text: new characters in a guessed encoding, bytes retyped as ``\xNN``."""
-    if held.errors != "strict":  # In any other mode, the encoder finds these characters.
+    if held.errors != "strict":  # In the mode "strict", the encoder itself finds these characters.
         _check_halves(text, held)
     if held.is_guess:
         new = sorted(_characters(text) - _characters(held.text))
@@ -131,7 +131,7 @@ def _check_meaning(
 ) -> None:
     """Refuse bytes that would be decoded to another text next time."""
     if like.encoding == "utf-8" and like.errors == "strict":
-        return  # Such bytes cannot be decoded differently.
+        return  # These bytes cannot be decoded to another text.
     if like.errors == "strict":
         again = decode(data, project, like.encoding)
     else:  # The detection depends on the number of invalid bytes.

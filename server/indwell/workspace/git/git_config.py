@@ -16,7 +16,7 @@ _ENTRY = lazy_pattern(r"([a-z][a-z0-9-]*)\s*(?:=\s*(.*))?", re.IGNORECASE)
 _ADDRESS = lazy_pattern(
     r"(?:https?|ssh|git)://\w[\w.@:/~%+-]*|\w[\w.-]*@\w[\w.-]*:[\w./~+-]+|/[\w./~+-]+", re.ASCII
 )
-"""An address that git only connects to: no ``ext::``, no option in place of a host."""
+"""Matches an address to which git only connects: no ``ext::``, no option in place of a host."""
 
 _HARMLESS = msgspec.json.decode(
     pkgutil.get_data(__name__, "harmless_settings.json") or b"", type=dict[str, frozenset[str]]

@@ -31,7 +31,7 @@ OBEYED = (
     *("info/grafts", "objects/info/alternates", "objects/info/http-alternates"),
     *("branches", "remotes"),
 )
-"""Files that git runs or reads in its own folder, including pointers to other places."""
+"""Files in git's own folder that git runs or reads, including files that name other folders."""
 
 HOOKS = frozenset(
     [
@@ -43,7 +43,7 @@ HOOKS = frozenset(
         *("p4-prepare-changelist", "p4-post-changelist", "p4-pre-submit", "post-index-change"),
     ]
 )
-"""The names that git runs if its hooks folder is the whole workspace."""
+"""The names of the hooks that git runs if its hooks folder is the whole workspace."""
 
 _SIGNS = frozenset({GIT, "head"})
 _SHUT = frozenset(
@@ -57,7 +57,7 @@ class ConfigFile(msgspec.Struct, frozen=True):
     Attributes:
         path: The path that git opens.
         real: The resolved path.
-        text: The content; None if unreadable or too long.
+        text: The content, or None if unreadable or too long.
         part: The relevant entries.
     """
 
@@ -114,7 +114,7 @@ def git_places(root: Path) -> GitPlaces:
 
 
 def places_of(holder: Path, root: Path | None = None) -> GitPlaces:
-    """Return the paths of the repository in ``holder``; empty without a repository."""
+    """Return the paths of the repository in ``holder``, or empty if there is no repository."""
     repository = repository_of(holder)
     if repository is None:
         return GitPlaces()
@@ -161,7 +161,7 @@ def is_bare(folder: Path) -> bool:
 
 
 def repository_of(holder: Path) -> Repository | None:
-    """Describe the repository that git finds in ``holder``; None without a repository."""
+    """Describe the repository that git finds in ``holder``, or return None if there is none."""
     if exists(holder / GIT):
         own = _pointed(holder)
     elif is_bare(holder):
@@ -186,7 +186,7 @@ def repository_of(holder: Path) -> Repository | None:
 
 
 def _pointed(holder: Path) -> Path | None:
-    """Return the folder that is ``.git``, or that the file ``.git`` names; None without one."""
+    """Return the folder that is ``.git``, or to which a file ``.git`` points, or None."""
     git = holder / GIT
     if leads_abroad(git, (holder,)):
         return None
@@ -227,7 +227,7 @@ def _hooks(
 
 
 def _programs(holder: Path, configurations: Iterable[ConfigFile]) -> Iterator[Path]:
-    """Yield files of the working tree that values name: ``diff.external = tools/diff.sh``."""
+    """Yield files in the working tree that a setting names: ``diff.external = tools/diff.sh``."""
     top = Path(os.path.realpath(holder))
     words = dict.fromkeys(
         word for one in configurations for value in one.part.values for word in _words(value)
@@ -246,7 +246,7 @@ def _words(value: str) -> list[str]:
 
 
 def _at(base: Path, written: str) -> Path | None:
-    """Resolve a path from one of git's files; None if invalid, or on another network share."""
+    """Resolve a path from one of git's files; return None for an invalid or remote path."""
     text = written.strip()
     if not text or "\0" in text or len(text) > MOST_PATH:
         return None
@@ -257,7 +257,7 @@ def _at(base: Path, written: str) -> Path | None:
 
 
 def _text(path: Path) -> str | None:
-    """Read a file through any links, as git does; None if unreadable."""
+    """Read a file through any links, as git does; return None if unreadable."""
     real = Path(os.path.realpath(path))
     try:
         return read_bytes(real, [real.parent], READ_B).decode("utf-8", "replace")
@@ -281,7 +281,7 @@ _COMMIT = lazy_pattern(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 async def branch_of(workspace: Workspace) -> str:
-    """Return the branch's name, ten digits of a detached commit, or empty without git."""
+    """Return the branch's name, ten digits of a detached commit, or empty outside of git."""
     try:
         head = await workspace.read(workspace.resolve(".git/HEAD"))
     except ToolError:
@@ -289,5 +289,5 @@ async def branch_of(workspace: Workspace) -> str:
     line = head.text.split("\n", 1)[0].strip()
     if line.startswith(_REF):
         return line.removeprefix(_REF)
-    # The text must be a commit's digits only: .git/HEAD may be a link to a file with other text.
+    # The text must be only a commit's digits, because .git/HEAD may be a link to any file.
     return line[:10] if _COMMIT.fullmatch(line) else ""

@@ -17,10 +17,10 @@ import msgspec
 from indwell.lazy_pattern import lazy_pattern
 
 FILES = ("pyproject.toml", "package.json", "tsconfig.json", "Cargo.toml", "go.mod")
-"""The files that are read, directly in the folder."""
+"""The files, directly in the folder, that are read to find checks."""
 
 SCRIPTS = ("typecheck", "check", "lint")
-"""Scripts of ``package.json``; the first existing one that is known to be read-only is run."""
+"""Scripts of ``package.json``; the first existing script that only reads is run."""
 
 _PYTHON = (".py", ".pyi")
 _SCRIPT = (".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs", ".vue", ".svelte")
@@ -32,9 +32,9 @@ class ProjectCheck(msgspec.Struct, frozen=True):
     Attributes:
         name: The name for the user.
         arguments: The arguments, as shell text.
-        programs: Possible programs, each a path in the project or a name for PATH; the first
-            existing program is used.
-        suffixes: Suffixes of the files that are checked; empty for all files.
+        programs: Possible programs, each a path in the project or a name on PATH; the first that
+            exists is used.
+        suffixes: Suffixes of the files that are checked, or empty for all files.
     """
 
     name: str
@@ -78,7 +78,7 @@ def _python(text: str) -> Iterator[ProjectCheck]:
 
 
 def _of_environment(program: str) -> tuple[str, ...]:
-    """Return possible programs; the one in the project's environment comes first."""
+    """Return possible programs; the program in the project's environment comes first."""
     return (f".venv/bin/{program}", f"venv/bin/{program}", program)
 
 
@@ -170,7 +170,7 @@ _PROGRAMS: Mapping[str, _Program] = {
 
 
 def _only_checks(scripts: Mapping[str, object], name: str, depth: int) -> bool:
-    """Return whether a script only checks, including the scripts that npm runs around it."""
+    """Return whether a script only checks, and the scripts that npm runs with it, too."""
     if not depth or name not in scripts:
         return False
     around = [one for one in (f"pre{name}", name, f"post{name}") if one in scripts]

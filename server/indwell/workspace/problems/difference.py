@@ -191,7 +191,7 @@ class LineMap:
     """Maps lines of an old text to lines of a new text.
 
     Args:
-        blocks: The replaced lines, in order; empty for equal texts.
+        blocks: The replaced lines, in order, or empty for equal texts.
         is_known: False if the edit is unknown, so that every line may have moved.
     """
 
@@ -202,7 +202,7 @@ class LineMap:
         self._new = [block.new for block in blocks]
 
     def moved(self, line: int) -> tuple[int, bool]:
-        """Return the new number of an old line or its replacement, and whether it survived."""
+        """Return the new number of an old line or its replacement, and if the line still exists."""
         at = bisect_right(self._old, line) - 1
         if at < 0:
             return line, True
@@ -218,7 +218,7 @@ class LineMap:
         return at >= 0 and line - self._new[at] < self.blocks[at].n_new
 
     def is_touched(self, line: int) -> bool:
-        """Return the same as ``is_new``, or True if the edit removed lines beside this line."""
+        """Return whether the edit created this line, or removed lines beside this line."""
         if self.is_new(line):
             return True
         return any(not block.n_new and line in {block.new - 1, block.new} for block in self.blocks)
@@ -253,7 +253,7 @@ OWN = "indwell"  # Indwell's own hints have this source, and do not count as pro
 
 
 SEVERITIES = ("error", "warning")
-"""The severities that count, worst first; hints and information never do."""
+"""The severities that count, worst first; hints and information never count."""
 
 
 _LINE_NUMBER = lazy_pattern(r"\bline \d+")
@@ -322,7 +322,7 @@ def difference(
 
 
 def in_changed_lines(problems: Iterable[Problem], edits: LineMap) -> tuple[Problem, ...]:
-    """Return problems in lines that the edit created; all of them if old problems are unknown."""
+    """Return the problems in or beside lines that the edit has changed."""
     return tuple(one for one in counted(problems) if edits.is_touched(one.line))
 
 

@@ -33,7 +33,7 @@ export class NotRunning extends Error {
   readonly code = WIRE_CLOSED;
 }
 
-/** Returns the unsent text that an error has for the user; null if it has none. */
+/** Returns the unsent text that an error has for the user, or null if it has none. */
 export function draftOf(error: unknown): string | null {
   const data = fieldOf(error, "data");
   const draft = fieldOf(data, "draft");

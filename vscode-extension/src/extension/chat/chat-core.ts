@@ -48,8 +48,8 @@ export interface Surroundings {
   readonly nonce: () => string;
   readonly log: (words: string) => void;
   /**
-   * Called for a question of the shown session, or of none: shows the panel without taking the
-   * focus.
+   * Called for a question of the shown session or without a session; shows the panel, but does not
+   * take the focus.
    */
   readonly reveal: () => void;
   /** Called for a question of another session. */
@@ -60,7 +60,7 @@ export interface Surroundings {
     readonly useEditorModels: () => Promise<void>;
     readonly manageKeys: () => Promise<void>;
   };
-  /** Opens a session in an editor tab; null: a new session. */
+  /** Opens a session in an editor tab; null opens a new session. */
   readonly openTab?: (session: string | null) => Promise<void>;
   /** Is the session in a tab that the user sees? */
   readonly isSeenInTab?: (session: string) => boolean;
@@ -68,9 +68,9 @@ export interface Surroundings {
   readonly hasTab?: (session: string) => boolean;
   /** Tells the other chats of the window about a change of a session. */
   readonly tellOthers?: (session: string, what: Elsewhere) => void;
-  /** The user works in this chat now. */
+  /** Called when the user works in this chat. */
   readonly focused?: () => void;
-  /** In a tab: the chat of the panel, whose board and questions are those of the window. */
+  /** For a tab, the panel's chat, which has the window's board and questions. */
   readonly panel?: ChatCore;
 }
 
@@ -174,7 +174,7 @@ export class ChatCore {
     return this.store.state;
   }
 
-  /** The session of the chat; before a server runs, the one of before the reload. */
+  /** The session of the chat; until a server runs, the session from before the reload. */
   get session(): string | null {
     return this.state.session ?? this.#keeping.session;
   }
@@ -225,7 +225,7 @@ export class ChatCore {
     this.store.dispatch({ type: "connection", connection });
   }
 
-  /** The user did something with a session in another chat of the window. */
+  /** Called after the user did something with a session in another chat of the window. */
   async elsewhere(session: string, what: Elsewhere): Promise<void> {
     if (session !== this.state.session) return;
     if (what === "deleted") await this.#sessions.empty();
@@ -318,10 +318,13 @@ export class ChatCore {
   }
 }
 
-/** In a tab, a choice applies to the tab, or to the settings; the panel keeps those of the window. */
+/** In a tab, a choice applies only to the tab; the panel remembers the choices of the window. */
 const NO_CHOICE: Pick<Chosen, "choose"> = { choose: () => undefined };
 
-/** A new tab knows what the panel knows about the window, and nothing of its session. */
+/**
+ * Returns the state of a new tab: what the panel knows about the window, without the panel's
+ * session.
+ */
 function tabState(panel: PanelState): PanelState {
   const { connection, models, pending, suggestions, looks, marks, questions, history, firstRun } =
     panel;

@@ -16,13 +16,13 @@ export interface Chat extends vscode.Disposable {
   readonly here: ChatHere;
   /** The chats of the panel and of all editor tabs. */
   readonly all: readonly ChatHere[];
-  /** Opens a session in an editor tab; null: a new session. */
+  /** Opens a session in an editor tab; null opens a new session. */
   openTab(session: string | null): Promise<void>;
-  /** The panel is visible, or a tab that shows its session. */
+  /** Whether the panel, or a tab with the panel's session, is visible. */
   readonly visible: boolean;
   /**
-   * Shows the panel; with `focus`, focuses the composer or the open question. Returns false if the
-   * panel cannot be shown.
+   * Shows the panel; `focus` moves the focus to the composer or the open question. Returns false if
+   * the panel cannot be shown.
    */
   show(focus: boolean | "question" | "find"): Promise<boolean>;
   /** Carries out a message as if the user had chosen it in the panel. Never rejects. */

@@ -1,4 +1,4 @@
-/** The clock and timers of the chat: a test passes its own. */
+/** The clock and timers of the chat; a test passes another clock. */
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;

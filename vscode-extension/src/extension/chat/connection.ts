@@ -1,4 +1,4 @@
-/** The server's state as the panel shows it. Pure. */
+/** Converts the server's state to the form that the panel shows. Pure. */
 import type { Connection } from "../../shared/state.ts";
 import type { ServerState } from "../server/state.ts";
 

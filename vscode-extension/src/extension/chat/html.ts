@@ -1,5 +1,5 @@
 /**
- * Builds the page of the panel: only shipped files may load in it, and only one script may run.
+ * Builds the page of the panel, in which only shipped files may load and only one script may run.
  * Pure.
  */
 
@@ -12,14 +12,17 @@
 export interface PageParts {
   /** The content source of shipped files. */
   readonly source: string;
-  /** The address of the folder of shipped files: the font is loaded from it. */
+  /** The address of the folder of shipped files, from which the page loads the font. */
   readonly base: string;
   readonly script: string;
   readonly style: string;
   readonly nonce: string;
-  /** The state that the page draws at once, as JSON; empty if the page waits for the first message. */
+  /**
+   * The state that the page draws at once, as JSON, or empty if the page waits for the first
+   * message.
+   */
   readonly first?: string;
-  /** The id of an editor tab; the panel has none. */
+  /** The id of an editor tab; not set for the panel. */
   readonly tab?: string;
 }
 
@@ -61,7 +64,7 @@ function data(name: string, value: string): string {
   return ` data-${name}="${quoted}"`;
 }
 
-/** Nothing in the text ends the element; a comment of HTML that the text begins is closed. */
+/** Escapes a text so that nothing in it ends the script element or begins a comment of HTML. */
 function inScript(script: string): string {
   return `${script.replaceAll(/<\/(script)/gi, "<\\/$1")}\n//-->\n`;
 }

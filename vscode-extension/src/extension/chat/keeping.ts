@@ -84,7 +84,7 @@ export class Keeping {
     this.#writeTyped();
   };
 
-  /** The session that the panel showed last; null for a new one. */
+  /** The session that the panel showed last, or null for a new session. */
   get session(): string | null {
     const kept = this.#memory.get("session");
     return typeof kept === "string" ? kept : null;

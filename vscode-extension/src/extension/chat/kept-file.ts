@@ -1,6 +1,6 @@
 /**
- * Values of the chat in a file of the workspace's own storage. VS Code for the web stores its own
- * memory in the browser a moment later, and a reload within that moment loses the change.
+ * Stores values of the chat in a file of the workspace's own storage. VS Code for the web stores
+ * its own memory in the browser a moment later, and a reload within that moment loses the change.
  */
 import { readFileSync } from "node:fs";
 import { mkdir, rename, writeFile } from "node:fs/promises";
@@ -13,7 +13,7 @@ export class KeptFile {
   #writing: Promise<void> | undefined;
   #isStale = false;
 
-  /** Reads the file once; `failed` is called if the disk takes no change. */
+  /** Reads the file once; `failed` is called if a change cannot be written to disk. */
   constructor(path: string, failed: (error: unknown) => void) {
     this.#path = path;
     this.#failed = failed;
@@ -24,7 +24,7 @@ export class KeptFile {
     return this.#values.get(key);
   }
 
-  /** Stores a value; resolves when the file has it. */
+  /** Stores a value; resolves when the file contains the value. */
   set(key: string, value: unknown): Promise<void> {
     this.#values.set(key, value);
     this.#isStale = true;
@@ -34,7 +34,9 @@ export class KeptFile {
     return this.#writing;
   }
 
-  /** Changes during a write are written together by the next one. */
+  /**
+   * Writes the values; changes that arrive during a write are written together by the next write.
+   */
   async #write(): Promise<void> {
     const next = `${this.#path}.${process.pid}`;
     try {
@@ -55,6 +57,6 @@ function valuesIn(path: string): object {
     const read: unknown = JSON.parse(readFileSync(path, "utf8"));
     return typeof read === "object" && read !== null ? read : {};
   } catch {
-    return {}; // There is no file yet, or its write was cut off by a crash.
+    return {}; // There is no file yet, or a crash interrupted the write.
   }
 }

@@ -13,8 +13,8 @@ const MOST_TURNS = 12;
 const MOST_CHARACTERS = 150_000;
 const SAVE_MS = 100;
 /**
- * The version of the stored form; increased when the type of a turn changes, so that an older form
- * is not read.
+ * The version of the stored form. Increment this number when the type of a turn changes, so that an
+ * older form is not read.
  */
 const SHAPE = 1;
 
@@ -101,7 +101,9 @@ function kept(state: PanelState): unknown {
   return { shape: SHAPE, session, title: own || state.title, hasOlder, turns };
 }
 
-/** Returns what is visible of a turn with closed cards; the server has the rest. */
+/**
+ * Returns the part of a turn that is visible while all cards are closed; the server has the rest.
+ */
 function leanTurn(turn: Turn): Turn {
   return {
     ...turn,

@@ -1,6 +1,6 @@
 /**
- * The editor's interfaces for the chat; a test passes its own, and `vscode-ports.ts` has the real
- * ones.
+ * The editor's interfaces for the chat. A test passes its own implementations; `vscode-ports.ts`
+ * has the real ones.
  */
 import type { Coloured } from "../../shared/coloured.ts";
 import type { FoundRow } from "../../shared/messages.ts";
@@ -43,7 +43,10 @@ export interface CodeTarget {
   readonly name: string;
   /** Every known path of the file: as named, relative to its folder, and with links resolved. */
   readonly paths: readonly string[];
-  /** Whether the file is in the active editor; false if only the model named the file. */
+  /**
+   * Whether the file is in the active editor; false if the file only comes from a name in the
+   * model's text.
+   */
   readonly isActive: boolean;
 }
 
@@ -53,7 +56,10 @@ export interface CodeTarget {
  */
 export type MayChange = (target: CodeTarget) => Promise<boolean>;
 
-/** Writes the whole text of a document as a pending change; false if no turn can own the change. */
+/**
+ * Writes the whole text of a document as a pending change; returns false if the change belongs to
+ * no turn.
+ */
 export type AsChange = (edit: {
   readonly uri: string;
   readonly version: number;
@@ -64,7 +70,7 @@ export type AsChange = (edit: {
 export interface Documents {
   /** Opens a file of the workspace beside the panel; rejects if the path is not a file of the workspace. */
   open(place: Place): Promise<void>;
-  /** The URI of a file in an open folder; null for any other. */
+  /** Returns the URI of a file in an open folder, or null for any other file. */
   locate(path: string): Promise<string | null>;
   /** Returns whether this file is open in any tab. */
   isOpen(path: string): boolean;
@@ -72,14 +78,14 @@ export interface Documents {
   showReadOnly(title: string, text: string): Promise<void>;
   /** Returns the text of a virtual document or file. */
   read(uri: string): Promise<string>;
-  /** Asks for a path, and writes; false if the user closed the dialog. */
+  /** Asks for a path, and writes the text there; returns false if the user closed the dialog. */
   save(name: string, text: string): Promise<boolean>;
   /** Inserts at the cursor of the active editor, as one undo step. */
   insert(text: string, mayChange: MayChange): Promise<Put>;
   /**
-   * Applies `text` at `place` (null means the active editor): by `asChange` if that accepts the
-   * text, else after showing a diff. The text replaces the selection; without a selection, equal
-   * lines show its position.
+   * Applies `text` at `place` (null means the active editor), by `asChange`, or after a diff if
+   * `asChange` does not accept the text. The text replaces the selection; without a selection,
+   * equal lines show its position.
    */
   apply(
     text: string,
@@ -99,16 +105,16 @@ export interface Finding {
   mentions(uris: readonly string[]): Promise<readonly { value: string; label: string }[]>;
   /** Returns the selection in the terminal. */
   terminal(): Promise<string | null>;
-  /** Returns the last command of the terminal, with its output; null if no command is known. */
+  /** Returns the last command of the terminal, with its output, or null if no command is known. */
   lastCommand(): { readonly label: string; readonly text: string } | null;
-  /** Returns the selection in the editor; null if nothing is selected. */
+  /** Returns the selection in the editor, or null if nothing is selected. */
   selection(): Selected | null;
 }
 
 /** Other functions of the editor. */
 export interface Shell {
   /**
-   * Runs one of the commands that this extension itself names; never a name from the webview or the
+   * Runs a command whose name is in this extension's code, never a name from the webview or the
    * server.
    */
   run(command: string, ...args: readonly unknown[]): Promise<unknown>;
@@ -129,7 +135,7 @@ export interface Memory {
 /** Colours code as the editor does. */
 export interface Colouring {
   /**
-   * Returns the colours of code in the theme of this id; null for an unknown language. Never
+   * Returns the colours of code in the theme of this id, or null for an unknown language. Never
    * rejects.
    */
   colour(code: string, language: string, theme: string): Promise<Coloured | null>;

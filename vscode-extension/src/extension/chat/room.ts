@@ -14,7 +14,7 @@ export interface Room {
   readonly clock: Clock;
   /** Set in an editor tab. */
   readonly tab?: TabRole;
-  /** Opens a session in an editor tab; null: a new session. */
+  /** Opens a session in an editor tab; null opens a new session. */
   readonly openTab?: (session: string | null) => Promise<void>;
   /** Tells the other chats of the window about a change of a session. */
   readonly tellOthers?: (session: string, what: Elsewhere) => void;

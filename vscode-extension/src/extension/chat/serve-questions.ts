@@ -31,7 +31,8 @@ export function serveQuestions(
     client.onRequest(
       "indwell/ask",
       async (params: AskParams, token: vscode.CancellationToken): Answer<"indwell/ask"> => {
-        // A session that is not shown asks by a badge and a notice; a tab that is seen asks itself.
+        // If the asking session is not shown, a badge and a notice show the question; a visible tab
+        // shows it itself.
         const session = params.session ?? "";
         const isElsewhere = session !== "" && shown(session) !== "panel";
         if (isElsewhere || view.visible || (await view.show(false)))

@@ -13,7 +13,7 @@ export function freshNonce(): string {
   return randomBytes(24).toString("base64url");
 }
 
-/** The chat's page: the shipped texts of the page are read once. */
+/** The chat's page, whose shipped texts are read once. */
 export class ChatPage {
   readonly #dist: vscode.Uri;
   readonly #texts: Promise<readonly [script: string, style: string]>;
@@ -70,7 +70,7 @@ function fillWebview(
 
 /** Listeners for events of the view. */
 export interface ViewListener {
-  /** Returns the state that the page draws at once, as JSON; empty for none. */
+  /** Returns the state that the page draws at once, as JSON; may be empty. */
   readonly first: () => string;
   /** Called with a message of unknown type. */
   took(raw: unknown): void;
@@ -109,7 +109,7 @@ export class ChatViewProvider implements vscode.WebviewViewProvider {
     await this.#page.show(webview, this.#listener.first, () => this.#view !== view);
   }
 
-  /** Sends a message; without a view it is dropped, and a snapshot is sent later. */
+  /** Sends a message; if there is no view, the message is dropped, and a snapshot is sent later. */
   readonly post = async (message: ToPanel): Promise<unknown> =>
     this.#view?.webview.postMessage(message);
 

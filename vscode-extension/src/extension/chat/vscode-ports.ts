@@ -35,7 +35,7 @@ const shell: Shell = {
   openExternal: async (href) => vscode.env.openExternal(vscode.Uri.parse(href, true)),
 };
 
-/** Values without which a reloaded panel would be empty: a file has them at once. */
+/** The values without which a reloaded panel would be empty; a file stores them immediately. */
 const FILED = new Set(["session", "lastShown"]);
 
 function memoryOf(context: vscode.ExtensionContext, log: (words: string) => void): Memory {

@@ -1,4 +1,7 @@
-/** Answers `indwell/diagnostics`: the problems of documents once their servers have settled. */
+/**
+ * Answers `indwell/diagnostics`: waits until the language servers have checked the documents, and
+ * returns the problems.
+ */
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 import { settling } from "./settling.ts";
@@ -39,7 +42,7 @@ async function known(
   while (!token.isCancellationRequested) {
     const one = watch.clock.watched(name, languageOf(uri));
     // The edit was sent right before the request, so a document that is not open counts as edited
-    // then.
+    // at that time.
     const edited = one.editedAt === 0 && wait > 0 ? { ...one, editedAt: begun } : one;
     const now = settling(edited, begun, Date.now(), wait);
     switch (now.kind) {

@@ -1,4 +1,7 @@
-/** Answers `indwell/save`: saves the named documents that hold unsaved text, so that a command sees it. */
+/**
+ * Answers `indwell/save`: saves the named documents with unsaved text, so that a command sees the
+ * text.
+ */
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 import { openDocument } from "./watch-problems.ts";

@@ -1,4 +1,4 @@
-/** Asks for a line of text in an input box: if the panel cannot be shown, and for commands. */
+/** Asks for a line of text in an input box, for commands, and if the panel cannot be shown. */
 import * as vscode from "vscode";
 import type { AskParams, AskResult } from "../../protocol.ts";
 import { plainWords } from "../plain-words.ts";
@@ -6,7 +6,7 @@ import { askForWords } from "../say.ts";
 
 const OWN_WORDS = "Answer in your own words…";
 
-/** Returns the typed text; null if the box was closed. `token` cancels the question. */
+/** Returns the typed text, or null if the box was closed. `token` cancels the question. */
 export async function askInABox(
   prompt: string,
   placeholder = "",
@@ -19,7 +19,10 @@ export async function askInABox(
   return typed ?? null;
 }
 
-/** Asks a question of the server if the panel cannot be shown: a list if it has options, else the box. */
+/**
+ * Asks a question of the server if the panel cannot be shown: by a list if it has options, or by
+ * the box.
+ */
 export async function askElsewhere(
   { prompt, placeholder, by, options }: AskParams,
   token: vscode.CancellationToken,

@@ -18,7 +18,7 @@ export interface Looked {
   readonly ranges: readonly PlainRange[];
 }
 
-/** What the server knows; `undefined` if nothing has been sent. */
+/** What the server knows about focus and selection; `undefined` if nothing has been sent. */
 export interface Told {
   readonly focus: string | null | undefined;
   readonly selection: Looked | undefined;
@@ -34,7 +34,9 @@ export interface News {
   readonly told: Told;
 }
 
-/** A selection with more parts than this is a column edit; only the largest part matters. */
+/**
+ * A selection with more parts than this is a column edit, of which only the largest part matters.
+ */
 export const MOST_RANGES = 100;
 
 /**

@@ -13,7 +13,10 @@ import type {
 import { askModal, say, sayItems } from "../say.ts";
 import { levelOf, safeFirst } from "./message-order.ts";
 
-/** Milliseconds before a dialog opens, so that a key meant for another window does not answer it. */
+/**
+ * Milliseconds before a dialog opens, so that a key meant for another window does not answer the
+ * dialog.
+ */
 const REST_MS = 500;
 
 /**
@@ -42,6 +45,7 @@ async function choose(
 ): Promise<MessageActionItem | undefined> {
   const [head = "", ...rest] = message.split("\n");
   await sleep(REST_MS);
-  // No button is the close button: VS Code would move it, and the next button would get the focus.
+  // No button is marked as the close button, because VS Code would move that button, and focus the
+  // next one.
   return askModal(head, rest.join("\n").trim(), safeFirst(items));
 }

@@ -3,7 +3,7 @@ import type { Watched } from "./settling.ts";
 
 /** The maximum number of documents that are remembered; the oldest are dropped first. */
 const MOST_DOCUMENTS = 2_000;
-/** A report later than this after an edit has another cause. */
+/** A report that comes later than this after an edit has another cause. */
 const MOST_LATENCY_MS = 10_000;
 /** Languages whose server (TypeScript's) sends no report if the problems did not change. */
 const SILENT: ReadonlySet<string> = new Set([
@@ -16,7 +16,7 @@ const SILENT: ReadonlySet<string> = new Set([
 /** The problems from each checker for a document, as a text that differs if the problems differ. */
 export type Marks = ReadonlyMap<string, string>;
 
-/** A checker of a document, with the time of its last report; 0 for never. */
+/** A checker of a document, with the time of its last report, or 0 for never. */
 export interface Checker {
   readonly name: string;
   readonly at: number;
@@ -89,7 +89,7 @@ export class ProblemClock {
     return [...names].map((name) => ({ name, at: seen?.get(name)?.at ?? 0 }));
   }
 
-  /** Returns the facts known about a document of this language. */
+  /** Returns what is known about a document of this language. */
   watched(uri: string, language: string | undefined): Watched {
     const times = this.times.get(uri);
     return {

@@ -3,7 +3,7 @@ import * as vscode from "vscode";
 
 /** The `source` of Indwell's own hints. */
 const OWN_SOURCE = "indwell";
-/** The most problems of one document; the server reads no more. Errors come first. */
+/** The maximum number of problems of one document, as in the server. Errors come first. */
 export const MOST_PROBLEMS = 1_000;
 
 /** Returns the current problems of `uri`, errors first, at most `MOST_PROBLEMS`. */

@@ -1,17 +1,19 @@
 /**
- * Decides when the problems of a document have settled after an edit. Pure: times are milliseconds
- * of one clock. VS Code does not say when a language server is done. It only shows the times at
- * which a document was edited and reported on. Most servers report after every edit, even if
- * nothing changed; a few (TypeScript's) then send no report.
+ * Decides when the problems of a document are complete after an edit. Pure: times are milliseconds
+ * of one clock. VS Code does not say when a language server is done. Only two times are known: when
+ * a document was edited, and when problems were last reported. Most servers report after every
+ * edit, even if nothing changed; a few (TypeScript's) then send no report.
  */
 
-/** The facts known about one document. */
+/** What is known about one document. */
 export interface Watched {
-  /** The time of the last change of the document's text; 0 if no change was seen. */
+  /** The time of the last change of the document's text, or 0 if no change was seen. */
   readonly editedAt: number;
-  /** The time of the last report of problems (an empty report counts); 0 if no report was seen. */
+  /**
+   * The time of the last report of problems (an empty report counts), or 0 if no report was seen.
+   */
   readonly reportedAt: number;
-  /** Whether a known checker of the document's language has yet to report. */
+  /** Whether a known checker of the document's language has not reported yet. */
   readonly late: boolean;
   /** Whether the document is open in the editor; most servers check only open documents. */
   readonly open: boolean;
@@ -21,13 +23,13 @@ export interface Watched {
   readonly silent: boolean;
   /** The number of consecutive waits for this language without a report. */
   readonly silences: number;
-  /** The longest observed time from edit to report for this language; null if there is none. */
+  /** The longest observed time from edit to report for this language, or null if there is none. */
   readonly latency: number | null;
 }
 
 /**
- * With `wait`, check again after this many milliseconds; with `known`, answer with the reports;
- * `unknown` means that there is no report.
+ * What to do: `wait` and check again after some milliseconds, answer with the `known` reports, or
+ * answer that the problems are `unknown`.
  */
 export type Settling =
   | { readonly kind: "wait"; readonly ms: number }
@@ -35,25 +37,27 @@ export type Settling =
   | { readonly kind: "unknown" };
 
 /**
- * The time in which several servers may report one after the other, and one may still report on the
- * text before.
+ * The time to wait after a report, because several servers may report one after the other, and a
+ * server may first report on the text before the edit.
  */
 export const QUIET_MS = 300;
-/** The time for a language without any report. */
+/** The time to wait if no checker has ever reported on the language. */
 export const UNSERVED_MS = 500;
-/** The shortest wait for a silent server. */
+/** The shortest wait for a server that reports only changes. */
 export const SILENT_MS = 1_000;
 
 /**
- * Returns the state of a document at `now`, requested at `begun`, if the answer may take `wait`. If
- * `wait` is 0, the current problems are used if any checker has reported.
+ * Returns what to do at `now` about a document whose problems were requested at `begun`; the answer
+ * may take `wait`. If `wait` is 0 and any checker has reported, the current problems are the
+ * answer.
  */
 export function settling(one: Watched, begun: number, now: number, wait: number): Settling {
   if (wait <= 0) return one.reportedAt > 0 || (one.served && one.open) ? KNOWN : UNKNOWN;
   const deadline = begun + wait;
   const isReported = one.reportedAt > one.editedAt && one.editedAt > 0;
   if (isReported) {
-    // A checker without changes looks like a slow one, so the usual time has to be enough.
+    // A checker that has no changes to report looks like a slow checker, so the usual time must be
+    // enough.
     const last = one.late ? begun + usual(one) : 0;
     const calm = Math.min(Math.max(one.reportedAt + QUIET_MS, last), deadline);
     return now >= calm ? KNOWN : { kind: "wait", ms: calm - now };
@@ -65,7 +69,7 @@ export function settling(one: Watched, begun: number, now: number, wait: number)
 
 function patience(one: Watched, wait: number): number {
   if (!one.served) return UNSERVED_MS;
-  // The wait for a silent checker is halved each time: its server may be gone.
+  // The wait for a silent checker is halved each time, because the checker's server may be gone.
   if (!one.silent) return Math.max(UNSERVED_MS, wait / 2 ** one.silences);
   return one.latency === null ? wait : usual(one);
 }

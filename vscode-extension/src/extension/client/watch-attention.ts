@@ -31,7 +31,7 @@ export function watchAttention(client: LanguageClient): vscode.Disposable {
     if (found.focus !== undefined) void tell("indwell/didFocus", { uri: found.focus });
     if (found.selection !== undefined) void tell("indwell/didChangeSelection", found.selection);
   };
-  // A client that is shutting down refuses; the next process gets everything again.
+  // A client that is shutting down refuses notifications; the next process gets everything again.
   const tell = (method: string, params: object): Promise<void> =>
     client.sendNotification(method, params).catch(() => undefined);
   const disturb = (): void => {
@@ -60,7 +60,8 @@ export function watchAttention(client: LanguageClient): vscode.Disposable {
 function looksAt(told: Told): Looked | null | undefined {
   const editor = vscode.window.activeTextEditor;
   if (editor === undefined) {
-    // A panel in an editor tab has the focus: the previous document counts if it is still visible.
+    // A panel in an editor tab has the focus, so the previous document counts if that document is
+    // still visible.
     const isOpen = vscode.window.visibleTextEditors.some(
       (one) => one.document.uri.toString() === told.focus,
     );

@@ -15,7 +15,7 @@ export interface ProblemWatch extends vscode.Disposable {
   readonly own: (uri: vscode.Uri) => void;
 }
 
-/** VS Code collects reports for 50 ms; later ones come from other servers. */
+/** VS Code collects reports for 50 ms; later reports come from other servers. */
 const OWN_MS = 150;
 /**
  * The name of a checker that does not name itself; the server uses the same name for an editor as a
@@ -68,7 +68,10 @@ export function watchProblems(): ProblemWatch {
 
 type Diagnostics = ReturnType<LanguageClient["code2ProtocolConverter"]["asDiagnosticsSync"]>;
 
-/** The report on a document for the server: each checker with the version that it checked. */
+/**
+ * The report on a document for the server: each checker with the version that the checker has
+ * checked.
+ */
 export interface Told {
   readonly diagnostics: Diagnostics;
   readonly version: number | null;

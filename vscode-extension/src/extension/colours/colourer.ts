@@ -5,7 +5,7 @@ import type { CodeStyle, Coloured } from "../../shared/coloured.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { type ReadText, type ThemeRule, themeRules } from "./theme-file.ts";
 
-/** The theme that the panel shows, and the user's own changes to it. */
+/** The theme that the panel shows, and the user's own changes to the theme. */
 export interface WantedTheme {
   /** The theme's id or label. */
   readonly name: string;
@@ -52,7 +52,7 @@ export class Colourer {
     });
   }
 
-  /** Returns the colours; null if the language or the theme is unknown. */
+  /** Returns the colours, or null if the language or the theme is unknown. */
   async colour(code: string, language: string, theme: WantedTheme): Promise<Coloured | null> {
     const scope = this.#catalogue.scopes[language.toLowerCase()];
     if (scope === undefined || !(await this.#use(theme))) return null;

@@ -11,7 +11,7 @@ import { customRules } from "./custom-rules.ts";
 import type { Granted, ThreadData, Wish } from "./thread.ts";
 
 /**
- * A thread that answers later than this is ended, because a grammar of an extension may never end.
+ * A thread that takes longer than this is ended, because a grammar of an extension may run forever.
  */
 const PATIENCE_MS = 5000;
 /** A thread without work ends after this time, to free its memory. */
@@ -33,7 +33,7 @@ export class Colours implements vscode.Disposable {
     this.#heard = vscode.extensions.onDidChange(() => this.#end());
   }
 
-  /** Returns the colours of code in a theme; null for an unknown language. Never rejects. */
+  /** Returns the colours of code in a theme, or null for an unknown language. Never rejects. */
   colour(code: string, language: string, theme: string): Promise<Coloured | null> {
     this.#last += 1;
     const id = this.#last;

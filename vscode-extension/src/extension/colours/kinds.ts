@@ -1,9 +1,12 @@
-/** Colours code by kinds of words, if the editor's grammar or theme is on another machine. */
+/**
+ * Colours code by kinds of words, such as keywords, if the editor's grammar or theme is on another
+ * machine.
+ */
 import type { CodeStyle, Coloured } from "../../shared/coloured.ts";
 import { marked } from "./languages.ts";
 
 /**
- * Returns the kinds of words, for which the panel has colours of the theme; null for an unknown
+ * Returns the kinds of words, for which the panel has colours of the theme, or null for an unknown
  * language.
  */
 export function kindsOf(code: string, language: string): Coloured | null {

@@ -86,7 +86,8 @@ for (const [name, language] of Object.entries(LANGUAGES)) hljs.registerLanguage(
 hljs.configure({ throwUnescapedHTML: false });
 
 /**
- * Returns the code as highlight.js marks it (escaped text and spans); null for an unknown language.
+ * Returns the code as highlight.js marks it (escaped text and spans), or null for an unknown
+ * language.
  */
 export function marked(code: string, language: string): string | null {
   if (hljs.getLanguage(language) === undefined) return null;

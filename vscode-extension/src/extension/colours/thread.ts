@@ -22,7 +22,7 @@ export interface Wish {
 export interface Granted {
   readonly id: number;
   readonly coloured: Coloured | null;
-  /** Why the editor's grammar or theme could not be used; empty if both could be used. */
+  /** Why the editor's grammar or theme could not be used, or empty if both could be used. */
   readonly problem: string;
 }
 
@@ -33,7 +33,8 @@ const colourer = new Colourer(
   async () => new Uint8Array(await readFile(join(__dirname, "onig.wasm"))).buffer,
 );
 
-// Requests run one after the other: a theme is used until a later request names another.
+// Requests run one after the other, because a theme is used until a later request names another
+// theme.
 let last: Promise<void> = Promise.resolve();
 parentPort?.on("message", (wish: Wish) => {
   last = last.then(async () => parentPort?.postMessage(await granted(wish)));

@@ -7,7 +7,7 @@ import type { Attachment, PanelState } from "../../shared/state.ts";
 /** The part of a chat that commands act on. */
 export interface ChatHere {
   readonly state: PanelState;
-  /** Shows the chat and moves the focus there, unless it is false. */
+  /** Shows the chat, and moves the focus there unless `focus` is false. */
   show(focus: boolean | "question" | "find"): Promise<boolean>;
   perform(message: ToHost): Promise<void>;
 }
@@ -20,13 +20,13 @@ export interface ChatLink extends ChatHere {
   readonly here: ChatHere;
   /** The chats of the panel and of all editor tabs. */
   readonly all: readonly ChatHere[];
-  /** Opens a session in an editor tab; null: a new session. */
+  /** Opens a session in an editor tab; null opens a new session. */
   openTab(session: string | null): Promise<void>;
   /** The panel is visible. */
   readonly visible: boolean;
   /**
-   * Shows the panel; with `focus`, focuses the composer or the open question. Returns false if the
-   * panel cannot be shown.
+   * Shows the panel; `focus` moves the focus to the composer or the open question. Returns false if
+   * the panel cannot be shown.
    */
   show(focus: boolean | "question" | "find"): Promise<boolean>;
   /** Carries out a message as if the user had chosen it in the panel. */

@@ -1,11 +1,14 @@
-/** "Try Without a Key": a made-up project in a window of its own, whose server answers from a script. */
+/**
+ * Implements "Try Without a Key": opens a made-up project in a new window, whose server uses a
+ * scripted model.
+ */
 import * as vscode from "vscode";
 import type { DemoResult } from "../../protocol.ts";
 import { say } from "../say.ts";
 import type { Server } from "../server/server.ts";
 import type { ChatDoor } from "./register.ts";
 
-/** Where VS Code remembers the folder of a demo until its window has opened. */
+/** The name under which VS Code stores the folder of a demo until the demo's window has opened. */
 const WAITING = "demoFolder";
 
 /** Registers the command; in the window of a new demo, shows the faulty function and the panel. */

@@ -16,7 +16,9 @@ export interface Surroundings {
   readonly dispatch: (action: Action) => void;
 }
 
-/** The name by which the server knows the editor, and the reason why it has no models. */
+/**
+ * The name by which the server knows the editor, and the reason why the editor offers no models.
+ */
 const EDITOR = "vscode";
 const NO_EDITOR_MODELS =
   "VS Code offers no models here. Sign in to GitHub Copilot, or install another extension with models, and try again.";
@@ -37,7 +39,7 @@ export class FirstRunFlow {
   /** The key of the last login and its provider, for the choice of a model right after it. */
   #typed: { readonly provider: string; readonly url: string | null; readonly key: string } | null =
     null;
-  /** The number of the newest request; answers to older ones are dropped. */
+  /** The number of the newest request; answers to older requests are dropped. */
   #run = 0;
 
   constructor(around: Surroundings) {
@@ -71,8 +73,8 @@ export class FirstRunFlow {
   }
 
   /**
-   * Tests and uses the first of the editor's own models; without one, the flow shows a message and
-   * stays open.
+   * Tests and uses the first of the editor's own models; if there is none, the flow shows a message
+   * and stays open.
    */
   async useEditorModels(): Promise<void> {
     await this.#begin("");
@@ -84,8 +86,8 @@ export class FirstRunFlow {
   }
 
   /**
-   * Handles a message of the panel. Never rejects. A login's `key` is the typed text; it is empty
-   * for no key, and null for the key typed just before for the same address.
+   * Handles a message of the panel. Never rejects. A login's `key` is the typed text: empty for no
+   * key, or null for the key that was just typed for the same address.
    */
   async handle(message: Login | Step): Promise<void> {
     if (message.type === "login") {

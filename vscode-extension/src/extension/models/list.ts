@@ -33,7 +33,7 @@ export function rowOf({ vendor, id, maxInputTokens, capabilities }: Offered): Ed
 }
 
 /**
- * Requests the list from the editor, and calls `changed` when the list differs from the last one.
+ * Requests the list from the editor, and calls `changed` when the list differs from the last list.
  * Some versions of VS Code report a change because the list was requested. The list is therefore
  * compared, and requested more and more rarely while it stays the same.
  */
@@ -42,7 +42,8 @@ export class ModelList {
   readonly #changed: () => void;
   readonly #clock: Pick<Clock, "after">;
   /**
-   * The last list as JSON; null if the list was never requested, so that no change needs a report.
+   * The last list as JSON, or null if the list was never requested, so that no change needs a
+   * report.
    */
   #told: string | null = null;
   #off: (() => void) | undefined;

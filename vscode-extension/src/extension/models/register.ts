@@ -20,7 +20,7 @@ export interface Models extends vscode.Disposable {
   readonly onDidChange: vscode.Event<void>;
 }
 
-/** Serves each process of `server`. A model is asked only for a request of a turn, which the user began. */
+/** Serves each process of `server`. A model is called only for a turn, which the user has begun. */
 export function registerModels(server: Server): Models {
   const changed = new vscode.EventEmitter<void>();
   const tell = (): void => {

@@ -5,7 +5,7 @@
 import type { Clock } from "../chat/clock.ts";
 import type { Piece } from "./translate.ts";
 
-/** Milliseconds for which parts are collected: the panel draws at the same rate. */
+/** Milliseconds for which parts are collected, because the panel draws at the same rate. */
 const REST_MS = 33;
 
 /** Characters after which a batch is sent at once. */

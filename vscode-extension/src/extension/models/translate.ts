@@ -53,7 +53,7 @@ export function toolsOf(request: ModelRequest): vscode.LanguageModelChatTool[] {
   }));
 }
 
-/** Converts a part of a reply; null for unused parts, such as data. */
+/** Converts a part of a reply; returns null for unused parts, such as data. */
 export function pieceOf(api: Api, part: unknown): Piece | null {
   if (part instanceof api.LanguageModelTextPart)
     return part.value === "" ? null : { kind: "text", text: part.value };

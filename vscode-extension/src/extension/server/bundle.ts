@@ -20,7 +20,8 @@ export interface Bundle {
 }
 
 /**
- * Returns the bundle in the extension's `folder`; undefined in a checkout without a built bundle.
+ * Returns the bundle in the extension's `folder`, or undefined in a checkout without a built
+ * bundle.
  */
 export async function findBundle(folder: string): Promise<Bundle | undefined> {
   const files = await readdir(folder).catch(() => []);
@@ -34,15 +35,15 @@ export async function findBundle(folder: string): Promise<Bundle | undefined> {
   return { name: environmentName(version, hash.digest("hex")), version, wheel, requirements };
 }
 
-/** Remembers a frozen server's own report between windows; a `Memento` of VS Code. */
+/** Remembers between windows that a frozen server runs; a `Memento` of VS Code. */
 export interface Proofs {
   get(key: string): unknown;
   update(key: string, value: unknown): PromiseLike<void>;
 }
 
 /**
- * Returns the frozen server (a server with its own Python) in the extension's `folder`; undefined
- * in the universal package.
+ * Returns the frozen server (a server with its own Python) in the extension's `folder`, or
+ * undefined in the universal package.
  */
 export async function findFrozen(
   folder: string,

@@ -28,7 +28,7 @@ export function serverName(name: string): string {
   return /_(timeout|pause)$/.test(small) ? `${small}_s` : small;
 }
 
-/** Converts a value to the server's form; undefined if the value means "not set". */
+/** Converts a value to the server's form; returns undefined if the value means "not set". */
 function serverValue(value: unknown): unknown {
   if (NOT_SET.includes(value)) return undefined;
   if (value === "on") return true;

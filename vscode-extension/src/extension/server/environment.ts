@@ -4,8 +4,10 @@
  */
 import { posix, win32 } from "node:path";
 
-/** Milliseconds after which an environment that no window has started is removed: another window may
- * still run the older server right after an update. */
+/**
+ * Milliseconds after which an environment that no window starts is removed. Right after an update,
+ * another window may still run the older server.
+ */
 const OUT_OF_USE_MS = 24 * 60 * 60 * 1000;
 
 const MADE = /^server-[\w.+-]+-[0-9a-f]{12}$/;
@@ -59,7 +61,7 @@ export function outOfUse(
     .map(({ name }) => name);
 }
 
-/** Returns the version in a wheel's file name; undefined if it is not Indwell's wheel. */
+/** Returns the version in a wheel's file name, or undefined if it is not Indwell's wheel. */
 export function wheelVersion(fileName: string): string | undefined {
   return /^indwell-([^-]+)-py3-none-any\.whl$/.exec(fileName)?.[1];
 }

@@ -1,4 +1,7 @@
-/** Finds the server's program: the setting, else the package's own, else a private environment that is created if needed. */
+/**
+ * Finds the server's program: from the setting, in the package, or in a private environment, which
+ * is created if needed.
+ */
 import { existsSync, mkdirSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
@@ -23,7 +26,7 @@ export interface Finding {
   readonly step: (sentence: string) => void;
 }
 
-/** Returns the user's setting, which a workspace cannot change; empty if it is not set. */
+/** Returns the user's setting, which a workspace cannot change, or an empty text. */
 export function serverPath(): string {
   const set = vscode.workspace.getConfiguration("indwell").inspect<unknown>("serverPath");
   return typeof set?.globalValue === "string" ? set.globalValue.trim() : "";

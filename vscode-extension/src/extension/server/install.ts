@@ -36,7 +36,7 @@ export async function installed(
   const folder = join(site.folder, bundle.name);
   const mark = join(folder, MARK);
   const python = pythonOf(folder, site.platform);
-  // The interpreter is a link to the system's, which may be missing after an upgrade.
+  // The interpreter is a link to the system's interpreter, which may be missing after an upgrade.
   if (!existsSync(mark) || !existsSync(python)) return undefined;
   const now = new Date();
   await utimes(mark, now, now).catch(() => {});
@@ -61,8 +61,7 @@ export async function install(bundle: Bundle, site: Site): Promise<string> {
 }
 
 /**
- * Creates an environment with one tool; returns empty if that succeeded, else the reason as a
- * sentence.
+ * Creates an environment with one tool; returns a sentence on why that failed, or an empty text.
  */
 async function tryWith(tool: Tool, bundle: Bundle, site: Site): Promise<string> {
   const unfinished = join(site.folder, unfinishedName(bundle.name, randomBytes(4).toString("hex")));
@@ -96,7 +95,7 @@ async function moveInto(
   platform: NodeJS.Platform,
 ): Promise<void> {
   if (existsSync(join(target, MARK)) && existsSync(pythonOf(target, platform))) return;
-  // The target is incomplete, or its Python is gone.
+  // The environment of this name is incomplete, or its Python is gone.
   await rm(target, { recursive: true, force: true });
   try {
     await rename(unfinished, target);

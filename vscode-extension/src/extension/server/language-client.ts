@@ -19,10 +19,15 @@ import { readLine, whyNotStarted } from "./log-lines.ts";
 import type { Attach } from "./server.ts";
 import { withoutBodies } from "./trace-channel.ts";
 
-/** Milliseconds for `shutdown` and `exit`; then the process is killed. */
+/**
+ * Milliseconds that the server has for `shutdown` and `exit`; after them, the process is killed.
+ */
 const STOP_MS = 1500;
 
-/** Milliseconds for the answer to `initialize`: the first start after an installation reads every file. */
+/**
+ * Milliseconds that the server has for the answer to `initialize`; the first start after an
+ * installation is slow, because every file is read for the first time.
+ */
 const START_MS = 60_000;
 
 /** Milliseconds to wait for the last output of a server that did not start. */
@@ -44,8 +49,8 @@ export interface Program {
 }
 
 /**
- * Returns whether a lens of the server is about a pending change; lenses of chat documents name a
- * turn.
+ * Returns whether a lens of the server is about a pending change; a lens of a chat document names a
+ * turn instead.
  */
 function isOfReview(command: vscode.Command | undefined): boolean {
   const [given]: readonly unknown[] = command?.arguments ?? [];
@@ -98,7 +103,8 @@ export async function openClient(
       provideCodeLenses: async (document, token, next) =>
         (await next(document, token))?.filter((one) => !isOfReview(one.command)),
       handleWorkDoneProgress: (token, params, next) => {
-        // A turn, whose length is unknown, is already shown in Indwell's entry of the status bar.
+        // The length of a turn is unknown, and Indwell's entry of the status bar already shows the
+        // turn.
         if (params.kind === "begin" && params.percentage === undefined) return;
         if (params.kind !== "end") makePlain(params);
         next(token, params);
@@ -125,7 +131,8 @@ export async function openClient(
   const parts = [...attached].map((attach) => attach(client));
   const stop = async (): Promise<void> => {
     const child = client.serverProcess;
-    // A client that is starting, or failed to start, cannot be stopped, but its process can.
+    // A client that is starting or failed to start cannot be stopped; only its process can be
+    // ended.
     if (client.isRunning()) await client.stop(STOP_MS).catch(() => {});
     if (child !== undefined && child.exitCode === null) child.kill("SIGKILL");
     for (const part of parts) part.dispose();
@@ -161,7 +168,7 @@ function asShown(
   // The editor's own AI has entries with the same labels.
   offered.title = `${offered.title} (Indwell)`;
   if (!("kind" in offered) || typeof offered.command !== "object") return;
-  // Quick Fix (Ctrl+.) asks for any kind, and leaves out the kind `source`.
+  // Quick Fix (Ctrl+.) asks for actions of any kind except `source`.
   const isTask = TASKS.has(offered.command.command);
   if (only === undefined && isTask && offered.kind?.value === "source.indwell")
     offered.kind = vscode.CodeActionKind.Refactor.append("indwell");

@@ -9,7 +9,7 @@ import type { ServerState } from "./state.ts";
 export interface Run<Client> {
   readonly client: Client;
   readonly version: string;
-  /** Ends the process, in two seconds at most; never rejects. */
+  /** Ends the process within two seconds; never rejects. */
   stop(): Promise<void>;
 }
 
@@ -24,7 +24,7 @@ export interface Reports {
   readonly ended: (reason: string) => void;
 }
 
-/** Starts a process; rejects with `CannotStart` if another automatic attempt is useless. */
+/** Starts a process; rejects with `CannotStart` if another automatic attempt would be useless. */
 export type Launch<Client> = (reports: Reports, signal: AbortSignal) => Promise<Run<Client>>;
 
 /** The reason why no server can be started here; the message is for the user. */
@@ -85,7 +85,7 @@ export class Life<Client> {
     return starting;
   }
 
-  /** Ends a running or starting server, and starts again; earlier crashes no longer count. */
+  /** Restarts the server, whether or not it runs; earlier crashes no longer count. */
   async restart(): Promise<void> {
     await this.#end({ kind: "starting", step: "Restarting the server" });
     this.#crashes = [];
@@ -98,22 +98,22 @@ export class Life<Client> {
     else await this.#end({ kind: "stopped", reason, crashed: false });
   }
 
-  /** Ends a running or starting server, and keeps this state until the next request. */
+  /** Stops a running or starting server; `state` is kept until the next request. */
   #end(state: ServerState): Promise<void> {
     this.#forget();
     this.#abort.abort();
     const running = this.#run;
     this.#run = undefined; // From now on, any request starts another server.
     this.#starting = undefined;
-    // The state is reported at once, because a caller that takes the ending server for running
-    // would start another.
+    // The state is reported at once, so that no caller believes that the stopping server still
+    // runs.
     if (this.#state !== state) this.#set(state);
     return this.#inOrder(async () => {
       await running?.stop();
     });
   }
 
-  /** Ends the running server; no other server starts. */
+  /** Stops the running server; no server can be started afterwards. */
   async dispose(): Promise<void> {
     this.#isOver = true;
     await this.stop();

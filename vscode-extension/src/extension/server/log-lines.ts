@@ -22,8 +22,9 @@ export function readLine(line: string): { readonly level: Level; readonly text: 
 }
 
 /**
- * Returns the part of a traced message to log: its first line, which names the method. The body,
- * which contains keys and texts of files, is never logged. Undefined if the message is not logged.
+ * Returns the part of a traced message that is logged: the first line, which names the method. The
+ * body, which contains keys and texts of files, is never logged. Returns undefined if nothing of
+ * the message is logged.
  */
 export function tracedLine(message: string): string | undefined {
   const line = message.split(/\r?\n/, 1)[0] ?? "";
@@ -32,7 +33,7 @@ export function tracedLine(message: string): string | undefined {
 
 /** The output of a failed start. */
 export interface FailedStart {
-  /** The last line that the server wrote to stderr; empty if it wrote none. */
+  /** The last line that the server wrote to stderr, or empty if the server wrote no line. */
   readonly lastLine: string;
   /** The error of the language client. */
   readonly said: string;
@@ -40,8 +41,8 @@ export interface FailedStart {
 }
 
 /**
- * Returns one sentence for the user. The client's errors about pipes do not help the user; the log
- * has them.
+ * Returns one sentence for the user. The client's errors about pipes appear only in the log,
+ * because they do not help the user.
  */
 export function whyNotStarted({ lastLine, said, isLate }: FailedStart): string {
   if (isLate) return "The server did not answer within a minute.";

@@ -1,6 +1,6 @@
 /**
- * Runs the server of this window: finds, starts and restarts it, even when the folder becomes
- * trusted.
+ * Runs the server of this window: finds, starts and restarts the server, for example when the
+ * folder becomes trusted.
  */
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
@@ -11,12 +11,16 @@ import type { Attach, Server } from "./server.ts";
 import type { ServerState } from "./state.ts";
 import { serverVariables } from "./variables.ts";
 
-/** The server's switch: this editor asks its user about trust, and no workspace setting reaches the answer. */
+/**
+ * The switch that informs the server that this editor asks its user about trust, and that no
+ * setting of the workspace can change the answer.
+ */
 const EDITOR_TRUST = "--editor-trust";
 
 /**
- * Whether VS Code asks about trust. If its user has turned that off, every folder counts as trusted for VS Code, and
- * the server asks instead. VS Code takes this setting from the user only.
+ * Whether VS Code asks about trust. If the user has turned this question off, every folder counts
+ * as trusted for VS Code, and the server asks instead. VS Code reads this setting only from the
+ * user's settings.
  */
 function asksAboutTrust(): boolean {
   const trust = vscode.workspace.getConfiguration("security.workspace.trust");
@@ -120,8 +124,8 @@ export class OwnServer implements Server, vscode.Disposable {
 
   readonly #launch: Launch<LanguageClient> = async (reports, signal) => {
     const context = this.#context;
-    // Keys are added last, so that programs that search for Python and install packages never see
-    // them.
+    // Keys are added last, so that programs that search for Python or install packages never
+    // receive the keys.
     const env = serverVariables(process.env, {});
     const { log } = this;
     const found = await findServer({ context, log, env, signal, step: reports.step });

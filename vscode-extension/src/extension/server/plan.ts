@@ -17,7 +17,7 @@ export interface Contents {
   readonly wheel: string;
 }
 
-/** One program to run; `title` is shown to the user while it runs. */
+/** One program to run; the user sees `title` while the program runs. */
 export interface Step {
   readonly title: string;
   readonly command: string;
@@ -43,8 +43,8 @@ export function whyNone(python: Python | undefined, platform: NodeJS.Platform): 
 }
 
 /**
- * Returns the steps in order. Packages are pinned with hashes, and only wheels are installed, so
- * that no code of a package runs during the installation.
+ * Returns the steps of the installation in order. Packages are pinned with hashes, and only wheels
+ * are installed, so that no code of a package runs during the installation.
  */
 export function installSteps(
   tool: Tool,
@@ -64,7 +64,8 @@ export function installSteps(
         };
       case "venv": {
         const quiet = ["--disable-pip-version-check", "--no-input", "--quiet"];
-        // Modules that are never imported need no compilation; Python compiles the rest at the first run.
+        // The installation compiles no modules, because most are never imported; Python compiles
+        // the others at the first run.
         const install = ["install", "--no-compile"];
         return { command: inside, args: ["-I", "-m", "pip", ...quiet, ...install, ...args] };
       }

@@ -1,4 +1,7 @@
-/** Chooses the Python for the server: names to try, their answers, and the choice. Pure. */
+/**
+ * Chooses the Python for the server: lists names to try, parses what these programs print, and
+ * chooses one. Pure.
+ */
 import { posix, win32 } from "node:path";
 
 /**
@@ -7,7 +10,7 @@ import { posix, win32 } from "node:path";
  */
 export const OLDEST_MINOR = 11;
 
-/** All pinned packages have wheels for these versions; newer ones are tried last. */
+/** The minor versions for which all pinned packages have wheels; newer versions are tried last. */
 const PROVEN_MINORS: readonly number[] = [13, 12, 11];
 
 /** A program with the arguments that select a Python (`py -3.12`). */
@@ -26,7 +29,10 @@ export interface Python {
   readonly hasVenv: boolean;
 }
 
-/** Makes a Python print what `parsePython` reads; nothing of the current folder is imported (`-I`). */
+/**
+ * Arguments that make a Python print the text that `parsePython` reads; nothing of the current
+ * folder is imported (`-I`).
+ */
 export const PROBE: readonly string[] = [
   "-I",
   "-c",
@@ -46,7 +52,8 @@ export function candidates(platform: NodeJS.Platform): readonly Candidate[] {
 }
 
 /**
- * Parses the output of `PROBE`; undefined for other output, such as that of a Microsoft Store stub.
+ * Parses the output of `PROBE`; returns undefined for other output, such as that of a Microsoft
+ * Store stub.
  */
 export function parsePython(stdout: string): Python | undefined {
   let said: unknown;
@@ -82,7 +89,8 @@ export function choosePython(found: readonly Python[]): Python | undefined {
 
 /**
  * Returns folders to search for programs: those of PATH, and those in which installers put uv and
- * Python. An editor that was started from the desktop may not have the latter on its PATH.
+ * Python. If an editor was started from the desktop, the folders of installers may be missing in
+ * its PATH.
  */
 export function searchPath(
   path: string,

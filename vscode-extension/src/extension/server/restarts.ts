@@ -1,6 +1,6 @@
 /** Decides when a crashed server is started again. Pure. */
 
-/** After `MOST` crashes within this many milliseconds, the server stays stopped. */
+/** After `MOST` crashes within this many milliseconds, the server is not restarted. */
 export const WITHIN_MS = 3 * 60 * 1000;
 
 /** The number of crashes within `WITHIN_MS` after which the server is not restarted. */

@@ -1,7 +1,10 @@
 /** Runs one program to its end. */
 import { spawn } from "node:child_process";
 
-/** The maximum number of characters of output that are kept; the end has the error. */
+/**
+ * The maximum number of characters of output that are kept, from the end, where an error message
+ * usually is.
+ */
 const KEPT = 20_000;
 
 /**

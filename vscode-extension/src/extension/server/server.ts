@@ -4,8 +4,8 @@ import type { LanguageClient } from "vscode-languageclient/node";
 import type { ServerState } from "./state.ts";
 
 /**
- * Registers handlers on a client before it starts; called for every new process. Its result is
- * disposed when that process has ended.
+ * Registers handlers on a client before the client starts; called for every new process. The
+ * returned object is disposed when the process has ended.
  */
 export type Attach = (client: LanguageClient) => vscode.Disposable;
 
@@ -23,17 +23,20 @@ export interface Server {
   ready(): Promise<LanguageClient>;
   /** The running client, or undefined; reading it starts nothing. */
   readonly client: LanguageClient | undefined;
-  /** Sends a request (starting the server if need be). Rejects as the server answers. */
+  /**
+   * Sends a request, and starts the server first if needed. Rejects if the server answers with an
+   * error.
+   */
   request<Result>(
     method: string,
     params?: unknown,
     token?: vscode.CancellationToken,
   ): Promise<Result>;
-  /** Sends a notification if the server runs; else does nothing. */
+  /** Sends a notification if the server runs; otherwise does nothing. */
   notify(method: string, params?: unknown): void;
   /** Runs a command of the server (`workspace/executeCommand`). */
   execute<Result>(command: string, ...args: readonly unknown[]): Promise<Result>;
-  /** Stops the server if it runs, and starts it again. */
+  /** Stops the server if it runs, and starts the server again. */
   restart(): Promise<void>;
   /** Stops the server, which stays stopped until the user starts it. */
   stop(): Promise<void>;

@@ -30,8 +30,8 @@ export function startWhenWanted(server: Server): vscode.Disposable {
 }
 
 /**
- * Offers a restart, because the server reads its folders when it starts; a running turn is not
- * stopped without consent.
+ * Offers a restart, because the server reads its list of folders only when it starts; without the
+ * user's consent, a running turn is not stopped.
  */
 async function offerRestart(server: Server): Promise<void> {
   if (server.state.kind !== "running") return;

@@ -1,14 +1,17 @@
 /** The server's state for every other part of the extension. */
 
 /**
- * A closed union.
+ * The state of the server, a closed union.
  *
- * - `off`: not started yet in this window, or not possible here; `reason` says why (may be empty).
- * - `starting`: it is being found, installed or started; `step` is one sentence for the user.
- * - `running`: it answers; `version` is the version that it reports.
- * - `waiting`: it ended by itself and starts again at `at` (milliseconds since the epoch).
- * - `stopped`: it stays down until the user starts it; `reason` is one sentence for the user, and
- *   `crashed` is false if the user stopped it.
+ * - `off`: the server was not started in this window yet, or cannot be started here; `reason` says
+ *   why it cannot, and may be empty.
+ * - `starting`: the server is being found, installed or started; `step` is one sentence for the
+ *   user.
+ * - `running`: the server answers; `version` is the version that the server reports.
+ * - `waiting`: the server ended by itself and will be started again at `at` (milliseconds since the
+ *   epoch).
+ * - `stopped`: the server runs again only when the user starts it; `reason` is one sentence for the
+ *   user, and `crashed` is false if the user stopped the server.
  */
 export type ServerState =
   | { readonly kind: "off"; readonly reason: string }

@@ -2,7 +2,7 @@
 import type * as vscode from "vscode";
 import { tracedLine } from "./log-lines.ts";
 
-/** Returns the same channel, but it keeps only the names of traced messages, at any level. */
+/** Returns a channel that writes to `log`, but only the names of traced messages, at any level. */
 export function withoutBodies(log: vscode.LogOutputChannel): vscode.LogOutputChannel {
   return {
     get name() {

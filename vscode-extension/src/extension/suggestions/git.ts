@@ -28,8 +28,8 @@ interface GitExtension {
 }
 
 /**
- * Returns the repository of a file, or the first one; null if there is none, or git is off. Never
- * starts git.
+ * Returns the repository of a file, or the first repository; null if there is no repository or git
+ * is off. Never starts git.
  */
 export function repositoryOf(uri: vscode.Uri | undefined): Repository | null {
   const extension = vscode.extensions.getExtension<GitExtension>("vscode.git");
@@ -39,7 +39,7 @@ export function repositoryOf(uri: vscode.Uri | undefined): Repository | null {
   return own ?? api.repositories[0] ?? null;
 }
 
-/** Returns the repository with exactly this root; null if git does not know it. */
+/** Returns the repository with exactly this root, or null if git does not know it. */
 export function repositoryAt(root: vscode.Uri): Repository | null {
   const found = repositoryOf(root);
   return found?.rootUri.toString() === root.toString() ? found : null;

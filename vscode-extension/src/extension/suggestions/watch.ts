@@ -13,16 +13,16 @@ const KINDS: ReadonlySet<vscode.SymbolKind> = new Set([...FUNCTIONS, vscode.Symb
 
 /** A viewer that may or may not show suggestions. */
 export interface Onlooker {
-  /** Whether the suggestions are visible; if not, no data is collected. */
+  /** Returns whether the suggestions are visible; otherwise no data is collected. */
   readonly isLooking: () => boolean;
   /** Fires when the suggestions become visible again. */
   readonly onDidReturn: vscode.Event<void>;
 }
 
 /**
- * Calls `onChange` with the suggestions now, and whenever the open file, its problems or the
- * repository change them, as long as they are visible. When the suggestions become visible again,
- * `onChange` is called at once if they changed.
+ * Calls `onChange` with the suggestions now, and again whenever the open file, its problems or the
+ * repository change the suggestions while they are visible. When the suggestions become visible
+ * again, `onChange` is called at once if they changed.
  */
 export function watchSuggestions(
   onChange: (found: readonly Suggestion[]) => void,
@@ -102,7 +102,10 @@ function elsewhere(uri: vscode.Uri | undefined): Surroundings["elsewhere"] {
   return { errors: numbers.reduce((sum, number) => sum + number, 0), files: numbers.length };
 }
 
-/** Returns the largest symbols first; empty if no language server answers. */
+/**
+ * Returns the symbols of a document, the largest first, or an empty list if no language server
+ * answers.
+ */
 async function symbolsOf(
   uri: vscode.Uri,
 ): Promise<readonly { readonly name: string; readonly isFunction: boolean }[]> {

@@ -26,7 +26,7 @@ type Props = Pick<ViewProps, "state" | "post">;
 function ServerBar({ state, post }: Props) {
   const { connection } = state;
   const isLate = useIsLate(connection.kind === "starting" && state.isRemembered);
-  // The conversation from disk is shown at once; only a slow start needs a message.
+  // The conversation from disk is shown at once, so a start needs a message only if it is slow.
   if (connection.kind === "starting" && state.isRemembered && !isLate) return null;
   if (connection.kind === "ready") {
     if (connection.waiting === undefined) return null;
@@ -110,7 +110,7 @@ function TrustBar({ state, post }: Props) {
   );
 }
 
-/** In a made-up project: the answers are scripted, and the way to a model. */
+/** Says, in a made-up project, that the answers are scripted, and offers to connect a model. */
 function DemoBar({ state, post }: Props) {
   const demo = state.status?.demo ?? "";
   if (demo === "" || state.connection.kind !== "ready") return null;

@@ -11,8 +11,8 @@ const COPIED = [
 ] as const;
 
 /**
- * Returns whether the caret is on the first and on the last visible line; a selection is on
- * neither.
+ * Returns whether the caret is on the first visible line and whether it is on the last; both are
+ * false if text is selected.
  */
 export function caretLines(box: HTMLTextAreaElement): {
   readonly first: boolean;

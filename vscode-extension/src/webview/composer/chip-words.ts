@@ -8,9 +8,12 @@ import { estimatedTokens } from "./estimated-tokens.ts";
 export interface ChipWords {
   readonly icon: string;
   readonly label: string;
-  /** The tooltip: kind and size. */
+  /** The tooltip, which has the kind and the size. */
   readonly title: string;
-  /** The action of a click besides removing; null for no action. */
+  /**
+   * The action of a click on the chip (its button to remove it is separate), or null if a click
+   * does nothing.
+   */
   readonly press: "open" | "unfold" | null;
 }
 

@@ -23,8 +23,8 @@ export function Chips(props: ChipsProps) {
   const [at, setAt] = useState(0);
   const current = Math.min(at, attachments.length - 1);
   const hadFocus = useRef(false);
-  // A focused chip that is removed passes the focus to its neighbour, and the last chip to the
-  // text.
+  // If the focused chip is removed, the chip beside it gets the focus; if no chip is left, the text
+  // gets the focus.
   useLayoutEffect(() => {
     if (!hadFocus.current) return;
     hadFocus.current = false;

@@ -1,8 +1,8 @@
 /** Finds the token at the caret: a mention, a command, or plain text. Pure. */
 
 /**
- * The token: `start` and `end` are UTF-16 offsets of the whole token; `query` is without the
- * leading sign.
+ * A token: `start` and `end` are UTF-16 offsets of the whole token; `query` is the token without
+ * its first sign.
  */
 export interface CompletionToken {
   readonly what: "@" | "/";
@@ -15,9 +15,9 @@ export interface CompletionToken {
 const LONGEST = 200;
 
 /**
- * Returns the token that ends at the caret; null if there is none. `@` begins a token only at the
- * start of a word, `/` only as the very first character of the text (a command may have one value
- * after a blank).
+ * Returns the token that ends at the caret, or null if there is no token. `@` begins a token only
+ * at the start of a word, `/` only as the very first character of the text (a command may have one
+ * value after a blank).
  */
 export function tokenAt(text: string, caret: number): CompletionToken | null {
   const before = text.slice(Math.max(0, caret - LONGEST), caret);

@@ -16,7 +16,7 @@ interface Parts {
   readonly keeper: DraftKeeper;
   readonly completion: Completion;
   readonly box: RefObject<HTMLTextAreaElement | null>;
-  /** Called with how the text was sent; null if it was a command. */
+  /** Called with the text and the way in which it was sent, which is null for a command. */
   readonly onSent: (words: string, how: "auto" | "steer" | "next" | null) => void;
 }
 

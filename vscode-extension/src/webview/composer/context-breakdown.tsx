@@ -12,7 +12,7 @@ import {
 export interface ContextBreakdownProps {
   readonly context: ContextResult;
   readonly running: boolean;
-  /** The session's cost in US dollars; null if unknown. */
+  /** The session's cost in US dollars, or null if the cost is unknown. */
   readonly cost: number | null;
   readonly onCommand: (command: "compact" | "explainRequest") => void;
 }

@@ -6,8 +6,8 @@ export interface ContextSlice {
   /** The estimated number of tokens. */
   readonly tokens: number;
   /**
-   * The tokens before the last cache mark that were sent before, and cost the price of cached
-   * input.
+   * The tokens that were sent before, so that the endpoint's cache can serve them at the lower
+   * price of cached input.
    */
   readonly cached: number;
   /** The share of the tokens of all slices, from 0 to 1. */
@@ -82,7 +82,7 @@ export function tierRows(
   );
 }
 
-/** Describes when the next compaction step runs; empty if the preset has none. */
+/** Describes when the next compaction step runs; returns an empty text if the preset has none. */
 export function headroomWords(
   headroom: ContextResult["headroom"],
   words: (tokens: number) => string,
@@ -97,7 +97,10 @@ export function headroomWords(
   return `in ${words(next.left)} tokens, at ${words(next.at)}${next.pays ? ", if it pays" : ""}`;
 }
 
-/** Returns the share of the session's input that a cache served, from 0 to 1; null if unknown. */
+/**
+ * Returns the share of the session's input that a cache served, from 0 to 1, or null if the share
+ * is unknown.
+ */
 export function cacheHitRate(health: ContextResult["health"]): number | null {
   const rate = health?.session["indwell.cache.hit_rate"];
   return typeof rate === "number" ? rate : null;

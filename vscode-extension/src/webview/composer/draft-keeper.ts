@@ -11,16 +11,16 @@ import type { Post } from "../view-props.ts";
 import { AT_DRAFT, edited, type HistoryPlace } from "./prompt-history.ts";
 
 /**
- * The maximum number of characters for which each key is sent to the host, because a panel may be hidden right
- * after the last key.
+ * Up to this number of characters, the text is sent to the host after each key, because a panel may
+ * be hidden right after the last key.
  */
 const AT_ONCE = 20_000;
 /** Milliseconds without a key before longer texts are sent to the host. */
 const TOLD_AFTER = 200;
 
 /**
- * Called with the text; `caret` is the position after a change from outside the text box (UTF-16
- * offset), else null.
+ * Called with the text; after a change from outside the text box, `caret` is the caret's position
+ * (a UTF-16 offset), otherwise null.
  */
 export type TextChange = (text: string, caret: number | null) => void;
 
@@ -30,7 +30,7 @@ export type DraftChannel = Pick<
   "typed" | "typedAt" | "kept" | "drafted" | "onSnapshot" | "onDraft"
 >;
 
-/** The unsent text of one panel, and the drafts of the host that it includes. */
+/** The unsent text of one panel; remembers which drafts of the host the text already includes. */
 export class DraftKeeper {
   text: string;
   /** The position in the prompt history. */
@@ -85,7 +85,8 @@ export class DraftKeeper {
   }
 
   /**
-   * Blocks other changes while an input method composes; a draft waits until the composition ends.
+   * Blocks changes from outside while an input method composes a character; a draft waits until the
+   * composition ends.
    */
   hold(composing: boolean): void {
     this.#composing = composing;

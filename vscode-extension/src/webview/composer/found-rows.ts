@@ -8,7 +8,10 @@ import { fuzzy } from "./fuzzy.ts";
 import { modeWords } from "./mode-words.ts";
 import { modelWords } from "./model-words.ts";
 
-/** The maximum number of rows of one list; the host limits its own rows. */
+/**
+ * The maximum number of rows of a list that the webview makes; the host limits the rows that it
+ * sends.
+ */
 export const MOST_ROWS = 50;
 
 /** A row with the matched positions of its label. */
@@ -24,7 +27,10 @@ export interface Offered {
   readonly efforts: readonly string[];
 }
 
-/** Returns the host's rows for `@`, in the host's order, with the matches marked. */
+/**
+ * Returns the host's rows for `@`, in the host's order, with the positions that match the typed
+ * text.
+ */
 export function mentionRows(found: readonly FoundRow[], typed: string): readonly ShownRow[] {
   const { query } = mentionQuery(typed);
   return found.slice(0, MOST_ROWS).map((row) => ({ row, at: fuzzy(query, row.label)?.at ?? [] }));

@@ -49,8 +49,8 @@ export function marked(
 }
 
 /**
- * Returns the position of a match at the beginning of a word; else the last match (the name of a
- * path); else -1.
+ * Returns the position of a match at the beginning of a word. If there is none, returns the last
+ * match, which is most likely in the name at the end of a path, or -1 without any match.
  */
 function bestRun(wanted: string, text: string): number {
   for (let place = text.indexOf(wanted); place !== -1; place = text.indexOf(wanted, place + 1)) {

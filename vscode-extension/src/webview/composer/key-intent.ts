@@ -22,7 +22,7 @@ export interface Situation {
   readonly atStart: boolean;
 }
 
-/** The meaning of a key; with `default`, the text box handles the key. */
+/** The meaning of a key; `default` means that the text box handles the key. */
 export type KeyIntent =
   | "default"
   | "send"
@@ -38,8 +38,8 @@ export type KeyIntent =
   | "lastChip";
 
 /**
- * Returns the meaning of one key. While an input method composes, every key belongs to the input
- * method.
+ * Returns the meaning of one key. While an input method composes a character, every key is left to
+ * the input method.
  */
 export function keyIntent(key: KeyFacts, now: Situation): KeyIntent {
   if (key.composing || key.alt) return "default";

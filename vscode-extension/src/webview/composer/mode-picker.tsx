@@ -1,4 +1,4 @@
-/** A menu for the mode of prompts, with one line of meaning for each mode. */
+/** A menu for the mode of prompts, with one line of explanation for each mode. */
 import { useCallback, useRef, useState } from "preact/hooks";
 import { Icon } from "../icon.tsx";
 import type { ViewProps } from "../view-props.ts";

@@ -59,7 +59,7 @@ export function ModelPicker({ state, post }: Pick<ViewProps, "state" | "post">) 
 interface ModelRowsProps {
   readonly models: readonly ModelRow[] | null;
   readonly chosen: string;
-  /** Why no model can be called; empty if one can. */
+  /** Why no model can be called, or empty if a model can be called. */
   readonly lacking: string;
   readonly onChoose: (model: string) => void;
 }

@@ -7,8 +7,8 @@ import { priceWords } from "./price-words.ts";
 const EDITORS = "@vscode";
 
 /**
- * Returns a line such as `128k window · $0.30 in, $1.20 out for a million tokens · no tools`; empty
- * if nothing is known.
+ * Returns a line such as `128k window · $0.30 in, $1.20 out for a million tokens · no tools`, or an
+ * empty text if nothing is known.
  */
 export function modelWords(model: ModelRow): string {
   const parts: string[] = [];

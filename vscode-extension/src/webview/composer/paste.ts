@@ -7,7 +7,7 @@ export const PICTURE_TYPES: readonly string[] = [
   "image/gif",
   "image/webp",
 ];
-/** The maximum number of bytes of one picture; the server refuses larger ones. */
+/** The maximum number of bytes of one picture; the server refuses larger pictures. */
 export const LARGEST_PICTURE = 5 * 1024 * 1024;
 /** The maximum number of pictures of one prompt, as in the server. */
 export const MOST_PICTURES = 10;
@@ -29,8 +29,8 @@ export function textLabel(text: string): string {
 }
 
 /**
- * Returns why a file cannot be attached, in one sentence; empty if it can. `pictures` is the number
- * of attached ones.
+ * Returns why a file cannot be attached, in one sentence, or an empty text if the file can be
+ * attached. `pictures` is the number of pictures that are already attached.
  */
 export function pictureProblem(
   file: { readonly name: string; readonly type: string; readonly size: number },
@@ -48,7 +48,7 @@ export function pictureProblem(
   return "";
 }
 
-/** Media types with addresses of files; the editor's own types come first. */
+/** Media types whose data are addresses of files; the editor's own types come first. */
 export const URI_TYPES: readonly string[] = [
   "application/vnd.code.uri-list",
   "text/uri-list",
@@ -56,7 +56,8 @@ export const URI_TYPES: readonly string[] = [
 ];
 
 /**
- * Returns the addresses in a drop, in order, each once; `read` returns the data of a media type.
+ * Returns the addresses of dropped files, in order, each once; `read` returns the dropped data of a
+ * media type.
  */
 export function droppedUris(read: (type: string) => string): readonly string[] {
   for (const type of URI_TYPES) {

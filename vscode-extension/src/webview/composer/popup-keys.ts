@@ -7,18 +7,19 @@ export interface PopupKey {
 }
 
 export interface PopupStops {
-  /** Whether arrows, Home, End and letters move the focus; otherwise only Tab does. */
+  /** Whether arrows, Home, End and letters move the focus; if false, only Tab moves the focus. */
   readonly menu: boolean;
   /** The labels of all focusable elements, in order. */
   readonly labels: readonly string[];
-  /** The index of the focused element; -1 for none. */
+  /** The index of the focused element, or -1 if no element has the focus. */
   readonly at: number;
   /** Letters typed in quick succession, including this one. */
   readonly typed: string;
 }
 
 /**
- * Returns the index that gets the focus, with wrap-around; null if the key does not move the focus.
+ * Returns the index of the element that gets the focus, with wrap-around, or null if the key does
+ * not move the focus.
  */
 export function nextStop(key: PopupKey, stops: PopupStops): number | null {
   const n = stops.labels.length;
@@ -44,8 +45,8 @@ export function nextStop(key: PopupKey, stops: PopupStops): number | null {
 }
 
 /**
- * Returns a row by typed letters: one letter means the next row that begins with it, a word the
- * first row that contains it.
+ * Returns the index of a row by typed letters: for one letter, the next row that begins with the
+ * letter; for several, the first row that contains them.
  */
 function byWords({ labels, at, typed }: PopupStops): number | null {
   const names = labels.map((label) => label.trim().toLowerCase());

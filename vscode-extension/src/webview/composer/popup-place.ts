@@ -10,7 +10,7 @@ export interface Box {
 export interface PopupPlace {
   readonly left: number;
   /**
-   * The distance of the popup's lower edge from the panel's lower edge; null if the popup opens
+   * The distance of the popup's lower edge from the panel's lower edge, or null if the popup opens
    * downward from `top`.
    */
   readonly bottom: number | null;
@@ -26,7 +26,7 @@ const LEAST = 160;
 
 /**
  * Returns the position of a popup of `width` at `anchor` in a panel; `align` says which edges of
- * both are aligned.
+ * popup and anchor are aligned.
  */
 export function popupPlace(
   anchor: Box,

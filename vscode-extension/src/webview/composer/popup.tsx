@@ -1,6 +1,6 @@
 /**
- * A small box over the panel that keeps the focus inside; Escape returns the focus, and a click
- * outside closes the box.
+ * A small box over the panel that keeps the focus inside. Escape or a click outside closes the box;
+ * Escape also returns the focus to the button.
  */
 import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
@@ -20,10 +20,7 @@ export interface PopupProps {
 const FOCUSABLE = "button:not(:disabled):not([tabindex='-1']), [tabindex='0'], a[href], input";
 const ITEMS = "[role^='menuitem']:not([aria-disabled='true'])";
 
-/**
- * A popup that opens when it is mounted and closes when unmounted. A menu accepts arrow keys and
- * first letters.
- */
+/** A popup that is open as long as it is mounted. A menu accepts arrow keys and first letters. */
 export function Popup(props: PopupProps) {
   const box = useRef<HTMLDivElement>(null);
   const place = usePlace(box, props);
@@ -81,7 +78,8 @@ function useFocusInside(box: RefObject<HTMLDivElement | null>, { anchor, role }:
     const frame = requestAnimationFrame(() => (chosen ?? first ?? box.current)?.focus());
     return () => {
       cancelAnimationFrame(frame);
-      // Only a focus that would be lost is returned; an element that was clicked keeps the focus.
+      // The focus is returned only if it would be lost otherwise; an element that was clicked keeps
+      // the focus.
       const active = document.activeElement;
       if (active === null || active === document.body || box.current?.contains(active)) {
         anchor.current?.focus();
@@ -97,7 +95,7 @@ function useOutside(box: RefObject<HTMLDivElement | null>, { anchor, onClose }: 
       if (box.current?.contains(target) || anchor.current?.contains(target)) return;
       onClose();
     };
-    // The webview receives no click in the editor, but such a click takes its focus away.
+    // The webview receives no event for a click in the editor, but loses the focus at such a click.
     window.addEventListener("pointerdown", close, true);
     window.addEventListener("blur", onClose);
     return () => {

@@ -1,6 +1,9 @@
 /** Implements the up and down keys for earlier prompts. Pure. */
 
-/** The user's position; an `at` of -1 means the unsent text, which `unsent` stores meanwhile. */
+/**
+ * The user's position in the history. If `at` is -1, the unsent text is shown; `unsent` stores this
+ * text while another prompt is shown.
+ */
 export interface HistoryPlace {
   readonly at: number;
   readonly unsent: string;
@@ -17,8 +20,8 @@ export interface HistoryStep {
 }
 
 /**
- * Goes one prompt back in time (`prompts` has the newest first); null at the oldest. Equal
- * neighbours count once.
+ * Goes one prompt back in time (`prompts` has the newest first); returns null if the oldest prompt
+ * is already shown. Equal neighbours count once.
  */
 export function older(
   place: HistoryPlace,
@@ -36,7 +39,10 @@ export function older(
   return null;
 }
 
-/** Goes one prompt forward, and finally to the unsent text; null if that is already shown. */
+/**
+ * Goes one prompt forward, and finally to the unsent text; returns null if the unsent text is
+ * already shown.
+ */
 export function newer(
   place: HistoryPlace,
   prompts: readonly string[],
@@ -52,8 +58,8 @@ export function newer(
 }
 
 /**
- * Handles an edit of the shown prompt, which becomes the draft; the up key then reaches the
- * previous draft.
+ * Handles an edit of the shown prompt: the edited prompt becomes the draft, and the up key reaches
+ * the previous draft.
  */
 export function edited(place: HistoryPlace): HistoryPlace {
   if (place.at === -1) return place;

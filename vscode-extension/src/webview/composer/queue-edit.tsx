@@ -4,10 +4,13 @@ import { Icon } from "../icon.tsx";
 
 interface QueueEditProps {
   readonly text: string;
-  /** The initial text of the field: a different text if the user was editing it before. */
+  /**
+   * The initial text of the field, which differs from the prompt's text if the user edited the
+   * prompt before.
+   */
   readonly begun: string;
   readonly changed: (text: string) => void;
-  /** Called with the new text; null if nothing changed. */
+  /** Called with the new text, or with null if the text did not change. */
   readonly onEnd: (text: string | null) => void;
   /** Called if the row disappeared during the edit. */
   readonly onLost: (text: string) => void;
@@ -28,7 +31,7 @@ export function QueueEdit({ text, begun, changed, onEnd, onLost }: QueueEditProp
     const edited = box.current;
     edited?.focus();
     edited?.setSelectionRange(edited.value.length, edited.value.length);
-    // The prompt began, or somebody removed it, during the edit, so the text is kept.
+    // If the prompt began or was removed during the edit, the edited text is kept.
     return () => {
       if (!ended.current && typed.current !== before.current) lost.current(typed.current);
     };

@@ -1,4 +1,7 @@
-/** Lists prompts that wait for the running turn, one line each, to change, move, remove or hold. */
+/**
+ * Lists prompts that wait for the running turn, one line each, with buttons to change, move, remove
+ * and hold a prompt.
+ */
 import { useRef, useState } from "preact/hooks";
 import type { QueuedResult } from "../../protocol.ts";
 import type { PanelState } from "../../shared/state.ts";

@@ -1,13 +1,16 @@
-/** The buttons to send a prompt; while a turn runs, to steer the turn, send next, or stop. */
+/**
+ * The buttons to send a prompt; while a turn runs, the buttons to steer the turn, to send the
+ * prompt next, and to stop.
+ */
 import { Icon } from "../icon.tsx";
 
 export interface SendButtonsProps {
   readonly running: boolean;
   /** Whether the text is empty. */
   readonly empty: boolean;
-  /** Why no prompt can be sent; empty if one can. */
+  /** Why no prompt can be sent, or empty if a prompt can be sent. */
   readonly problem: string;
-  /** Why text cannot steer the running turn; empty if it can. */
+  /** Why text cannot steer the running turn, or empty if text can. */
   readonly steerProblem: string;
   readonly enterSends: boolean;
   readonly onSend: (wished: "send" | "sendNext") => void;

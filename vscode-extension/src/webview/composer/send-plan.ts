@@ -5,7 +5,10 @@ import { canSteer, isBusy } from "../../shared/selectors.ts";
 import type { PanelState } from "../../shared/state.ts";
 import { grouped } from "../../shared/words.ts";
 
-/** Returns why the running turn cannot receive text, in one sentence; empty if it can. */
+/**
+ * Returns why the running turn cannot receive text, in one sentence, or an empty text if the turn
+ * can.
+ */
 export function steerProblem(state: PanelState): string {
   if (!canSteer(state)) return "The turn has not begun yet. Send next";
   // Steering text has no attachments: only prompts can have them.
@@ -15,19 +18,27 @@ export function steerProblem(state: PanelState): string {
   return "";
 }
 
-/** Returns the way of sending: text steers the running turn if possible; otherwise it waits. */
+/**
+ * Returns the way of sending: text steers the running turn if possible; otherwise the text waits as
+ * the next prompt.
+ */
 export function sendHow(state: PanelState, wished: "send" | "sendNext"): "auto" | "steer" | "next" {
   if (!isBusy(state)) return "auto";
   return wished === "sendNext" || steerProblem(state) !== "" ? "next" : "steer";
 }
 
-/** Returns why a text is too long for a prompt, in one sentence; empty if it is not too long. */
+/**
+ * Returns why a text is too long for a prompt, in one sentence, or an empty text if the length is
+ * allowed.
+ */
 export function lengthProblem(text: string): string {
   if (text.length <= MOST_WORDS) return "";
   return `A prompt takes ${grouped(MOST_WORDS)} characters at most, and this one has ${grouped(text.length)}. Shorten it, or attach a file instead`;
 }
 
-/** Returns why no prompt can be sent now, in one sentence; empty if one can. */
+/**
+ * Returns why no prompt can be sent now, in one sentence, or an empty text if a prompt can be sent.
+ */
 export function sendProblem(
   state: Pick<PanelState, "connection" | "status" | "attachments">,
   text: string,

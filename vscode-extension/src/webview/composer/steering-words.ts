@@ -8,7 +8,7 @@ export interface SteeringWords {
   readonly turn: number;
 }
 
-/** Adds text that is sent now to `before`; returns `before` if no turn runs. */
+/** Returns `before` with the text that is sent now, or `before` unchanged if no turn runs. */
 export function withSteering(
   before: readonly SteeringWords[],
   state: PanelState,
@@ -20,8 +20,8 @@ export function withSteering(
 }
 
 /**
- * Returns the texts that still wait: the turn runs, no line of the turn has them yet, and they have
- * not returned to `typed`.
+ * Returns the texts that still wait: the turn runs, no line of the turn shows the text yet, and the
+ * text was not returned to `typed`.
  */
 export function unheard(
   sent: readonly SteeringWords[],

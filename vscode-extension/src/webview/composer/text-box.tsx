@@ -18,19 +18,20 @@ export interface TextBoxProps {
   readonly enterSends: boolean;
   /** Earlier prompts, newest first. */
   readonly history: readonly string[];
-  /** Called for a paste; returns true if it was handled as an attachment. */
+  /** Called for a paste; returns true if the pasted data became an attachment. */
   readonly onPaste: (data: DataTransfer) => boolean;
   readonly onSend: (wished: "send" | "sendNext") => void;
   readonly onStop: () => void;
   readonly onChoose: (row: ShownRow, how: "choose" | "descend") => void;
-  /** Focuses the last chip; returns false if there is none. */
+  /** Focuses the last chip; returns false if there is no chip. */
   readonly onLastChip: () => boolean;
 }
 
 export function TextBox(props: TextBoxProps) {
   const { box, text, keeper, completion } = props;
   const composing = useRef(false);
-  // A text box that is removed during a composition gets no event for the composition's end.
+  // If the text box is removed while an input method composes, no event reports the end of the
+  // composition.
   useEffect(() => () => keeper.hold(false), [keeper]);
 
   const walk = (step: HistoryStep | null, back: boolean): boolean => {
@@ -41,7 +42,7 @@ export function TextBox(props: TextBoxProps) {
     keeper.place = step.place;
     return true;
   };
-  /** Carries out a key's meaning; returns whether the key was used. */
+  /** Does what a key means; returns whether the key was used. */
   const act = (intent: KeyIntent): boolean => {
     const row = completion.rows[completion.at];
     switch (intent) {
@@ -144,7 +145,8 @@ export function TextBox(props: TextBoxProps) {
 }
 
 /**
- * Returns the ARIA attributes: a combobox while the list is open, else a text box of several lines.
+ * Returns the ARIA attributes: those of a combobox while the list is open, otherwise those of a
+ * text box with several lines.
  */
 function combobox(completion: Completion): Readonly<Record<string, string>> {
   if (!completion.open) return {};

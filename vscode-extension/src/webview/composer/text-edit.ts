@@ -12,7 +12,8 @@ export function replaceRange(
 ): void {
   box.focus();
   box.setSelectionRange(start, end);
-  // Only this call changes the undo stack of a text box; it fires `input` as a key would.
+  // Only this call adds the change to the text box's undo stack; like a key, the call causes an
+  // `input` event.
   if (text.length <= LONGEST_TYPED && typed(text)) return;
   box.setRangeText(text, start, end, "end");
   box.dispatchEvent(new Event("input", { bubbles: true }));

@@ -9,19 +9,19 @@ import { isLong, pictureProblem, textLabel } from "./paste.ts";
 import { readBase64 } from "./read-picture.ts";
 
 export interface Attach {
-  /** Why the last attachment failed, in one sentence; empty if it succeeded. */
+  /** Why the last attachment failed, in one sentence, or empty if it succeeded. */
   readonly problem: string;
   readonly forget: () => void;
   readonly files: (files: readonly File[]) => void;
   readonly uris: (uris: readonly string[]) => void;
-  /** Handles a paste; returns true if it became an attachment. */
+  /** Handles a paste; returns true if the pasted data became an attachment. */
   readonly paste: (data: DataTransfer) => boolean;
 }
 
 export function useAttach(state: PanelState, post: Post): Attach {
   const [problem, setProblem] = useState("");
   const pictures = state.attachments.filter((one) => one.kind === "image").length;
-  // The earlier pictures of the same paste or drop are not in the state yet.
+  // The number of pictures of the same paste or drop that are not in the state yet.
   const coming = useRef(0);
   const one = async (file: File) => {
     const reason = pictureProblem(file, pictures + coming.current);
@@ -50,7 +50,8 @@ export function useAttach(state: PanelState, post: Post): Attach {
     uris: (uris) => post({ type: "attachUris", uris }),
     paste: (data) => {
       const text = data.getData("text/plain");
-      // A spreadsheet or a web page copies a picture beside the text, but only the text is wanted.
+      // Spreadsheets and web pages put a picture beside the copied text, but only the text is
+      // wanted.
       if (text === "" && data.files.length > 0) {
         files([...data.files]);
         return true;

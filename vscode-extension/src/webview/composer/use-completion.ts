@@ -15,7 +15,7 @@ export interface Completion {
   readonly token: CompletionToken | null;
   readonly open: boolean;
   readonly look: (text: string, caret: number) => void;
-  /** Called when the user closed this list. */
+  /** Called when the user closes this list. */
   readonly close: () => void;
   /** Called when a row was chosen, or the text was sent. */
   readonly done: () => void;
@@ -34,7 +34,8 @@ export function useCompletion(channel: Channel, post: Post, offered: Offered): C
   const [token, setToken] = useState<CompletionToken | null>(null);
   const [found, setFound] = useState<Found>(NOTHING);
   const [at, setAt] = useState(0);
-  // The start of the token whose list the user closed; it stays closed while the user types in that token.
+  // The start of the token whose list the user closed; the list stays closed while the user types
+  // in this token.
   const closed = useRef<number | null>(null);
   const asked = useRef<{ id: number; what: "@" | "/" } | null>(null);
   const next = useRef(1);

@@ -7,7 +7,10 @@ import { ContextBreakdown } from "./context-breakdown.tsx";
 import { PickerButton } from "./picker-button.tsx";
 import { Popup } from "./popup.tsx";
 
-/** From this share on, the ring has the colour of warnings, because a compaction is near. */
+/**
+ * If at least this share of the window is full, the ring has the colour of warnings, because a
+ * compaction is near.
+ */
 const NEARLY_FULL = 0.9;
 
 export function WindowMeter({ state, post }: Pick<ViewProps, "state" | "post">) {

@@ -2,7 +2,10 @@
 import { ownQuestions } from "../../shared/selectors.ts";
 import type { PanelState, Turn, TurnEnding } from "../../shared/state.ts";
 
-/** Returns the text to announce; empty while a turn only runs, so that streaming stays silent. */
+/**
+ * Returns the text to announce, or an empty text while a turn runs without a question or an error,
+ * so that streaming stays silent.
+ */
 export function announcement(state: PanelState): string {
   // The code in questions/ announces questions itself, at once.
   if (ownQuestions(state).length > 0) return "";

@@ -133,7 +133,7 @@ function Line({ line, marks }: LineProps) {
   );
 }
 
-/** Splits a line at the edges of its marks. */
+/** Splits a line at the edges of its highlights. */
 function pieces(
   text: string,
   marks: readonly Span[],

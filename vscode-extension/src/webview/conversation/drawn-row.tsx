@@ -18,7 +18,7 @@ interface Props {
   readonly row: Row;
   readonly pending: readonly ChangeRow[];
   readonly isLast: boolean;
-  /** The plan that waits for the user; null if no plan does. */
+  /** The plan that waits for the user, or null if no plan waits. */
   readonly plan: PlanResult | null;
   readonly toggle: (key: string) => void;
   readonly cards: OpenCards;
@@ -26,7 +26,10 @@ interface Props {
   readonly channel: Channel;
 }
 
-/** Draws a row; parts get only the data that they show, so that unchanged parts are skipped. */
+/**
+ * Draws a row; each component gets only the data that it shows, so that unchanged components are
+ * skipped.
+ */
 export function DrawnRow({ row, pending, isLast, plan, toggle, cards, post, channel }: Props) {
   switch (row.kind) {
     case "prompt":

@@ -1,4 +1,7 @@
-/** Shows a call's changes of one file: a small diff, with a verdict at each pending change. */
+/**
+ * Shows a call's changes of one file: a small diff, with buttons to accept or reject each pending
+ * change.
+ */
 import { useMemo } from "preact/hooks";
 import type { ChangeRow } from "../../protocol.ts";
 import type { EditShown } from "../../shared/state.ts";

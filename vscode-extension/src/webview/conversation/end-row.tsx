@@ -16,7 +16,7 @@ import type { Post } from "../view-props.ts";
 interface Props {
   readonly turn: Turn;
   readonly isLast: boolean;
-  /** The plan that waits for the user; null if no plan does, or if this turn is not the last. */
+  /** The plan that waits for the user, or null if no plan waits or this turn is not the last. */
   readonly plan: PlanResult | null;
   readonly post: Post;
   readonly channel: Channel;
@@ -184,24 +184,21 @@ function Ending({ turn, isLast, post }: Omit<Props, "channel" | "plan">) {
 }
 
 /**
- * Returns whether the turn's message replaces the usual text; the result is the same live and after
- * a reload.
+ * Returns whether the turn's message replaces the usual text; the answer does not change after a
+ * reload.
  */
 function hasOwnWords(turn: Turn): boolean {
   return turn.message === "" || turn.ending === "interrupted";
 }
 
-/**
- * Returns whether the turn can continue; if its prompt came back as a draft, there is nothing to
- * continue.
- */
+/** Returns whether the turn can continue; a turn whose prompt was returned as a draft cannot. */
 function canContinue(turn: Turn): boolean {
   return turn.ending !== "done" && turn.parts.some(({ kind }) => kind !== "line");
 }
 
 /**
- * Returns the message that continues a turn: after Indwell's own end, the server explains to the
- * model what happened; otherwise a short prompt is enough.
+ * Returns the message that continues a turn. If Indwell itself ended during the turn, the server
+ * explains this to the model; otherwise a short prompt is enough.
  */
 function continueMessage(turn: Turn): ToHost {
   return turn.ending === "interrupted"

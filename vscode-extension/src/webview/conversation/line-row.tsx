@@ -53,7 +53,7 @@ function Compacted({ text }: { readonly text: string }) {
   );
 }
 
-/** Counts down to the next attempt, and then says that there was one. */
+/** Counts the seconds down to the next attempt, and then says that the attempt was made. */
 function Retrying({ reason, until }: { readonly reason: string; readonly until: number }) {
   const left = useSecondsTo(until);
   const when = left > 0 ? `trying again in ${left} s` : "tried again";

@@ -1,4 +1,7 @@
-/** Finds the pending changes in the diff of an edit, so that each verdict is shown beside its lines. Pure. */
+/**
+ * Finds the pending changes in the diff of an edit, so that the buttons to accept or reject a
+ * change are beside its lines. Pure.
+ */
 import type { ChangeRow } from "../../protocol.ts";
 import { type DiffGroup, type ReadDiff, readChange, readDiff } from "./unified-diff.ts";
 
@@ -9,14 +12,15 @@ export interface JudgedDiff {
 }
 
 /**
- * The maximum number of changes of one card with their own verdicts; if there are more, one verdict covers all,
- * or the review shows each.
+ * The maximum number of changes in one card that have their own buttons. If there are more, one
+ * pair of buttons is for all changes, and the review shows each change.
  */
 const MOST_ROWS = 50;
 
 /**
- * Returns the edit's own diff with a verdict at each pending change. If later edits have moved
- * lines, so that a change is missing in the diff, the pending changes themselves are returned.
+ * Returns the edit's own diff with the pending change of each group. If later edits have moved
+ * lines, so that a change is not found in the diff, the pending changes themselves are returned as
+ * the diff.
  */
 export function matchPending(diff: string, rows: readonly ChangeRow[]): readonly JudgedDiff[] {
   const read = readDiff(diff);

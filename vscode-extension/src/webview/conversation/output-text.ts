@@ -1,13 +1,16 @@
 /**
- * Converts output of programs to plain text: without terminal colours, and with overwritten lines
- * in their final form. Pure.
+ * Converts output of programs to plain text: removes terminal colours, and keeps only the final
+ * form of a line that was overwritten. Pure.
  */
 
 const ORDERS =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are removed
   /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[@-Z\\-_])/g;
 
-/** Returns at most `most` characters from the end, and the number of characters before them. */
+/**
+ * Returns at most `most` characters from the end, and the number of characters that were left out
+ * before them.
+ */
 export function readable(
   text: string,
   most: number,

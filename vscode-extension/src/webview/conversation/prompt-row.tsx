@@ -43,8 +43,7 @@ export function PromptRow({ turn, post, kept }: RowProps) {
 const Prompt = memo((props: Props) => {
   const { session, number, words, title, chips, images, canEdit, post, kept } = props;
   const key = `prompt ${session} ${number}`;
-  // A text that was being edited when the panel was hidden is still there when the panel comes
-  // back.
+  // If the panel was hidden during an edit, the edited text is shown again when the panel is shown.
   const [isEditing, setEditing] = useState(canEdit && kept.draft(key) !== null);
   if (isEditing) {
     const close = () => {
@@ -129,7 +128,7 @@ function beginning(text: string): string {
 function Words({ text }: { readonly text: string }) {
   const [isWhole, setWhole] = useState(false);
   const begun = beginning(text);
-  // A few more characters or lines take no more space than the button.
+  // Text that is only a little longer is shown whole, because the button would take as much space.
   const isLong = text.length > begun.length + 200 || text.split("\n").length > MOST_LINES + 2;
   return (
     <div class="prompt-words">

@@ -1,9 +1,6 @@
 /** Recognises prompts of code actions, whose title says more than their text. Pure. */
 
-/**
- * The number of characters from which the server makes the title of the user's own text
- * (`title_of`).
- */
+/** The server makes a title from this many characters of the user's own text (`title_of`). */
 const READ = 1000;
 const LENGTH = 60;
 

@@ -11,8 +11,8 @@ export class RowLayout {
   #rows: readonly Row[] = [];
   readonly #heights = new Map<string, number>();
   /**
-   * The upper edges: `#tops[i]` is the top of row i, and one more is the end of the last row.
-   * Values up to index `#sure` are valid.
+   * The upper edges: `#tops[i]` is the top of row i, and one more entry is the end of the last row.
+   * Entries up to index `#sure` are valid.
    */
   #tops = new Float64Array(64);
   #sure = 0;
@@ -21,7 +21,7 @@ export class RowLayout {
     return this.#rows.length;
   }
 
-  /** Set new rows; those before `from` are unchanged. */
+  /** Sets new rows; the rows before `from` are unchanged. */
   setRows(rows: readonly Row[], from: number): void {
     this.#rows = rows;
     if (this.#tops.length < rows.length + 1) {
@@ -30,11 +30,11 @@ export class RowLayout {
       this.#tops = larger;
     }
     this.#sure = Math.min(this.#sure, from);
-    // Heights of removed rows would otherwise be stored for ever.
+    // Without this step, the heights of removed rows would be stored for ever.
     if (this.#heights.size > 2 * rows.length + 1000) this.#forget();
   }
 
-  /** Store a measured height of the row `index`; true if it changed. */
+  /** Stores a measured height of the row `index`; returns whether the height changed. */
   measure(index: number, height: number): boolean {
     const row = this.#rows[index];
     if (row === undefined || Math.abs((this.#heights.get(row.key) ?? -1) - height) < 0.1)
@@ -49,7 +49,8 @@ export class RowLayout {
   }
 
   /**
-   * Return the index of a row by its key, searched around its last position; -1 if the row is gone.
+   * Returns the index of a row by its key, searched around the row's last position, or -1 if the
+   * row is gone.
    */
   indexOf(key: string, near: number): number {
     if (this.#rows[near]?.key === key) return near;
@@ -65,7 +66,9 @@ export class RowLayout {
     return this.top(this.#rows.length);
   }
 
-  /** Return the index of the row at a height; the last row for heights below the end. */
+  /**
+   * Returns the index of the row at the position `y`, or of the last row if `y` is below the end.
+   */
   at(y: number): number {
     this.#settle(this.#rows.length);
     let low = 0;

@@ -4,7 +4,7 @@
  */
 import type { Part, Turn } from "../../shared/state.ts";
 
-/** One row; its key stays the same as long as the row shows the same part. */
+/** One row; the row's key stays the same as long as the row shows the same part. */
 export type Row =
   | { readonly kind: "prompt"; readonly key: string; readonly turn: Turn }
   | { readonly kind: "part"; readonly key: string; readonly turn: Turn; readonly part: Part }
@@ -47,7 +47,8 @@ export class RowList {
    */
   update(turns: readonly Turn[], opened: ReadonlySet<string>): number {
     const same = opened === this.#opened ? firstDifference(this.#turns, turns) : 0;
-    // Turns that a rewind discarded share one row, which an adjacent one may join.
+    // Adjacent turns that a rewind discarded share one row, so a discarded turn before the first
+    // change may have to join.
     let from = same;
     while (from > 0 && turns[from - 1]?.left === true) from -= 1;
     const row = from < this.#starts.length ? (this.#starts[from] ?? 0) : this.#rows.length;

@@ -1,7 +1,7 @@
 /**
  * Keeps the text that the user reads in place while rows above and below change, and follows the
- * end only while the user is there. Measures rows as they change. Owns scrolling; independent of
- * Preact.
+ * end of the conversation only while the user is there. Measures rows as they change. All scrolling
+ * is done in this module, which is independent of Preact.
  */
 import type { Range, RowLayout } from "./row-layout.ts";
 
@@ -14,7 +14,7 @@ const MOST_KEPT = 400;
 
 export class ScrollKeeper {
   readonly layout: RowLayout;
-  /** Called when other rows become visible, or when the end was reached or left. */
+  /** Called when other rows become visible, and when the user reaches or leaves the end. */
   readonly #changed: () => void;
   readonly #sizes = new ResizeObserver((entries) => this.#resized(entries));
   readonly #watched = new Set<Element>();
@@ -32,14 +32,14 @@ export class ScrollKeeper {
     this.#changed = changed;
   }
 
-  /** Attach to a scrolling element; returns a function that detaches. */
+  /** Attaches to a scrolling element; returns a function that detaches. */
   attach(element: HTMLElement): () => void {
     this.#element = element;
     const scrolled = () => this.#scrolled();
     const wheel = (event: WheelEvent) => {
       if (event.deltaY < 0 && element.scrollTop > 0) this.#follow(false);
     };
-    // Read from the document only when it changes, because reading forces a layout of the page.
+    // The selection is read only when it changes, because reading it forces a layout of the page.
     const selected = () => {
       this.#selecting = isSelecting(element);
       if (this.#selecting) this.#follow(false);
@@ -76,7 +76,9 @@ export class ScrollKeeper {
     this.#restore();
   }
 
-  /** Follow the end from now on; clears the selection, which would keep the list in place. */
+  /**
+   * Follows the end from now on; clears the selection, because a selection keeps the list in place.
+   */
   toEnd(): void {
     if (this.#selecting) document.getSelection()?.removeAllRanges();
     this.#follow(true);
@@ -158,7 +160,7 @@ export class ScrollKeeper {
     if (this.#anchor === null || this.following) this.#takeAnchor();
   }
 
-  /** Follow the end again if nothing can be scrolled any more, because the list shrank. */
+  /** Follows the end again if the list shrank so much that nothing can be scrolled any more. */
   #rejoin(element: HTMLElement): void {
     if (this.following || this.#selecting) return;
     if (element.scrollHeight - element.clientHeight < NEAR_END) this.#follow(true);
@@ -194,7 +196,7 @@ export class ScrollKeeper {
     this.#changed();
   }
 
-  /** Return the range, extended to the rows of the selection and the focus. */
+  /** Returns the range, extended by the rows of the selection and of the focus. */
   #keeping(range: Range): Range {
     let { first, last } = range;
     for (const index of this.#held()) {

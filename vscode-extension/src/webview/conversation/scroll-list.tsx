@@ -27,7 +27,7 @@ interface Props {
 /** Pixels between the top and a row that was searched for. */
 const FOUND_BELOW = 60;
 
-/** A list that keeps its position where the user reads. */
+/** A list that stays in place where the user reads. */
 export function ScrollList(props: Props) {
   const { rows, changedFrom, newest, draw, onTop, target, sent, busy, tail } = props;
   const [, again] = useReducer((count: number) => count + 1, 0);

@@ -23,7 +23,9 @@ interface Props {
   readonly session: string;
   readonly turn: number;
   readonly isLastEdit: boolean;
-  /** Whether the call is a sub-agent's, so that the main conversation has no result of it. */
+  /**
+   * Whether a sub-agent made the call; then the main conversation does not have the call's result.
+   */
   readonly isInner?: boolean;
   readonly part: ToolPart;
   readonly pending: readonly ChangeRow[];
@@ -74,7 +76,7 @@ function Body(props: Props) {
   return <ToolDetail part={part} isInner={props.isInner ?? false} post={post} />;
 }
 
-/** Returns whether the host can fetch details; for a sub-agent's call it cannot. */
+/** Returns whether the host can fetch missing details; for the call of a sub-agent, it cannot. */
 function lacksDetail({ part, isInner }: Props): boolean {
   return part.result === null && part.diffs.length === 0 && !isGoing(part) && isInner !== true;
 }
@@ -99,7 +101,8 @@ function Edits({ session, turn, part, pending, isLastEdit, post }: Props) {
 }
 
 /**
- * Returns the tokens of a figure such as `3 rounds, 12k tokens`, because the task needs the space.
+ * Returns only the tokens of a figure such as `3 rounds, 12k tokens`, because the description of
+ * the task needs the space.
  */
 function shortFigure(words: string): string {
   return words.split(", ").at(-1) ?? words;
@@ -113,8 +116,7 @@ function isOpenByDefault(part: ToolPart): boolean {
 }
 
 /**
- * Draws the figure; an edit's figure has the colours of added and removed lines, a failure's is
- * red.
+ * Draws the figure: for an edit in the colours of added and removed lines, for a failure in red.
  */
 function Figure({ part, words }: { readonly part: ToolPart; readonly words: string }) {
   const counts = /^\+(\d+) [−-](\d+)$/.exec(words);

@@ -57,8 +57,8 @@ function emptyWords(part: ToolPart, isInner: boolean): string {
 }
 
 /**
- * Returns the arguments to show; a command that fits into its line is not repeated, a longer one is
- * shown whole.
+ * Returns the arguments to show. A command that fits into the card's line is not repeated; a longer
+ * command is shown whole.
  */
 function argumentWords(part: ToolPart): string {
   const text = part.arguments ?? "";
@@ -78,7 +78,7 @@ function argumentWords(part: ToolPart): string {
         .join("\n");
     }
   } catch {
-    // The text is not JSON, which models write too, and is shown unchanged.
+    // A model may write arguments that are not JSON; such a text is shown unchanged.
   }
   return toolLook(part.name).verb === "Run" ? "" : text;
 }
@@ -86,8 +86,8 @@ function argumentWords(part: ToolPart): string {
 interface OutputProps {
   readonly text: string;
   /**
-   * Whether the text comes from the model: nothing is left out, and hidden characters appear as
-   * code points.
+   * Whether the text comes from the model; such a text is shown completely, and hidden characters
+   * appear as code points.
    */
   readonly isGiven?: boolean;
   readonly follow: boolean;

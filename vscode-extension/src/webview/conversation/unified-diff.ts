@@ -5,7 +5,7 @@ export interface DiffLine {
   readonly kind: "same" | "added" | "removed";
   readonly text: string;
   /**
-   * The line's number, from 1: in the new file, or in the old file for a removed line; 0 if
+   * The line's number, counted from 1 in the new file, or in the old file for a removed line; 0 if
    * unknown.
    */
   readonly number: number;
@@ -15,7 +15,7 @@ export interface DiffLine {
 export interface DiffGroup {
   readonly changed: boolean;
   readonly lines: readonly DiffLine[];
-  /** The first line in the new file, from 1; 0 if unknown. */
+  /** The first line in the new file, from 1, or 0 if unknown. */
   readonly line: number;
   /** Whether a gap comes before the group. */
   readonly gap: boolean;
@@ -51,7 +51,7 @@ export function readDiff(diff: string): ReadDiff {
   return reader.result();
 }
 
-/** Parses a change given by its old and new text, as a pending hunk has it. */
+/** Parses a change that is given by its old and its new text, like a pending hunk. */
 export function readChange(old: string, fresh: string, line: number): ReadDiff {
   const lines = [
     ...textLines(old).map((text) => `-${text}`),
@@ -96,7 +96,7 @@ class Reader {
     }
   }
 
-  /** Count the lines that are not shown, without splitting the text into lines. */
+  /** Counts the lines that are not shown, without splitting the text into lines. */
   skip(diff: string, from: number): void {
     for (let at = from; at < diff.length; ) {
       const end = diff.indexOf("\n", at);
@@ -181,7 +181,8 @@ function otherEnds(pairs: readonly (readonly [string, string])[]): string | null
 }
 
 /**
- * Returns the changed words of a group, by the index of the line; both lines of a pair have marks.
+ * Returns the changed words of a group, by the index of the line; both lines of a pair have
+ * entries.
  */
 export function wordMarks({ changed, lines }: DiffGroup): ReadonlyMap<number, readonly Span[]> {
   if (!changed) return new Map();

@@ -1,4 +1,7 @@
-/** Marks the found words in the drawn rows by the browser's own highlights: no element of a row changes. */
+/**
+ * Highlights the found words in the drawn rows by a feature of the browser, without changing any
+ * element of a row.
+ */
 
 const ALL = "indwell-find";
 const CURRENT = "indwell-find-current";

@@ -2,7 +2,8 @@
 import type { Row } from "../conversation/rows.ts";
 
 /**
- * Returns the keys of all rows whose text contains the words, ignoring case; no keys without words.
+ * Returns the keys of all rows whose text contains the words, ignoring case; an empty list if there
+ * are no words.
  */
 export function matchingRows(rows: readonly Row[], words: string): readonly string[] {
   const wanted = words.toLowerCase();
@@ -10,14 +11,20 @@ export function matchingRows(rows: readonly Row[], words: string): readonly stri
   return rows.flatMap((row) => (textOf(row).toLowerCase().includes(wanted) ? [row.key] : []));
 }
 
-/** Returns the match next to `current` (-1 means none yet), with wrap-around. */
+/**
+ * Returns the index of the match next to `current` (-1 means that no match is chosen yet), with
+ * wrap-around.
+ */
 export function stepped(current: number, count: number, by: 1 | -1): number {
   if (count === 0) return -1;
   if (current < 0) return by === 1 ? 0 : count - 1;
   return (current + by + count) % count;
 }
 
-/** Returns `2 of 5`, and whether turns that were not fetched may have more matches. */
+/**
+ * Returns a text such as `2 of 5`; it also says whether turns that were not fetched may have more
+ * matches.
+ */
 export function countWords(current: number, count: number, hasOlder: boolean): string {
   const where = hasOlder ? " in the turns shown" : "";
   if (count === 0) return `No results${where}`;

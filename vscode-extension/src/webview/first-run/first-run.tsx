@@ -1,4 +1,7 @@
-/** Connects a model: local servers, a provider with a key, the test and its outcome. */
+/**
+ * Connects a model: shows local servers, a form for a provider with a key, and the outcome of the
+ * test.
+ */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { lackingWords } from "../../shared/lacking-words.ts";
 import { Icon } from "../icon.tsx";
@@ -8,7 +11,7 @@ import { KeyForm } from "./key-form.tsx";
 import { LocalServers } from "./local-servers.tsx";
 import { Outcome } from "./outcome.tsx";
 
-/** The target of the last test; the host has the key that was used. */
+/** The target of the last test; only the host has the key that was used. */
 export interface Tried {
   readonly provider: string;
   readonly key: string | null;
@@ -20,7 +23,7 @@ export function FirstRun({ state, post }: ViewProps) {
   const [tried, setTried] = useState<Tried | null>(null);
   const heading = useRef<HTMLHeadingElement>(null);
   const nearby = flow?.providers ?? null;
-  // Nothing runs nearby and VS Code has no model, so the user needs the field of the key.
+  // If no local server runs and VS Code has no model, the user needs the field of the key.
   const needsKey = nearby !== null && nearby.local.length + nearby.editor.length === 0;
   useEffect(() => {
     if (!needsKey) heading.current?.focus();
@@ -28,7 +31,7 @@ export function FirstRun({ state, post }: ViewProps) {
   if (flow === null) return null;
   const lacking = lackingWords(flow.reason);
   const login = (wish: Tried) => {
-    // The key is only in this one message; the panel remembers only the target.
+    // The key is sent only in this one message; the panel remembers only the target.
     setTried({ ...wish, key: null });
     post({ type: "login", provider: wish.provider, key: wish.key, url: null, model: wish.model });
   };

@@ -9,7 +9,7 @@ interface Props {
   readonly busy: boolean;
   readonly login: (wish: Tried) => void;
   readonly post: Post;
-  /** Whether nothing else can be chosen: then the field of the key has the focus. */
+  /** Whether this form is the only choice; then the field of the key has the focus. */
   readonly alone: boolean;
 }
 

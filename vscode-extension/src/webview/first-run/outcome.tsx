@@ -8,8 +8,8 @@ import type { Post } from "../view-props.ts";
 interface Props {
   readonly outcome: LoginResult;
   /**
-   * Whether the user named a model; if not, a missing model is no failure, because the list below
-   * asks for it.
+   * Whether the user named a model. If not, a missing model is no failure, because the list below
+   * asks for a model.
    */
   readonly named: boolean;
   readonly choose: (model: string) => void;

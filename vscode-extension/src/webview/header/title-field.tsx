@@ -12,7 +12,7 @@ interface Props {
 export function TitleField({ title, done }: Props) {
   const field = useRef<HTMLInputElement>(null);
   const ended = useRef(false);
-  // The focus must move before the next key, which is meant for the field.
+  // The focus must move before the user presses the next key, which is meant for the field.
   useLayoutEffect(() => {
     field.current?.focus();
     field.current?.select();

@@ -33,9 +33,9 @@ export class BlockStream {
   }
 
   /**
-   * Sets the whole current text. Returns true if the text does not continue the previous one, so
-   * that everything is redrawn. `final` means that no text will be added, so the last block is
-   * final too.
+   * Sets the whole current text. Returns true if the text does not continue the previous text, so
+   * that everything must be drawn again. `final` means that no text will be added, so that the last
+   * block is final, too.
    */
   update(source: string, final: boolean): boolean {
     const text = source.includes("\r") ? source.replace(/\r\n?/g, "\n") : source;
@@ -70,8 +70,8 @@ export class BlockStream {
 }
 
 /**
- * Returns open blocks as they are drawn: anything that the last block has opened, such as code, is
- * closed.
+ * Returns the blocks that are not final in the form in which they are drawn: what the last block
+ * has opened, such as code, is closed.
  */
 function shown(open: readonly ParsedBlock[], tail: string): readonly StreamBlock[] {
   const closed = open.at(-1)?.kind === "prose" ? withEndClosed(tail) : tail;
@@ -80,8 +80,7 @@ function shown(open: readonly ParsedBlock[], tail: string): readonly StreamBlock
 }
 
 /**
- * Returns the offsets at which lines begin; the last line is the one being written, which may be
- * empty.
+ * Returns the offsets at which lines begin; the last line is still being written, and may be empty.
  */
 function lineStarts(text: string): readonly number[] {
   const starts = [0];

@@ -24,7 +24,7 @@ export class BlocksView {
     this.#post = post;
   }
 
-  /** Update the drawn blocks from the stream; with `anew`, draw everything again. */
+  /** Updates the drawn blocks from the stream; with `anew`, draws everything again. */
   update(stream: BlockStream, anew: boolean): void {
     if (anew) this.#cut(0);
     const doneBefore = this.#doneCount();
@@ -52,7 +52,8 @@ export class BlocksView {
     if (block.kind === "code") {
       const code = new CodeView(block.info, this.#post);
       code.update(block.text, done);
-      // Colouring waits until the element is in the page, so it is requested after this call.
+      // Code can only be coloured after the element is in the page, so the caller requests the
+      // colours.
       return { block, done, root: code.root, code };
     }
     const root = document.createElement("div");
@@ -67,7 +68,7 @@ export class BlocksView {
   }
 }
 
-/** Returns whether the drawn nodes could be turned into the wanted ones. */
+/** Changes the drawn nodes into the wanted nodes; returns whether this was possible. */
 function redraw(drawn: Drawn, { block, done }: StreamBlock, post: Post): boolean {
   if (block.kind === "code") {
     if (drawn.code === null || drawn.block.kind !== "code" || drawn.block.info !== block.info)

@@ -62,7 +62,7 @@ export class CodeView {
     const words = this.#open ? "Show less" : `Show all ${lines.toLocaleString("en")} lines`;
     if (this.#more.textContent !== words) this.#more.textContent = words;
     this.#more.setAttribute("aria-expanded", String(this.#open));
-    // While the code is written, its end is shown; the height of the box stays the same.
+    // While the model writes the code, the box shows the end of the code and keeps its height.
     if (folds && !this.#open && !this.#done) this.#pre.scrollTop = this.#pre.scrollHeight;
   }
 
@@ -91,7 +91,7 @@ export class CodeView {
   }
 }
 
-/** Returns the button's label, which shows the file that the model has named. */
+/** Returns the button's label, which contains the file that the model named. */
 function applyWords(target: string | null): string {
   return target === null ? "Apply as an edit" : `Apply as an edit of ${visible(target)}`;
 }

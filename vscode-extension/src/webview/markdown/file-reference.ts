@@ -9,7 +9,10 @@ const SHAPE = new RegExp(
   `^(?<path>(?:\\./)?(?:${SEGMENT}/)*${SEGMENT})(?::(?<from>\\d{1,7})(?:[:-](?<to>\\d{1,7}))?|#L(?<first>\\d{1,7})(?:-L?(?<last>\\d{1,7}))?)?$`,
   "u",
 );
-/** Extensions that a name without a folder or a line must have; otherwise `self.total` would be a file. */
+/**
+ * Extensions of files: a name without a folder and a line must have one of them, because
+ * `self.total` is no file.
+ */
 const ENDINGS = new Set(
   (
     "c cc cfg cjs cpp cs css csv cts env go gradle h hpp html ini ipynb java js json jsonc jsx kt lock lua md mjs " +
@@ -20,7 +23,7 @@ const BARE = new Set(["Dockerfile", "Makefile", "LICENSE", "README", ".gitignore
 const LONGEST = 400;
 
 /**
- * Returns the file to open (`path`, `path:12` or `path:12-20`); null if the text does not name a
+ * Returns the file to open (`path`, `path:12` or `path:12-20`), or null if the text does not name a
  * file.
  */
 export function fileReference(words: string): string | null {

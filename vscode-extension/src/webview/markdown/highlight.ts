@@ -13,19 +13,22 @@ interface Wanted {
   readonly post: Post;
 }
 
-/** Code that waits for its colours, by the id of the request. */
+/** The elements of code whose colours were requested, by the id of the request. */
 const waiting = new Map<string, Wanted>();
 /** Colours that have arrived, and wait for the next drawing. */
 const undrawn: [Wanted, Coloured][] = [];
 /** Code on the page, to be coloured again in another theme. */
 const coloured = new Map<HTMLElement, Wanted>();
-/** With more blocks than this, those that left the page are forgotten. */
+/** If more blocks than this are known, the blocks that are no longer in the page are forgotten. */
 const MOST_KNOWN = 200;
-/** A prefix for ids, which differs for another page of this panel. */
+/** A prefix for the ids of requests; each page that the panel loads has another prefix. */
 const page = Math.random().toString(36).slice(2);
 let last = 0;
 
-/** Requests colours for the code inside an element; the code's text stays the same. */
+/**
+ * Requests colours for the code inside an element; only the colours of the code will change, not
+ * its text.
+ */
 export function highlightSoon(
   element: HTMLElement,
   code: string,
@@ -50,8 +53,8 @@ function ask(wanted: Wanted): void {
 }
 
 /**
- * Takes the host's answer; the panel's next drawing shows the colours, so that colours add no
- * drawing.
+ * Stores the colours of the host's answer. They appear when the panel draws the next time, so that
+ * colours cause no additional drawing.
  */
 export function coloursCame(id: string, found: Coloured | null): void {
   const wanted = waiting.get(id);
@@ -109,7 +112,7 @@ function isSelected(element: HTMLElement): boolean {
   return selection !== null && !selection.isCollapsed && selection.containsNode(element, true);
 }
 
-/** Returns the theme's name, which VS Code writes on the body of each webview. */
+/** Returns the theme's name, which VS Code sets as an attribute of each webview's body. */
 function themeName(): string {
   return document.body.dataset["vscodeThemeId"] ?? "";
 }

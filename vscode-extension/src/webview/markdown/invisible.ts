@@ -1,6 +1,9 @@
 /** Makes characters that hide or reverse text visible as code points. Pure. */
 
-/** Characters that reorder the text around them, or are invisible and join nothing. */
+/**
+ * Characters that reorder the text around them, or that are invisible and have no function in any
+ * script.
+ */
 const TURNING = "\\u202a-\\u202e\\u2066-\\u2069";
 const EMPTY =
   "\\u00ad\\u034f\\u180e\\u200b\\u2060-\\u2064\\u206a-\\u206f\\ufeff\\ufff9-\\ufffb\\u{e0000}-\\u{e007f}";
@@ -11,10 +14,13 @@ const NEEDED = "\\u061c\\u115f\\u1160\\u200c-\\u200f\\u3164\\uffa0\\u2800";
 const IN_PROSE = new RegExp(`[${TURNING}${EMPTY}${CONTROL}]`, "gu");
 const IN_NAMES = new RegExp(`[${TURNING}${EMPTY}${CONTROL}${NEEDED}]`, "gu");
 
-/** Prose keeps the marks that writing systems need; names (of files, links, code) show them all. */
+/**
+ * How strict the check is: in prose, invisible characters that scripts need stay invisible; in
+ * names (of files, links and code), all are shown.
+ */
 export type Strictness = "prose" | "name";
 
-/** A part of a text: an unchanged text, or the code point of one invisible character. */
+/** A part of a text: either unchanged text, or the code point of one invisible character. */
 export interface Run {
   readonly text: string;
   readonly hidden: boolean;

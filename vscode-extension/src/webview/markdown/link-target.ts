@@ -1,6 +1,6 @@
 /**
- * Checks a link of the model, which may lead to https or a file of the workspace. Any other target
- * is not a link. Pure.
+ * Checks a link of the model: its target must be an https address or a file of the workspace,
+ * otherwise the text is not drawn as a link. Pure.
  */
 import { fileReference } from "./file-reference.ts";
 import { hides } from "./invisible.ts";
@@ -10,8 +10,8 @@ export type LinkTarget =
   | { readonly kind: "file"; readonly target: string };
 
 /**
- * Returns the target; null for text that is no link: other schemes, logins in addresses, hidden
- * characters.
+ * Returns the target, or null if the text must not be a link: for other schemes, logins in
+ * addresses, and hidden characters.
  */
 export function linkTarget(href: string): LinkTarget | null {
   const decoded = decode(href);

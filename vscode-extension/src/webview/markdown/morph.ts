@@ -1,4 +1,6 @@
-/** Makes drawn nodes equal to new ones, changing only differences, so that a selection stays. */
+/**
+ * Makes drawn nodes equal to new nodes, and changes only what differs, so that a selection stays.
+ */
 
 /** Makes the children of `drawn` equal to those of `wanted`, whose nodes are moved. */
 export function morphChildren(drawn: Node, wanted: Node): void {
@@ -24,7 +26,7 @@ function morph(there: Node, wanted: Node): boolean {
   return true;
 }
 
-/** Sets a text; if the text only grew, the rest is appended, which keeps selections. */
+/** Sets a text; if the text only grew, the new end is appended, so that a selection stays. */
 export function setText(node: Text, text: string): void {
   if (node.data === text) return;
   if (text.startsWith(node.data)) node.appendData(text.slice(node.data.length));

@@ -1,6 +1,6 @@
 /**
- * Converts Markdown to HTML text by top-level blocks; HTML in the source stays text. The result
- * must still be sanitised.
+ * Converts Markdown to HTML text, one top-level block at a time; HTML in the source stays text. The
+ * result must still be sanitised.
  */
 import MarkdownIt, { type RendererRule, type Token } from "markdown-it";
 import { fileReference } from "./file-reference.ts";
@@ -20,7 +20,7 @@ const md = new MarkdownIt({ html: false, linkify: true, typographer: false, brea
 md.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false });
 // Link definitions are off: a definition may come long after the block that uses it was drawn.
 md.disable("reference");
-// A text that is not a link stays as typed, including its target.
+// If the target is not allowed, the source of the link is drawn as text, including the target.
 md.validateLink = (href) => linkTarget(href) !== null;
 
 /** Parses the blocks of a text whose line breaks are all `\n`. */
@@ -66,7 +66,7 @@ function escaped(text: string, strictness: Strictness): string {
     .join("");
 }
 
-/** Returns the opening tag of a link; null if the target is not allowed. */
+/** Returns the opening tag of a link, or null if the target is not allowed. */
 function opening(href: string): string | null {
   const target = linkTarget(href);
   if (target === null) return null;
@@ -76,8 +76,8 @@ function opening(href: string): string | null {
 }
 
 /**
- * Returns whether the token is inside a link. Each rule passes the state on, because looking back
- * over the tokens would take quadratic time.
+ * Returns whether the token is inside a link. Each rule passes this state to the next, because a
+ * search back over the tokens would take quadratic time.
  */
 function inLink(carried: Carried | undefined): boolean {
   return carried?.[IN_LINK] === true;
@@ -95,8 +95,8 @@ const code: RendererRule = (tokens, at, _options, carried) => {
 };
 
 /**
- * Draws an image as a link, because images are never loaded: its text links to it if that target
- * may be opened.
+ * Draws an image as a link, because images are never loaded: the image's text links to the image if
+ * this target may be opened.
  */
 const image: RendererRule = (tokens, at, _options, carried) => {
   const token = tokens[at];

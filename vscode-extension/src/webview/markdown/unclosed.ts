@@ -1,6 +1,6 @@
 /**
- * Closes what the end of growing Markdown has opened, so that no formatting sign shows while text
- * arrives. Pure.
+ * Closes code and bold text at the end of growing Markdown, so that no formatting signs are visible
+ * while text arrives. Pure.
  */
 
 interface Opened {
@@ -9,8 +9,8 @@ interface Opened {
 }
 
 /**
- * Closes code and bold text that the last paragraph opened and has not closed yet. A sign that
- * nothing follows is left out until text follows.
+ * Closes code and bold text that the last paragraph opened and has not closed yet. A formatting
+ * sign at the very end is left out until text follows.
  */
 export function withEndClosed(text: string): string {
   const from = text.lastIndexOf("\n\n") + 1;

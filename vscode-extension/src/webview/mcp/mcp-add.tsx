@@ -1,4 +1,4 @@
-/** The form of a new MCP server, which accepts names of variables but no secret. */
+/** The form for a new MCP server; it accepts the names of variables, but no secrets. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { EMPTY_FORM, formProblems, type McpForm } from "../../shared/mcp-page.ts";
 import type { Post } from "../view-props.ts";

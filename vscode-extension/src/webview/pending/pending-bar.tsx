@@ -1,12 +1,15 @@
-/** Shows changes that wait for a verdict: one line that opens to a list of files. */
+/**
+ * Shows pending changes, which the user has not accepted or rejected yet: one line that opens to a
+ * list of files.
+ */
 import { useEffect, useState } from "preact/hooks";
 import { Icon } from "../icon.tsx";
 import type { ViewProps } from "../view-props.ts";
 import { type PendingFile, pendingFiles } from "./pending-files.ts";
 
 /**
- * Milliseconds for which this bar offers to undo the last verdict when nothing is pending; the
- * command remains.
+ * If nothing is pending, this bar offers for this many milliseconds to undo the last accept or
+ * reject; afterwards the command can still undo it.
  */
 const SHOWN_MS = 30_000;
 
@@ -65,7 +68,7 @@ export function PendingBar({ state, post }: ViewProps) {
   );
 }
 
-/** Draws the last verdict and its undo button, for a while. */
+/** Draws the last accept or reject with its undo button, for a while. */
 function LastVerdict({ undo, post }: { readonly undo: string } & Pick<ViewProps, "post">) {
   const [past, setPast] = useState("");
   useEffect(() => {

@@ -8,8 +8,8 @@ export interface PendingFile {
   readonly added: number;
   readonly removed: number;
   /**
-   * A note such as `new`, `deleted`, or the description of an opaque change; empty for ordinary
-   * changes.
+   * A note such as `new` or `deleted`, or the description of a change that cannot be shown as text;
+   * empty for ordinary changes.
    */
   readonly note: string;
 }

@@ -28,7 +28,8 @@ export function PlanLine({ state, post }: ViewProps) {
 }
 
 /**
- * Returns the line's text; empty if the conversation shows the plan, or if the plan is finished.
+ * Returns the line's text, or an empty text if the conversation shows the plan or the plan is
+ * finished.
  */
 function planWords(state: PanelState): string {
   if (state.plan?.state === "approved") return "Plan approved";

@@ -6,7 +6,7 @@ import { hidesWords } from "./unseen.ts";
 
 export function PlanText({ text, post }: { readonly text: string; readonly post: Post }) {
   const element = useRef<HTMLDivElement>(null);
-  // The text that is shown as source; another plan is drawn as Markdown first.
+  // The text of the plan that is shown as source; any other plan is first drawn as Markdown.
   const [plainFor, setPlainFor] = useState<string | null>(null);
   const isPlain = plainFor === text;
   useLayoutEffect(() => {
@@ -21,10 +21,15 @@ export function PlanText({ text, post }: { readonly text: string; readonly post:
   );
 }
 
-/** Matches the name of a language for code, which says nothing; a longer word might. */
+/**
+ * Matches the name of a code block's language, which cannot hide a message; a longer word might.
+ */
 const LANGUAGE = /^[a-z+#]{1,12}$/;
 
-/** Returns the visible text, each link followed by its target, which the link's tooltip shows. */
+/**
+ * Returns the visible text; each link is followed by its target, because the link's tooltip shows
+ * the target.
+ */
 function drawnWords(node: Node): string {
   if (node instanceof Text) return node.data;
   const inside = [...node.childNodes].map(drawnWords).join("");

@@ -7,7 +7,7 @@ interface Props {
   /** The key of the text that was typed before. */
   readonly draft: string;
   readonly waits: boolean;
-  /** Called with the comment; null without one. */
+  /** Called with the comment, or with null if the user wrote no comment. */
   readonly reject: (words: string | null) => void;
   readonly close: () => void;
 }

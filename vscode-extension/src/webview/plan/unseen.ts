@@ -1,7 +1,7 @@
 /** Checks whether drawn Markdown hides words of its source: an approved plan must have been visible. Pure. */
 
 /**
- * Returns true unless all letters of `source` are in `drawn`, in order: Markdown hides titles of
+ * Returns false only if all letters of `source` are in `drawn`, in order. Markdown hides titles of
  * links, text after a fence's language, cells beyond a table's last column, and possibly more.
  */
 export function hidesWords(source: string, drawn: string): boolean {

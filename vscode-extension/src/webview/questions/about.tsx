@@ -1,6 +1,6 @@
 /**
- * Draws the facts around the text of a permission: where it would run, why Indwell asks, and the
- * model's reason.
+ * Draws what a permission question says besides its text: where the command would run, why Indwell
+ * asks, and the model's reason.
  */
 import { useMemo } from "preact/hooks";
 import type { PermissionParams } from "../../protocol.ts";
@@ -47,7 +47,7 @@ export function Badges({
 
 /**
  * Draws the parts of a command that are the reason for the question, each with its reason, unless
- * the text and the sentence above already say it.
+ * the text and the sentence above already say the same.
  */
 export function Because({ asked }: { readonly asked: PermissionParams }) {
   const parts = useMemo(() => leftToSay(asked), [asked]);
@@ -86,8 +86,8 @@ export function Place({ asked }: { readonly asked: PermissionParams }) {
 }
 
 /**
- * Draws the access that a yes allows beyond the sandbox; if the model itself asks for it, with the
- * model's own reason.
+ * Draws the access beyond the sandbox that the user would allow; if the model itself asks for this
+ * access, also the model's reason.
  */
 export function Beyond({ asked }: { readonly asked: PermissionParams }) {
   // The line above says so.
@@ -122,8 +122,8 @@ export function Beyond({ asked }: { readonly asked: PermissionParams }) {
 }
 
 /**
- * Returns how commands are confined, without what the question says about this command in a
- * separate line.
+ * Returns how the sandbox confines commands, except for what a separate line of the question says
+ * about this command.
  */
 function held(asked: PermissionParams): string {
   const own = `; this one: ${asked.more}`;
@@ -133,8 +133,8 @@ function held(asked: PermissionParams): string {
 }
 
 /**
- * Returns the parts that need a line; a part that is marked in the text and whose reason is the
- * question's needs none.
+ * Returns the parts that need a line of their own. A part needs none if it is marked in the text
+ * and has the same reason as the question.
  */
 function leftToSay(asked: PermissionParams): readonly RiskyPart[] {
   return riskyParts(asked.detail, asked.risky).flatMap((part) => {

@@ -1,4 +1,4 @@
-/** The second step of Always: shows exactly what would be stored, and asks again. */
+/** The second step of the answer Always: shows exactly what would be stored, and asks again. */
 import type { RefObject } from "preact";
 import { useEffect } from "preact/hooks";
 import { visibleText } from "../../shared/visible.ts";

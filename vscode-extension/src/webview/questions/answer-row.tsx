@@ -1,5 +1,6 @@
 /**
- * The buttons of a permission question: No comes first; Always shows its rule and asks once more.
+ * The buttons of a permission question: No comes first; Always shows the rule that would be stored,
+ * and asks once more.
  */
 import type { RefObject } from "preact";
 import type { Offer } from "./answers.ts";

@@ -3,7 +3,10 @@ import type { PermissionParams } from "../../protocol.ts";
 
 export type Yes = "once" | "session" | "always";
 
-/** One answer; `blocked` says why it cannot be given now, and is empty if it can. */
+/**
+ * One answer; `blocked` says why the answer cannot be given now, and is empty if the answer can be
+ * given.
+ */
 export interface Offer {
   readonly answer: "no" | Yes;
   readonly label: string;
@@ -16,9 +19,11 @@ export interface Offer {
 export interface Readiness {
   /** Whether the end of the text was on the screen. */
   readonly seen: boolean;
-  /** Whether the lines below the text were on the screen, too: folder, sandbox, extra access. */
+  /**
+   * Whether the lines below the text (folder, sandbox, additional access) were on the screen, too.
+   */
   readonly factsSeen: boolean;
-  /** The names of the ticked hunks; null if the question has no hunks. */
+  /** The names of the ticked hunks, or null if the question has no hunks. */
   readonly chosen: readonly string[] | null;
 }
 
@@ -49,7 +54,7 @@ export function offers(asked: PermissionParams, ready: Readiness): readonly Offe
   ];
 }
 
-/** Returns the hunks that go with an answer; null if all hunks are meant. */
+/** Returns the hunks to which an answer applies, or null if the answer applies to all hunks. */
 export function hunksSent(
   asked: PermissionParams,
   chosen: readonly string[] | null,

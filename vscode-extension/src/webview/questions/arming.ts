@@ -3,19 +3,22 @@
  * Pure: times are milliseconds of one clock, passed by the caller.
  */
 
-/** Milliseconds without a key, and since the question appeared, before an answer counts. */
+/**
+ * An answer counts only after this many milliseconds without a key, and this long after the
+ * question appeared.
+ */
 export const ARMING_MS = 500;
 
 /** The data for the delay. */
 export interface Arming {
   readonly shownAt: number;
-  /** The time of the last key pressed anywhere in the panel; 0 if no key was pressed. */
+  /** The time of the last key pressed anywhere in the panel, or 0 if no key was pressed. */
   readonly keyAt: number;
 }
 
 /**
- * Returns the data for a question that appears now; keys that were pressed shortly before count
- * too.
+ * Returns the data for a question that appears now; keys that were pressed shortly before also
+ * delay answers.
  */
 export function shown(at: number, lastKeyAt: number): Arming {
   return { shownAt: at, keyAt: lastKeyAt };
@@ -29,7 +32,7 @@ export function keyPressed(arming: Arming, at: number): Arming {
   return { ...arming, keyAt: Math.max(arming.keyAt, at) };
 }
 
-/** Returns the milliseconds until an answer counts; 0 if it counts now. */
+/** Returns the milliseconds until an answer counts, or 0 if an answer counts now. */
 export function armsIn(arming: Arming, at: number): number {
   return Math.max(0, Math.max(arming.shownAt, arming.keyAt) + ARMING_MS - at);
 }
@@ -58,7 +61,8 @@ export function isTyping(key: string): boolean {
 }
 
 /**
- * Returns whether a new question may take the focus; never from a text field, even an empty one.
+ * Returns whether a new question may take the focus; a text field never loses the focus to a
+ * question, even if it is empty.
  */
 export function mayTakeFocus(now: {
   /** Whether the panel receives keys. */

@@ -1,6 +1,6 @@
 /**
- * A question that needs text, or one of several options. A question of the model says that it is
- * the model's.
+ * A question whose answer is a text or one of several options. A question of the model says that
+ * the model asks.
  */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Question } from "../../shared/state.ts";

@@ -1,4 +1,4 @@
-/** Draws the exact text that would run or be read, with its oddities made visible. */
+/** Draws the exact text that would run or be read; unusual characters are made visible. */
 import { useMemo } from "preact/hooks";
 import type { PermissionParams } from "../../protocol.ts";
 import { visibleText } from "../../shared/visible.ts";

@@ -1,4 +1,7 @@
-/** Draws the diff of an edit that needs permission; several hunks have a tick each. */
+/**
+ * Draws the diff of an edit that needs permission; if there are several hunks, each hunk has a box
+ * to tick.
+ */
 import { useMemo } from "preact/hooks";
 import type { HunkShown, PermissionParams } from "../../protocol.ts";
 import { visibleText } from "../../shared/visible.ts";
@@ -8,7 +11,7 @@ import { marked } from "./risky-parts.ts";
 
 interface Props {
   readonly asked: PermissionParams;
-  /** The names of the ticked hunks; null if the edit has only one hunk. */
+  /** The names of the ticked hunks, or null if the edit has only one hunk. */
   readonly chosen: readonly string[] | null;
   readonly choose: (chosen: readonly string[]) => void;
 }

@@ -11,7 +11,7 @@ const HEAD_LINES = 1_500;
 const TAIL_LINES = 300;
 const MOST_CHARACTERS = 400_000; // The limit is for each half.
 
-/** Returns the bounds; a short text is completely in `head`. */
+/** Returns the first and the last lines; a short text is completely in `head`. */
 export function bounded(text: string): Bounded {
   const lines = text.split("\n");
   const fits = lines.length <= HEAD_LINES + TAIL_LINES && text.length <= MOST_CHARACTERS;

@@ -7,7 +7,7 @@ const MOST_LINES = 50_000; // The maximum number of lines that are checked; the 
 const LINE_END = /(?:\r|\\u000d)$/;
 const INVISIBLE = /[\p{Cf}\p{Cc}\u00a0]|\\u[0-9a-f]{4}|\\U[0-9a-f]{8}/gu;
 
-/** Returns sentences for the top of a diff; none if all changes are visible. */
+/** Returns sentences that are shown above a diff, or an empty list if all changes are visible. */
 export function diffWords(diff: string): readonly string[] {
   const counts = { ends: 0, blanks: 0, invisible: 0 };
   const said = new Set<string>();

@@ -11,7 +11,7 @@ export function offerFocus(target: HTMLElement | null): void {
   if (mayTakeFocus({ panelHasFocus: document.hasFocus(), inText })) target?.focus();
 }
 
-/** Returns whether nothing has the focus, as after a focused card has gone. */
+/** Returns whether nothing has the focus, for example because the focused card was removed. */
 export function focusIsLost(): boolean {
   return document.activeElement === null || document.activeElement === document.body;
 }

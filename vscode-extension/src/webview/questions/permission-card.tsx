@@ -22,7 +22,7 @@ import { useWasShown } from "./use-was-shown.ts";
 
 interface Props extends Pick<ViewProps, "post" | "channel"> {
   readonly question: Extract<Question, { kind: "permission" }>;
-  /** A text such as `1 of 3`; empty for a single question. */
+  /** A text such as `1 of 3`, or empty for a single question. */
   readonly place: string;
 }
 
@@ -31,7 +31,8 @@ export function PermissionCard({ question, place, post, channel }: Props) {
   const card = useRef<HTMLElement>(null);
   const no = useRef<HTMLButtonElement>(null);
   const back = useRef<HTMLButtonElement>(null);
-  const sent = useRef(false); // The flag changes at once, but the state only with the next drawing.
+  // The flag changes at once, but the state changes only when the card is drawn again.
+  const sent = useRef(false);
   const [seen, setSeen] = useState(false);
   const facts = useRef<HTMLDivElement>(null);
   const factsSeen = useWasShown(facts);
@@ -72,7 +73,7 @@ export function PermissionCard({ question, place, post, channel }: Props) {
     else tooEarly(key || lastKey.current);
   };
   const keys = (event: KeyboardEvent) => {
-    // A key that is held down is no press.
+    // A key that repeats because it is held down does not count as a press.
     if (event.repeat && /^(?:Enter| )$/.test(event.key)) event.preventDefault();
     if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
     if (event.repeat || event.isComposing) return;

@@ -1,6 +1,6 @@
 /**
- * Tracks how much of a question's text was on the screen; an allow button needs the text's end.
- * Pure.
+ * Tracks how much of a question's text was on the screen; the buttons that allow a call work only
+ * after the text's end was visible. Pure.
  */
 
 /** The reading state; `folded` means that only the beginning and the last line are shown. */
@@ -16,13 +16,16 @@ export const UNREAD: Reading = { looked: false, folded: true, seen: false };
 
 const SHORT = 20; // A short line, in characters, is one like `fi` or `)`.
 
-/** Records whether the mark after the text's end is on the screen now; a seen end stays seen. */
+/**
+ * Records whether the element after the text's end is on the screen now; once the end was visible,
+ * it counts as seen.
+ */
 export function endShown(reading: Reading, isShown: boolean): Reading {
   if (reading.seen) return reading;
   return { ...reading, looked: true, seen: isShown };
 }
 
-/** Records that the user opened the text, which must still be scrolled to its end. */
+/** Records that the user opened the whole text; the user must still scroll to its end. */
 export function unfolded(reading: Reading): Reading {
   return { ...reading, folded: false };
 }
@@ -35,8 +38,8 @@ export function lengthWords(text: string): string {
 }
 
 /**
- * Returns the last visible line of a text, with the line before if it is short; at most `most`
- * characters.
+ * Returns the last line of a text that is not blank, together with the line before if the last line
+ * is short; at most `most` characters.
  */
 export function tail(text: string, most = 160): string {
   const last = text.trimEnd().split("\n").slice(-2);

@@ -44,8 +44,8 @@ export function marked(
 }
 
 function located(text: string, told: string): RiskyPart {
-  // The reason is in the last brackets, but the part may have brackets of its own, so the longest
-  // part that is found is used.
+  // The reason is in the last brackets, but the part and the reason may contain brackets, too, so
+  // the longest part that the text contains is used.
   for (let cut = told.length; cut > 0; cut = told.lastIndexOf(" (", cut - 1)) {
     const part = told.slice(0, cut);
     const found = new RegExp(pattern(part), "u").exec(text);

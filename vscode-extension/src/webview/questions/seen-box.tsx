@@ -1,6 +1,6 @@
 /**
- * A box for a text that must be seen to its end before it can be allowed; its last line is always
- * visible.
+ * A box for a text that the user must have seen to its end before allowing it; the text's last line
+ * is always visible.
  */
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
@@ -29,8 +29,8 @@ export function SeenBox({ text, startsOpen, isCut, onSeen, openAll, children }: 
   const [reading, setReading] = useState(startsOpen ? unfolded(UNREAD) : UNREAD);
   const [opened, setOpened] = useState(!isCut);
   useEffect(() => {
-    // An observer is used instead of scroll positions: if anything hides the end, in this box or
-    // around it, the end was not seen.
+    // An observer is used instead of scroll positions, because it also notices if something in this
+    // box or around the box hides the end.
     const observer = new IntersectionObserver((entries) => {
       const isShown = entries.some((entry) => entry.intersectionRatio > 0);
       setReading((now) => endShown(now, isShown));

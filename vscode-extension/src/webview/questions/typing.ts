@@ -8,7 +8,8 @@ let isTabbing = false;
 const listeners = new Set<KeyListener>();
 
 /**
- * Returns the time of the last key in milliseconds of `performance.now()`; 0 if no key was pressed.
+ * Returns the time of the last key in milliseconds of `performance.now()`, or 0 if no key was
+ * pressed.
  */
 export function lastKey(): number {
   return lastKeyAt;

@@ -13,8 +13,8 @@ import {
 import { lastKey, lastWasTab, onKey } from "./typing.ts";
 
 /**
- * Starts again for each `key`, such as the second step of the same card. `card` contains the
- * answers, of which `no` is the first.
+ * Starts again whenever `key` changes, for example for the second step of the same card. `card` is
+ * the element with the answers, and `no` is its first answer.
  */
 export function useArming(
   card: RefObject<HTMLElement | null>,
@@ -27,11 +27,14 @@ export function useArming(
   /** Whether the letter that is being pressed counts as an answer. */
   readonly lettersCount: () => boolean;
   /**
-   * Whether text typed into the card's own field counts: nobody typed for a moment since the card
-   * appeared.
+   * Returns whether text in the card's own field counts as an answer: at some time since the card
+   * appeared, nobody typed for a moment.
    */
   readonly wasQuiet: () => boolean;
-  /** The message about a key or click that came too early; empty if none did. */
+  /**
+   * The message about a key or click that came too early, or empty if there was no such key or
+   * click.
+   */
   readonly early: string;
   /** Records that a key (its name) or a click (empty) came too early and was ignored. */
   readonly tooEarly: (key: string) => void;
@@ -39,7 +42,8 @@ export function useArming(
   const focusAt = useRef(performance.now());
   const letters = useRef(false);
   const arming = useRef<Arming>(shown(performance.now(), lastKey()));
-  // The step that is armed; an earlier step must not arm the next one, not even during one drawing.
+  // The step whose answers count; after a change to another step, the answers must not count even
+  // during one drawing.
   const [armedFor, setArmedFor] = useState<string | null>(null);
   const [early, setEarly] = useState({ step: key, words: "" });
   const quiet = useRef(false);

@@ -1,10 +1,10 @@
-/** A hook that says whether a mark was ever on the screen. */
+/** A hook that says whether an element was ever on the screen. */
 import type { RefObject } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
 /**
- * Stays true once the mark was shown. If anything hides the mark, in its own box or around it, the
- * mark was not shown.
+ * Returns true from the time at which the element `mark` was first visible. The element is not
+ * visible if its own box or anything around this box hides it.
  */
 export function useWasShown(mark: RefObject<HTMLElement | null>): boolean {
   const [was, setWas] = useState(false);

@@ -25,7 +25,10 @@ const MONTHS = [
   "December",
 ] as const;
 
-/** Rows under Today, Yesterday, Last 7 days, Last 30 days, then months; their order is kept. `at` as ISO 8601. */
+/**
+ * Groups rows under Today, Yesterday, Last 7 days, Last 30 days, and then months; the order of the
+ * rows is kept. `at` is a time in ISO 8601.
+ */
 export function byDay<Row extends { readonly at: string }>(
   rows: readonly Row[],
   now: Date,

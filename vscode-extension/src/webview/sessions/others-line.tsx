@@ -1,6 +1,6 @@
 /**
- * Shows the other sessions with work: a line for each question, and one line for the rest, which
- * opens the list.
+ * Shows other sessions in which a turn runs, waits or has ended: a line for each question, and one
+ * line for all other sessions, which opens the list.
  */
 import { behindWords, WORK_WORDS } from "../../shared/mark-words.ts";
 import { ownQuestions, sessionOf } from "../../shared/selectors.ts";
@@ -62,7 +62,7 @@ export function OthersLine({ state, post }: ViewProps) {
   );
 }
 
-/** Returns the sessions with work that are not shown. */
+/** Returns the sessions, except for the shown one, in which a turn runs, waits or has ended. */
 export function otherMarks(state: PanelState): readonly SessionMark[] {
   return state.marks.filter((mark) => mark.session !== state.session);
 }

@@ -11,9 +11,9 @@ import { WorkBadge } from "./work-badge.tsx";
 
 interface Props {
   readonly row: SessionRow;
-  /** Whether the session is the one behind the list. */
+  /** Whether the panel shows this session when the list is closed. */
   readonly isShown: boolean;
-  /** The state of the session's work in this window; undefined without work. */
+  /** The state of the session's work in this window, or undefined if there is no work. */
   readonly work: SessionWork | undefined;
   readonly post: Post;
 }

@@ -1,7 +1,10 @@
 /** Formats the to-do list as text. Pure. */
 import type { TodoRow } from "../../protocol.ts";
 
-/** Returns `3 of 5`, and the item that is being done or comes next; empty if all items are done. */
+/**
+ * Returns `3 of 5` with the item that is being done or comes next, or an empty text if all items
+ * are done.
+ */
 export function todoWords(rows: readonly TodoRow[]): {
   readonly count: string;
   readonly now: string;
@@ -15,8 +18,8 @@ export function todoWords(rows: readonly TodoRow[]): {
 }
 
 /**
- * Returns `waits for 1, 2`: the unfinished items that must be done before this one; empty if there
- * are none.
+ * Returns a text such as `waits for 1, 2`, with the unfinished items that must be done before this
+ * item, or an empty text if there are none.
  */
 export function waitsFor(row: TodoRow, rows: readonly TodoRow[]): string {
   if (row.state === "done") return "";

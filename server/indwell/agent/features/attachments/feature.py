@@ -78,7 +78,7 @@ async def _count_as_read(session: Session, marked: Selection) -> None:
 
 
 def whole_lines(marked: Selection, text: str) -> range:
-    """Return the lines that a selection contains in full; empty if the file's text has changed."""
+    """Return the lines that a selection contains in full, or empty if the file has changed."""
     given = split_lines(marked.text)
     lines = split_lines(text)[marked.first_line - 1 : marked.last_line]
     if not given or len(lines) != len(given):

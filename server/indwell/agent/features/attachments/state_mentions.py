@@ -18,7 +18,7 @@ from indwell.messages import Text
 from indwell.workspace.paths import display
 
 SHARE = 4  # git's changes may take at most a quarter of the context window
-CHARS = 3  # a token of code has at least so many characters
+CHARS = 3  # A token of code has at least 3 characters.
 
 _MENTION = lazy_pattern(r"(?<![\w@/.`])@(changes|problems)(?![\w/#-]|\.\w)")
 

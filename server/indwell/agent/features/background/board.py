@@ -29,7 +29,7 @@ def started_words(name: str, text: str, *, is_held: bool) -> str:
     Args:
         name: The command's id, such as ``b1``.
         text: The command's output so far.
-        is_held: Whether the command runs in the sandbox.
+        is_held: Whether the command is confined by the sandbox.
     """
     held = "\n[nobody outside the sandbox can reach a port that it opens]" if is_held else ""
     return (
@@ -62,7 +62,7 @@ def untold_words(names: Sequence[str]) -> str:
 
 
 def lost_words(names: Sequence[str]) -> str:
-    """Return a reminder about commands that ended earlier or belong to another branch."""
+    """Return a reminder about commands that ended with an earlier process or after a rewind."""
     listed = ", ".join(names)
     return (
         f"No background command runs any more: {listed} ended with the session that began "
@@ -93,10 +93,10 @@ class RunningCommand(msgspec.Struct):
         began: When the command started, in seconds of the board's clock.
         output: The command's output.
         path: The file with the output.
-        is_covered: Whether the command can change files.
+        is_covered: Whether the command can change files, so that its changes are recorded.
         stop: Setting this event stops the command.
         task: The asyncio task that runs the command.
-        finished: How the command ended; None while it runs.
+        finished: How the command ended, or None while it runs.
         problem: The reason why the command could not be started or watched.
         seconds: The duration of the command, after it has ended.
         by: Who stopped the command.
@@ -132,7 +132,7 @@ class RunningCommand(msgspec.Struct):
         return self.task is not None and not self.task.done()
 
     def where(self) -> str:
-        """Return a clause that names the file with the whole output, for a text that was cut."""
+        """Return a clause, for a cut text, that names the file with the whole output."""
         how = "it is whole in" if self.output.is_whole else "its beginning is in"
         return f"; {how} {self.path!r}, for read_file or grep"
 
@@ -260,7 +260,7 @@ class BackgroundBoard:
         return found
 
     def take_over(self, n_begun: int, lost: tuple[str, ...]) -> None:
-        """Continue after a restart; the commands ``lost`` ended with the earlier process."""
+        """Continue after a restart; the earlier process ended the commands ``lost``."""
         self._n_begun, self.lost = n_begun, lost
 
     async def start(self, command: str, run: Run, context: ToolContext) -> Outcome:
@@ -365,7 +365,7 @@ class BackgroundBoard:
         return one
 
     async def _given_up(self, one: RunningCommand) -> None:
-        """Stop a command that is unknown to the model; record an ended command's changes."""
+        """End a command whose start the model never learned of, and record the changes it made."""
         if one.task is not None:
             if one.runs:
                 one.task.cancel()

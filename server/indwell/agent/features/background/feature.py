@@ -137,7 +137,7 @@ def _run_on(names: list[str]) -> str:
 
 
 async def _look_at_all(session: Session) -> None:
-    """Record changes as soon as no background command that can change files is running."""
+    """Record file changes once no background command that can change files is running."""
     await uncover_beside(session)
     if session.parts.changes.git is not None:
         await session.parts.changes.git.settle()

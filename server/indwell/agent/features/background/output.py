@@ -1,9 +1,9 @@
 """Stores the output of a background command up to a limit, and keeps new output for the model.
 
-Output is decoded line by line, and a private key as a whole, so that the search for secrets never
-gets half a secret. The model sees an unfinished line only up to the last blank. The event loop only
-queues bytes. Threads decode the bytes in small parts with pauses, because a busy thread delays the
-event loop. A command that writes faster than threads decode has to wait.
+Whole lines and whole private keys are decoded, so that the search for secrets never gets half a
+secret. The model sees an unfinished line only up to the last blank. The event loop only queues
+bytes. Threads decode the bytes in small parts with pauses, because a busy thread delays the event
+loop. A command that writes faster than threads decode has to wait.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SHOWN_CHARACTERS = 2_000
 # The limit of bytes that wait for decoding, even if the writer ignores ``HELD_B``.
 MOST_WAITING_B = 1_000_000
 HELD_B = 1 << 18  # If more bytes wait for decoding, the command has to wait.
-_PIECE_B = 1 << 15  # so many bytes are decoded in one step, which takes 1 ms
+_PIECE_B = 1 << 15  # One step decodes 32 KB, which takes 1 ms.
 _LONG_LINE_B = 65_536  # a longer unfinished line is decoded in parts
 _MOST_PAUSE_S = 0.01  # the longest pause, in seconds, between two steps
 _MOST_WORD_B = 4_096  # the limit of bytes for a word that is not split; secrets are shorter
@@ -171,7 +171,7 @@ class Output:
         return self._hide(plain(self._decoder.decode(data)))
 
     def _begun_line(self, data: bytes) -> str:
-        """Return the unfinished line; it is returned again as a whole when it is finished."""
+        """Return the unfinished line; once finished, the line is returned again as a whole."""
         text = self._hide(plain(data.decode("utf-8", "replace")))
         return text if len(text) <= SHOWN_CHARACTERS else f"[…]{text[-SHOWN_CHARACTERS:]}"
 
@@ -193,7 +193,7 @@ class Output:
 def _stop(waiting: bytearray) -> int:
     """Return where a step of decoding may end: after whole lines, before an unfinished key.
 
-    If more bytes wait than a long line has, the position always exists.
+    Such a position always exists if more bytes wait than a long line has.
     """
     stop = waiting.rfind(b"\n", 0, _PIECE_B) + 1
     if not stop:
@@ -207,7 +207,7 @@ def _stop(waiting: bytearray) -> int:
 
 
 def _peek_stop(waiting: bytearray) -> int:
-    """Return how many bytes of an unfinished line can be shown; 0 if the line has ended."""
+    """Return how many bytes of an unfinished line can be shown, or 0 if the line has ended."""
     if b"\n" in waiting:
         return 0
     return _before_key(waiting, max(map(waiting.rfind, _BLANKS)) + 1)
@@ -220,7 +220,7 @@ def _before_key(waiting: bytearray, stop: int) -> int:
 
 
 def _untorn(data: bytearray) -> int:
-    """Return a position between two words; the end if the last word is longer than any secret."""
+    """Return a position between two words, or the end if no secret is as long as the last word."""
     start = max(data.rfind(b"\n") + 1, len(data) - _MOST_WORD_B)
     if start == len(data):
         return start

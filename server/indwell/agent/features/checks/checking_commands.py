@@ -1,6 +1,6 @@
 """Recognises commands that check the project, such as tests, by their text. Pure.
 
-A check is a program that looks for faults and reports through its exit status whether it found any:
+A check is a program that looks for faults and reports faults by its exit status:
 tests, type checkers, linters, builds. A check counts only if the exit status of the whole text is
 the check's. A check before a pipe, ``|| true`` or ``; echo done`` does not count.
 """
@@ -75,12 +75,12 @@ _NOT_CHECKING = frozenset(
     }
 )
 _ONLY_OF_TASKS = frozenset({"-n", "--just-print", "--recon", "--question", "-i", "-k"})
-"""Options with this effect only for task runners such as ``make``."""
+"""Options that keep task runners such as ``make`` from running a check."""
 
 _UPSETTING = frozenset(
     {"trap", "alias", "eval", "source", ".", "enable", "hash", "return", "exit", "unset", "shopt"}
 )
-"""Builtins that may change what a later name or exit status means."""
+"""Builtins that may change what a later name runs, or what an exit status says."""
 
 
 class CheckPart(msgspec.Struct, frozen=True):
@@ -89,7 +89,7 @@ class CheckPart(msgspec.Struct, frozen=True):
     Attributes:
         name: The command's text as the agent wrote it.
         folder: The folder in which the command runs.
-        suffixes: Suffixes of the files that the check covers; empty for all files.
+        suffixes: Suffixes of the files that the check covers, or empty for all files.
     """
 
     name: str
@@ -136,7 +136,7 @@ class _CheckReader:
     """Walks through the statements of a bash command in the order in which bash runs them.
 
     Attributes:
-        is_upset: Whether the text may change the meaning of a name or of an exit status.
+        is_upset: Whether the text may change what a name runs, or what an exit status says.
     """
 
     def __init__(self, cwd: Path, declared: frozenset[str]) -> None:
@@ -221,7 +221,7 @@ class _CheckReader:
         self._folder = Path(joined(folder.as_posix(), target)) if folder and is_known else None
 
     def _look_for_upsets(self, node: Node) -> None:
-        """Record whether a loop or condition may have changed the meaning of later names."""
+        """Record whether a loop or condition may have changed what later names run."""
         for child in node.named_children:
             if child.type in {"command", "function_definition"}:
                 self._of(child)
@@ -240,7 +240,7 @@ _LOOK_UP = frozenset(["path", "pathext", "psmodulepath"])
 
 
 def _checks_in_powershell(command: str, cwd: Path, declared: frozenset[str]) -> Iterator[CheckPart]:
-    """Yield the checks of a PowerShell text, whose status is that of the last statement.
+    """Yield the checks of a PowerShell text, whose last statement sets the exit status.
 
     The text may contain only programs and reading cmdlets. A block, a variable or another cmdlet
     could change the meaning of a name or of the exit status.
@@ -268,7 +268,7 @@ def _checks_in_powershell(command: str, cwd: Path, declared: frozenset[str]) -> 
 
 
 def _keeps_names(one: Simple) -> bool:
-    """Return whether this PowerShell command leaves the meaning of all names unchanged."""
+    """Return whether all names still run the same programs after this PowerShell command."""
     from indwell.policy.commands.powershell.arguments import CMDLET_NAME, tables  # noqa: PLC0415
 
     if any(each.name.lower() in _LOOK_UP for each in one.assignments) or one.is_nested:
@@ -294,7 +294,7 @@ def _program(one: Simple) -> list[str]:
 
 
 def _common_folder(cwd: Path, folders: Sequence[str]) -> Path | None:
-    """Return the folder that lies inside all given folders; None if no such folder exists."""
+    """Return the folder that lies inside all given folders, or None if no such folder exists."""
     paths = [Path(joined(cwd.as_posix(), one, "win32")) for one in folders]
     deepest = max(paths, key=lambda one: len(one.parts), default=None)
     is_common = deepest is not None and all(deepest.is_relative_to(one) for one in paths)
@@ -302,7 +302,7 @@ def _common_folder(cwd: Path, folders: Sequence[str]) -> Path | None:
 
 
 def _suffixes(words: Sequence[str]) -> tuple[str, ...] | None:
-    """Return the suffixes of the files that a program checks; None if it is not a check."""
+    """Return the suffixes of the files that a program checks, or None if it is not a check."""
     if not words:
         return None
     name, rest = words[0], list(words[1:])

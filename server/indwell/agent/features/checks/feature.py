@@ -157,7 +157,7 @@ async def _goes_on(checks: SessionChecks, moment: Moment[Session]) -> bool:
     The model is asked once in a turn, and only if the limit of rounds allows another round.
     """
     session, turn, emit = moment.session, moment.session.under_way, moment.emit
-    # the turn that started the sub-agent looks for problems at its end
+    # The turn that started the sub-agent looks for new problems when that turn ends.
     if session.helping is not None:
         return False
     assert turn is not None

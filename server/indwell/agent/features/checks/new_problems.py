@@ -88,14 +88,14 @@ class VerifiedState(msgspec.Struct, frozen=True):
     """How the changes of a turn without new errors are verified.
 
     Attributes:
-        verified: The checkers that reported on the present text of every changed file.
+        verified: The editor's checkers that reported on the present text of every changed file.
         checked: Checks whose output was understood and names no new error.
         passed: Checks that passed, but whose output was not understood.
         proven: Commands of the agent that check the project and passed after the last edit.
         n_left: Number of changed files that no check covers.
         n_others: Number of files with errors that someone other than the agent changed during the
             turn.
-        is_sure: Whether all problems before the turn are known.
+        is_sure: Whether all problems that existed before the turn are known.
         why: Clauses that say why some checkers' reports were not used.
     """
 
@@ -303,7 +303,7 @@ async def _check(
 
 
 async def marks_of(checks: SessionChecks, commands: Sequence[CheckCommand]) -> Mapping[Path, str]:
-    """Return a mark of the contents of each folder in which a check runs."""
+    """Return, for each folder in which a check runs, a value that changes with its contents."""
     folders = dict.fromkeys(command.folder for command in commands)
     return {folder: await asyncio.to_thread(checks.finder.mark, folder) for folder in folders}
 

@@ -55,7 +55,7 @@ from indwell.workspace.problems.difference import read_output
 CHECK = "check"  # the tool name of checks in the log
 # the exit codes of a shell for a command that could not be started or found
 NOT_STARTED, NOT_FOUND = 126, 127
-BY_SIGNAL = 128  # exit codes from this number on mean that a signal ended the program
+BY_SIGNAL = 128  # An exit code of 128 or more says that a signal ended the program.
 # the exit codes of checkers and of `make` after errors were found
 OF_ERRORS = frozenset({1, 2, 101})
 _WRONG_USE = 2  # the exit code of checkers that got wrong arguments
@@ -289,9 +289,9 @@ class CheckReading(msgspec.Struct, frozen=True):
         has_any: Whether the output names a problem in any file.
         has_errors: Whether the output names an error in a file of the workspace.
         is_cut: Whether the output is too long to be parsed completely.
-        has_strays: Whether the output names errors in files that do not exist.
+        has_strays: Whether the output reports errors in files that do not exist.
         is_broken_off: Whether the output reports that the check's program crashed.
-        stale: Files whose text on disk, which the check has read, is older than the editor's.
+        stale: Files with unsaved text in the editor; the check has read the older text on disk.
         program: The first word of the check's command.
     """
 
@@ -364,7 +364,7 @@ def judged(
 
 
 def _doubt(finished: Finished, reading: CheckReading) -> str:
-    """Return a reason why a check may not have finished its work; empty if there is none."""
+    """Return why a check may not have finished its work, or empty if the check has finished."""
     code = finished.exit_code
     if finished.overrun or code < 0 or code >= BY_SIGNAL:
         return f"was ended before it was done ({finished.overrun or f'exit code {code}'})"
@@ -387,8 +387,8 @@ def _resolved(
 ) -> tuple[Path | None, bool]:
     """Return the file that a check's output names, and whether the name is ambiguous.
 
-    A check may name files relative to a package below its folder. Such a name means the only known
-    file whose path ends with the name. If several paths end with the name, the name is ambiguous.
+    A check may name files relative to a package below its folder. The name is then looked up among
+    the ends of known paths; the name is ambiguous if several paths end with it.
     """
     try:
         path = workspace.resolve(str(folder / written))

@@ -38,8 +38,8 @@ class KnownProblems(msgspec.Struct, frozen=True):
             without findings has an empty tuple.
         late: Clauses that say why reports of other checkers on a file are not used, by path.
         silent: The checkers of each file that no checker has examined yet, by path.
-        shown: Problems that the editor shows for a file, by path, perhaps for the text before the
-            edit.
+        shown: Problems that the editor displays for a file, by path; they may belong to the text
+            before the edit.
     """
 
     reports: Mapping[Path, Reports] = {}
@@ -65,7 +65,7 @@ class ProblemSource(Protocol):
     """Reports the problems of files."""
 
     async def problems(self, paths: Sequence[Path], *, settle_s: float) -> KnownProblems | None:
-        """Return the problems in the present texts of files; None if nothing is known.
+        """Return the problems in the present texts of files, or None if nothing is known.
 
         Args:
             paths: Absolute, resolved paths.
@@ -99,7 +99,7 @@ class CheckCommand(msgspec.Struct, frozen=True):
         name: The name that people use.
         command: The shell text.
         folder: The folder in which the command runs.
-        suffixes: Suffixes of the files that the check covers; empty for all files.
+        suffixes: Suffixes of the files that the check covers, or empty for all files.
         is_own: Whether the user's own settings name the command, so that it needs no permission.
     """
 
@@ -126,7 +126,7 @@ class CheckRun(msgspec.Struct, frozen=True):
     Attributes:
         state: Whether the check ran to its end, and how much of its output was understood.
         problems: Problems in files of the workspace, by absolute path.
-        why: Why the state is not "ran"; shown after the name of the check.
+        why: The reason why the check did not run to its end, to follow the check's name.
         line: The line of the output about the failure.
         output: The file with the whole output, if the output was long.
         stale: Files whose text on disk is outdated, because the user has not saved the files.
@@ -148,7 +148,7 @@ class CheckFinder(Protocol):
         ...
 
     def mark(self, folder: Path) -> str:
-        """Return a value that changes with the folder's contents; empty for a large folder."""
+        """Return a value that changes with the folder's contents, or empty for a large folder."""
         ...
 
 
@@ -161,7 +161,7 @@ class NoFinder:
         return ()
 
     def mark(self, folder: Path) -> str:
-        """Return an empty mark."""
+        """Return an empty value, because no check exists."""
         del folder
         return ""
 
@@ -193,21 +193,21 @@ class TurnChecks(msgspec.Struct):
     """The changes of one turn to files, and the known problems of these files.
 
     Attributes:
-        turn: The turn's number; 0 if no turn has begun.
+        turn: The turn's number, or 0 if no turn has begun.
         since_ns: The time at which the turn first examined files, by the clock of the file system.
         files: The files that the turn changed, in order.
         before: The problems of the files before the first edit, by checker.
-        partial: Some of the problems before the first edit, if not all are known.
+        partial: The known problems before the first edit, if others may be unknown.
         told: The text and problems that the model was last told, by file and checker.
         runs: The result of each check before the first edit, by command.
         is_begun: Whether the checks before the first edit were run.
         passed: Checks that the agent ran and that passed, with the number of edits at that time and
-            the marks of all files of the turn.
+            the size and time of each file of the turn.
         n_edits: The number of edits so far.
         n_seen: The number of edits when the turn last looked for new problems.
         was_asked: Whether the model was asked to repair problems.
         found: The new problems that the turn found when it last looked, by source.
-        verdict: A sentence on how the changes are verified.
+        verdict: A sentence that says how the changes are verified.
     """
 
     turn: int = 0
@@ -270,7 +270,7 @@ class TurnChecks(msgspec.Struct):
         return found
 
     def untold(self, known: KnownProblems) -> dict[Path, ProblemDifference]:
-        """Return the problems that the model was not told, and mark them as told; may block.
+        """Return the problems that the model does not know, and record them as known; may block.
 
         If the problems before the edit are unknown, only problems in changed lines count.
         """
@@ -337,7 +337,7 @@ class TurnChecks(msgspec.Struct):
         return self.files[path].before is not None
 
     def _base(self, path: Path, source: str) -> tuple[Problem, ...] | None:
-        """Return a checker's problems before the first edit; empty if the file did not exist."""
+        """Return a checker's problems before the first edit, or empty if the file did not exist."""
         if source in (known := self.before.get(path, {})):
             return known[source]
         return () if self.files[path].before is None else None
@@ -368,11 +368,11 @@ class SessionChecks(msgspec.Struct):
         finder: Finds the check commands.
         settings: Returns the current settings.
         state: The state of the running turn.
-        kept: The last result of each check, with the mark of its folder at that time.
+        kept: The last result of each check, with the state of the check's folder at that time.
         slow: Checks that took too long before an edit; no later edit waits for these checks.
         readable: Checks that once named a problem, so that the format of their output is known.
-        is_vague: Whether the report of an editor's checker could not be used at the end of the last
-            turn. Then check commands run, also before the first edit.
+        is_vague: Whether a report of the editor's checkers was unusable when the last turn ended.
+            If so, check commands run, also before the first edit.
         told: The sentences that were already shown to the user.
         failing: Errors that turns have left, by source.
     """
@@ -395,7 +395,7 @@ class SessionChecks(msgspec.Struct):
         return self.state
 
     def verdict(self, turn: int) -> str:
-        """Describe whether a turn's changes are verified; empty without changes or checks."""
+        """Say whether a turn's changes are verified; say nothing without changes or checks."""
         state = self.of(turn)
         if not state.files or not self.settings().check_edits:
             return ""

@@ -136,7 +136,7 @@ async def _after_tool(  # noqa: PLR0917 - the slot's own arguments
     outcome: Outcome,
     applied: Sequence[EditApplied],
 ) -> None:
-    """Run the hooks for each edit of a finished call, then those for the call."""
+    """Run the hooks for each edit of a finished call, and then the hooks for the call."""
     session, turn, emit = moment.session, moment.turn, moment.emit
     for edit, change in zip(applied, outcome.changes, strict=True):
         await _after_edit(book, session, use, edit, change, emit)

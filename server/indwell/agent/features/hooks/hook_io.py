@@ -207,8 +207,8 @@ def outcome_of(exit_code: int, output: str, errors: str) -> HookOutcome:
     """Interpret how a hook ended.
 
     With exit code 0, the output is text to add, or a JSON object with ``add`` or ``block``. Exit
-    code 2 stops the action; standard error, or else the output, is the reason. After any other exit
-    code the hook counts as broken.
+    code 2 stops the action; the reason is the text on standard error, or the output. After any
+    other exit code the hook counts as broken.
     """
     output, errors = output.strip(), errors.strip()
     if exit_code == BLOCKS:
@@ -250,7 +250,7 @@ def is_closed(hook: Hook) -> bool:
 
 
 def kind_of(event: EventName, *, is_own: bool) -> Kind:
-    """Return the kind of block for a hook's text; a project's hook never speaks for the user."""
+    """Return the source for a hook's text; a project's hook never counts as the user."""
     return _KINDS[event] if is_own else "project_hook"
 
 

@@ -54,17 +54,17 @@ from indwell.sandbox.capture import output_text
 from indwell.tools.truncate import without_escapes
 
 KEPT_B = 400_000  # the limit of bytes kept from a hook's output, and from its standard error
-CHARS = 3  # a token has about so many characters
+CHARS = 3  # A token has about 3 characters.
 SHARE = 16  # one hook may add text of at most 1/16 of the context window
 # All hooks of a request may add 1/8 of the window; beyond that, each may add LEAST_ADDED.
 SHARE_OF_ALL = 8
-LEAST_ADDED = 200  # a hook may always add so many characters
+LEAST_ADDED = 200  # A hook may always add 200 characters.
 SLOW_S = 1.0  # the time in seconds after which the user is told that the turn waits for a hook
 _NAME = 80  # the limit of characters for a hook's name
 _MOST_REASON = 4_000  # the limit of characters for the reason of a stop
 _PROBLEM = 500  # the limit of characters for the description of a hook's fault
 _OF_HOOKS: Mapping[str, str] = {"PYTHONSAFEPATH": "1"}
-"""``python3 -c`` imports modules from its folder, where the model may have written one."""
+"""Keeps ``python3 -c`` from importing modules of its folder, which the model may have written."""
 _MADE: frozenset[EventName] = frozenset({"after_tool", "edit_applied", "turn_end"})
 """Before these events, the agent's edits are saved, so that hooks find the edits on disk."""
 
@@ -73,9 +73,9 @@ class HooksVerdict(msgspec.Struct, frozen=True):
     """The outcome of all hooks of an event.
 
     Attributes:
-        block: The reason to stop; empty if no hook stops.
+        block: The reason to stop, or empty if no hook stops.
         by: A description of the hook that stops.
-        is_own: Whether the hook that stops is the user's.
+        is_own: Whether the hook that stops is in the user's own settings.
         added: Text that the hooks of a prompt add; the caller queues this text once the prompt is
             sent.
     """

@@ -42,7 +42,7 @@ from indwell.sessions.records import Decided
 from indwell.settings.model import Hook
 from indwell.tools.base import ToolFacts
 
-_SHOWN = 60  # a hook is named by so many characters of its command
+_SHOWN = 60  # A hook is named by the first 60 characters of its command.
 
 
 class FoundHook(msgspec.Struct, frozen=True):
@@ -68,7 +68,7 @@ class MatchingHooks(msgspec.Struct, frozen=True):
 
     Attributes:
         hooks: The hooks, in the order in which the hooks run.
-        folder: The folder in which the hooks run; None if no hook matches.
+        folder: The folder in which the hooks run, or None if no hook matches.
     """
 
     hooks: tuple[FoundHook, ...] = ()
@@ -142,7 +142,7 @@ _FOR_PEOPLE = {
     "plan": "the mode is `plan`, and no sandbox keeps the hook from changing files",
     FAULT: FAULT_OF_COMMAND,
 }
-"""Reasons for people why a rule denies a hook; the policy's own reasons are for models."""
+"""For people, why a rule denies a hook; the policy's own reasons are worded for models."""
 _YES: frozenset[Said] = frozenset({"once", "session", "always", "beforehand"})
 _CHANGED = "its program or its sandbox changed while you were asked"
 
@@ -238,7 +238,7 @@ class HookRequest:
         )
 
     async def ask(self, evaluated: EvaluatedPolicy, ask: Ask) -> Consent | RefusedPermission:
-        """Ask the user; store a no for the command, and a yes for the command with its scripts."""
+        """Ask the user; store a no for the command's text, and a yes for its text and scripts."""
         answers = self.session.parts.features.door(HookBook).answers
         command, rule = self.found.hook.command, rule_of(evaluated.asked, widening=ask.widening)
         yes = answers.get(command, answers.get(rule))

@@ -32,7 +32,7 @@ from indwell.prompt.reminders import (
 )
 
 SHARE = 8  # all instructions together may take an eighth of the context window
-CHARS = 3  # a token of prose has at least so many characters
+CHARS = 3  # A token of prose has at least 3 characters.
 LEAST = 200  # a file that would be cut to fewer characters is only named
 
 _PATH = lazy_pattern(r'<project-instructions path="([^"]+)">')
@@ -44,8 +44,8 @@ class Instruction(NamedTuple):
     Attributes:
         path: The file's path as shown to people and the model.
         text: The file's text.
-        folder: The folder that the instructions apply to, as shown; empty for the whole project.
-        globs: Patterns of the files that the instructions apply to; empty for all files.
+        folder: The folder that the instructions apply to, as shown, or empty for the whole project.
+        globs: Patterns of the files that the instructions apply to, or empty for all files.
     """
 
     path: str
@@ -65,7 +65,7 @@ NOTHING = FoundInstructions()
 
 
 def limit_of(window: int) -> int:
-    """Return the limit of characters for one file in a context window of so many tokens."""
+    """Return the limit of characters for one file in a context window of this size."""
     return min(LIMIT, window // SHARE * CHARS)
 
 
@@ -97,7 +97,7 @@ def instruction_blocks(
 
 
 def _fitting(one: Instruction, limit: int, room: int, turn: int) -> Text:
-    """Return as much of a file as the limit of tokens allows; else only the path."""
+    """Return as much of a file as the limit of tokens allows; at least the path."""
     while limit >= LEAST:
         block = _block(one, limit, turn)
         if block.meta.tokens <= room:
@@ -147,7 +147,7 @@ class Instructions:
     """Sends the instructions of one session.
 
     Args:
-        own: Returns the instructions of the project itself; empty if there is no file.
+        own: Returns the instructions of the project itself, or empty if there is no file.
         of_folders: Returns the instructions for folders of given files. The second argument names
             the instruction files that the conversation already shows.
     """

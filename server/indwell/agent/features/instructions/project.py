@@ -42,7 +42,7 @@ MOST_FOLDERS = 1_000  # the limit of folders that are examined for a request, wh
 MOST_RULES = 100  # the limit of rule files in one folder
 MOST_RULE_DEPTH = 3
 MOST_FILES = 200  # the limit of instruction files for one request, imports included
-NEAR = 95  # two texts count as copies if so many per cent of their characters are equal
+NEAR = 95  # Two texts count as copies if 95 % of their characters are equal.
 
 
 class _Place(NamedTuple):
@@ -73,14 +73,14 @@ class ProjectInstructions:
         self._compared: tuple[tuple[Instruction, ...], tuple[Instruction, ...]] = ((), ())
 
     async def own(self) -> str:
-        """Return the text of the project's AGENTS.md; empty if it is missing or not trusted."""
+        """Return the text of the project's AGENTS.md, or empty if it is missing or not trusted."""
         if "agents" not in self._settings().instruction_files:
             return ""
         root = self._workspace.roots[0]
         return await self._text(root, root / FILE_NAME) or ""
 
     async def of_folders(self, files: Sequence[Path], told: Sequence[str]) -> FoundInstructions:
-        """Return the instructions that apply to ``files`` or are in ``told``, outermost first.
+        """Return the instructions that apply to ``files``, or that ``told`` names, outermost first.
 
         Args:
             files: Absolute, resolved paths.
@@ -141,7 +141,7 @@ class ProjectInstructions:
         return self._compared[1]
 
     async def _text(self, root: Path, path: Path) -> str | None:
-        """Return the editor's text or the trusted text; None if the file may not be used."""
+        """Return the editor's text or the trusted text, or None if the file may not be used."""
         workspace, trust = self._workspace, self._trust
         if not trust.is_trusted(root):
             return None

@@ -20,10 +20,10 @@ from indwell.mcp.offers import (
 from indwell.tools.base import ToolContext
 
 AskUser: TypeAlias = Callable[[str, Sequence[str], ToolContext], Awaitable[str | None]]
-"""Asks the user a question with options; returns the answer, None without an answer."""
+"""Asks the user a question with options; returns the answer, or None."""
 
 AskModel: TypeAlias = Callable[[SampleRequest], Awaitable[Sample]]
-"""Lets the session's model answer, and charges the turn. Raises ``McpError``."""
+"""Lets the session's model answer, at the turn's cost. Raises ``McpError`` after a failure."""
 
 DECLINE = "Decline"
 OPENED = "I have opened it"
@@ -129,7 +129,7 @@ def _field_question(field: FormField) -> tuple[str, tuple[str, ...]]:
 
 
 def _usual(field: FormField) -> tuple[str, ...]:
-    """Return the option for the field's default, or the option to leave the field out."""
+    """Return the option with the field's default, or the option that leaves the field out."""
     if field.default is not None:
         return (_shown_value(field, field.default),)
     return () if field.is_required else (LEAVE_OUT,)
@@ -143,7 +143,7 @@ def _shown_value(field: FormField, value: FieldValue) -> str:
 
 
 def _value(field: FormField, said: str) -> FieldValue:
-    """Return the field's value in the user's answer; None if the field is left out.
+    """Return the field's value in the user's answer, or None if the field is left out.
 
     Raises:
         McpError: The value does not fit the field.

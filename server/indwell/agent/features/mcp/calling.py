@@ -46,7 +46,7 @@ def foreign_tool(named: NamedTool, foreign: ForeignTool, folder: str, run: Run) 
 
     Args:
         named: The tool of the server.
-        foreign: The facts that the user's permission for the call depends on.
+        foreign: The server, the tool and the digest to which the user's permission applies.
         folder: The workspace folder; in a restricted folder, no tool of a server runs.
         run: Calls the tool at the server; raises ``ToolError``.
     """
@@ -84,7 +84,7 @@ def described(named: NamedTool) -> str:
 
 
 def _neutral(node: Any) -> Any:  # noqa: ANN401 - JSON
-    """Return a schema with escaped texts, so that no text can open or close a tag."""
+    """Escape the texts in a schema, so that no text can open or close a tag."""
     match node:
         case dict():
             return {_plain(str(key)): _neutral(value) for key, value in node.items()}

@@ -55,7 +55,7 @@ class NamedTool(NamedTuple):
         return next(iter(self.tool.description.strip().splitlines()), "")
 
     def digest(self, fingerprint: str) -> str:
-        """Return a digest of all facts that the user's approval of this tool depends on."""
+        """Return a digest of the tool's definition; the user's approval applies only to it."""
         schema = msgspec.json.encode(self.tool.schema, order="sorted").decode()
         parts = (fingerprint, self.tool.name, self.tool.description, schema)
         return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()
@@ -96,7 +96,7 @@ def _name_of(server: str, tool: str) -> str:
 
 
 def catalogue(servers: Sequence[ListedServer]) -> str:
-    """Return the catalogue in the most generous layout that fits; empty without servers."""
+    """Return the catalogue in the most generous layout that fits, or empty if no server exists."""
     if not servers:
         return ""
     layouts = [(n_chars, None) for n_chars in _LINES] + [(0, n_names) for n_names in _NAMES]
@@ -132,7 +132,7 @@ def _line(description: str, n_chars: int) -> str:
 
 
 def search(tools: Sequence[NamedTool], query: str) -> tuple[NamedTool, ...]:
-    """Return the tools that a query names; else the tools that match the query's words best.
+    """Return the tools that a query names, or the tools that match the query's words best.
 
     A query names a tool by its name for the model, or by its name at the server.
     """

@@ -84,7 +84,7 @@ class Query(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 AskLine: TypeAlias = Callable[[str, Moment[Session]], Awaitable[str | None]]
-"""Asks the user for a line at the beginning of a turn; None for no answer."""
+"""Asks the user for a line at the beginning of a turn; returns None without an answer."""
 
 
 async def nobody_answers(_words: str, _moment: Moment[Session]) -> str | None:
@@ -97,7 +97,8 @@ class McpInputs(NamedTuple):
 
     Attributes:
         definitions: Returns the servers that may run now.
-        lease: Starts to use a server; calls the given function when the server has changed.
+        lease: Starts to use a server, and calls the given function each time that the server
+            changes.
         folder: The workspace folder.
         ask_user: Asks the user on behalf of a server.
         ask_line: Asks the user for an argument of a prompt.
@@ -249,7 +250,7 @@ class ServerTools:
         return [_listed(one, self._problems) for one in self._leases.values()]
 
     def _named(self) -> tuple[NamedTool, ...]:
-        """Return the tools of all servers; of a stopped server, only tools that were found."""
+        """Return the tools of all servers; a stopped server only has the tools that were found."""
         offered = []
         for one in self._servers():
             found = [tool for (server, _), tool in self._loaded.items() if server == one.name]
@@ -366,7 +367,7 @@ class ServerTools:
         self._told = ""
 
     async def _tell(self, moment: Moment[Session]) -> None:
-        """Tell the user once about each problem of a server, and save the changed state."""
+        """Tell the user once about each problem of a server, and save the feature's state."""
         for lease in self.leases:
             name, connection = lease.definition.name, lease.connection
             problem = connection.problem if connection else self._problems.get(name, "")
@@ -418,5 +419,5 @@ def _listed(lease: Lease, problems: dict[str, str]) -> ListedServer:
 
 
 def _differ(one: OfferedTool, other: OfferedTool) -> bool:
-    """Return whether two tools differ in description or schema, the facts in the log."""
+    """Return whether two tools differ in the description or schema, which the log contains."""
     return (one.description, one.schema) != (other.description, other.schema)

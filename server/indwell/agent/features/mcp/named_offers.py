@@ -39,13 +39,13 @@ Open: TypeAlias = "Callable[[str], Awaitable[Connection]]"
 """Returns the connection to the server with this name."""
 
 AskArgument: TypeAlias = Callable[[str], Awaitable[str | None]]
-"""Asks the user for a line; None for no answer."""
+"""Asks the user for a line; returns the line, or None if the user gives no answer."""
 
 MOST_RESOURCES = 10  # the limit of resources that one prompt of the user may name
 LIST_S = 2.0  # the time limit, in seconds, to list the resources and prompts of one server
 MOST_LISTED = 500  # the limit of listed prompts and resources for one server
 _WINDOW_SHARE = 8  # a resource may take at most 1/8 of the context window
-_CHARACTERS = 3  # a token has at least so many characters
+_CHARACTERS = 3  # A token has at least 3 characters.
 _WORDS = 300
 _NAME = r"[a-z0-9][a-z0-9-]{0,31}"
 _RESOURCE = lazy_pattern(
@@ -71,7 +71,7 @@ class NamedResource(NamedTuple):
 
 
 class CalledPrompt(NamedTuple):
-    """A prompt that the user calls, and the text after the prompt's name."""
+    """A prompt that the user calls, and the user's text after the prompt's name."""
 
     server: str
     name: str
@@ -129,7 +129,7 @@ def named_resources(words: str, servers: Sequence[str]) -> tuple[NamedResource, 
 
 
 def called_prompt(words: str, servers: Sequence[str]) -> CalledPrompt | None:
-    """Return the server's prompt with which the text begins; None if there is no prompt."""
+    """Return the server's prompt with which the text begins, or None if there is no prompt."""
     match = _PROMPT.match(words)
     if match is None or match["server"] not in servers:
         return None

@@ -35,7 +35,7 @@ class Samples:
         self._n_samples = 0
 
     def begin(self, session: Session, turn: int, emit: Listener) -> None:
-        """Charge all further requests to this turn."""
+        """From now on, count all requests as costs of this turn."""
         self._session, self._emit = session, emit
         if turn != self._turn:
             self._turn, self._n_samples = turn, 0

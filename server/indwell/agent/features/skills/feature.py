@@ -142,12 +142,12 @@ class SkillCatalogue:
         return new
 
     def called(self, words: str) -> Skill | None:
-        """Return the skill that begins the user's text (``/name``); None if there is no skill."""
+        """Return the skill that the user calls by ``/name`` at the text's beginning, or None."""
         match = _CALLED.match(words)
         return self.known.by_name.get(match[1].lower()) if match else None
 
     def not_trusted(self, words: str) -> str:
-        """Return why a text that calls an untrusted folder's skill is not sent; else empty."""
+        """Return why a text that calls an untrusted folder's skill may not be sent, or no text."""
         match = _CALLED.match(words)
         if match is None or match[1].lower() not in self.known.withheld or self.called(words):
             return ""
@@ -223,7 +223,7 @@ def skill_text(content: Content, room: int = BODY_CHARACTERS) -> str:
 
 
 NAME = "load_skill"
-CHARACTERS = 3  # a token has at least so many characters; a skill may take a quarter of the window
+CHARACTERS = 3  # A token has at least 3 characters; a skill may take a quarter of the window.
 
 _OPENS = lazy_pattern(r'<skill name="([\w.-]+)" from="(?:user|indwell)">')
 _OF_FOLDER = "Skills of this folder; load one with load_skill if it fits the task:"
@@ -240,7 +240,8 @@ def skills_feature(skill_catalogue: SkillCatalogue) -> Feature[Session]:
         """Scan the folders, and tell the user about each problem once."""
         await skill_catalogue.look(again=True)
         readable = moment.session.parts.readable
-        if not readable.opened:  # no skill was loaded in this process, but perhaps before a restart
+        # This process has loaded no skill, but an earlier process may have loaded some.
+        if not readable.opened:
             skill_catalogue.open_again(_loaded(moment.session.conversation), readable)
         for level, words in skill_catalogue.take_notices():
             moment.emit(Notice(moment.turn, level, words))
@@ -336,7 +337,7 @@ def skill_blocks(skill_catalogue: SkillCatalogue, session: Session, turn: int) -
         blocks.append(_block("skill_list", _NONE_LEFT, turn))
     prompt = "\n\n".join(block.text for block in session.conversation.system)
     before, now = lines_in(prompt), listed(known.own)
-    if not before and now:  # true for a sub-agent, or for a session that began without skills
+    if not before and now:  # The session is a sub-agent's, or began without skills.
         blocks.append(_block("own_skill_list", "\n".join((_OWN, *now.values())), turn))
     elif changes := difference(before, now):
         blocks.append(_block("own_skill_list", f"{_CHANGED}\n{changes}", turn))

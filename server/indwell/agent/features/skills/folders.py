@@ -53,7 +53,8 @@ class SkillFolders:
         watch: Reports changes between two scans. The watch begins with the second model call,
             because its imports take 0.1 s.
         own: The folders of the user's skills; the first takes precedence.
-        private: Folders that no skill of the user may link to: Indwell's folders, the home folder.
+        private: Folders to which no skill of the user may link, such as Indwell's folders and the
+            home folder.
     """
 
     def __init__(
@@ -165,7 +166,7 @@ class SkillFolders:
         return next((one for one in self._roots if folder.is_relative_to(one)), None)
 
     def _read(self, folder: Path, origin: Origin, root: Path | None) -> SkillFile | None:
-        """Read the skill in a folder; None if the folder has no usable skill.
+        """Read the skill in a folder; return None if the folder has no usable skill.
 
         Raises:
             BadFrontMatter: The skill cannot be used.
@@ -189,7 +190,7 @@ class SkillFolders:
         return read_skill(text, folder=real.as_posix(), origin=origin)
 
     def _trusted(self, path: Path, root: Path) -> bytes | None:
-        """Return the text of a file in the workspace; None if untrusted or denied."""
+        """Return the text of a file in the workspace, or None if untrusted or denied."""
         real = visible_place(path, self._roots, self._settings().deny)
         if real is None:
             return None

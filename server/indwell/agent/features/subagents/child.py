@@ -101,7 +101,7 @@ def make_child(  # noqa: PLR0917 - all that it is made of
         task: The sub-agent's task.
         own: The tools of the sub-agent's conversation.
         limits: The sub-agent's limits; the budgets of the turn also apply.
-        model: Another model to use in place of the session's; None for the session's.
+        model: Another model to use in place of the session's, or None for the session's.
         log: The sub-agent's log.
     """
     parent = helping.session
@@ -143,7 +143,7 @@ def _tools(
     late: Callable[[], Sequence[Tool[Any]]],
     definition: Definition | None,
 ) -> ToolTable:
-    """Return the sub-agent's tools: ``own``, and the parent's tools that are allowed."""
+    """Return the sub-agent's tools: ``own``, and the allowed tools of the parent."""
     anew: Mapping[str, Tool[Any]] = {tool.spec.name: tool for tool in own}
     wanted = None if definition is None else definition.tools
     fixed = {spec.name for spec in registry.fixed}
@@ -247,7 +247,7 @@ class SubagentReport(msgspec.Struct, frozen=True):
 
     Attributes:
         answer: The sub-agent's last text.
-        early: The reason why the sub-agent ended early; empty if it finished.
+        early: The reason why the sub-agent ended early, or empty if it finished.
         rounds: Number of the sub-agent's model calls.
         usage: The tokens of all model calls.
     """

@@ -35,7 +35,7 @@ _OTHERS: Mapping[str, str] = {
     "skill": "load_skill",
     "todowrite": "todo",
 }
-"""Our names for tools of other agents, by their names in lower case."""
+"""Indwell's names for the tools of other agents, by these agents' names in lower case."""
 
 
 class Definition(msgspec.Struct, frozen=True):
@@ -46,13 +46,13 @@ class Definition(msgspec.Struct, frozen=True):
         description: A line that says when to use the sub-agent.
         body: The sub-agent's instructions, in addition to the task.
         origin: The owner of the definition.
-        path: The path of the definition's file, as shown to people; empty if Indwell ships the
+        path: The path of the definition's file, as shown to people, or empty if Indwell ships the
             definition.
-        model: A model of the same endpoint; empty for the usual model. Only files of the user may
-            set it.
-        tools: Names of the tools that the sub-agent may have; None for all tools.
+        model: A model of the same endpoint, or empty for the usual model. Only files of the user
+            may set it.
+        tools: Names of the tools that the sub-agent may have, or None for all tools.
         read_only: Whether the sub-agent may only read.
-        rounds: The limit of model calls; None for the limit in the settings.
+        rounds: The limit of model calls, or None for the limit in the settings.
     """
 
     name: str
@@ -133,7 +133,7 @@ def workspace_catalogue(known: Mapping[str, Definition]) -> tuple[str, ...]:
 
 
 def _own_name(tool: str) -> str:
-    """Return Indwell's name for a tool; empty for an unknown tool."""
+    """Return Indwell's name for a tool, or an empty text for an unknown tool."""
     lower = tool.lower()
     return _OTHERS.get(lower, lower)
 
@@ -145,7 +145,7 @@ SUBJECT_LIMIT = 200  # the limit of characters for a running task's description
 
 
 class _Begun(msgspec.Struct, frozen=True):
-    """The arguments of the tool ``agent`` that are shown to people."""
+    """The arguments of the tool ``agent`` that people see: the name and the task."""
 
     task: str
     name: str = ""
@@ -157,7 +157,7 @@ def subject(name: str, task: str) -> str:
 
 
 def subject_of(arguments: str) -> str:
-    """Describe a call of the tool ``agent`` from its JSON; empty if the JSON is invalid."""
+    """Describe a call of the tool ``agent`` from its JSON; return empty if the JSON is invalid."""
     try:
         begun = msgspec.json.decode(arguments, type=_Begun)
     except (msgspec.DecodeError, RecursionError):
@@ -183,7 +183,7 @@ class SubagentNames:
         self._begun: dict[str, int] = {}
 
     def of(self, event: events.Event) -> str:
-        """Return the name of an event's sub-agent; empty for the main agent.
+        """Return the name of an event's sub-agent, or an empty text for the main agent.
 
         The caller must pass all events of a turn in order.
         """

@@ -81,9 +81,9 @@ class Subagents:
 
     Attributes:
         listed: The named sub-agents in the tool's description, as found when a session begins.
-        known: Returns the present named sub-agents; reads files.
+        known: Returns the named sub-agents that exist now; reads files.
         limits: Returns the limits of a sub-agent, by the current settings.
-        model: The model in the settings; empty for the session's model.
+        model: The model in the settings, or empty for the session's model.
         own_tools: Makes the tools of one conversation.
         logs: Creates a sub-agent's log, given the session and the name of the model; returns the
             log with the sub-agent's number.
@@ -147,7 +147,7 @@ async def _run(subagents: Subagents, arguments: SubagentArguments, context: Tool
 
 
 def _check_counted(session: Session, model: OtherModel | None) -> None:
-    """Check that the turn's budgets in dollars can be checked for this model.
+    """Refuse a model without a known price if the turn has a budget in dollars.
 
     Raises:
         ToolError: The price of ``model`` is unknown.
@@ -179,7 +179,7 @@ def _check_few(turn: TurnState) -> None:
 def _log(
     session: Session, own: Log, arguments: SubagentArguments, context: ToolContext
 ) -> ChildLog:
-    """Return the log of a sub-agent, which also copies actions into the session's log."""
+    """Return a sub-agent's log, which copies the sub-agent's actions into the session's log."""
     turn, call, at = context.turn, context.call_id, session.timestamp()
     words = msgspec.json.encode(arguments).decode()
     return ChildLog(
@@ -191,7 +191,7 @@ def _log(
 
 
 async def _named(subagents: Subagents, name: str) -> Definition | None:
-    """Return the named definition; None for the general sub-agent.
+    """Return the named definition, or None for the general sub-agent.
 
     Raises:
         ToolError: No agent has that name; the message lists the names.

@@ -42,7 +42,7 @@ from indwell.messages import Block, Message, Text, ToolResult, ToolUse
 
 
 def digest(layer: Digest, view: View) -> CompactionStep | None:
-    """Shorten old messages to the goal; None if the step saves nothing or costs too much."""
+    """Shorten old messages to the goal; return None if the step saves nothing or costs too much."""
     outline = Outline(view.conversation)
     if not view.must and not can_pay(layer, view, outline):
         return None
@@ -88,7 +88,7 @@ class Candidate(NamedTuple):
         message: The index of the message that contains the block.
         live: The block as it is now.
         original: The block before any compaction.
-        piece: The original text, from which lines are chosen.
+        piece: The lines of the original text, of which some are chosen.
     """
 
     message: int
@@ -136,7 +136,7 @@ def candidates(view: View, whole: Sequence[Message], cut: int, uses: Uses) -> It
 
 
 def key(block: Block) -> tuple[str, str]:
-    """Return a key that identifies the call or the result of one exchange."""
+    """Return a key that identifies a call or a result, and its exchange."""
     match block:
         case ToolUse(id=identifier):
             return "use", identifier
@@ -147,7 +147,7 @@ def key(block: Block) -> tuple[str, str]:
 
 
 def _may_shorten(text: Text) -> bool:
-    """Return whether the block is long enough, and of a source that may be shortened."""
+    """Return whether the block is long, and comes from a source whose texts may be shortened."""
     meta = text.meta
     if meta.pinned or not meta.compactable or meta.tokens < LEAST_TEXT:
         return False
@@ -182,7 +182,7 @@ def rewritten(
     kept: Sequence[set[int]],
     behind: Mapping[int, Message],
 ) -> CompactionStep | None:
-    """Build the step that keeps the chosen lines; None if the step changes nothing.
+    """Build the step that keeps the chosen lines; return None if the step changes nothing.
 
     Args:
         view: The conversation, and the inputs of the decision.
@@ -318,7 +318,7 @@ class _Rewrite:
     def _stub(
         self, message: Message, pair: Message, results: tuple[Block, ...]
     ) -> tuple[tuple[Block, ...], tuple[Block, ...]]:
-        """Return the last call and its result without their lines, and the other blocks."""
+        """Keep the last call and its result, with empty contents; also return the other blocks."""
         use = next(one for one in reversed(message.blocks) if isinstance(one, ToolUse))
         answer = next(
             one for one in pair.blocks if isinstance(one, ToolResult) and one.tool_use_id == use.id
@@ -365,7 +365,7 @@ def short_use(use: ToolUse, lines: Sequence[str], kept: Collection[int], path: s
 
 
 def short_injection(text: Text, lines: Sequence[str], kept: Collection[int], path: str) -> Text:
-    """Return an injected text with chosen lines, including the two lines of its tag."""
+    """Shorten an injected text to the lines in ``kept``, and to the two lines of its tag."""
     first, *rest = _with_gaps(lines, kept)
     return _with_text(text, "\n".join((first, _marker(lines, kept, path), *rest)))
 

@@ -26,7 +26,7 @@ from indwell.messages import Block, Message, ToolUse
 
 # The least number of expected uses per token; below it, reading the line again is cheaper.
 LEAST_WORTH = 0.0014
-_BREAK = 1.0  # the tokens of a line break, and of an occasional mark for a gap
+_BREAK = 1.0  # the tokens of a line break, including an occasional "…" for left-out lines
 PAIR = 50.0  # the tokens of a short call and its result, with the tags around both
 _MENTIONED = 0.3  # the weight of a line whose names only the agent's own text uses
 # The weight of an edit's need for a line, because one call can read all lines of the edit again.
@@ -39,11 +39,11 @@ class ReducibleText(NamedTuple):
 
     Attributes:
         text: The whole text.
-        head: The tokens of the marker, which are added to the first chosen line.
+        head: The tokens of the marker for left-out lines, which are added to the first chosen line.
         pair: The key of a call and its result, which are kept or dropped together. The first chosen
             line of the two needs ``PAIR`` more tokens. Empty if the text is not part of a call or
             result.
-        read: The call that read the text from a file; None for other texts.
+        read: The call that read the text from a file, or None for other texts.
         kept: The numbers of the lines that are always kept.
         is_said: Whether the agent wrote the text as prose; statements in prose are worth more.
     """
@@ -102,7 +102,7 @@ class _Choice:
         heapq.heapify(self._heads)
 
     def best(self) -> tuple[int, int] | None:
-        """Return the line with the largest gain per token; None if no line is worth its tokens."""
+        """Return the line with the largest gain per token, or None if none is worth its tokens."""
         while self._heads:
             known, at = heapq.heappop(self._heads)
             heap = self._heaps[at]
@@ -183,12 +183,12 @@ def name_chance(name: str, uses: Uses) -> float:
 
 
 def edit_chance(line: DigestedLine, n_lines: int, read: Read, uses: Uses) -> float:
-    """Return the chance, 0 to 1, that an edit has to match a line of a file that was read.
+    """Return the chance, 0 to 1, that a later edit must quote this line of a file.
 
     Args:
         line: The line.
-        n_lines: The number of lines that the same call read; each of many lines is less likely
-            needed.
+        n_lines: The number of lines that the same call read; the more lines, the less likely is
+            each.
         read: The call that read the lines.
         uses: The uses of names and files in the conversation.
     """

@@ -27,7 +27,7 @@ class DigestedLine(msgspec.Struct, frozen=True, gc=False):
     Attributes:
         number: The 0-based number of the line in its text.
         names: The identifiers in the line.
-        key: The form of the line for comparisons; empty if the line is too short.
+        key: The form of the line for comparisons, or empty if the line is too short.
         tokens: The approximate number of tokens.
     """
 
@@ -144,7 +144,7 @@ def names_in(text: str) -> frozenset[str]:
 
 
 def line_key(line: str) -> str:
-    """Return a line without its number and trailing blanks; empty if it is very short."""
+    """Return a line without its number and trailing blanks, or empty if it is very short."""
     number = _NUMBERED.match(line)
     key = (line[number.end() :] if number else line).rstrip()
     return key if len(key.strip()) >= LEAST_LINE else ""

@@ -24,7 +24,8 @@ from indwell.messages import Block, Message, ToolResult, ToolUse
 # the least number of characters in consecutive lines, which must exceed a reference's length
 LEAST_RUN = 200
 LEAST_SAVED = 50  # the least number of tokens that a reference must save
-LEAST_MESSAGES = 5  # a prompt, and two calls with their results
+# The shortest conversation with a repetition has a prompt, and two calls with results.
+LEAST_MESSAGES = 5
 LOOKED_BACK = 400  # the number of messages that are searched for shown lines
 _WORDS = "unchanged since they were read above"
 _NUMBERED = lazy_pattern(r"\s*(\d{1,9})[→\t](.*)", re.DOTALL)
@@ -40,7 +41,7 @@ def may_repeat(messages: Sequence[Message]) -> bool:
 
 
 def repeats(messages: Sequence[Message]) -> CompactionStep | None:
-    """Replace lines of the newest results that were shown before; None if there are none.
+    """Replace lines of the newest results that were shown before; return None if no line was.
 
     The time grows with the number of reads of the same files, so do not call the function on the
     event loop.
@@ -84,7 +85,7 @@ def whole_again(conversation: Conversation, step: CompactionStep) -> CompactionS
 
 
 def unfolded(messages: Sequence[Message], history: History, start: int) -> dict[int, Message]:
-    """Return messages from ``start`` on whose references were replaced with lines, by index.
+    """Replace the references in messages from ``start`` on with lines; return these by index.
 
     A layer needs the complete texts before the layer removes the referenced lines.
     """

@@ -23,7 +23,7 @@ from indwell.messages import Block, Message, Text, ToolResult, ToolUse
 
 # the limit of tokens; a longer extract is not more useful (benchmarks/audit.py)
 MOST_TOKENS = 1_200
-SHARE = 3  # restored lines may have a third of the source's tokens
+SHARE = 3  # Restored lines may have at most a third of the source's tokens.
 MOST_NAMES = 250  # the limit of names that are searched, the most valuable first
 LONGEST_LINE = 220  # a line with more characters, as in a minified file, is skipped
 # the number of newest messages that are examined; a use 400 rounds ago counts only 2 ** -33
@@ -51,8 +51,8 @@ class AuditedLine(msgspec.Struct, frozen=True):
 
     Attributes:
         place: The index of the line's message in the source, used to sort lines.
-        label: The path or command of the line; empty for the agent's prose.
-        number: The line number in the file or output; 0 if unknown.
+        label: The path or command of the line, or empty for the agent's prose.
+        number: The line number in the file or output, or 0 if unknown.
         text: The line, without blanks at both ends.
     """
 
@@ -146,7 +146,7 @@ def rendered(lines: Iterable[AuditedLine]) -> str:
 
 
 def _musts(source: Sequence[Message], shown: str) -> Iterator[tuple[int, str]]:
-    """Yield errors that still occur and rules of the user, unless a visible block shows them."""
+    """Yield errors that still occur, and the user's rules, if no visible block shows them."""
     flat = " ".join(shown.split())
     for check in failing(source):
         if check.error and check.error not in shown:
@@ -157,7 +157,7 @@ def _musts(source: Sequence[Message], shown: str) -> Iterator[tuple[int, str]]:
 
 
 def _worth(source: Sequence[Message], newest: str, here: set[str]) -> dict[str, float]:
-    """Return the value of names that the agent used and that no visible text contains."""
+    """Return a value for each name that the agent used and that no visible text contains."""
     worth: dict[str, float] = {}
     n_rounds = sum(message.role == "assistant" for message in source)
     at = 0
@@ -181,7 +181,7 @@ def _worth(source: Sequence[Message], newest: str, here: set[str]) -> dict[str, 
 
 
 def _defined(source: Sequence[Message]) -> Iterator[tuple[str, float]]:
-    """Return names defined in files that the agent has read: edited files first, then by age.
+    """Return the names defined in files that the agent has read; names in edited files first.
 
     Names that no call has used yet rank after all used names.
     """
@@ -269,7 +269,7 @@ def _tokens(message: Message) -> int:
 
 
 def block_text(block: Block) -> str:
-    """Return a block's text, with line breaks decoded; empty for pictures and reasoning."""
+    """Return a block's text, with line breaks decoded, or empty for pictures and reasoning."""
     match block:
         case Text(text=text) | ToolResult(text=text):
             return text

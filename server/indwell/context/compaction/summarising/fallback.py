@@ -1,4 +1,4 @@
-"""Writes a summary without a model, from facts that are quoted word for word."""
+"""Writes a summary without a model, from parts that are quoted word for word."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ SUMMARY_SHARE = 5  # a summary should have a fifth of the replaced tokens
 WORDS_SHARE = 8  # the user's text may take an eighth of the window, word for word
 HEAD_TOKENS = 60  # the tokens of the tag with its attributes
 _LEAST_TARGET = 100  # the tokens of the shortest useful summary
-_MOST_RUNS = 12  # the limit of turn ranges in one line
+_MOST_RUNS = 12  # the limit of turn numbers and ranges in one line
 _LEAST_GAIN_SHARE = 50  # a summary that frees less than 1/50 of the budget is not written
 
 
@@ -71,7 +71,7 @@ def summary_span(
         most_of_message: The limit that ``SummarySpan`` explains.
 
     Returns:
-        The plan; None if the conversation would not become clearly shorter.
+        The plan, or None if the conversation would not become clearly shorter.
     """
     start, stop = _with_originals(view, start), group_stop(view.conversation.history, stop)
     source = view.originals(start, stop) if start < stop else ()
@@ -178,7 +178,7 @@ def _word_files(words: Sequence[Text], gone: Sequence[int], folder: str) -> File
 
 
 def _notes(messages: Sequence[Message], start: int, stop: int) -> tuple[Block, ...]:
-    """Return the notes on omitted content that name more files than the span's."""
+    """Return the notes on omitted content that name files in addition to the span's files."""
     blocks = (block for message in messages[start:stop] for block in message.blocks)
     return tuple(filter(is_note, blocks))[-1:] if start else ()
 
@@ -194,9 +194,9 @@ def block_tokens(blocks: Sequence[Block]) -> int:
 
 
 def _with_originals(view: View, start: int) -> int:
-    """Return ``start``, or the first message of the group that shares its originals.
+    """Return ``start``, or the first message that has the same originals as this message.
 
-    Otherwise the content of an older summary would be lost, because a summary is never summarised.
+    Without this, an older summary's content would be lost, because summaries are never summarised.
     The user's text next to the older summary is also taken from the originals.
     """
     messages, history = view.messages, view.conversation.history
@@ -275,7 +275,7 @@ def collapse(layer: Collapse, view: View) -> Action | None:
 
 
 def cut_results(view: View, layer: str = "collapse") -> CompactionStep | None:
-    """Cut the longest results until the goal is reached; None if no result can be cut."""
+    """Cut the longest results until the goal is reached; return None if no result can be cut."""
     places = results_of(view.messages, 0, len(view.messages))
     wanted = max(view.to_free, view.tokens // _FORCED_SHARE if view.facts.force else 0)
     best: CompactionStep | None = None
@@ -302,7 +302,7 @@ def _shortened(place: ResultPlace, room: int, path: str) -> str:
 
 _SMALL, _LARGE = 1_000, 10_000  # the characters to keep of results with low and with high priority
 _FEWEST = 4  # a summary that frees less than 1/4 of the missing tokens is not worth a model call
-_TRIED = 3  # the number of runs that are tried, the largest first
+_TRIED = 3  # the number of message ranges that are tried, the largest first
 
 
 class _BlockRun(NamedTuple):
@@ -312,10 +312,9 @@ class _BlockRun(NamedTuple):
 
 
 def regions(layer: Regions, view: View) -> Action | None:
-    """Plan a summary of the largest run; if all runs are small, of all before the tail.
+    """Summarise the largest range of messages, or all before the tail if all ranges are small.
 
-    A run is a range of messages between the user's texts and older summaries. The assistant's text
-    is kept.
+    A range lies between the user's texts and older summaries. The assistant's text is kept.
     """
     if not view.to_free and not view.facts.force:
         return None
@@ -337,7 +336,7 @@ def regions(layer: Regions, view: View) -> Action | None:
 
 
 def _runs(messages: tuple[Message, ...], stop: int) -> list[_BlockRun]:
-    """Return runs of exchanges; a run begins with a reply and ends before the user's text."""
+    """Return ranges of messages that begin with a reply and end before the user's text."""
     ends = [at for at in range(stop) if any(map(_divides, messages[at].blocks))]
     edges = [*(at + 1 for at in ends), stop]
     runs = ((start, snapped(messages, end)) for start, end in pairwise(edges))

@@ -41,11 +41,11 @@ _ERROR_PAGE = lazy_pattern(
 )
 _SAID = frozenset({"user", "assistant"})
 _DROPPED = "Dropped to make room; there was none for a summary."
-_CHARACTERS_A_TOKEN = 2  # the number is low, so that a cut text certainly fits
+_CHARACTERS_A_TOKEN = 2  # Few characters are assumed per token, so that a cut text certainly fits.
 
 
 def why_unusable(span: SummarySpan, text: str) -> str:
-    """Return why ``text`` cannot be used as the summary; empty if it can be used."""
+    """Return why ``text`` cannot be used as the summary, or an empty text if it can be used."""
     if not text.strip():
         return "it is empty"
     if _ERROR_PAGE.match(text):
@@ -147,14 +147,15 @@ def _without_cards(blocks: Iterable[Block], new: Text | None) -> tuple[Block, ..
 
 
 Reader: TypeAlias = Literal["main", "small", "apart"]
-"""The reader of the messages to summarise. ``main``: the main model, in a request that continues
-the conversation. ``small``: a cheaper model, in a separate request. ``apart``: the main model, in a
-separate request.
+"""The model that reads the messages to summarise.
+
+``main``: the main model, in a request that continues the conversation. ``small``: a cheaper model,
+in a separate request. ``apart``: the main model, in a separate request.
 """
 
 ROOM = 200  # the tokens of output in addition to the requested summary
 LEAST_OUTPUT = 1_000
-"""Least output tokens: a reasoning model needs tokens to think, even for a short summary."""
+"""The least limit of output tokens, because a reasoning model also needs tokens to reason."""
 
 
 class SummarySizes(msgspec.Struct, frozen=True):
@@ -168,8 +169,8 @@ class SummarySizes(msgspec.Struct, frozen=True):
         instructions: The tokens of the instructions alone.
         output: The tokens of the summary.
         main_budget: The limit of prompt tokens for the main model, without the output.
-        small_budget: The limit of prompt tokens for the small model; 0 if there is none.
-        is_faithful: Whether the conversation has the original messages, not an older summary.
+        small_budget: The limit of prompt tokens for the small model, or 0 if there is none.
+        is_faithful: Whether the conversation still has the original messages of the span.
     """
 
     prefix: int
@@ -216,12 +217,12 @@ def apart_price(sizes: SummarySizes, rates: TokenRates) -> float:
 def without_stale(
     messages: Sequence[Message], step: CompactionStep, facts: CompactionFacts
 ) -> CompactionStep:
-    """Return the step, extended to drop plans that are done, rejected or replaced.
+    """Extend a step so that it also drops plans that are done, rejected or replaced.
 
     Args:
         messages: The live messages for which the step was made.
         step: A step with a summary; a step without splices stays unchanged.
-        facts: The facts that say whether a plan is outdated.
+        facts: The inputs of the decision, which say whether a plan is outdated.
     """
     if not step.splices:
         return step

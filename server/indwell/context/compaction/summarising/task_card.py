@@ -1,4 +1,4 @@
-"""Builds the task card, the facts that must survive every compaction, without a model.
+"""Builds the task card, without a model: what must survive every compaction.
 
 The card is trusted like the user (tier 1, pinned), and most of its text is the user's own. The card
 takes only paths, counts and commands without comments from tool calls, and only *names* (files with
@@ -52,14 +52,14 @@ _NAME = lazy_pattern(
 # Matches a comment in a shell command, in which line breaks are blanks.
 _COMMENT = lazy_pattern(r"(?<!\S)#|;#")
 MOST_NAMES, NAME_LENGTH = 4, 80
-MOST_RUNS = 12  # the limit of ranges of unfinished turns in the line for many requests
+MOST_RUNS = 12  # the limit of turn ranges in the line that sums up many unfinished requests
 _EARLIER = "Earlier requests; what is finished is not to be done again:"
 
 
 def task_card(
     messages: Sequence[Message], *, budget_tokens: int, pending: Sequence[tuple[str, int]] = ()
 ) -> Text | None:
-    """Build the card of a conversation; None if the user has said nothing yet.
+    """Build the card of a conversation; return None if the user has said nothing yet.
 
     Args:
         messages: The complete transcript (``context.history.transcript``).
@@ -95,7 +95,7 @@ def task_card(
 
 
 def least_card(messages: Sequence[Message]) -> Text | None:
-    """Build a card that only lists finished requests; None if there are no earlier requests."""
+    """Build a card that lists only finished requests; return None if no request came earlier."""
     requests = asked(messages)
     if not requests[:-1]:
         return None
@@ -225,7 +225,7 @@ def _fitting(title: str, lines: Sequence[str], room: int) -> tuple[str, int]:
 
 
 def _shortened(words: str, room: int) -> str:
-    """Return the text; shorten a long text to its head and tail, with the goal and last wish."""
+    """Return the text; a long text is shortened to its head and tail, where the wishes are."""
     tokens = estimate_tokens(words)
     if tokens <= room:
         return words
@@ -310,7 +310,7 @@ def _pattern(words: Mapping[str, str], anywhere: Mapping[str, str]) -> re.Patter
 _STRICT = _pattern(STRICT, STRICT_ANYWHERE)
 _LOOSE = _pattern(LOOSE, LOOSE_ANYWHERE)
 _WORD = lazy_pattern(r"\w+")
-_LEAST_WORDS = 3  # a sentence with "!" is a demand if it has so many words; "Good work!" has fewer
+_LEAST_WORDS = 3  # A sentence with "!" is a demand if it has 3 or more words; "Good work!" has 2.
 _END_WIDE = lazy_pattern(r"\w{4}！")
 _SENTENCE = lazy_pattern(r"(?<=[.!?;؟।])\s+|(?<=[。！？；])|\n+")
 _ASKS = ("?", "？", "؟")

@@ -22,9 +22,9 @@ class Cmdlet(msgspec.Struct, frozen=True):
 
     Attributes:
         kind: The kind of the cmdlet's effect.
-        at: The parameters of its positional arguments; ``*`` for any number.
-        paths: Parameters with paths that it reads.
-        writes: Parameters with paths that it writes.
+        at: The parameters of the cmdlet's positional arguments; ``*`` for any number.
+        paths: Parameters with paths that the cmdlet reads.
+        writes: Parameters with paths that the cmdlet writes.
         values: Parameters with another value.
         switches: Parameters without a value.
         blocks: Parameters with a script block, which is judged separately.
@@ -133,7 +133,7 @@ def named(simple: Simple) -> Simple:
 
 
 def _for_program(word: Word, *, is_exact: bool) -> Word:
-    """Return a word as a program receives it; unknown if versions of PowerShell differ."""
+    """Return a word as a program receives it; unknown if PowerShell's versions disagree."""
     refused = {'"'} if is_exact else _OF_BATCH
     is_sure = all(one and not refused.intersection(one) for one in word.options)
     is_block = word.source.startswith(("{", "@"))
@@ -156,7 +156,7 @@ class CmdletArguments(msgspec.Struct, frozen=True):
     """The arguments of a cmdlet by its parameters.
 
     Attributes:
-        given: Names of parameters in lower case, with their values; None for a switch.
+        given: Names of parameters in lower case, with their values, or None for a switch.
         rest: Positional arguments beyond the known ones.
     """
 

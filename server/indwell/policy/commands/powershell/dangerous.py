@@ -44,7 +44,7 @@ _UNSEEN = "runs a script from the network that nobody has checked"
 
 
 def why_dangerous_in_powershell(command: str) -> str:
-    """Describe what a text would destroy, for the model; empty if it destroys nothing."""
+    """Describe what a text would destroy, for the model, or return an empty text."""
     return _judge_text(command, _NESTED)
 
 

@@ -93,7 +93,7 @@ def _expands_itself(name: str, words: Words) -> bool:
 
 
 def _of_windows(name: str, words: tuple[Word, ...]) -> Use | None:
-    """Return the effect of a Windows program; None for a program that all systems have."""
+    """Return the effect of a Windows program, or None for a program that all systems have."""
     lists = tables().lists
     if name in lists["told programs"]:
         return Use("unknown", f"{name!r} shows other data of this machine")
@@ -131,7 +131,7 @@ def _powershell(words: tuple[Word, ...]) -> Use:
 
 
 def _other_powershell(words: tuple[Word, ...]) -> Use:
-    """Return the effect of another PowerShell; its text or script is judged if it is known."""
+    """Return the effect of another PowerShell; a known text or script is judged, too."""
     rest = list(words[1:])
     while rest and rest[0].is_literal:
         option = rest.pop(0)

@@ -35,7 +35,7 @@ export class Questions {
     this.#shown = shown;
   }
 
-  /** Handles `indwell/permission`: always answered; the answer is no unless the user says yes. */
+  /** Handles `indwell/permission`, and always answers: no, unless the user says yes. */
   permission(asked: PermissionParams, token: Token): Promise<PermissionResult> {
     const nonce = this.#nonce();
     // The card of the call that the question is about.
@@ -70,7 +70,7 @@ export class Questions {
     });
   }
 
-  /** Takes the user's answer; ignored unless `nonce` belongs to an open question. */
+  /** Accepts the user's answer, which is ignored unless `nonce` belongs to an open question. */
   answer(nonce: string, answer: Answer, hunks: readonly string[] | null): boolean {
     const waiting = this.#waiting.get(nonce);
     if (waiting?.permit === undefined || waiting.question.kind !== "permission") return false;
@@ -79,7 +79,7 @@ export class Questions {
     return true;
   }
 
-  /** Takes the user's text as the answer; null closes the question. */
+  /** Accepts the user's text as the answer; null closes the question. */
   said(nonce: string, text: string | null): boolean {
     const waiting = this.#waiting.get(nonce);
     if (waiting?.say === undefined) return false;
@@ -161,7 +161,7 @@ export class Questions {
   }
 }
 
-/** The question as a tab shows it: with the call and the sub-agent of its own session. */
+/** Returns the question as a tab shows it, with the call and the sub-agent of the tab's session. */
 export function shownIn(state: PanelState, question: Question): Question {
   const isOwn = question.kind === "permission" && question.asked.session === state.session;
   return isOwn ? { ...question, ...askerIn(state) } : question;

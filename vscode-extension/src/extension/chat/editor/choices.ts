@@ -105,7 +105,8 @@ export function choiceHandlers(
       const { session, status } = store.state;
       if (tab !== undefined) {
         tab.mode = chosen;
-        // A turn that runs takes the mode at once; a session that is not open takes it with its next prompt.
+        // A running turn gets the mode at once; a session that is not open gets the mode with its
+        // next prompt.
         if ((status?.running ?? null) !== null)
           await backend.execute("indwell.mode", { mode: chosen, session });
         await refresh.now("status");

@@ -8,8 +8,8 @@ const WHY =
   "Look at the code first.";
 
 /**
- * Asks about a protected file by its name; `yes` is the button.
- * Throws a message for the user if only the model has named the file.
+ * Asks whether to write to a protected file, which is named; `yes` is the button's label. Throws a
+ * message for the user if only the model has named the file.
  */
 export function consent(
   dialogs: Dialogs,

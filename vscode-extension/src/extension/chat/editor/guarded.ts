@@ -1,4 +1,7 @@
-/** Recognises protected files, which programs run or obey unasked, by the server's list. Pure. */
+/**
+ * Recognises protected files, which programs run or obey without a question, by the server's list.
+ * Pure.
+ */
 import { NO_INK } from "../../../shared/visible.ts";
 import { BARE, FILES, FOLDERS, HARMLESS, LIKE, RUNS } from "./protected-places.ts";
 
@@ -22,7 +25,10 @@ export function isGuarded(path: string): boolean {
   return names.at(-1) === BARE || both.some((all) => isUnknown(all) || isListed(all));
 }
 
-/** Returns whether a name is unknown; tools look for such names at the root of a repository. */
+/**
+ * Returns whether a name with a leading dot is unknown; tools look for such names at a repository's
+ * root.
+ */
 function isUnknown(all: readonly string[]): boolean {
   const first = all[0] === "" ? "" : (all.find((part) => part !== ".") ?? "");
   return first.startsWith(".") && first !== ".." && !harmless.test(first);

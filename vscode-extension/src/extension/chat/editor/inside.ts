@@ -1,9 +1,11 @@
-/** Checks which files may be opened from the conversation: existing ones in an open folder. */
+/**
+ * Checks which files may be opened from the conversation: only existing files in an open folder.
+ */
 import { lstat, realpath, stat } from "node:fs/promises";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 
 /**
- * Returns the real path of `path` in the first folder that contains it; null if it is missing or
+ * Returns the real path of `path` in the first folder that contains it, or null if it is missing or
  * outside of all folders.
  */
 export async function insideOf(path: string, folders: readonly string[]): Promise<string | null> {
@@ -17,8 +19,8 @@ export async function insideOf(path: string, folders: readonly string[]): Promis
 }
 
 /**
- * Returns whether a path such as `\\host\share`, `//host/share` or `\\?\…` is remote: even a
- * look-up would tell another machine who the user is.
+ * Returns whether a path such as `\\host\share`, `//host/share` or `\\?\…` is remote. Even looking
+ * up a remote path would tell another machine who the user is.
  */
 export function isRemote(path: string): boolean {
   return /^[\\/]{2}/.test(path);
@@ -27,7 +29,8 @@ export function isRemote(path: string): boolean {
 async function within(path: string, folders: readonly string[]): Promise<string | null> {
   try {
     const roots = await Promise.all(folders.map((folder) => realpath(folder)));
-    // The path's text is checked first: a path that leads out of all folders is not looked up.
+    // The path's text is checked first, so that a path that leads out of all folders is not looked
+    // up.
     const whole = resolve(path);
     if (![...folders, ...roots].some((folder) => isBelow(folder, whole))) return null;
     const real = await realpath(whole);
@@ -39,8 +42,8 @@ async function within(path: string, folders: readonly string[]): Promise<string 
 }
 
 /**
- * Returns the real path of a file that may be created, because no file exists there and its folder
- * is open; else null.
+ * Returns the real path of a file that may be created, or null if the file exists, or if its folder
+ * is not open.
  */
 export async function newInside(path: string, folders: readonly string[]): Promise<string | null> {
   const [first] = folders;

@@ -1,6 +1,6 @@
 /**
- * Opens links: https after a question that shows the real target, files of the workspace, and no
- * others.
+ * Opens links to files of the workspace, and https links after a question that shows the real
+ * target; no others.
  */
 import { visible } from "../../../shared/visible.ts";
 import { type Room, tell } from "../room.ts";
@@ -30,7 +30,7 @@ export function linkHandlers(room: Room): HandlersOf<"openLink" | "openFile"> {
   };
 }
 
-/** Returns the address that will be requested; null for any scheme but plain https. */
+/** Returns the address that will be requested, or null for any scheme but plain https. */
 export function webTarget(href: string): { readonly href: string; readonly host: string } | null {
   const url = URL.parse(href);
   if (url === null || url.protocol !== "https:" || url.hostname === "") return null;

@@ -1,5 +1,5 @@
 /**
- * Shows code that waits for the user's yes; the diff's title bar and a notification have the
+ * Shows code that waits for the user's consent; the diff's title bar and a notification have the
  * buttons.
  */
 import * as vscode from "vscode";
@@ -27,7 +27,7 @@ export class StandingDocuments {
   }
 
   /**
-   * Returns true once the user says yes; false if the document is closed. A notification with
+   * Returns true once the user says yes, or false if the document is closed. A notification with
    * `words` has the button `yes`.
    */
   async wait(uri: vscode.Uri, words: string, yes: string): Promise<boolean> {

@@ -3,7 +3,7 @@ import { type Room, tell } from "../room.ts";
 import type { Refresh } from "../session/refresh.ts";
 import type { HandlersOf } from "../wire/bridge.ts";
 
-/** Handlers for verdicts on hunks of an edit card, and for diffs in the editor. */
+/** Handlers to accept or reject the hunks of an edit card, and to open diffs in the editor. */
 export function verdictHandlers(room: Room, refresh: Refresh): HandlersOf<"verdict" | "openDiff"> {
   const { store, backend, ports } = room;
   return {

@@ -12,8 +12,8 @@ import { StandingDocuments } from "./standing-documents.ts";
 const SHOWN = "indwell-shown";
 
 /**
- * The way in which code goes into a file: the title of its diff, the question, and the button for
- * yes.
+ * How the user is asked about code for a file: the title of the diff, the question, and the button
+ * for yes.
  */
 interface Way {
   readonly what: string;
@@ -219,7 +219,8 @@ export class VsCodeDocuments implements Documents {
   ): Promise<{ document: vscode.TextDocument; marked: vscode.Range | null } | null> {
     const real = path === null ? null : await insideOf(path, folders());
     if (path !== null && real === null) {
-      // The file is missing or outside: a protected name is refused, so that its code is not inserted elsewhere.
+      // The file is missing or outside of the folders. A protected name is refused, so that its
+      // code is not inserted elsewhere.
       await mayChange({ name: path, paths: [path], isActive: false });
     }
     const editor = fileEditor();

@@ -14,12 +14,15 @@ const MOST_ROWS = 50;
 const MOST_SYMBOLS = 15;
 /** Milliseconds for which a list of files is cached. */
 const FRESH_MS = 4000;
-/** Milliseconds that the other rows wait for symbols: a language server may take long to start. */
+/**
+ * How long the other rows wait for symbols, in milliseconds, because a language server may start
+ * slowly.
+ */
 const SYMBOLS_MS = 400;
 
 let listed: { readonly at: number; readonly paths: Thenable<readonly string[]> } | undefined;
 
-/** Returns at most `limit` matching rows; an empty list once `signal` has fired. */
+/** Returns at most `limit` matching rows, or an empty list once `signal` has fired. */
 export async function findInWorkspace(
   typed: string,
   signal: AbortSignal,

@@ -2,8 +2,8 @@
 
 /**
  * Returns every folder above a file once, with a final `/`; shorter paths come first. Files outside
- * the first folder have whole paths: `others` are the whole paths of these folders, and folders
- * above them are not in the workspace.
+ * the first folder have absolute paths. `others` are the absolute paths of the other folders;
+ * folders above these are not in the workspace.
  */
 export function foldersOf(
   paths: readonly string[],

@@ -3,7 +3,7 @@
  * exclude. Pure.
  */
 
-/** Folders and files that are generated; they are excluded whatever the settings say. */
+/** Generated folders and files, which are excluded whatever the settings say. */
 const MADE = [
   "**/.git/**",
   "**/.venv/**",

@@ -1,4 +1,4 @@
-/** Provides the prompts and resources of MCP servers for `/` and `@`, as the server knows them. */
+/** Requests the prompts and resources of MCP servers from Indwell's server, for `/` and `@`. */
 import type { FoundRow } from "../../../shared/messages.ts";
 import type { Room } from "../room.ts";
 import { ranked } from "./rank.ts";
@@ -42,7 +42,10 @@ export class McpOffers {
     return this.#listed.offers;
   }
 
-  /** Returns nothing if no server of Indwell runs: the lists of files and skills matter more. */
+  /**
+   * Returns nothing if no server of Indwell runs, because the lists of files and skills must not
+   * wait.
+   */
   async #ask(): Promise<Offers> {
     try {
       const { servers } = await this.#room.backend.request("indwell/mcp", {

@@ -2,7 +2,7 @@
 import * as vscode from "vscode";
 import { mentionPath, nameOf } from "../../editor/attach/mention.ts";
 
-/** Returns the path for a mention; null for a file outside of all open folders. */
+/** Returns the path for a mention, or null for a file outside of all open folders. */
 export function mentionOf(uri: vscode.Uri): string | null {
   if (uri.scheme !== "file" || vscode.workspace.getWorkspaceFolder(uri) === undefined) return null;
   const first = vscode.workspace.workspaceFolders?.[0]?.uri.path ?? null;

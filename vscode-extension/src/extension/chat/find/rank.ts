@@ -61,8 +61,8 @@ function isNameOf(query: string, label: string): boolean {
 }
 
 /**
- * Returns a score; 0 means no match. Consecutive letters rank above scattered ones, beginnings of
- * words above middles, and short texts above long ones.
+ * Returns a score, which is 0 if the text does not match. Consecutive letters rank above scattered
+ * ones, beginnings of words above middles, and short texts above long ones.
  */
 export function scoreOf(query: string, text: string): number {
   const wanted = query.toLowerCase();
@@ -86,7 +86,7 @@ function beginsWord(text: string, place: number): boolean {
   return place === 0 || !/[\p{L}\p{N}]/u.test(text[place - 1] ?? "");
 }
 
-/** The row in place of an empty list of symbols: it says what to do, and changes nothing. */
+/** Returns the row that replaces an empty list of symbols; the row only says what to do. */
 export function noSymbols(query: string): FoundRow {
   const detail =
     query === ""

@@ -1,4 +1,4 @@
-/** Provides the skills for `/`, beside the panel's own commands, as the server knows them. */
+/** Requests the skills from the server; `/` offers them beside the panel's own commands. */
 import type { FoundRow } from "../../../shared/messages.ts";
 import { isGone } from "../backend.ts";
 import type { Room } from "../room.ts";
@@ -14,7 +14,7 @@ export class SkillList {
     this.#room = room;
   }
 
-  /** Returns all skills in the server's order; no skills while no server runs. */
+  /** Returns all skills in the server's order, or no skills if no server runs. */
   rows(): Promise<readonly FoundRow[]> {
     const now = this.#room.clock.now();
     if (this.#listed === undefined || now - this.#listed.at > FRESH_MS) {

@@ -81,8 +81,8 @@ const FLOW =
 const LONGEST = 400;
 
 /**
- * Returns the name of a definition without parameters, such as `def total`; null if the line begins
- * no definition.
+ * Returns the name of a definition without parameters, such as `def total`, or null if the line
+ * begins no definition.
  */
 export function headKey(line: string): string | null {
   if (line.length > LONGEST) return null;
@@ -113,7 +113,10 @@ function isCallable(word: string): boolean {
   return /^(?:function|def|fn|fun|func)$/.test(word);
 }
 
-/** Returns whether a line above a definition belongs to it: a decorator, attribute or comment. */
+/**
+ * Returns whether a line above a definition, such as a decorator or comment, belongs to the
+ * definition.
+ */
 export function isLead(line: string): boolean {
   return (
     isDecorator(line) || /^(?:\/\/|\/\*|\*|#(?!include|define|if|endif|else))/.test(line.trim())
@@ -182,7 +185,7 @@ export function isBalanced(lines: readonly string[]): boolean {
   );
 }
 
-/** Returns the imported module, such as `os.path`; null if the line is not an import. */
+/** Returns the imported module, such as `os.path`, or null if the line is not an import. */
 export function importedFrom(line: string): string | null {
   const bare = line.trim();
   const found =

@@ -3,8 +3,8 @@ import { indentOf, isBlank, reindented } from "./code-lines.ts";
 import { type Edit, NoPlace } from "./placer.ts";
 
 /**
- * Lines that must be in the file, and their replacement; `line` is their position according to the
- * diff, from 0.
+ * Lines that must be in the file, and their replacement. `line`, from 0, is the position that the
+ * diff states.
  */
 interface Hunk {
   readonly old: readonly string[];
@@ -13,7 +13,7 @@ interface Hunk {
 }
 
 export interface Diff {
-  /** The file that the diff's header names; null without a header. */
+  /** The file that the diff's header names, or null if there is no header. */
   readonly target: string | null;
   readonly hunks: readonly Hunk[];
 }
@@ -22,8 +22,8 @@ const HEAD =
   /^(?:diff |index |old mode|new mode|new file|deleted file|similarity|rename |\\ No newline)/;
 
 /**
- * Parses the diff in `code`; null if it is no diff. A diff without a header must add and remove
- * lines.
+ * Parses the diff in `code`; returns null if it is no diff. A diff without a header must add and
+ * remove lines.
  */
 export function readDiff(code: string): Diff | null {
   const lines = code.split(/\r?\n/);

@@ -28,7 +28,9 @@ const KEPT = 0.4;
  * it.
  */
 const ALIKE = 0.6;
-/** The most positions to compare; with more, no single position can be chosen. */
+/**
+ * The maximum number of positions to compare; if there are more, no single position can be chosen.
+ */
 const MOST_PAIRS = 400;
 
 /** Replaces the lines from `from` up to, but not including, `to`. */
@@ -67,10 +69,13 @@ type Unit = Extract<Item, { kind: "unit" }>;
 interface Scope {
   readonly lo: number;
   readonly hi: number;
-  /** Whether the code begins at the start of the range; then whether it ends at its end. */
+  /**
+   * Whether the code begins at the start of the range. The next field says whether the code ends at
+   * the range's end.
+   */
   readonly fromStart: boolean;
   readonly toEnd: boolean;
-  /** The depth of the definitions in the range; null for any. */
+  /** The depth of the definitions in the range, or null for any depth. */
   readonly depth: number | null;
 }
 
@@ -127,7 +132,7 @@ export class Placer {
     const first = items.findIndex((item, at) => item.kind === "run" || units[at] !== null);
     for (const { item, at } of later) {
       const isBeforeAll = first >= 0 && at < first;
-      if (first >= 0 && !isBeforeAll) continue; // The item is placed after the previous one.
+      if (first >= 0 && !isBeforeAll) continue; // The item is placed after the previous item.
       const next = units[first] ?? null;
       if (isBeforeAll && next !== null) {
         const gap = items[at + 1]?.gap ?? 1;
@@ -193,7 +198,8 @@ export class Placer {
   }
 
   /**
-   * Finds the definition that the code changes; null if the file has no definition of that name.
+   * Finds the definition that the code changes; returns null if the file has no definition of that
+   * name.
    */
   #find(unit: Unit, scope: Scope): number | null {
     let found: number[] = [];
@@ -256,7 +262,9 @@ export class Placer {
     return [...lead, head, ...this.#block(inner, scope)];
   }
 
-  /** Returns whether the file's definition contains others that the code does not show. */
+  /**
+   * Returns whether the file's definition contains other definitions that the code does not show.
+   */
   #lacksMembers(unit: Unit, old: readonly string[], lines: readonly string[]): boolean {
     if (!holdsMembers(unit.key)) return false;
     const members = (all: readonly string[]): readonly string[] => {
@@ -280,7 +288,9 @@ export class Placer {
     return { edits: [edit], after: edit.to };
   }
 
-  /** Finds the only match of the same lines, apart from indentation; null if there is none. */
+  /**
+   * Finds the only match of the same lines, apart from indentation; returns null if there is none.
+   */
   #same(code: readonly string[], lo: number, hi: number): number | null {
     if (!code.some(isTelling) || code.some((_, at) => this.#isGap(code, at))) return null;
     const bare = code.map((line) => line.trim());
@@ -334,7 +344,7 @@ export class Placer {
     return { edits, after: last + 1 };
   }
 
-  /** Replaces the lines from the one that equals the first line to the one that equals the last. */
+  /** Replaces the lines between two lines of the file that equal the code's first and last line. */
   #between(run: readonly string[], { lo, hi }: Scope): Edit | null {
     const first = run.findIndex(isTelling);
     const last = run.findLastIndex(isTelling);
@@ -483,7 +493,7 @@ export class Placer {
     return at;
   }
 
-  /** Returns those of the matching ranges that the model named, if any. */
+  /** Returns the matching ranges that the model named, if any. */
   #nearest<Range extends { readonly from: number; readonly to: number }>(
     all: readonly Range[],
   ): readonly Range[] {

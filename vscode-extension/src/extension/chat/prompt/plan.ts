@@ -3,7 +3,7 @@ import type { Room } from "../room.ts";
 import type { HandlersOf } from "../wire/bridge.ts";
 
 /**
- * The handlers; the server opens the plan's document and keeps its state, and events report the
+ * The handlers. The server opens the plan's document and stores the plan's state; events report the
  * outcome.
  */
 export function planHandlers({ store, backend, ports, tab }: Room): HandlersOf<"plan"> {
@@ -16,7 +16,8 @@ export function planHandlers({ store, backend, ports, tab }: Room): HandlersOf<"
           await backend.execute("indwell.plan", { session, action, wait: true });
           return;
         case "approve": {
-          // If the plan's document is open, its text is the plan: the user may have changed it.
+          // If the plan's document is open, the document's text is the plan, because the user may
+          // have changed it.
           const { path } = await backend.request("indwell/plan", { session, action: "show" });
           const shown = path !== "" && ports.documents.isOpen(path) ? null : text;
           // The server chooses the mode in which the plan is carried out.

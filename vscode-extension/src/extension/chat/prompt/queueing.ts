@@ -10,7 +10,8 @@ export function queueHandlers({ store, backend }: Room): HandlersOf<"queue"> {
     queue: async ({ action, id, to, text }) => {
       const { queue } = store.state;
       const own = ownWaiting(store.state).waiting;
-      // The panel shows the prompts of its session; the server counts the prompts of all sessions.
+      // The panel shows only the prompts of its session, but the server counts the prompts of all
+      // sessions.
       const row = to === null ? undefined : own[Math.min(to, own.length - 1)];
       const place = row === undefined ? to : queue.waiting.indexOf(row);
       const params: QueueParams = { action, seq: queue.seq, id, to: place, text };

@@ -17,8 +17,8 @@ export interface Kept {
   /** Sets the composer's text. */
   setTyped(text: string): void;
   /**
-   * Records a prompt that is being sent; it is stored until its turn begins, or until it is
-   * answered.
+   * Records a prompt that is being sent. The prompt is stored until its turn begins, or until the
+   * server answers.
    */
   went(id: number, words: string, attachments: readonly Attachment[]): void;
 }
@@ -34,7 +34,10 @@ export class Sending {
    * The prompt that begins a session, while it is being sent; later prompts go to the same session.
    */
   #beginning: number | null = null;
-  /** Returned texts that are not in the composer yet; they are put there together, in order. */
+  /**
+   * Returned texts that are not in the composer yet. All of them are put into the composer
+   * together, in order.
+   */
   #back: { readonly id: number; readonly text: string; readonly own: readonly Attachment[] }[] = [];
   #before: Promise<unknown> = Promise.resolve();
 
@@ -66,8 +69,8 @@ export class Sending {
   }
 
   /**
-   * Makes prompts wait until `promise` has settled, such as the resuming of a session. The promise
-   * must not reject.
+   * Makes prompts wait for `promise`, such as the resuming of a session. The promise must not
+   * reject.
    */
   after(promise: Promise<unknown>): void {
     this.#before = promise;
@@ -137,9 +140,11 @@ export class Sending {
       const params = tab === undefined ? named : { ...named, beside: true };
       for (const piece of twice) await backend.request("indwell/detach", { id: piece });
       const result = await backend.request("indwell/prompt", params, cancel);
-      // Turn 0: the prompt was removed from the queue, and no event returns its text.
+      // Turn 0 means that the prompt was removed from the queue; no event returns the prompt's
+      // text.
       if (result.turn === 0) this.#giveBack(id, result.draft || text, own);
-      // The event of the turn's end returns text that never reached the model; its attachments return here.
+      // If the text never reached the model, the event of the turn's end returns the text, and this
+      // action returns the attachments.
       else store.dispatch({ type: "answered", id, attachments: result.draft === "" ? [] : own });
     } catch (error) {
       this.#failed(id, error, text, own);
@@ -157,7 +162,8 @@ export class Sending {
     const { session } = this.#room.store.state;
     if (session !== null) return session;
     if (this.#beginning !== null) return null;
-    // The session is named, because the current one may differ when a held queue continues.
+    // The request names the session, because another session may be current when a held queue
+    // continues.
     this.#beginning = id;
     return "new";
   }
@@ -174,7 +180,7 @@ export class Sending {
   #failed(id: number, error: unknown, text: string, own: readonly Attachment[]): void {
     const { store } = this.#room;
     const hasBegun = !store.state.outgoing.some((one) => one.id === id);
-    // If the turn has begun, the event of its end has everything, including the text.
+    // If the turn has begun, the event of the turn's end has everything, including the text.
     const draft = draftOf(error);
     if (!hasBegun) this.#giveBack(id, draft ?? text, own);
     else store.dispatch({ type: "answered", id, attachments: draft ? own : [] });

@@ -19,15 +19,15 @@ export class SessionBoard {
   readonly #isShown: (session: string) => boolean;
   readonly #changed: (marks: readonly SessionMark[]) => void;
   readonly #entries = new Map<string, Entry>();
-  /** Sessions that the user left: the panel does not follow their turns. */
+  /** Sessions that the user left, whose turns the panel does not follow. */
   readonly #left = new Set<string>();
   readonly #hasTab: (session: string) => boolean;
   /** Sessions that a tab began. */
   readonly #claimed = new Set<string>();
 
   /**
-   * `isShown` returns whether the user sees the session; `changed` receives every
-   * session's mark after a change; `hasTab` returns whether an editor tab is bound to the session.
+   * `isShown` returns whether the user sees the session; `changed` receives the work of every
+   * session after a change; `hasTab` returns whether an editor tab is bound to the session.
    */
   constructor(
     isShown: (session: string) => boolean,
@@ -109,7 +109,10 @@ export class SessionBoard {
     return this.#left.has(session) || this.#claimed.has(session) || this.#hasTab(session);
   }
 
-  /** A tab takes a session that its prompt began; false if another tab has it. */
+  /**
+   * Binds a session to the tab whose prompt began the session; returns false if another tab has the
+   * session.
+   */
   claim(session: string): boolean {
     if (this.#claimed.has(session)) return false;
     this.#claimed.add(session);
@@ -117,19 +120,19 @@ export class SessionBoard {
   }
 
   /**
-   * Returns the number of the event with which the session's running turn began; null if no turn
+   * Returns the number of the event with which the session's running turn began, or null if no turn
    * runs.
    */
   since(session: string): number | null {
     return this.#entries.get(session)?.since ?? null;
   }
 
-  /** The work of a session; null if it has none. */
+  /** Returns the work of a session, or null if the session has none. */
   work(session: string): SessionWork | null {
     return this.#entries.get(session)?.work ?? null;
   }
 
-  /** Returns the session's title; empty if the title is unknown. */
+  /** Returns the session's title, or an empty text if the title is unknown. */
   title(session: string): string {
     return this.#entries.get(session)?.title ?? "";
   }

@@ -1,4 +1,4 @@
-/** Goes back in the conversation: rewinds, forks, or edits an earlier prompt. */
+/** Handlers to go back in the conversation: rewind, fork, or edit an earlier prompt. */
 import type { ResumeResult } from "../../../protocol.ts";
 import { turnOf } from "../../../shared/selectors.ts";
 import type { Sending } from "../prompt/sending.ts";
@@ -75,7 +75,7 @@ export class Branches {
     this.#room.store.dispatch({ type: "draft", text, mode: "replace" });
   }
 
-  /** Runs one function at a time; returns false if another runs, so that this one was skipped. */
+  /** Runs one function at a time; returns false, and skips `run`, if another function runs. */
   async #alone(run: () => Promise<void>): Promise<boolean> {
     if (this.#isUnderWay) return false;
     this.#isUnderWay = true;

@@ -20,14 +20,13 @@ export function isTighter(mode: Mode, other: Mode): boolean {
   return TIGHTEST_FIRST.indexOf(mode) < TIGHTEST_FIRST.indexOf(other);
 }
 
-/** The user's choices; null means not chosen, so that the settings apply. */
+/** The user's choices; a value of null was not chosen, so that the settings apply. */
 export class Chosen {
   readonly #room: Pick<Room, "store" | "backend" | "ports">;
   #mode: Mode | null;
   #model: string | null;
   /**
-   * The settings' own mode when the server started; null if that was before this window was
-   * reloaded.
+   * The mode in the settings when the server started, or null if this window was reloaded since.
    */
   #base: Mode | null = null;
   /** Until a server has received the choices, its status has the values of the settings. */

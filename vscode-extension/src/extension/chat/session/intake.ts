@@ -58,8 +58,8 @@ export class Intake {
   }
 
   /**
-   * Shows this session and its newest turns in the panel; does nothing if the session is already
-   * shown.
+   * Shows a session with its newest turns in the panel; does nothing if the panel already shows the
+   * session.
    */
   async open(session: string | null, again = false): Promise<void> {
     const { store, board } = this.#room;
@@ -141,8 +141,8 @@ export class Intake {
   }
 
   /**
-   * Records that a prompt of another session has begun; the user left a new session before it had
-   * an id.
+   * Records that a prompt of another session has begun, because the user left a new session before
+   * the session had an id.
    */
   #begunElsewhere(session: string, words: string): void {
     const { store, board } = this.#room;
@@ -154,7 +154,7 @@ export class Intake {
     store.dispatch({ type: "answered", id: sent.id, attachments: [] });
   }
 
-  /** Did the prompt of this tab begin the session? */
+  /** Returns whether a prompt of this tab began the session. */
   #isOwnBeginning(words: string): boolean {
     const { session, outgoing } = this.#room.store.state;
     return session === null && outgoing.some((one) => one.session === null && one.words === words);
@@ -203,7 +203,7 @@ export class Intake {
     this.#held = [params];
     const era = this.#era;
     this.#fetch(params.session, era).catch((error: unknown) => {
-      if (era !== this.#era) return; // The held events now wait for another answer.
+      if (era !== this.#era) return; // The events that wait now belong to a later request.
       this.#held = null;
       this.#failed(error);
     });
@@ -219,7 +219,7 @@ export class Intake {
       const finished = missed.events.findLast((one) => one.event.type === "turnFinished");
       if (finished !== undefined) this.#repair(session, finished.event.turn);
     } else {
-      // The page's answer contains all earlier events; the rest is repaired when its turn ends.
+      // The page contains all earlier events; the rest of a turn is repaired when the turn ends.
       const newest = (): number => Math.max(missed.next, this.#held?.at(-1)?.seq ?? 0);
       await this.#pages.newest(session, newest);
       if (era !== this.#era) return;

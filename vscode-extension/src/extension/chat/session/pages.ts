@@ -13,8 +13,8 @@ export class Pages {
   }
 
   /**
-   * Fetches the newest turns, or those before the turn `before`; `seq` returns the number of the
-   * last event that the answer includes.
+   * Fetches the newest turns, or the turns before the turn `before`; `seq` returns the number of
+   * the last event that the answer includes.
    */
   async newest(session: string, seq: () => number, before: number | null = null): Promise<void> {
     const page = await this.#fetch(session, before, PAGE);

@@ -5,7 +5,10 @@ import type { Room } from "../room.ts";
 
 type Part = "status" | "queue" | "changes" | "commands" | "context" | "models";
 
-/** The name of a session that has not begun: the server has none of this name open. */
+/**
+ * The name in requests for a session that has not begun; the server never has an open session of
+ * this name.
+ */
 const NEW = "new";
 
 /** Milliseconds for which changes are collected before they are requested. */
@@ -110,7 +113,10 @@ export class Refresh {
     }
   }
 
-  /** A tab asks about its own session; a new one has none, and the panel shows the current one. */
+  /**
+   * Returns the session to name in a request: a tab's own session, or none for the panel, which
+   * shows the current session.
+   */
   #named(): { readonly session?: string } {
     const { session } = this.#room.store.state;
     return this.#room.tab === undefined ? {} : { session: session ?? NEW };
@@ -122,7 +128,7 @@ export class Refresh {
     if (tab === undefined) store.dispatch({ type: "status", status });
     else {
       const session = status.session === NEW ? null : status.session;
-      // The answer to an earlier session of the tab is of no use.
+      // An answer about an earlier session of the tab is not used.
       if (session !== store.state.session) return;
       const mode = tab.mode ?? status.mode;
       store.dispatch({ type: "status", status: { ...status, session, mode } });

@@ -25,7 +25,7 @@ export class Sessions {
   readonly #room: Room;
   readonly #intake: Intake;
   readonly #refresh: Refresh;
-  /** Counts the user's choices; of several, the newest applies. */
+  /** Counts the user's choices, because only the newest choice applies. */
   #newest = 0;
   #before: Promise<unknown> = Promise.resolve();
 
@@ -64,7 +64,7 @@ export class Sessions {
     await this.#goOn(() => backend.execute("indwell.resume", { session, wait: true, keep: true }));
   }
 
-  /** Begin a new session from the end of `turn` (null means the last one) of `session`. */
+  /** Begin a new session from the end of `turn` (null means the last turn) of `session`. */
   async fork(session: string | null, turn: number | null): Promise<void> {
     const { backend, tab } = this.#room;
     if (tab !== undefined) {
@@ -92,7 +92,7 @@ export class Sessions {
     await this.empty();
   }
 
-  /** Opens a session in another tab: the one of this tab stays. */
+  /** Opens a session in another tab, because this tab keeps its session. */
   async #inTab(session: string | null): Promise<void> {
     this.#closeList();
     await this.#room.openTab?.(session);
@@ -102,7 +102,7 @@ export class Sessions {
     this.#room.store.dispatch({ type: "list", query: "", result: null, where: "close" });
   }
 
-  /** The session is gone: the next prompt begins another one. */
+  /** Empties the chat, because the session is gone; the next prompt begins another session. */
   async empty(): Promise<void> {
     const { store } = this.#room;
     this.#newest += 1;
@@ -194,7 +194,7 @@ export class Sessions {
     await this.#again();
   }
 
-  /** Fetches the list again, if it is open. */
+  /** Fetches the list again, if the list is open. */
   async #again(): Promise<void> {
     const { list } = this.#room.store.state;
     if (list !== null) await this.#list(list.query, false);

@@ -9,7 +9,10 @@ import type { Chosen } from "./chosen.ts";
 import type { Intake } from "./intake.ts";
 import type { Refresh } from "./refresh.ts";
 
-/** A remote editor keeps the extension host of a reloaded window for five minutes at most. */
+/**
+ * The limit for attempts, in milliseconds; a remote editor keeps the extension host of a reloaded
+ * window for five minutes.
+ */
 const PATIENCE_MS = 330_000;
 /** Milliseconds between two attempts; the pause is longer if an attempt takes more than seconds. */
 const SOON_MS = 1000;
@@ -58,7 +61,7 @@ export async function startWith(
   refresh.soon("status", "context", "models");
 }
 
-/** Starts a tab: the tab continues its own session, and does not change the current session. */
+/** Starts a tab, which continues its own session and does not change the current session. */
 export async function startTab(
   room: Pick<Room, "store" | "backend" | "clock" | "tab">,
   intake: Intake,

@@ -1,4 +1,4 @@
-/** The chats in editor tabs: each has one session, and comes back after a reload of the window. */
+/** The chats in editor tabs, each with one session; a reload of the window restores all of them. */
 import * as vscode from "vscode";
 import type { EventParams } from "../../../protocol.ts";
 import type { Action } from "../../../shared/action.ts";
@@ -15,7 +15,7 @@ import { TabMemories } from "./tab-memory.ts";
 /** The type of the tabs in package.json. */
 export const TAB = "indwell.session";
 
-/** What a tab's chat needs from its tab. */
+/** The parts of an editor tab that the tab's chat uses. */
 export interface TabParts {
   readonly memory: Memory;
   readonly post: (message: ToPanel) => Promise<unknown>;
@@ -42,7 +42,7 @@ export class SessionTabs implements vscode.WebviewPanelSerializer, vscode.Dispos
   readonly #off: vscode.Disposable;
   #here: Tab | null = null;
 
-  /** `make` creates the chat of a tab; `isRunning`: whether the server answers. */
+  /** `make` creates the chat of a tab; `isRunning` says whether the server answers. */
   constructor(
     context: vscode.ExtensionContext,
     page: ChatPage,
@@ -64,12 +64,12 @@ export class SessionTabs implements vscode.WebviewPanelSerializer, vscode.Dispos
     );
   }
 
-  /** A tab was opened, closed, shown, hidden, or its chat has changed. */
+  /** Fires when a tab was opened, closed, shown or hidden, or when its chat has changed. */
   get onDidChange(): vscode.Event<void> {
     return this.#changed.event;
   }
 
-  /** The chat of the tab in which the user works; undefined if it is the panel. */
+  /** The chat of the tab in which the user works, or undefined if it is the panel. */
   get here(): ChatHere | undefined {
     return this.#here?.panel.visible === true ? this.#chatOf(this.#here) : undefined;
   }
@@ -91,7 +91,9 @@ export class SessionTabs implements vscode.WebviewPanelSerializer, vscode.Dispos
   /** Is a tab bound to the session? */
   readonly has = (session: string): boolean => this.#find(session) !== undefined;
 
-  /** Shows the tab of a session, and opens it if there is none; null: a tab for a new session. */
+  /**
+   * Shows the tab of a session, or opens one if there is none; null opens a tab for a new session.
+   */
   readonly open = async (session: string | null): Promise<void> => {
     const known = session === null ? undefined : this.#find(session);
     if (known !== undefined) {
@@ -104,7 +106,10 @@ export class SessionTabs implements vscode.WebviewPanelSerializer, vscode.Dispos
     this.#add(panel, id);
   };
 
-  /** Shows the tab of a session with its question; false if no tab has it. */
+  /**
+   * Shows the tab of a session with the session's question; returns false if no tab has the
+   * session.
+   */
   reveal(session: string): boolean {
     const known = this.#find(session);
     if (known === undefined) return false;
@@ -112,7 +117,7 @@ export class SessionTabs implements vscode.WebviewPanelSerializer, vscode.Dispos
     return true;
   }
 
-  /** VS Code restores a tab; `state` is what its page has kept. */
+  /** Restores a tab for VS Code; `state` is the data that the tab's page has stored. */
   async deserializeWebviewPanel(panel: vscode.WebviewPanel, state: unknown): Promise<void> {
     const { id, session } = keptTab(state);
     // A window that closes soon after its tab was opened may have stored the tab without its page's state.
@@ -123,17 +128,20 @@ export class SessionTabs implements vscode.WebviewPanelSerializer, vscode.Dispos
     this.#add(panel, own);
   }
 
-  /** Passes on an event of the server. Tabs come before the panel: they take the sessions that they began. */
+  /**
+   * Passes on an event of the server. Tabs get the event before the panel, so that a tab keeps a
+   * session that it began.
+   */
   event(params: EventParams): void {
     for (const { core } of this.#tabs) core.event(params);
   }
 
-  /** A server has started. */
+  /** Called when a server has started. */
   started(): void {
     for (const { core } of this.#tabs) void core.started();
   }
 
-  /** The server has ended. */
+  /** Called when the server has ended. */
   gone(connection: Parameters<ChatCore["gone"]>[0]): void {
     for (const { core } of this.#tabs) core.gone(connection);
   }
@@ -143,7 +151,10 @@ export class SessionTabs implements vscode.WebviewPanelSerializer, vscode.Dispos
     for (const { panel, core } of this.#tabs) if (panel.visible) core.refresh.soon("context");
   }
 
-  /** A user did something with a session in `from`; undefined: in the panel. */
+  /**
+   * Tells other chats what the user did with a session in the tab `from`, or in the panel if
+   * undefined.
+   */
   tell(session: string, what: Elsewhere, from?: ChatCore): void {
     for (const tab of [...this.#tabs]) {
       if (tab.core === from && what !== "deleted") continue;
@@ -154,7 +165,7 @@ export class SessionTabs implements vscode.WebviewPanelSerializer, vscode.Dispos
   }
 
   dispose(): void {
-    // The tabs stay: VS Code restores them in the next window.
+    // The tabs are not closed, because VS Code restores them in the next window.
     for (const { core } of this.#tabs) core.dispose();
     this.#off.dispose();
   }
@@ -237,7 +248,10 @@ export class SessionTabs implements vscode.WebviewPanelSerializer, vscode.Dispos
     core.send({ type: "focus", where });
   }
 
-  /** Earlier prompts belong to the workspace: every chat of the window offers them. */
+  /**
+   * Offers earlier prompts in every chat of the window, because these prompts belong to the
+   * workspace.
+   */
   #remember(from: ChatCore, prompts: readonly string[]): void {
     for (const core of [this.#main, ...[...this.#tabs].map((tab) => tab.core)])
       if (core !== from) core.store.dispatch({ type: "history", prompts });

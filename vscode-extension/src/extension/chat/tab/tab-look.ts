@@ -1,4 +1,7 @@
-/** What an editor tab shows of its chat, and what its page keeps over a reload. Pure. */
+/**
+ * Determines the title and icon of a chat's editor tab, and reads what its page has stored for a
+ * reload. Pure.
+ */
 import {
   ownQuestions,
   runningTurn,
@@ -12,7 +15,7 @@ import { visible } from "../../../shared/visible.ts";
 /** The maximum number of characters of a title. */
 const LONGEST = 60;
 
-/** Title and icon of a tab; `icon` is a name in `media/tab`. */
+/** Returns the title and the icon of a tab; `icon` is a name in `media/tab`. */
 export function tabLook(state: PanelState): {
   readonly title: string;
   readonly icon: "plain" | "running" | "asking";
@@ -25,7 +28,7 @@ export function tabLook(state: PanelState): {
   return { title, icon: isRunning || sending(state).length > 0 ? "running" : "plain" };
 }
 
-/** The id and the session that a page has kept; null if it has none. */
+/** Returns the id and the session that a page has stored, or null if it has stored none. */
 export function keptTab(state: unknown): {
   readonly id: string | null;
   readonly session: string | null;

@@ -1,8 +1,12 @@
-/** The storage of editor tabs: each has its own draft, chips and session. Free of VS Code. */
+/**
+ * The storage of editor tabs, each with its own draft, chips and session. Independent of VS Code.
+ */
 import type { Memory } from "../ports.ts";
 
 const PREFIX = "indwell.tab.";
-/** Stored tabs; VS Code does not say which tabs of an earlier window are gone. */
+/**
+ * The maximum number of stored tabs; VS Code does not say which tabs of an earlier window are gone.
+ */
 const MOST_TABS = 30;
 /** Values of the workspace, which the panel stores. */
 const SHARED = new Set(["history"]);
@@ -25,7 +29,7 @@ export class TabMemories {
     if (order.length > MOST_TABS) void stored.update(`${PREFIX}ids`, order.slice(0, MOST_TABS));
   }
 
-  /** The storage of a tab; the newest tab is forgotten last. */
+  /** Returns the storage of a tab; the oldest tabs are forgotten first. */
   of(id: string): Memory {
     this.#taken.add(id);
     const order = [id, ...this.#order().filter((one) => one !== id)];
@@ -37,7 +41,7 @@ export class TabMemories {
     };
   }
 
-  /** The newest tab of the earlier window that is not restored yet; null if there is none. */
+  /** Returns the newest tab of the earlier window that is not restored yet, or null. */
   left(): string | null {
     return this.#order().find((id) => !this.#taken.has(id)) ?? null;
   }

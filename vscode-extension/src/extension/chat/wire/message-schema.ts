@@ -148,7 +148,7 @@ export function checked(raw: unknown): { readonly message: ToHost } | { readonly
   return { wrong: `${where}: ${issue.type}` };
 }
 
-/** Checks the type in both directions: a field that only one side has does not compile. */
+/** Checks the type in both directions, so that a field that only one side has does not compile. */
 type Checked = v.InferOutput<typeof SCHEMA>;
 type Same = [ToHost] extends [Checked] ? ([Checked] extends [ToHost] ? true : never) : never;
 true satisfies Same;

@@ -1,4 +1,7 @@
-/** Sends actions to the webview in batches: at most 30 a second, none while it is hidden. */
+/**
+ * Sends actions to the webview in batches, at most 30 a second, and none while the webview is
+ * hidden.
+ */
 import type { Action } from "../../../shared/action.ts";
 import type { ToPanel } from "../../../shared/messages.ts";
 import type { Clock } from "../clock.ts";
@@ -6,13 +9,14 @@ import type { Clock } from "../clock.ts";
 /** Milliseconds between two batches. */
 export const BATCH_MS = 33;
 /**
- * The maximum number of actions that wait for a slow webview; with more, a snapshot is smaller than the actions.
+ * The maximum number of actions that wait for a slow webview; above this number, a snapshot is
+ * smaller than the actions.
  */
 export const MOST_WAITING = 4000;
 /** Milliseconds after which an unconfirmed batch counts as lost. */
 const LOST_MS = 2000;
 
-/** The most turns and characters of a state that is in the page itself. */
+/** The maximum number of turns and of characters in a state that is in the page itself. */
 const MOST_FIRST_TURNS = 20;
 const MOST_FIRST = 400_000;
 
@@ -39,7 +43,9 @@ export class Outbox {
     this.#snapshot = snapshot;
   }
 
-  /** The first message as JSON, for the page itself; empty if the message is too long for that. */
+  /**
+   * The first message as JSON, for the page itself, or empty if the message is too long for that.
+   */
   get first(): string {
     const snapshot = this.#snapshot();
     if (snapshot.state.turns.length > MOST_FIRST_TURNS) return "";
@@ -59,7 +65,8 @@ export class Outbox {
   }
 
   /**
-   * Called when the webview is gone or hidden; it gets no messages until it requests a snapshot.
+   * Called when the webview is gone or hidden; the webview gets no messages until it requests a
+   * snapshot.
    */
   hidden(): void {
     this.#live = false;
@@ -68,7 +75,7 @@ export class Outbox {
     this.#timer = undefined;
   }
 
-  /** Queues a reduced action; `revision` is that of the state after the action. */
+  /** Queues a reduced action; `revision` is the revision of the state after the action. */
   add(action: Action, revision: number): void {
     if (!this.#live) return;
     this.#revision = revision;

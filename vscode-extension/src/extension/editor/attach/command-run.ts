@@ -19,8 +19,8 @@ const CONTROLS = /(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[ -/]*[0-~]/g;
 const OTHERS = /[\x00-\x07\x0b\x0c\x0e-\x1f\x7f-\x9f]/g;
 
 /**
- * Returns the output as a reader sees it: without colours, and only the last text of an overwritten
- * line.
+ * Returns the output as a reader sees it: without colours, with only the last text of an
+ * overwritten line.
  */
 export function plainOutput(raw: string): string {
   const text = raw.replaceAll(STRINGS, "").replaceAll(CONTROLS, "");
@@ -45,7 +45,7 @@ export function runLabel({ command, exitCode }: CommandRun): string {
   return exitCode === null ? `Terminal: ${name}` : `Terminal: ${name} (exit code ${exitCode})`;
 }
 
-/** Returns the command, its output and its exit code; only the end of a long output. */
+/** Returns the command, the end of its output, and its exit code. */
 export function runText({ command, exitCode, output }: CommandRun): string {
   const ended = exitCode === null ? "" : `\n[exit code ${exitCode}]`;
   return boundedText(

@@ -2,7 +2,7 @@
 import * as vscode from "vscode";
 import { type CommandRun, plainOutput } from "./command-run.ts";
 
-/** The maximum number of characters that are kept of an output's end; escape sequences count too. */
+/** The maximum number of kept characters from an output's end, including escape sequences. */
 const MOST_KEPT = 400_000;
 
 /** The context key for a failed last command of the active terminal. */
@@ -25,8 +25,8 @@ export class LastCommands implements vscode.Disposable {
   }
 
   /**
-   * The last command of the active terminal; else the newest of all terminals; null if no command
-   * is known.
+   * The last command of the active terminal; without one, the newest command of all terminals, or
+   * null.
    */
   get last(): CommandRun | null {
     const active = vscode.window.activeTerminal;

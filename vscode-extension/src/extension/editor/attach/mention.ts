@@ -2,7 +2,7 @@
  * Names files and lines for the server, and for people. Pure; paths have `/` between their parts.
  */
 
-/** What to attach: `value` for the server, `label` for the chip. */
+/** A file, or lines of a file, to attach: `value` is for the server, `label` for the chip. */
 export interface Mention {
   readonly value: string;
   readonly label: string;
@@ -16,8 +16,8 @@ export function mentionPath(path: string, firstFolder: string | null): string {
 }
 
 /**
- * Returns a mention of the lines `first` to `last`, counted from 0; a selection that ends at a
- * line's start ends before that line.
+ * Returns a mention of the lines `first` to `last`, counted from 0; a selection that ends at column
+ * 0 of a line does not include that line.
  */
 export function linesMention(
   path: string,
@@ -29,7 +29,7 @@ export function linesMention(
   const from = first + 1;
   const to = end + 1;
   const value = from === to ? `${path}#L${from}` : `${path}#L${from}-${to}`;
-  // The server's name of a selection, so that the panel recognises the same lines.
+  // The label is the server's name of a selection, so that the panel recognises the same lines.
   return { value, label: `${path}:${from}-${to}` };
 }
 
@@ -41,7 +41,9 @@ export function nameOf(path: string): string {
 /** The maximum number of characters of an attached text; the server refuses more. */
 export const MOST_TEXT = 100_000;
 
-/** Cuts a text to the limit: of a long terminal output the end is kept, because it matters most. */
+/**
+ * Cuts a text to the limit, and keeps the end, because the end of a terminal's output matters most.
+ */
 export function boundedText(text: string): string {
   if (text.length <= MOST_TEXT) return text;
   const note = "[the beginning was left out]\n";

@@ -9,7 +9,7 @@ export type Selected =
   | ({ readonly kind: "mention" } & Mention)
   | { readonly kind: "text"; readonly label: string; readonly text: string };
 
-/** Returns the selection of the active editor; null if nothing is selected. */
+/** Returns the selection of the active editor, or null if nothing is selected. */
 export function selected(): Selected | null {
   const editor = vscode.window.activeTextEditor;
   if (editor === undefined || editor.selection.isEmpty) return null;
@@ -23,7 +23,7 @@ export function selected(): Selected | null {
   return { kind: "mention", ...linesMention(path, start.line, end.line, end.character) };
 }
 
-/** Returns the path from the first folder, as the server names it. */
+/** Returns a file's path relative to the first folder, as the server names files. */
 export function relativePath(uri: vscode.Uri): string {
   const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
   return mentionPath(uri.path, folder?.scheme === "file" ? folder.path : null);

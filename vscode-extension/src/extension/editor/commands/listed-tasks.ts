@@ -39,7 +39,10 @@ const CLEAR: vscode.QuickInputButton = {
 
 type Row = vscode.QuickPickItem & { readonly task: TaskRow | null };
 
-/** The handler of the list; with `words` it carries a command out without the list. */
+/**
+ * The handler of the list; with `words`, the handler carries out a command without showing the
+ * list.
+ */
 export function listedTasks(server: Server, chat: ChatLink): Readonly<Record<string, Handler>> {
   return {
     "indwell.tasks": (...args) => {
@@ -51,7 +54,7 @@ export function listedTasks(server: Server, chat: ChatLink): Readonly<Record<str
   };
 }
 
-/** Stays open until the user closes the list, and follows tasks that start and end. */
+/** Shows the list until the user closes it, and updates the list when tasks start and end. */
 async function show(server: Server, chat: ChatLink): Promise<void> {
   const box = vscode.window.createQuickPick<Row>();
   box.title = "Indwell: tasks of this folder";

@@ -3,7 +3,9 @@ import type { Server } from "../../server/server.ts";
 import type { ChatLink } from "../chat-link.ts";
 import { argumentOf, type Handler, stringIn } from "./run.ts";
 
-/** The handler of the page; with an `action`, it carries out the action without the page. */
+/**
+ * The handler of the page; with an `action`, the handler carries out the action without the page.
+ */
 export function mcpCommands(server: Server, chat: ChatLink): Readonly<Record<string, Handler>> {
   return {
     "indwell.mcp": async (...args) => {

@@ -24,7 +24,7 @@ export function reviewCommands(
   ): Promise<unknown> => {
     const span = { ...given, uri: pending.fileOf(vscode.Uri.parse(given.uri)).toString() };
     const rows = pending.of(vscode.Uri.parse(span.uri).toString());
-    // A new or deleted file has one side only; the review can show it.
+    // A new or deleted file has only one side, which only the review can show.
     const isWhole = rows.some((one) => one.kind === "create" || one.kind === "delete");
     if (isWhole && !span.turn) return review(span, []);
     return openDiff(vscode.Uri.parse(span.uri), span, line);
@@ -52,7 +52,7 @@ export function reviewCommands(
       return span.uri ? fileDiff({ ...span, uri: span.uri }) : review(span, []);
     },
     "indwell.explainRequest": async (...args) => {
-      // With `show: false`, programs get only the result.
+      // With `show: false`, a calling program gets only the result, and no editor opens.
       if (argumentOf(args)?.["show"] !== false) {
         await server.execute("indwell.open", { what: "request" });
       }

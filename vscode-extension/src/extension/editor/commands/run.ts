@@ -18,7 +18,7 @@ export function registerCommands(
         if (error instanceof vscode.CancellationError) return undefined;
         const words = error instanceof Error ? error.message : String(error);
         log.warn(`${id}: ${words}`);
-        // The toast is not awaited: the caller of the command continues.
+        // The notification is not awaited, so that the caller of the command continues.
         void say("error", `Indwell: ${words}`);
         return undefined;
       }

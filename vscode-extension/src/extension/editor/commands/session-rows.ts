@@ -83,7 +83,7 @@ export function effortRows(
   });
 }
 
-/** The line of a mode, with its meaning. */
+/** The line of a mode, with a sentence that describes the mode. */
 export function modeRow(mode: string, current: string): PickRow<string> {
   return {
     label: mode === current ? `$(check) ${mode}` : mode,

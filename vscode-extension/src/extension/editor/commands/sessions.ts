@@ -18,7 +18,7 @@ const REST_MS = 150;
 /** The maximum number of sessions in the list. */
 const LIMIT = 50;
 
-/** Handlers that the panel carries out, so that it shows the result. */
+/** Handlers that let the panel carry out the command, so that the panel shows the result. */
 export function sessionCommands(server: Server, chat: ChatLink): Readonly<Record<string, Handler>> {
   return {
     "indwell.newSession": async () => {
@@ -180,7 +180,7 @@ async function chooseSession(server: Server): Promise<string | null> {
         limit: LIMIT,
         query,
       });
-      // The server has searched: the box must not filter the results again.
+      // The server has already searched, so the box must not filter the results again.
       if (own === newest)
         box.items = found.sessions.map((one) => ({ ...sessionRow(one), alwaysShow: true }));
     } finally {

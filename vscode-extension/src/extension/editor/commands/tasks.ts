@@ -15,7 +15,7 @@ import { argumentOf, type Handler } from "./run.ts";
 
 interface Task {
   readonly command: string;
-  /** The prompt of the input box; null if the task needs no text. */
+  /** The prompt of the input box, or null if the task needs no text. */
   readonly question: string | null;
   /** Whether the answer is text to read, so that the panel is shown. */
   readonly answers: boolean;

@@ -1,7 +1,7 @@
-/** The verdicts offered in a list, and their labels. Pure. */
+/** The offers to accept or reject changes in a list, and their labels. Pure. */
 import type { ChangeRow, VerdictArguments, VerdictResult } from "../../../protocol.ts";
 
-/** One line of the list of verdicts. */
+/** One line of the list, which accepts or rejects some changes. */
 export interface VerdictOffer {
   readonly label: string;
   readonly description: string;
@@ -37,7 +37,7 @@ export function verdictOffers(
     if (hunks.length === 0 || seen.has(key)) return [];
     seen.add(key);
     const label = `${verdict} ${what}`;
-    // The verdict names ids, so that it does not cover changes that arrive while the list is open.
+    // The offer names ids, so that it does not cover changes that arrive while the list is open.
     return [{ label, description: inFiles(rows, hunks), argument: { hunks: [...hunks] } }];
   });
 }
@@ -52,8 +52,8 @@ function inFiles(rows: readonly ChangeRow[], hunks: readonly string[]): string {
 }
 
 /**
- * Returns "warning" if a part of the verdict failed, so that the user must read the outcome;
- * otherwise the status bar is enough.
+ * Returns "warning" if some changes were not accepted or rejected, so that the user must read the
+ * outcome. In all other cases, the status bar is enough.
  */
 export function outcomeTone(result: VerdictResult): "warning" | "passing" {
   return result.kept.length > 0 || (result.hunks.length === 0 && result.gone.length > 0)

@@ -48,7 +48,7 @@ export function verdictCommands(
   return { ...of("accept"), ...of("reject"), "indwell.undoVerdict": () => undo(server) };
 }
 
-/** Undoes the last verdict, so that its changes are pending again. */
+/** Undoes the last accept or reject, so that the changes are pending again. */
 async function undo(server: Server): Promise<UndoVerdictResult | null> {
   const result = await server.execute<UndoVerdictResult | null>("indwell.undoVerdict", {
     wait: true,
@@ -59,7 +59,7 @@ async function undo(server: Server): Promise<UndoVerdictResult | null> {
   return result;
 }
 
-/** Sends the verdict to the server, and shows the outcome. */
+/** Lets the server accept or reject the changes, and shows the outcome. */
 async function judge(
   server: Server,
   verdict: Verdict,
@@ -106,7 +106,8 @@ function idsAtCursor(pending: PendingChanges): readonly string[] {
 }
 
 /**
- * Returns the file of a menu or title bar, else of the active editor; in a diff, the right side.
+ * Returns the file of a menu or title bar, or of the active editor; in a diff, the file on the
+ * right side.
  */
 export function fileOf(args: readonly unknown[]): string | null {
   const [first] = args;
@@ -140,7 +141,7 @@ async function go(
   if (found === null) throw new Error("Nothing is pending.");
   const at = new vscode.Range(found.line, 0, found.line, 0);
   if (editor !== undefined && found.uri === editor.document.uri.toString()) {
-    // In a diff the same editor is used: showing the document would leave the diff.
+    // In a diff, the same editor is used, because showing the document would leave the diff.
     editor.selection = new vscode.Selection(at.start, at.start);
     editor.revealRange(at, vscode.TextEditorRevealType.InCenterIfOutsideViewport);
     return;

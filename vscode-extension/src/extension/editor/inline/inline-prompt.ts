@@ -107,8 +107,8 @@ export class InlinePrompt implements vscode.Disposable {
         started === null || started.session === null || started.turn === null
           ? null
           : { session: started.session, number: started.turn };
-      // Without a turn, the chat shows more: a prompt that waits in its queue, or the missing
-      // model.
+      // If no turn has begun, the chat shows why: a prompt waits in the queue, or no model is
+      // connected.
       if (turn === null) this.#endInChat(field);
       else this.#begun(field, turn);
     } catch (error) {
@@ -123,7 +123,8 @@ export class InlinePrompt implements vscode.Disposable {
    */
   #begun(field: Field, turn: Turn): void {
     field.turn = turn;
-    // The field has lost its box, and with it the focus: the keys of a verdict want the file.
+    // The field has lost its box and thereby the focus. The keys to accept or reject need the focus
+    // in the file.
     if (vscode.window.activeTextEditor?.document === field.document)
       void vscode.window.showTextDocument(field.document, { selection: field.selection });
     const early = this.#early.filter((told) => isOf(told, turn));
@@ -190,7 +191,7 @@ export class InlinePrompt implements vscode.Disposable {
     field.thread.dispose();
   }
 
-  /** Returns the field of a thread or comment; a key passes neither, and means the newest field. */
+  /** Returns the field of a thread or comment, or the newest field if a key has passed neither. */
   #fieldOf(where: unknown): Field | null {
     const fields = [...this.#fields];
     const found = fields.find(
@@ -232,8 +233,8 @@ function hasWords([first]: readonly unknown[]): boolean {
 }
 
 /**
- * Returns the last line of a selection; a selection that ends at a line's start ends before that
- * line.
+ * Returns the last line of a selection; a selection that ends at column 0 of a line does not
+ * include that line.
  */
 function lastLine({ start, end }: vscode.Selection): number {
   return end.line > start.line && end.character === 0 ? end.line - 1 : end.line;

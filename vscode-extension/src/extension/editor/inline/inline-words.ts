@@ -11,7 +11,7 @@ export function linesWords(first: number, last: number): string {
   return first === last ? `line ${first + 1}` : `lines ${first + 1}–${last + 1}`;
 }
 
-/** Returns the step that an event begins; null if the event is no step to show. */
+/** Returns the step that an event begins, or null if the event is no step to show. */
 export function stepWords(event: Event): string | null {
   if (!("agent" in event) || event.agent !== "") return null;
   switch (event.type) {
@@ -30,7 +30,7 @@ export function stepWords(event: Event): string | null {
 export type TurnOutcome =
   /** The turn made changes, or the user stopped the turn. */
   | { readonly kind: "done" }
-  /** The turn only answered; the answer is in the chat. */
+  /** The turn changed nothing, but gave an answer, which is in the chat. */
   | { readonly kind: "answered" }
   | { readonly kind: "failed"; readonly words: string };
 

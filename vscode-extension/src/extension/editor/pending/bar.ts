@@ -9,7 +9,7 @@ export interface BarLink {
   readonly argument: object;
 }
 
-/** The facts of a bar beyond its own change. */
+/** What a bar shows besides its own change. */
 export interface BarPlace {
   readonly uri: string;
   /**
@@ -97,7 +97,9 @@ function figureWords(one: PendingLines, { number, total }: BarPlace): string {
     .join(" · ");
 }
 
-/** Returns the links at the top of a file with several changes, or with a verdict to undo. */
+/**
+ * Returns the links at the top of a file with several changes, or with an accept or reject to undo.
+ */
 export function fileBar(
   hunks: readonly string[],
   uri: string,

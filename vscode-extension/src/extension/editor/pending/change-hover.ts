@@ -9,8 +9,8 @@ const MOST_OLD = 4_000;
 const ALLOWED = ["indwell.accept", "indwell.reject", "indwell.openDiff"] as const;
 
 /**
- * Returns two parts: the verdicts (trusted, only Indwell's own text), and the old lines as plain
- * code.
+ * Returns two parts: the links to accept or reject (trusted, only Indwell's own text), and the old
+ * lines as code.
  */
 export function changeHover(
   one: PendingLines,

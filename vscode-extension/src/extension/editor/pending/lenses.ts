@@ -1,4 +1,4 @@
-/** Shows the bars at pending changes as code lenses, which follow the text as the marks do. */
+/** Shows the bars at pending changes as code lenses, which move with the text. */
 import * as vscode from "vscode";
 import { type BarLink, changeBar, fileBar } from "./bar.ts";
 import { MOST } from "./marks.ts";

@@ -36,7 +36,7 @@ export interface Marks {
   readonly bars: readonly Run[];
   /** The lines that also have a background. */
   readonly added: readonly Run[];
-  /** Changes that only removed lines: a thin line shows where those were. */
+  /** Changes that only removed lines; a thin line shows where the lines were. */
   readonly gaps: readonly Run[];
 }
 
@@ -47,7 +47,7 @@ export interface Details {
   readonly ghosts: readonly Ghost[];
 }
 
-/** The maximum number of changes that are drawn one by one; more would be indistinguishable. */
+/** The maximum number of changes that are drawn one by one; a reader could not tell more apart. */
 export const MOST = 1_000;
 
 /**
@@ -101,7 +101,7 @@ export function details({ first, change }: Run, fresh: readonly string[]): Detai
 
 /**
  * Returns a row for each removed line that is not marked in place: the pair's own row, or the next
- * free one.
+ * free row.
  */
 function ghosts(
   old: readonly string[],

@@ -5,7 +5,7 @@ export interface Stop {
   readonly id: string;
   readonly uri: string;
   readonly line: number;
-  /** The number of the change's lines; 0 if the change only removed lines. */
+  /** The number of the change's lines, or 0 if the change only removed lines. */
   readonly count: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Tracks the pending changes of the workspace by document; they move with the text until the server
- * is asked again.
+ * Tracks the pending changes of the workspace by document. The changes move with the text until the
+ * server reports them again.
  */
 import * as vscode from "vscode";
 import type { ChangeRow } from "../../../protocol.ts";
@@ -47,7 +47,7 @@ export class PendingChanges implements vscode.Disposable {
     return this.chat.state.pending.total;
   }
 
-  /** A phrase about the verdict that can be undone; empty without one. */
+  /** A phrase about the accept or reject that can be undone; may be empty. */
   get undo(): string {
     return this.chat.state.pending.undo;
   }

@@ -6,7 +6,7 @@ export interface PendingLines {
   readonly id: string;
   readonly kind: ChangeRow["kind"];
   /**
-   * The first of the change's new lines; without new lines, the line from which the change can be
+   * The first of the change's new lines; if there are none, the line from which the change can be
    * reached.
    */
   readonly first: number;

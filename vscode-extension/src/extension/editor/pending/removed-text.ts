@@ -5,7 +5,10 @@
 import { visible } from "../../../shared/visible.ts";
 import { type Ghost, removedWords } from "./marks.ts";
 
-/** The maximum number of characters of a removed line that are drawn; the hover and the diff have all. */
+/**
+ * The maximum number of drawn characters of a removed line; the hover and the diff show the whole
+ * line.
+ */
 const MOST = 160;
 
 /** Replaces tabs by blanks; the editor itself draws wide characters. */

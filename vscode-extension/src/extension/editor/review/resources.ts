@@ -1,7 +1,7 @@
 /** Chooses the pairs of texts that a review shows. Pure: URIs are strings. */
 import type { ChangeRow } from "../../../protocol.ts";
 
-/** The selected part of the changes; if all fields are empty, every pending change. */
+/** Selects some of the changes; if all fields are empty, every pending change. */
 export interface Span {
   readonly uri?: string | null;
   readonly session?: string | null;
@@ -31,7 +31,10 @@ export function compared(rows: readonly ChangeRow[]): readonly Compared[] {
   return [...found.values()];
 }
 
-/** Returns the query of a base's URI: the turn before which the text is taken, or empty. */
+/**
+ * Returns the query of a base's URI, which names the turn before which the text is read; may be
+ * empty.
+ */
 export function baseQuery(span: Span): string {
   if (!span.session) return "";
   return `session=${span.session}${span.turn ? `&turn=${span.turn}` : ""}`;

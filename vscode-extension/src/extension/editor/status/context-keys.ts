@@ -39,7 +39,7 @@ export function keepContextKeys(
     const { status } = chat.state;
     const isUndecided = status?.trusted === false || (status?.undecided ?? "") !== "";
     keep("mayTrust", server.state.kind === "running" && isUndecided);
-    // The steps of the walkthrough record what was done, however it was done.
+    // A step of the walkthrough is checked off however the user has done the step.
     keep("connected", chat.state.status?.lacking === "");
     keep("trusted", chat.state.status?.trusted === true);
     keep("hasAsked", chat.state.turns.length > 0);

@@ -12,8 +12,8 @@ export interface PanelNotice {
   readonly level: "info" | "warning";
   readonly words: string;
   /**
-   * The question's nonce if the user can answer No at once; no other answer is offered without
-   * details.
+   * The question's nonce if the notification offers the answer No; other answers need the details
+   * in the panel.
    */
   readonly nonce: string | null;
 }

@@ -7,7 +7,7 @@ import { noticesOf, type PanelNotice } from "./notices.ts";
 const SHOW = "Show";
 const NO = "No";
 /**
- * Milliseconds to wait: a question shows the panel by itself, and a notification follows only if
+ * Milliseconds to wait, because a question first shows the panel; a notification follows only if
  * that fails.
  */
 const PATIENCE_MS = 1_000;

@@ -61,7 +61,7 @@ function mostPressing(server: ServerState, panel: PanelState): StatusWords {
   );
 }
 
-/** Returns the activity of the running turn; null if no turn runs. */
+/** Returns the activity of the running turn, or null if no turn runs. */
 export function doingNow(panel: PanelState): string | null {
   const turn = runningTurn(panel);
   if (turn === undefined) return isBusy(panel) ? "Working" : null;
@@ -80,7 +80,7 @@ function toolWords(tool: ToolPart): string {
   return short === "" ? verb : `${verb} ${short.replaceAll("$(", "$ (")}`;
 }
 
-/** Returns `3 changes pending in 2 files`; empty if there are none. */
+/** Returns `3 changes pending in 2 files`, or empty if there are none. */
 export function pendingWords(changes: number, files: number): string {
   if (changes === 0) return "";
   const what = `${countFigure(changes, "change")} pending`;
