@@ -222,7 +222,7 @@ def test_a_duration_is_formatted_for_people(seconds: float, words: str) -> None:
 
 
 class SlowHider:
-    """Hides secrets in one text slowly, as in a slow thread."""
+    """Hides secrets in one text only after a delay, as a busy thread does."""
 
     def __init__(self, slow: str) -> None:
         self._slow = slow

@@ -28,7 +28,7 @@ from support.session import START, a_tool, a_world, call, with_parts
 
 LINES = "\n".join(f"line {number} of a report about cart {number}.py" for number in range(250))
 TURNS = 5
-ROUNDS = 4  # model calls of a turn with tool calls
+ROUNDS = 4  # a turn with tool calls makes this many model calls
 
 
 async def report(name: str, context: object) -> str:

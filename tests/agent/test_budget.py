@@ -161,7 +161,7 @@ async def test_the_daily_budget_counts_spending_of_other_sessions(tmp_path: Path
     ledger = MemoryLedger()
 
     def meanwhile(request: Request) -> object:
-        ledger.add(0.4)  # spending of another session
+        ledger.add(0.4)  # another session has spent this amount
         return asks(READ_A, usage=THOUSAND)
 
     async with a_world(tmp_path, [meanwhile, says()], files=FILES) as world:
@@ -199,7 +199,7 @@ async def test_parallel_sessions_never_exceed_the_daily_budget(tmp_path: Path) -
             limit(world, Budgets(day=0.6), ledger)
             with_parts(world.session, provider=model)
             turns.append(world.begin())
-        for _ in range(2):  # $0.25 for each call; a third call could exceed $0.60
+        for _ in range(2):  # each call costs $0.25, so a third call could exceed $0.60
             await model.asked.acquire()
         done, _ = await asyncio.wait(turns, return_when=asyncio.FIRST_COMPLETED)
         assert [one.result().ending for one in done] == ["budget"]

@@ -9,7 +9,7 @@ from indwell.context.request.cache_health import UsageFigures
 from indwell.messages import Reply, Usage
 from support.session import a_world, asks, call
 
-LINES = "a line of the file that is read\n" * 600  # about 5,000 tokens
+LINES = "a line of the file that is read\n" * 600  # this is about 5,000 tokens
 SERVED, NOT_SERVED = Usage(6_000, cached=4_000, output=2), Usage(6_000, output=2)
 
 

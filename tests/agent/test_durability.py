@@ -77,7 +77,7 @@ async def test_read_calls_between_two_requests_do_not_wait_for_the_disk(
             "the model is asked",
             "commits 5 messages by the way",
             "the model is asked",
-            "waits for the disk",  # for the record of the turn's end
+            "waits for the disk",  # waits for the record of the turn's end
         ]
         await world.records()
 

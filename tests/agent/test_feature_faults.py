@@ -67,7 +67,7 @@ async def test_the_turn_continues_without_a_feature_that_fails(tmp_path: Path, s
         second = await world.turn()
         assert [first.ending, second.ending] == ["done", "done"]
         assert world.session.parts.features.muted == {"toy"}
-        (told,) = notices(world)  # exactly one notice, and none in the next turn
+        (told,) = notices(world)  # there is one notice, and none in the next turn
         assert "'toy'" in told
         assert "ZeroDivisionError" in told
         await world.records()

@@ -162,7 +162,7 @@ async def test_a_removed_entry_no_longer_waits(work: Path) -> None:
     entries = GitEntries(lambda: (work,))
     await entries.begin()
     run(work, f"{PLANT}; git commit -qm x")
-    assert len(await entries.look()) == 2  # one entry in the index, and one in the commit
+    assert len(await entries.look()) == 2  # the index and the commit have an entry each
     run(work, f"git rm -q --cached {EVIL}")
     await entries.look()
     (left,) = entries.waiting

@@ -43,7 +43,7 @@ class Place:
 
     def process(self) -> GitEntries:
         """Return the entries of a new process, which only knows the stored note."""
-        git_note._notes.clear()  # forget the earlier process's state in memory
+        git_note._notes.clear()  # forgets the state of the earlier process
         return GitEntries(lambda: (self.work,), GitNote(self.note), lambda: self.runs)
 
 

@@ -50,7 +50,7 @@ WHOLE = ("real/HEAD", "real/objects/x", "real/refs/x")
         (("sub/HEAD",), "sub/config"),
         (("sub/HEAD",), "sub/hooks/pre-commit"),
         (("sub/HEAD",), "sub/commondir"),
-        (("HEAD",), "config"),  # the workspace folder itself as a bare repository
+        (("HEAD",), "config"),  # the workspace itself is a bare repository
     ],
 )
 async def test_a_git_repository_with_an_unusual_folder_name_is_protected(

@@ -333,7 +333,7 @@ async def test_an_invalid_skill_is_reported_once_and_not_read(
     folder, tmp_path, attack: Callable[[Folder, Path], None]
 ):
     attack(folder, tmp_path)
-    trust = FolderTrust({}, is_given=True)  # even if the user trusts all files of the folder
+    trust = FolderTrust({}, is_given=True)  # the user trusts all files of the folder
     trust.look([folder.root], Settings())
 
     async with working(

@@ -19,7 +19,7 @@ from support.session import PATIENCE_S, World, a_world, says, with_rules
 
 
 class Looks:
-    """Counts the scans of protected files, which run in a thread."""
+    """Counts the scans for protected files, which run in a thread."""
 
     def __init__(self) -> None:
         self.n_looks = 0

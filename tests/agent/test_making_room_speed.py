@@ -47,7 +47,7 @@ async def n_threads_of_fits(folder: Path, *conversations: tuple[Message, ...]) -
     counts: list[int] = []
     async with a_world(folder, [], window=BUDGET + 1_000) as world:
         session = world.session
-        # So that the prompt counts as cached.
+        # The endpoint reports this number, so the prompt counts as cached.
         session.spending.answered_at = session.parts.clock.now()
         for messages in conversations:
             before = threads.n_jobs

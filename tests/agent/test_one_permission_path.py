@@ -255,7 +255,7 @@ async def test_a_running_command_keeps_the_rules_it_was_allowed_with(tmp_path: P
 
 
 def break_the_facts(project: Project) -> None:
-    """Let the search for secret files fail, for a session without a sandbox."""
+    """Make each permission decision raise an error, by a search for secret files that fails."""
 
     def broken() -> tuple[str, ...]:
         raise ZeroDivisionError

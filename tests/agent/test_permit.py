@@ -394,7 +394,7 @@ async def test_pol_05_permission_questions_of_parallel_calls_come_one_after_the_
 
 
 async def test_a_permission_question_is_logged_before_its_answer(tmp_path: Path) -> None:
-    """An audit can thus show an open question of a killed process."""
+    """The log has the question first, so an audit can show an open question after a kill."""
     root = a_root(tmp_path)
     script = [asks(call("bash", command="rm -f gone")), says("done")]
     async with a_world(

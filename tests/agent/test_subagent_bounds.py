@@ -102,7 +102,7 @@ async def test_a_sub_agent_needs_no_price_if_the_main_model_has_no_price(
 
 
 async def test_an_unpriced_call_does_not_disable_cost_limits(tmp_path: Path) -> None:
-    """The call was allowed when there was no limit; later calls are still checked."""
+    """A call without a price was allowed before there was a limit; later calls are checked."""
     loops = [asks(call("read_file", f"r{n}", path="shop.py", limit=n)) for n in range(1, 30)]
     async with a_house(
         tmp_path, Model([delegates(), says(), *loops, says()], children={}), model="cheap"

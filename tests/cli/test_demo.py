@@ -11,7 +11,7 @@ from support.editing import MODEL, USAGE, Home, bash, results, texts_of
 from support.loopback_endpoint import LoopbackEndpoint, refuse, say
 from support.terminal import indwell
 
-SEEDS = (0, 3)  # ``tests/demo`` fixes each kind of project in memory
+SEEDS = (0, 3)  # ``tests/demo`` tests every kind of project
 KEYS = {
     "ok",
     "model",
@@ -23,7 +23,7 @@ KEYS = {
     "tokens",
     "cost",
     "seconds",
-    "message",  # the reason for a failure, in one sentence; else empty
+    "message",  # a failure has a reason here; otherwise it is empty
 }
 
 

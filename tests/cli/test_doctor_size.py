@@ -15,7 +15,7 @@ from support.editing import Home
 from support.terminal import indwell
 
 ALL = (*LEAN, *ORDER)
-MOST_BYTES = 8_800  # bytes, about 2,000 tokens, for machines without the vocabulary
+MOST_BYTES = 8_800  # this is about 2,000 tokens, if the vocabulary is missing
 
 
 @pytest.fixture

@@ -36,7 +36,7 @@ def test_a_changed_redaction_setting_takes_effect_at_once() -> None:
 
 def test_the_settings_api_key_and_a_later_key_are_hidden() -> None:
     secrecy = Secrecy(lambda: Settings(api_key=KEY, redact_secrets=False), (), {})
-    hide = secrecy.hide  # the function that a part of the session received at its beginning
+    hide = secrecy.hide  # a part of the session keeps this function
     assert KEY.reveal() not in hide(ALL)
     secrecy.also_hide("another-key-2b")
     assert hide("own-key-8f31 another-key-2b").count("[secret hidden:") == 2

@@ -103,7 +103,7 @@ def test_keys_typed_ahead_answer_no_question(home) -> None:
     ):
         terminal.until("/help lists commands")
         terminal.press(f"fix it{ENTER}")
-        for _ in range(60):  # goes on while the question waits, appears and is drawn
+        for _ in range(60):  # the user types while the question waits and appears
             terminal.press(f"o{ENTER}yes{ENTER}a{ENTER}")
             time.sleep(0.03)
         terminal.until(CHOICES)

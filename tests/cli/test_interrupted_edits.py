@@ -18,7 +18,7 @@ from support.terminal import indwell
 
 @pytest.fixture
 def home(tmp_path) -> Home:
-    """``shop.py`` has the first byte of a new text, and the state folder has the old text."""
+    """Return a home as a kill left it: ``shop.py`` is half written, its old text is kept."""
     home = Home(tmp_path)
     new = os.memfd_create("new")
     os.write(new, b"?" * len(SOURCE))

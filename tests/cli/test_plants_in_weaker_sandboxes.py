@@ -55,7 +55,7 @@ def test_a_command_that_cannot_be_paused_while_the_watch_is_behind_is_stopped(
         told.extend(notes)
         if not is_hearing.is_set():
             is_hearing.set()
-            time.sleep(0.7)  # so long is the watch behind
+            time.sleep(0.7)  # the watch is late by this time
         elif "faster than they could be checked" in told[-1]:
             is_told.set()
 

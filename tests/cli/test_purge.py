@@ -155,7 +155,7 @@ async def test_the_session_list_has_aligned_columns_and_marks_imported_sessions(
 
 async def test_a_session_can_be_deleted_by_a_unique_beginning_of_its_id(home) -> None:
     first, second = await kept_sessions(home, 2)
-    shared = first[:9]  # the date
+    shared = first[:9]  # this part is the date
     assert second.startswith(shared)
     refused = await run(home, "sessions", "delete", shared)
     assert (refused.code, refused.stderr) == (

@@ -99,7 +99,7 @@ async def test_packed_files_and_stdin_give_the_same_figures(home) -> None:
     lines = (record("a", entries(8)) + record("b", entries(4))).encode()
     plain = str(home.write("plain.jsonl", lines.decode()))
     packed = home.workspace / "packed.jsonl.gz"
-    half = len(lines) // 2  # two compressed parts in a row, as `cat` joins them
+    half = len(lines) // 2  # `cat` joins two such parts
     packed.write_bytes(gzip.compress(lines[:half]) + gzip.compress(lines[half:]))
     told = [
         untimed(await replay(home, plain, "--json", "--window", "9000")),
@@ -385,7 +385,7 @@ def at_terminal(home: Home, *arguments: str, base_url: str = "") -> Terminal:
 
 
 def untimed(ended: Ended) -> dict[str, Any]:
-    """Return the totals without the time."""
+    """Return the totals without the measured time."""
     assert ended.code == 0, ended
     total = ended.events[-1]
     for figures in total["presets"].values():

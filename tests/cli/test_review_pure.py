@@ -84,7 +84,7 @@ PENDING = (hunk("1"), hunk("2", line=5, old=("e\n",), new=("E\n",)))
         ("a\nb\nc\nd\ne\nf\n", True),  # saved before the turn
         ("a\nB\nc\nd\ne\nf\n", True),  # saved in the middle of the turn
         ("a\nb\nc\nd\nE\nf\nmore\n", True),
-        ("a\nmine\nc\nd\nE\nf\n", False),  # rewritten by the user
+        ("a\nmine\nc\nd\nE\nf\n", False),  # the user rewrote the line
         (KNOWN + "more\n", False),
         (None, False),
     ],

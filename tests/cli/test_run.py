@@ -354,7 +354,7 @@ async def test_a_wrong_run_command_line_prints_the_usage(home) -> None:
 
 
 async def test_a_failed_turn_ends_the_run_with_exit_code_one(home) -> None:
-    """A call that is repeated without end is stopped, because the task was not done."""
+    """The model repeats one call until Indwell stops the turn, so the turn counts as failed."""
     async with LoopbackEndpoint(lambda _seen: say(calls=[READ])) as endpoint:
         ended = await run(home, "loop", "--json", base_url=endpoint.base_url)
     last = ended.events[-1]

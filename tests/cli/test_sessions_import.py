@@ -68,7 +68,7 @@ async def test_each_import_failure_is_reported_in_one_sentence(home) -> None:
     assert "the conversations before it are imported (1); check it" in failed[str(broken)]
     assert "has no conversation" in failed[str(empty)]
     assert "cannot be read" in failed[str(home.folder / "none")]
-    assert len(SessionStore(home.state, home.workspace).ids()) == 1  # the readable part of the file
+    assert len(SessionStore(home.state, home.workspace).ids()) == 1  # the file is read in part
 
 
 async def test_a_file_of_several_packed_parts_is_read_to_its_end(home) -> None:

@@ -15,8 +15,8 @@ from support.model_server import answering, listed
 from support.terminal import Ended, indwell
 
 SIX = ["read_file", "edit_file", "write_file", "glob", "grep", "bash"]
-MOST = 1_100  # tokens of o200k
-MOST_BYTES = 4_600  # bytes; about the same size, for machines without the vocabulary
+MOST = 1_100  # the unit is tokens of o200k
+MOST_BYTES = 4_600  # this is about the same size, if the vocabulary is missing
 FLAT = ("edit_file", json.dumps({"path": "shop.py", "old_string": " + 1", "new_string": ""}))
 
 

@@ -145,7 +145,7 @@ def test_tru_09_trust_applies_to_the_real_folder(home, tmp_path) -> None:
     assert looked(home, other) == ["trusted"]
 
 
-def test_tru_06_the_nearest_trust_decision_applies_and_a_parents_covers_only_unchanged_files(
+def test_tru_06_the_nearest_answer_applies_and_a_yes_to_a_parent_covers_only_unchanged_files(
     home,
 ) -> None:
     source = home.workspace

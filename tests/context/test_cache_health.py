@@ -34,7 +34,7 @@ from indwell.messages import (
 
 TOOLS = (ToolSpec("read_file", "To read a file.", "{}"), ToolSpec("bash", "To run.", "{}"))
 SYSTEM = (system_block("You are a test, and this never changes."),)
-LONG = "line of a file\n" * 600  # about 2,500 tokens
+LONG = "line of a file\n" * 600  # this is about 2,500 tokens
 HIT, MISS = Usage(input=4_000, cached=3_000, output=10), Usage(input=4_000, output=10)
 
 

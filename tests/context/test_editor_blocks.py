@@ -80,7 +80,7 @@ LINES = [f"line {number}" for number in range(1, 3_001)]
     ("text", "first_line", "last_line"),
     [
         ("\n".join(LINES), 1, 3_000),
-        ("\n".join(LINES) + "\n", 1, 3_000),  # whole lines, as editors select lines
+        ("\n".join(LINES) + "\n", 1, 3_000),  # editors select whole lines
         ("\r\n".join(LINES) + "\r\n", 101, 3_100),
         ("x" * 50_000, 7, 7),
         ("x" * 50_000 + "\n", 7, 7),

@@ -61,7 +61,7 @@ def test_inj_05_an_instruction_in_invisible_tag_letters_is_made_visible() -> Non
 @pytest.mark.parametrize(
     "text",
     [
-        "🏴" + STEALTH + "\U000e007f",  # not the flag of a country
+        "🏴" + STEALTH + "\U000e007f",  # this is not the flag of a country
         "a" + "\ufe0f" * 3, "👍" + "".join(chr(0xFE00 + one % 16) for one in range(40)),
         "شا" + "\u200c\u200d\u200c\u200c" + "ب", "a\u200db", "a\u200cb", "x\u200fy", "\u200e",
         "漢" + "\U000e0100" * 9, "a\u17b4", "/*\u202e } \u2066if (admin)\u2069 \u2066 begin */",

@@ -4,9 +4,9 @@ from indwell.context.injections import is_oversize, oversize_words
 
 
 def test_a_text_over_a_quarter_of_the_window_is_oversize() -> None:
-    assert not is_oversize("word " * 700, window=4_000)  # many characters, few tokens
+    assert not is_oversize("word " * 700, window=4_000)  # it has many characters
     assert is_oversize("word " * 1_000, window=4_000)
-    assert is_oversize("\U0001f600" * 500, window=4_000)  # few characters, many tokens
+    assert is_oversize("\U0001f600" * 500, window=4_000)  # it has many tokens
     assert is_oversize("\u4e16" * 1_400, window=4_000)
 
 

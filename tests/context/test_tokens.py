@@ -52,7 +52,7 @@ def test_a_longer_text_never_has_fewer_estimated_tokens(text: str, more: str) ->
     assert estimate_tokens(text) <= estimate_tokens(text + more) + 1
 
 
-def test_sampling_a_long_text_gives_the_same_estimate() -> None:
+def test_sampling_a_long_text_gives_the_same_estimate_as_counting_its_parts() -> None:
     lines = "".join(f"{number:,} bottles of beer on the wall\n" for number in range(20_000))
     assert len(lines) > 5 * SAMPLED_FROM
     parts = [lines[at : at + SAMPLED_FROM] for at in range(0, len(lines), SAMPLED_FROM)]

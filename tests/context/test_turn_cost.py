@@ -18,7 +18,7 @@ from indwell.providers.wires.encoder import SENT_B, RequestBody, RequestEncoder
 from support.requests import assistant, result, use, user
 
 MARKS = Dialect(cache_marks=True, cache_key=True)
-FEW, MANY = 100, 2_000  # numbers of exchanges
+FEW, MANY = 100, 2_000  # these are numbers of exchanges
 
 
 def exchange(number: int) -> tuple[Message, Message]:

@@ -56,7 +56,7 @@ def run_script(
     Args:
         script: The script; the script reads ``INDWELL_PLACE`` and writes ``INDWELL_REPORT``.
         folder: The user's folder, with the project.
-        model: Answers the requests of the turns.
+        model: The function that plays the model: it answers each request of a turn.
         place: The value of ``INDWELL_PLACE``.
         lua: More text for the configuration.
         gets: Whether the model answers GET requests, such as the list of models.

@@ -15,10 +15,10 @@ from typing import Any
 from support.loopback_endpoint import HANG, Answer, Seen, chunk, refuse, say, sse
 
 PATH = "lib/shop.py"
-FIRST, LAST = 4, 6  # first and last line of the first function
+FIRST, LAST = 4, 6  # the first function has these lines
 OLD = ("and amount > 50", "weight * 2", "length - 3")
 NEW = ("and amount >= 50  # as promised 🙂", "weight * 20", "length - 30")
-LINES = (6, 14, 22)  # lines of the three faults, 1-based
+LINES = (6, 14, 22)  # the three faults are in these lines
 TEXT = '''"""Helpers of the shop, é 🙂."""
 
 

@@ -25,7 +25,7 @@ class Cell(NamedTuple):
 
 
 def read() -> dict[str, dict[str, Cell]]:
-    """Cells by row and column."""
+    """Return the cells of the table by row and column."""
     lines = [line for line in PAGE.read_text("utf-8").splitlines() if line.startswith("|")]
     head, _, *rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
     return {
@@ -35,7 +35,7 @@ def read() -> dict[str, dict[str, Cell]]:
 
 
 def notes() -> dict[str, str]:
-    """Footnotes by name."""
+    """Return the footnotes of the table by name."""
     return dict(re.findall(r"^\[\^([a-z-]+)\]: (.+)$", PAGE.read_text("utf-8"), re.MULTILINE))
 
 

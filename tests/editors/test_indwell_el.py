@@ -173,7 +173,7 @@ FIELD = "\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} "  # before the words to
 
 
 class Offering(Model):
-    """A model that offers another one beside itself."""
+    """A model whose endpoint lists a second model, too."""
 
     def __call__(self, seen: Seen) -> Answer:
         """Answer a request."""
@@ -252,7 +252,7 @@ def with_keys(folder: Path, replies: tuple[Answer, ...], play: Callable[[Keys], 
             play(keys)
 
 
-def test_chat_prompt_question_and_files_by_their_keys(tmp_path: Path) -> None:
+def test_the_keys_for_the_chat_prompts_questions_and_files_work(tmp_path: Path) -> None:
     def play(keys: Keys) -> None:
         keys.press(f"{MENU}c")
         keys.until("the chat", lambda it: it.get("buffer", "").startswith("*Indwell"))
@@ -286,7 +286,7 @@ def test_chat_prompt_question_and_files_by_their_keys(tmp_path: Path) -> None:
     with_keys(tmp_path, (ANSWER,) * 4, play)
 
 
-def test_edit_review_mode_rewind_and_sessions_by_their_keys(tmp_path: Path) -> None:
+def test_the_keys_for_edits_review_mode_rewind_and_sessions_work(tmp_path: Path) -> None:
     def play(keys: Keys) -> None:
         keys.press(f"{ESCAPE}<\x00{ESCAPE}>{MENU}r")
         keys.until("the question for words", lambda it: "Refactor how" in it.get("minibuffer", ""))
@@ -331,7 +331,7 @@ def test_edit_review_mode_rewind_and_sessions_by_their_keys(tmp_path: Path) -> N
     with_keys(tmp_path, (READ, edits(*zip(OLD, NEW, strict=True)), DONE), play)
 
 
-def test_words_during_a_turn_stop_and_a_question_by_their_keys(tmp_path: Path) -> None:
+def test_the_keys_for_steering_stopping_and_answering_a_question_work(tmp_path: Path) -> None:
     def play(keys: Keys) -> None:
         keys.press(f"{MENU}c")
         keys.until("the chat", lambda it: it.get("buffer", "").startswith("*Indwell"))
@@ -368,7 +368,7 @@ def test_words_during_a_turn_stop_and_a_question_by_their_keys(tmp_path: Path) -
     with_keys(tmp_path, (asking, STUCK, asking, first, second, ANSWER), play)
 
 
-def test_waiting_words_stop_and_model_by_their_keys(tmp_path: Path) -> None:
+def test_the_keys_for_waiting_prompts_stopping_and_the_model_work(tmp_path: Path) -> None:
     def play(keys: Keys) -> None:
         keys.press(f"{MENU}c")
         keys.until("the chat", lambda it: it.get("buffer", "").startswith("*Indwell"))

@@ -170,7 +170,7 @@ def kill_one(folder: Path, session: str, seed: int, lasts_s: float) -> list[list
     draw = random.Random(seed)
     with os.fdopen(read, "rb") as said:
         heard = [said.readline()]
-        n_begun = draw.choice([1, 1, 2, 4])  # number of compactions before the kill
+        n_begun = draw.choice([1, 1, 2, 4])  # so many begin before the kill
         while n_begun and heard[-1]:
             heard.append(said.readline())
             n_begun -= heard[-1].startswith(b"begins")

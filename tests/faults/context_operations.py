@@ -23,7 +23,7 @@ from indwell.context.compaction.presets import PRESETS
 from support.context_machine import WINDOWS, ContextMachine, random_step
 
 N_STEPS = 40
-WAVE = 100  # sessions that the processes receive at once
+WAVE = 100  # the processes get so many sessions at once
 HUGE = 1 / 50_000  # probability of a huge result, which takes 0.1 s or more
 OPERATIONS = frozenset(
     {"calls", "replies", "results", "cancelled", "queued", "fits", "switches", "restored"}

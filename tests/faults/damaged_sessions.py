@@ -34,7 +34,7 @@ from indwell.sessions.storage.writer import encode
 BESIDE = Path(__file__).resolve().parents[3] / "shared" / "data"
 SESSIONS = Path(os.environ.get("INDWELL_SHARED", BESIDE)) / "sessions"
 FILES = ("entire", "sweagent", "tau")
-EACH = 8  # number of sessions of each file
+EACH = 8  # so many sessions are read from each file
 MOST_MESSAGES = 60  # most messages of a session; damage does not depend on the length
 AT = "2026-11-21T09:00:00.000+00:00"
 RUBBISH = (b"\0" * 40, b"\xff\xfe\x80", b'{"type":"said","message":', b"[" * 3_000, b"null", b'"x"')

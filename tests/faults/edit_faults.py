@@ -36,9 +36,9 @@ CALLS = (
     "unlinkat", "unlink", "link", "rename", "fchmod", "fsetxattr", "flock", "mkdirat", "openat2",
     "openat", "getdents64", "read", "newfstatat",
 )  # fmt: skip
-FAILED = 3  # exit status of a child that found a lost, mixed or remaining file
+FAILED = 3  # the child found a lost, mixed or remaining file
 
-MODE = 0o754  # mode of each replaced file; no umask results in this mode
+MODE = 0o754  # no umask gives a new file this mode
 OLD = b"old and rather longer " * 400
 NEW = b"new " * 700
 

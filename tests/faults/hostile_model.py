@@ -42,8 +42,8 @@ from indwell.wiring.model import Model
 from indwell.workspace.disk import DiskWorkspace
 from support.session import with_rules
 
-BATCH = 20  # number of calls in one reply, which a check follows
-WINDOW = 50_000_000  # tokens, enough to avoid compaction
+BATCH = 20  # one reply has so many calls; then comes a check
+WINDOW = 50_000_000  # no compaction happens in this window
 COMMAND_S = 5.0
 BACK = ("bash", {"command": "cd %W%"})  # returns to the folder in which later calls expect to run
 EVERYTHING = tuple(attempts())

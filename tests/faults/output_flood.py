@@ -48,7 +48,7 @@ async def longest_wait(work: Awaitable[object]) -> float:
 
 async def main() -> None:
     """Run all commands, and print the figures."""
-    sys.setswitchinterval(SWITCH_S)  # the same setting as the server
+    sys.setswitchinterval(SWITCH_S)  # the server has the same setting
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         agent = Agent(DiskWorkspace([folder]), folder / "spill")

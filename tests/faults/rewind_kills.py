@@ -35,7 +35,7 @@ def after(number: int) -> str:
     return f"a\nnew {number}\nc\n"
 
 
-MINE = "mine\n"  # a line that the user added afterwards
+MINE = "mine\n"  # the user adds this line afterwards
 
 
 async def make(folder: Path) -> None:

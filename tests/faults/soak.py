@@ -53,7 +53,7 @@ ANSWER_WITHIN_S = 60.0
 NEW_SESSION = 0.1
 PER_SECOND = 34.0  # events a second, of which two are turns
 SAMPLES = 40
-LIMIT_MB = 1.0  # growth in ten minutes (SYS-01)
+LIMIT_MB = 1.0  # memory may grow so much in ten minutes (SYS-01)
 
 
 class Soaked(NamedTuple):

@@ -17,7 +17,7 @@ from indwell.files.atomic import write_atomic
 from support.platforms import posix_only
 
 ACCESS = "system.posix_acl_access"
-OTHER, SELF = 12_345, 12_346  # unused ids of users and groups
+OTHER, SELF = 12_345, 12_346  # no user or group has these ids
 
 
 def access_list(*, user: int) -> bytes:
@@ -42,7 +42,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def open_path() -> Iterator[Path]:
-    """A file in a folder that other users can reach, unlike pytest's own folders."""
+    """Yield a file in a folder that other users can reach, unlike pytest's own folders."""
     if os.geteuid() != 0:
         pytest.skip("needs root to make files of another user")
     with tempfile.TemporaryDirectory() as folder:
@@ -96,7 +96,7 @@ def test_fs_08_an_edit_adds_no_default_access_list_of_the_folder_to_a_file(path:
     write(path)
     assert os.listxattr(path) == []
     write_atomic(path.with_name("new"), b"new", [path.parent])
-    assert os.listxattr(path.with_name("new")) == [ACCESS]  # as for any new file in the folder
+    assert os.listxattr(path.with_name("new")) == [ACCESS]  # any new file there gets it
 
 
 @posix_only("modes")

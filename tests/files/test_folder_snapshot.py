@@ -26,7 +26,7 @@ def test_each_file_and_link_is_listed_with_its_facts_from_the_system(tmp_path: P
     (tmp_path / "one.txt").write_bytes(b"one")
     (tmp_path / "a" / "two").write_bytes(b"")
     (tmp_path / "a" / "b" / "link").symlink_to("nowhere")
-    os.utime(tmp_path / "one.txt", (-86_400, -86_400))  # a time before 1970
+    os.utime(tmp_path / "one.txt", (-86_400, -86_400))  # this is before 1970
     os.mkfifo(tmp_path / "a" / "pipe")
     seen = {at: one.by_name() for at, one in census_of(tmp_path).items()}
     assert seen == {

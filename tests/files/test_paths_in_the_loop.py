@@ -290,7 +290,7 @@ async def test_fs_18_an_impossible_write_is_one_error_and_leaves_no_partial_file
 
 @pytest.fixture
 def small_disk(folder: Path) -> Iterator[Path]:
-    """A folder of the workspace that is a disk of 40 KB."""
+    """Yield a folder of the workspace that is a disk of 40 KB."""
     small = folder / "sub"
     if os.geteuid() != 0 or shutil.which("mount") is None:
         pytest.skip("needs root to mount a small disk")

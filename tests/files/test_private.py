@@ -28,7 +28,7 @@ def test_a_private_file_is_not_written_through_an_existing_link(tmp_path: Path) 
     assert (tmp_path / "target").read_bytes() == b"old"
 
 
-def test_files_of_the_state_folder_are_read_only_up_to_a_size_limit(tmp_path: Path) -> None:
+def test_a_file_of_the_state_folder_that_exceeds_a_size_limit_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"x" * 11)
     with pytest.raises(ToolError, match="larger than the 10 bytes"):
         read_own(tmp_path / "a", 10)

@@ -31,7 +31,7 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def elsewhere(tmp_path: Path) -> Iterator[Quarantine]:
-    """A quarantine on another file system."""
+    """Yield a quarantine whose folder is on another file system."""
     with another_disk.elsewhere(tmp_path) as folder:
         yield Quarantine(folder, (tmp_path / "w",))
 
@@ -84,7 +84,7 @@ def test_the_quarantine_follows_no_link_on_the_way_to_a_file(
 
 @pytest.mark.parametrize("mode", [0o000, 0o111, 0o444, 0o555])
 def test_folder_modes_do_not_prevent_quarantine_for_an_ordinary_user(mode: int) -> None:
-    """No mode stops root, so another user tries."""
+    """Root may open a folder with any mode, so the test runs as another user."""
     done = subprocess.run(
         [sys.executable, "-c", CLOSED, f"{mode:o}"],
         check=True,

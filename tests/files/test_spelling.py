@@ -303,7 +303,7 @@ def test_an_allow_rule_applies_only_to_the_plain_spelling() -> None:
         assert file_rule("edit", (other,), deny) in deny, other
 
 
-def test_names_that_a_disk_lists_have_no_other_reading() -> None:
+def test_a_name_that_a_disk_lists_is_not_read_as_the_short_form_of_another_name() -> None:
     assert listed_matching_glob("ENV~1", SECRETS) == ""
     assert listed_matching_glob(".ENV", SECRETS) == ".env"
 

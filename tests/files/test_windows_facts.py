@@ -117,7 +117,7 @@ PRIVATE = (Ace(0, 3, FULL, ME), Ace(0, 3, FULL, SYSTEM), Ace(0, 16, FULL, "S-1-5
         ((Ace(0, 0, 0x40000, OTHER),), (), (OTHER,)),  # this account may change the list
         # a refusal in the list
         ((Ace(1, 0, FULL, EVERYONE), Ace(0, 0, FULL, OTHER)), (OTHER,), (OTHER,)),
-        ((Ace(0, 0x8 | 0x3, FULL, OTHER),), (), ()),  # an entry only for later contents
+        ((Ace(0, 0x8 | 0x3, FULL, OTHER),), (), ()),  # applies only to later files
         # an entry that only allows waiting for the file
         ((Ace(0, 0, 0x100000, EVERYONE),), (), ()),
     ],

@@ -90,7 +90,7 @@ def test_the_release_looks_for_wheels_of_each_python_that_the_package_names() ->
     assert list(wheels.PYTHONS) == classified()
 
 
-def test_the_page_of_platforms_has_the_result_for_every_platform() -> None:
+def test_the_page_of_platforms_lists_the_wheels_of_every_platform() -> None:
     text = PAGE.read_text("utf-8")
     assert f"| platform | {' | '.join(wheels.PYTHONS)} |" in text
     assert [one for one in wheels.PLATFORMS if f"\n| {one} | " not in text] == []

@@ -16,7 +16,7 @@ from indwell.wiring.model import FIRST_S
 
 PACKAGE = Path(__file__).resolve().parents[2] / "vscode-extension" / "package.json"
 OUR_OWN = {"serverPath", "enterSends"}
-HARMLESS = {"model", "review_hints"}  # a choice among the user's own values, or a matter of taste
+HARMLESS = {"model", "review_hints"}  # neither of them raises a permission
 
 
 def manifest() -> Any:

@@ -21,7 +21,7 @@ LONG_S = 20.0
 
 
 class Client:
-    """Records messages; a test answers its questions."""
+    """An editor that records questions and errors; a test gives the user's answer."""
 
     def __init__(self) -> None:
         self.features = ClientFeatures()
@@ -88,7 +88,7 @@ async def test_long_work_is_answered_after_a_moment_and_continues(desk) -> None:
     assert desk.client.happened == ["Indwell: it went wrong"]
 
 
-async def test_a_client_that_waits_gets_the_result_and_can_be_asked_before(desk) -> None:
+async def test_a_client_that_waits_can_be_asked_before_it_gets_the_result(desk) -> None:
     desk.client.answered.set()
     assert await desk.answering.answer(desk.client.choose(), wait=True) == "yes"
     desk.client.features = ClientFeatures(experimental=frozenset({"events"}))

@@ -86,7 +86,7 @@ def offered(
         ({"only": ["refactor"], "trigger": AUTOMATIC, "problems": [WRONG]}, []),
     ],
 )
-def test_the_offered_code_actions_per_request(asked, titles) -> None:
+def test_each_request_gets_the_fitting_code_actions(asked, titles) -> None:
     assert [action.title for action in offered(**asked)] == titles
 
 
@@ -174,7 +174,7 @@ def shown(*arguments) -> list[object]:
     return [one["title"] for one in menu(*arguments)]
 
 
-def test_a_menu_begins_with_the_verdicts_on_a_change_at_the_place_and_has_eight_entries() -> None:
+def test_a_menu_begins_with_the_verdicts_on_the_change_there_and_has_at_most_eight_entries() -> None:
     assert shown([STOP, *TASKS], [*HERE_TOO, *WIDER], None) == [
         "Accept this change", "Reject this change", "Stop the running turn",
         "Accept file", "Reject file", "Accept all", "Reject all", "task 0",
@@ -187,5 +187,5 @@ def test_a_menu_begins_with_the_verdicts_on_a_change_at_the_place_and_has_eight_
             assert len(menu(tasks, verdicts, None)) <= MOST_SHOWN
 
 
-def test_a_menu_of_one_kind_has_all_of_that_kind() -> None:
+def test_a_menu_of_one_kind_of_action_has_all_actions_of_that_kind() -> None:
     assert len(menu([STOP, *TASKS], [*HERE_TOO, *WIDER], ["source"])) == 17

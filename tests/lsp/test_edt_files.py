@@ -280,7 +280,7 @@ def test_edt_14_the_fake_neovim_empties_an_existing_file_like_the_real_neovim(
 
 @in_no_time
 async def test_edt_18_a_large_rewrite_is_few_edits_and_fast(tmp_path) -> None:
-    lines = [f"value_{number} = {number}\n" for number in range(400_000)]  # 10 MB
+    lines = [f"value_{number} = {number}\n" for number in range(400_000)]  # it is 10 MB
     text = "".join(lines)
     room = Room(tmp_path, text=text)
     # the agent has read the whole text, which has 200 pages

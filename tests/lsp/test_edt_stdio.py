@@ -25,8 +25,8 @@ def home(tmp_path) -> Home:
 
 
 @pytest.mark.parametrize("kind", CLIENTS, ids=[kind.name for kind in CLIENTS])
-async def test_edt_01_the_main_job_is_done_in_each_of_the_seven_clients(home, kind) -> None:
-    """ALE never answers the edit, Kate declares no support for edits, eglot asks the user."""
+async def test_edt_01_a_turn_edits_and_creates_files_in_each_of_the_seven_clients(home, kind) -> None:
+    """The clients differ: ALE never answers an edit, Kate declares no edits, eglot asks the user."""
     home.shop.write_bytes((WIDE + SOURCE).encode())
     script = [*mend()[:-1], say(calls=[NEW], usage=USAGE), mend()[-1]]
     async with (

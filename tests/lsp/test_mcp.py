@@ -173,7 +173,7 @@ PAPER = Path(__file__).parents[1] / "support" / "mcp_server.py"
 
 @pytest.fixture
 def paper(tmp_path) -> Home:
-    """Create a project with the SDK's server, which may run outside of the sandbox."""
+    """Create a project that defines the SDK's server, which may run outside of the sandbox."""
     made = Home(tmp_path)
     made.configure(
         f"[mcp.paper]\ncommand = {json.dumps(sys.executable)}\nargs = [{json.dumps(str(PAPER))}]\n"

@@ -24,7 +24,7 @@ ALL = Range(Position(0, 0), Position(1, 0))
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A secret file and a plain file, each with a hard link in another folder."""
+    """Return a folder with a secret and a plain file, each with a hard link elsewhere in it."""
     for name, other in ((".env", "docs/hard.txt"), ("lib/index.js", "store/index.js")):
         for path in (tmp_path / name, tmp_path / other):
             path.parent.mkdir(exist_ok=True)

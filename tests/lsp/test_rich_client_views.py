@@ -62,7 +62,7 @@ class Desk:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def desk(tmp_path_factory) -> AsyncIterator[Desk]:
-    """A session of two turns: one turn edits, the other runs a command that is not allowed."""
+    """Yield a session of two turns: one edits, the other wants to run a refused command."""
     home, playlist = Home(tmp_path_factory.mktemp("back")), Playlist()
     home.configure('models = ["other"]\n')
     async with (

@@ -93,7 +93,7 @@ async def test_a_failed_task_holds_back_the_tasks_after_it(tmp_path) -> None:
         await until_states(desk, t1="failed", t2="open")
 
 
-async def test_the_prompt_tasks_lists_the_tasks_without_a_model(tmp_path) -> None:
+async def test_the_prompt_slash_tasks_lists_the_tasks_without_a_model(tmp_path) -> None:
     async with a_desk(tmp_path) as desk:
         desk.scripts.play("here", say("Hello."))
         await desk.prompt("here", "new")

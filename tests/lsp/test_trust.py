@@ -192,7 +192,7 @@ async def test_tru_18_settings_that_appear_later_have_no_effect_before_the_next_
 async def test_tru_11_an_editor_in_restricted_mode_restricts_the_folder_without_a_question(
     home,
 ) -> None:
-    home.trusted = (home.workspace,)  # even if the command line trusts the folder
+    home.trusted = (home.workspace,)  # the command line trusts the folder
     async with LoopbackEndpoint(Script()) as endpoint:
         variables = home.environment(endpoint.base_url)
         async with raw_client(home, environment=variables, hello=False, command=HATCHED) as client:
@@ -354,7 +354,7 @@ async def test_tru_01_15_16_17_no_program_of_an_untrusted_folder_runs(home) -> N
     assert list(home.folder.rglob("PWN")) == []
 
 
-async def test_the_recorder_of_child_processes_records_them(home) -> None:
+async def test_the_recorder_of_child_processes_records_a_process(home) -> None:
     home.trusted = (home.workspace,)
     record = home.folder / "record"
     recorded = (sys.executable, "-m", "support.spawn_recorder", str(record), "serve", "--stdio")
@@ -473,7 +473,7 @@ async def test_a_user_who_said_no_can_be_asked_again_by_a_command(home) -> None:
         assert await editor.execute("indwell.trust") is False
         editor.answers.choose = answering(TRUST)
         assert await editor.execute("indwell.trust") is True
-        assert await editor.execute("indwell.trust") is True  # no further question
+        assert await editor.execute("indwell.trust") is True  # there is no further question
         assert len(questions(editor)) == 3
         await editor.ask("mend it")
     assert (home.workspace / "ran").exists()

@@ -20,7 +20,7 @@ ASK_MESSAGE = "window/showMessageRequest"
 COMMAND = "rm -rf build"
 ASKING = say(calls=[("ask_user", '{"question": "Which?", "options": ["a", "b"]}')])
 NO = {"title": "No"}
-PAUSE_S = 2.0  # seconds: the default of `question_pause_s`
+PAUSE_S = 2.0  # this is the default of `question_pause_s`
 
 
 class Clock:

@@ -25,7 +25,7 @@ DENIED = (*SECRETS, "private/**")
 
 
 def word(decision: Decision) -> str:
-    """Return a decision as a word; ``ask!`` if no permanent answer is possible."""
+    """Return a decision as one word: ``ask!`` is a question without a permanent answer."""
     match decision:
         case Allow():
             return "allow"

@@ -104,7 +104,7 @@ def test_the_scripts_that_a_command_runs_are_found(
         (("node", "--require", "./x.js", "y.js"), "x.js"),
         (("node", "--require=./x.js"), "x.js"),
         (("xargs", "-n", "1", "sh", "x.sh"), "x.sh"),
-        (("./x.sh && ./y.sh",), "y.sh"),  # the text of `bash -c`
+        (("./x.sh && ./y.sh",), "y.sh"),  # `bash -c` runs this text
         (("make", "test"), "Makefile"),
         (("nice", "make", "-f", "other.mk"), "other.mk"),
         (("make", "-Csub", "all"), "sub/Makefile"),

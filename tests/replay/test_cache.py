@@ -92,7 +92,7 @@ def test_with_anchors_the_cache_serves_only_prefixes_that_end_at_a_mark() -> Non
     first, second = served(rules, request(*FIRST, marks=(1,), system=True), longer)
     # the part up to the cache mark; the newest message costs as input
     assert first == Served(0, 1_300)
-    assert second == Served(1_300, 350)  # c and d
+    assert second == Served(1_300, 350)  # only c and d are written
 
 
 def test_an_older_mark_serves_the_unchanged_prefix_after_a_compaction() -> None:

@@ -16,7 +16,7 @@ from indwell.replay.measure import replayed
 from support.recorded import foreign_sessions, recorded_sessions
 
 EVERY = 16
-CLOSE = 0.015  # accepted deviation; the engine leaves a note and joins prompts, at most 0.7 %
+CLOSE = 0.015  # notes and joined prompts make a difference of at most 0.7 %
 
 
 def tokens_of(entry: dict[str, Any]) -> int:

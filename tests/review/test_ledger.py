@@ -281,7 +281,7 @@ async def test_files_outside_the_roots_are_not_shown(tmp_path: Path) -> None:
     assert ledger.known() == (FILE,)
 
 
-OF_SYSTEMS = [r"C:\\project\\a.py", "/project/a.py"]  # in the form of JSON
+OF_SYSTEMS = [r"C:\\project\\a.py", "/project/a.py"]  # JSON doubles the backslash
 OTHER, OWN = reversed(OF_SYSTEMS) if sys.platform == "win32" else OF_SYSTEMS
 
 

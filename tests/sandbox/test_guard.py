@@ -68,7 +68,7 @@ def guards(parent: int) -> list[int]:
 
 async def test_the_guard_is_one_small_shell_that_no_command_sees(tmp_path: Path) -> None:
     finished = await spawn("ls -l /proc/self/fd | grep -c pipe:", cwd=tmp_path, timeout_s=20)
-    assert finished.output == "2\n"  # the command's output: two numbers, and no text of the guard
+    assert finished.output == "2\n"  # the guard adds no text
     assert guard._shell is not None
     before = guard._shell.pid
     for _ in range(3):

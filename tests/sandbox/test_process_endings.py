@@ -65,7 +65,7 @@ async def test_prc_01_a_program_that_constantly_changes_its_process_id_is_ended(
 
 
 async def test_zombies_of_a_long_command_are_reaped_while_it_runs(tmp_path: Path) -> None:
-    others = len(children() or ())  # from earlier tests
+    others = len(children() or ())  # earlier tests may have left them
     most = 0
 
     def hear(_: bytes) -> None:

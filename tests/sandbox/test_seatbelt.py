@@ -262,7 +262,7 @@ def test_common_tools_reach_the_services_that_they_need() -> None:
     assert may("sysctl-read", "kern.sysv.semmni")  # Python's process pools need this value
     assert may("ipc-posix-shm-read-data", "apple.shm.notification_center")
     assert may("file-write-data", "/dev/null")
-    assert may("file-write-data", "/dev/fd/63")  # for `diff <(sort a) <(sort b)`
+    assert may("file-write-data", "/dev/fd/63")  # `diff <(a) <(b)` needs it
     assert may("file-read-metadata", "/Users")
 
 

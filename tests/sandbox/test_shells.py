@@ -48,7 +48,7 @@ def chosen(
     return shell.name, str(shell.path), shell.why
 
 
-def test_the_bash_of_git_is_found_beside_git_on_path() -> None:
+def test_the_bash_of_git_for_windows_is_found_beside_the_git_program_on_path() -> None:
     git = f"{GIT}\\cmd\\git.exe"
     name, path, why = chosen(git, f"{GIT}\\bin\\bash.exe", WSL, OWN, path=(f"{GIT}\\cmd",))
     assert (name, path) == ("bash", str(Path(PureWindowsPath(f"{GIT}\\bin\\bash.exe"))))
@@ -56,17 +56,17 @@ def test_the_bash_of_git_is_found_beside_git_on_path() -> None:
 
 
 @pytest.mark.parametrize("folder", ["cmd", "bin", "mingw64\\bin"])
-def test_git_may_be_in_any_of_its_folders(folder: str) -> None:
+def test_the_git_program_may_be_in_any_folder_of_git_for_windows(folder: str) -> None:
     files = (f"{GIT}\\{folder}\\git.exe", f"{GIT}\\usr\\bin\\bash.exe", OWN)
     assert chosen(*files, path=(f"{GIT}\\{folder}",))[0] == "bash"
 
 
-def test_a_bash_in_the_root_of_a_drive_does_not_count_as_gits_bash() -> None:
+def test_a_bash_at_the_root_of_a_drive_does_not_count_as_the_bash_of_git_for_windows() -> None:
     planted = ("C:\\bin\\bash.exe", "C:\\usr\\bin\\bash.exe")  # every user may create these folders
     assert chosen("C:\\tools\\git.exe", *planted, OWN, path=("C:\\tools",))[0] == "powershell"
 
 
-def test_the_bash_of_git_is_found_by_the_registry_and_in_its_usual_folders() -> None:
+def test_the_bash_of_git_for_windows_is_found_by_the_registry_and_in_the_usual_folders() -> None:
     assert "registry" in chosen("D:\\Git\\bin\\bash.exe", OWN, registry=("D:\\Git",))[2]
     usual = "the bash of Git for Windows, in its usual folder"
     assert chosen(f"{GIT}\\bin\\bash.exe", OWN)[2] == usual
@@ -74,19 +74,19 @@ def test_the_bash_of_git_is_found_by_the_registry_and_in_its_usual_folders() -> 
     assert chosen(user, OWN)[2] == usual
 
 
-def test_the_bash_of_wsl_is_never_taken() -> None:
+def test_the_bash_that_starts_wsl_is_never_chosen() -> None:
     stubs = (WSL, f"{STORE}\\bash.exe", "C:\\Windows\\Sysnative\\bash.exe")
     path = ("C:\\Windows\\system32", STORE, "C:\\Windows\\Sysnative")
     assert chosen(*stubs, OWN, path=path)[0] == "powershell"
     assert chosen(*stubs, path=path)[0] == "none"
 
 
-def test_another_bash_on_path_comes_before_powershell() -> None:
+def test_another_bash_on_path_is_preferred_to_powershell() -> None:
     files = ("C:\\msys64\\usr\\bin\\bash.exe", PWSH, OWN)
     assert chosen(*files, path=("C:\\msys64\\usr\\bin",))[0] == "bash"
 
 
-def test_powershell_7_comes_before_windows_powershell_which_comes_before_no_shell() -> None:
+def test_powershell_7_is_preferred_to_windows_powershell_and_both_to_no_shell() -> None:
     assert chosen(PWSH, OWN) == (
         *("pwsh", str(Path(PureWindowsPath(PWSH)))),
         "no bash was found, other than that of WSL",
@@ -156,7 +156,7 @@ def test_without_a_shell_a_text_for_a_shell_is_refused_with_what_to_install(text
         PLAIN.argv(text)
 
 
-def test_the_bash_of_usr_gets_its_programs_on_path() -> None:
+def test_the_folders_of_gits_programs_are_added_to_path_for_the_bash_in_usr_bin() -> None:
     root = Path("/git")
     shell = CommandShell("bash", root / "usr/bin/bash.exe", "")
     added = [str(root / "usr/bin"), str(root / "mingw64/bin")]

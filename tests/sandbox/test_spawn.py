@@ -173,7 +173,7 @@ async def test_a_program_gets_its_input_and_keeps_its_errors_apart(tmp_path: Pat
     assert (finished.output.strip(), finished.errors) == ("1000000", b"bad\n")
 
 
-async def test_a_program_that_reads_nothing_does_not_hang_its_input(tmp_path: Path) -> None:
+async def test_much_input_for_a_program_that_does_not_read_delays_no_result(tmp_path: Path) -> None:
     finished = await run_program(["true"], cwd=tmp_path, timeout_s=LONG_S, stdin=b"x" * 10_000_000)
     assert (finished.exit_code, finished.timed_out) == (0, False)
 
@@ -193,10 +193,10 @@ def end_orphan(pid: int) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="what is left is only counted there")
-async def test_the_children_of_a_program_that_should_have_none_are_not_searched(
+async def test_no_search_for_children_is_made_after_a_program_that_is_said_to_start_none(
     tmp_path: Path,
 ) -> None:
-    """The program is ended; a process that it started anyway continues."""
+    """Ending the program leaves a process that the program started all the same."""
     script = "setsid sleep 5 & echo $!; exec yes"
     for alone in (False, True):
         enough, heard = asyncio.Event(), bytearray()
@@ -276,5 +276,5 @@ async def test_the_server_hides_its_own_memory_and_variables_once_it_runs_comman
     tmp_path: Path,
 ) -> None:
     await run("true", tmp_path)
-    get_dumpable = 3  # linux/prctl.h
+    get_dumpable = 3  # linux/prctl.h defines the number
     assert ctypes.CDLL(None).prctl(get_dumpable, 0, 0, 0, 0) == 0

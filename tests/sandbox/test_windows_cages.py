@@ -138,7 +138,7 @@ READ = 0x1200A9
         ([Ace(0, 0, 0x10000000, ALL_PACKAGES)], True),
         ([Ace(0, 0, 0xA0000000, ALL_PACKAGES)], True),
         ([Ace(1, 0, READ, EVERYONE), Ace(0, 0, READ, ALL_PACKAGES)], True),
-        ([Ace(0, 8, READ, ALL_PACKAGES)], False),  # only for later contents
+        ([Ace(0, 8, READ, ALL_PACKAGES)], False),  # applies only to later files
         ([Ace(1, 0, READ, ALL_PACKAGES)], False),
         ([Ace(0, 0, 0x1, ALL_PACKAGES)], False),
         ([Ace(0, 0, READ, EVERYONE)], False),

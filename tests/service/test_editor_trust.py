@@ -91,7 +91,7 @@ def test_the_decision_to_leave_files_out_lasts_until_they_change(root) -> None:
     assert look(again, root)[0].undecided == "1 file of instructions and 1 file of servers"
 
 
-def test_files_left_out_are_no_answer_for_another_editor(root) -> None:
+def test_the_decision_to_leave_files_out_does_not_answer_the_question_in_another_editor(root) -> None:
     (root / "AGENTS.md").write_bytes(AGENTS)
     trust = trust_of(root, root)
     trust.answer(look(trust, root)[0], trusted=False)
@@ -175,7 +175,7 @@ def test_tru_07_a_broken_store_of_answers_restricts_the_folder(root) -> None:
     assert look(trust, root)[0].state == "restricted"
 
 
-def test_git_is_unknown_where_it_would_run_files_that_the_user_has_not_seen(root) -> None:
+def test_git_needs_a_question_where_it_would_run_files_that_the_user_has_not_seen(root) -> None:
     hook(root)
     trust = trust_of(root, root)
     (standing,) = look(trust, root)
@@ -185,7 +185,7 @@ def test_git_is_unknown_where_it_would_run_files_that_the_user_has_not_seen(root
     assert trust.now((root,)).unknown_git == ()
 
 
-def test_a_list_of_tasks_makes_git_no_question(root) -> None:
+def test_a_tasks_file_of_the_editor_causes_no_question_about_git(root) -> None:
     (root / ".vscode").mkdir()
     (root / ".vscode" / "tasks.json").write_bytes(b"{}")
     trust = trust_of(root, root)

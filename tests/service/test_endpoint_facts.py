@@ -63,7 +63,7 @@ def test_litellm_reports_window_limit_prices_and_abilities() -> None:
     assert model.cost(Usage(input=100_000, cache_write=100_000)) == pytest.approx(0.375)
     hour = Usage(input=100_000, cache_write=100_000, cache_hour=100_000)
     assert model.cost(hour) == pytest.approx(0.6)
-    assert model.cost(Usage(input=300_000)) == pytest.approx(1.8)  # the price of long prompts
+    assert model.cost(Usage(input=300_000)) == pytest.approx(1.8)  # long prompts cost more
 
 
 def test_the_smallest_window_and_highest_price_of_several_deployments_count() -> None:

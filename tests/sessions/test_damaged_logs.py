@@ -124,7 +124,7 @@ print(len(reading.records), len(reading.notices), store.overview(sys.argv[3]).tu
 def test_per_06_a_log_of_a_gigabyte_takes_little_memory(tmp_path, log) -> None:
     with log.open("wb") as file:
         file.write(WHOLE)
-        file.truncate(1 << 30)  # a hole in the file, as after a power failure
+        file.truncate(1 << 30)  # a power failure may leave a hole
     child = subprocess.run(
         [sys.executable, "-c", GIGABYTE, str(tmp_path / "state"), str(tmp_path), SESSION],
         env={**os.environ, "PYTHONPATH": str(SERVER)},

@@ -267,7 +267,7 @@ def test_a_state_folder_that_is_a_file_is_reported_in_one_sentence(tmp_path: Pat
 async def test_two_sessions_never_share_an_id(tmp_path: Path) -> None:
     store = store_in(tmp_path)
     made = []
-    for _ in range(3):  # with the same time and the same random bytes
+    for _ in range(3):  # time and random bytes are equal
         session, writer = store.create(model="m", now=NOW, random_bytes=b"\x01" * 6)
         await writer.close()
         made.append(session)

@@ -100,7 +100,7 @@ class EditorClient:
             await self.changed.wait_for(holds)
 
     def said(self, session: str | None = None) -> str:
-        """The text of the answer."""
+        """Return the text of the answer."""
         return "".join(
             one.content.text
             for of, one in self.updates
@@ -108,7 +108,7 @@ class EditorClient:
         )
 
     def of(self, kind: type[Any], session: str | None = None) -> list[Any]:
-        """All updates of a kind."""
+        """Return all updates of a kind."""
         return [one for of, one in self.updates if isinstance(one, kind) and session in {None, of}]
 
 

@@ -224,11 +224,11 @@ class Wire:
         return self.answers(id_)[0]
 
     def answers(self, id_: object) -> list[Message]:
-        """Every answer with exactly this id: ``1``, ``1.0`` and ``"1"`` are three ids."""
+        """Return every answer with exactly this id: ``1``, ``1.0`` and ``"1"`` are three ids."""
         return self._answers.get(json.dumps(id_), [])
 
     def of(self, method: str) -> list[Any]:
-        """The params of all notifications and requests with a method."""
+        """Return the params of all notifications and requests with a method."""
         return [one.get("params") for one in self.messages if one.get("method") == method]
 
     async def heard(self) -> None:

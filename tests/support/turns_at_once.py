@@ -78,7 +78,9 @@ class Desk:
     async def two_commands(
         self, *then: Answer
     ) -> tuple[asyncio.Task[protocol.TurnResult], asyncio.Task[protocol.TurnResult], str]:
-        """Start a turn whose command runs until the file `go` exists, and one that waits for it.
+        """Start two turns: one command runs until the file `go` exists, and the other has to wait.
+
+        Commands of two sessions never run at once, so the second turn waits for the first command.
 
         Returns:
             The turn of the current session, the other turn, and the session of the other turn.

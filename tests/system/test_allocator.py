@@ -10,7 +10,7 @@ import pytest
 
 pytestmark = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc has arenas")
 
-THREADS, ARENA_MB = 8, 64  # number of threads, and the megabytes that glibc reserves for each arena
+THREADS, ARENA_MB = 8, 64  # glibc reserves so many megabytes for each arena
 GROWN = f"""
 import sys, threading
 from pathlib import Path

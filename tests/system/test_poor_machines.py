@@ -185,7 +185,7 @@ async def test_sys_05_a_storm_of_file_events_is_cheap_and_read_files_stay_watche
             assert n_watches(client.pid) <= 3
             for number in range(3_000):
                 home.write(f"{number}.tmp", "x")
-            await client.prompt("and now?")  # from here on the server checks that folder
+            await client.prompt("and now?")  # then it checks that folder
             assert client.facts.cpu_s - before < 1.5
             home.shop.write_text(SOURCE + "# more\n")
             await client.prompt("and now?")

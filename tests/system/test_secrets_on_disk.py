@@ -16,7 +16,7 @@ KEY = "sk-canary-77aa11bb22cc33dd"
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes of files")
-async def test_sec_05_session_files_are_the_users_alone_and_hold_no_key(tmp_path) -> None:
+async def test_sec_05_only_the_user_can_read_session_files_and_no_key_is_in_them(tmp_path) -> None:
     home = Home(tmp_path)
     script = [bash(f"echo {KEY} | tee leaked.txt"), say("Well.")]
     old = os.umask(0o022)

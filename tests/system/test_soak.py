@@ -12,7 +12,7 @@ from faults.soak import soak
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 
 SECONDS = 6.0
-AT_LEAST = 301  # fewest events, also on a slow machine
+AT_LEAST = 301  # a slow machine runs so many events, too
 # The limit of threads: asyncio's full pool and Indwell's own threads.
 POOLS = min(32, (os.cpu_count() or 1) + 4) + 8
 # bytes of caches and arenas that fill in the first seconds; an hour shows the slope

@@ -40,7 +40,7 @@ def replaced(package: Path) -> None:
 
 
 async def until_all_is_loaded(client: RawClient) -> None:
-    """Wait for the loading of modules that the first prompt starts."""
+    """Wait until all modules are loaded; the first prompt starts this loading."""
     async with asyncio.timeout(60):
         while "all modules are loaded" not in client.stderr:
             await client.request("indwell/status", {})

@@ -156,7 +156,7 @@ def test_enc_07_the_locale_does_not_affect_read_and_written_bytes(
     environment = {key: os.environ[key] for key in kept if key in os.environ}
     environment |= {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"}
     program = LOCALE_PROGRAM
-    if settings == "cp1252":  # the values on Windows
+    if settings == "cp1252":  # Windows has these values
         program = (
             "import locale\nlocale.getpreferredencoding = lambda *_: 'cp1252'\n"
             "locale.getencoding = lambda: 'cp1252'\n"

@@ -105,7 +105,7 @@ async def test_unsaved_buffers_are_searched_with_context_and_crlf(
 
 @pytest.mark.parametrize("end", ["", "\n", "\n\n"])
 def test_context_lines_of_a_match_in_a_large_buffer_are_correct(end: str) -> None:
-    lines = [f"line {number}" for number in range(1, 60_001)]  # enough lines for several chunks
+    lines = [f"line {number}" for number in range(1, 60_001)]  # several chunks hold them
     matches = [(number, b"it", True) for number in (1, 23_830, 40_000, 60_000)]
     n_lines = len(lines) + (end == "\n\n")
     around = with_context("\n".join(lines) + end, matches, 2)

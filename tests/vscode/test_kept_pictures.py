@@ -19,7 +19,7 @@ def test_each_scene_is_kept_before_and_after_in_three_themes_and_shown_on_the_pa
     kept = {str(path.relative_to(KEPT)) for path in KEPT.rglob("*.webp")}
     source = ROOT / "vscode-extension" / "test" / "editor" / "pictures.ts"
     scenes = set(re.findall(r"^  (\w+): (?:\{|state\()", source.read_text("utf-8"), re.MULTILINE))
-    scenes |= {"welcome", "connect"}  # those of a window without a model
+    scenes |= {"welcome", "connect"}  # a window without a model shows these
     assert {"asking", "review", "sessions", "wide"} <= scenes
     wanted = {
         f"{when}/{scene}-{theme}.webp"

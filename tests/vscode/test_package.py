@@ -18,7 +18,7 @@ from editors.place import missing
 ROOT = Path(__file__).resolve().parents[2]
 EXTENSION = ROOT / "vscode-extension"
 LIMIT = 2_200_000  # limit in bytes; the server takes 1.3 MB, and the code for colouring 0.25 MB
-MARKETPLACE_PICTURE = 1_500_000  # limit in bytes for one picture or recording of the README
+MARKETPLACE_PICTURE = 1_500_000  # a picture of the README may have so many bytes
 INSTALL_S = 280  # limit for a busy machine; an idle machine needs 30 s
 BESIDE = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
 NODE = shutil.which("node", path=BESIDE)
@@ -141,7 +141,7 @@ def test_the_packaged_manifest_has_no_development_fields(package: Path) -> None:
     assert shipped == {name: it for name, it in written.items() if name not in dropped}
 
 
-def test_the_changelog_is_of_this_version(package: Path) -> None:
+def test_the_packaged_changelog_describes_this_version(package: Path) -> None:
     version = json.loads(read(package, "package.json"))["version"]
     assert f"\n## {version}\n" in read(package, "changelog.md")
 

@@ -33,7 +33,7 @@ from support.subagents import EDIT, PLAIN, READ, Model, a_house
 EXTENSION = Path(__file__).resolve().parents[2] / "vscode-extension"
 NODE = EXTENSION.parent / ".venv" / "bin" / "node"
 FILES = {"a.py": "x = 1\ny = 2\n", "b.py": "z = 3\n"}
-MOST_REPLIES = 40  # limit for one recorded session
+MOST_REPLIES = 40  # a recorded session has at most so many
 RECORDINGS = ("pi", "codex", "opencode", "sweagent")
 
 Story = dict[str, Any]

@@ -37,7 +37,7 @@ class StdioEditor:
         self.text = self.project.files[self.project.path]
         self.uri = (self.root / self.project.path).as_uri()
         self.events: list[Message] = []
-        self.stray = b""  # output of the server outside its messages
+        self.stray = b""  # the server wrote this outside of messages
         self._process_id = process_id
         self._version = 1
         self._number = 0

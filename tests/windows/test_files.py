@@ -104,7 +104,7 @@ def test_a_session_is_deleted_unless_another_process_has_it_open(tmp_path) -> No
     assert list(tmp_path.iterdir()) == []
 
 
-def test_locks_hold_between_processes_and_end_with_them(tmp_path) -> None:
+def test_locks_hold_between_processes_and_end_with_their_process(tmp_path) -> None:
     with (
         another(HOLDS_LOCK, tmp_path / "lock"),
         pytest.raises(TimeoutError, match="another process"),
@@ -170,7 +170,7 @@ def test_our_own_open_files_keep_no_other_program_from_replacing_them(tmp_path) 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_read_only_file_is_refused_and_indwells_own_are_replaced(tmp_path) -> None:
+def test_a_read_only_file_of_a_project_is_not_written_and_a_private_file_is_replaced(tmp_path) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(b"old")
     path.chmod(0o444)
@@ -264,7 +264,7 @@ def comes(is_so: Callable[[], bool]) -> bool:
 
 
 def linked(at: Path, target: Path) -> bool:
-    """rmdir removes a junction"""
+    """Create a junction, or on Wine a link by the host; return whether the link exists."""
     try:
         _winapi.CreateJunction(str(target), str(at))
     except OSError:
@@ -280,7 +280,7 @@ def shared() -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(dir=root))
     yield folder
     with suppress(OSError):
-        (folder / "root" / "way").rmdir()  # rmdir removes a junction
+        (folder / "root" / "way").rmdir()  # `rmdir` removes a junction
     on_host("rm", "-r", folder)
     if not comes(lambda: not folder.exists()):
         remove_own_tree(folder)

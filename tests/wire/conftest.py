@@ -10,7 +10,7 @@ from support.raw_client import SCRIPTED, RawClient, raw_client
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def shared(tmp_path_factory) -> AsyncIterator[RawClient]:
-    """One initialized server for a whole module, whose tests must leave it healthy."""
+    """Yield one initialized server for a whole module; no test of the module may damage it."""
     async with raw_client(Home(tmp_path_factory.mktemp("shared")), command=SCRIPTED) as client:
         yield client
         assert await client.say_goodbye() == 0, client.stderr

@@ -106,7 +106,7 @@ LIVE = (
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def victims(tmp_path_factory) -> AsyncIterator[dict[str, RawClient]]:
-    """One server for each fault; all start before the first fault is sent."""
+    """Yield one server for each fault; all start before the first fault is sent."""
     async with AsyncExitStack() as stack:
         clients = [
             stack.enter_async_context(raw_client(Home(tmp_path_factory.mktemp("victim"))))

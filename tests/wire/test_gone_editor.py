@@ -25,7 +25,7 @@ N_PIECES = 60_000
 
 @asynccontextmanager
 async def serving(home: Home, script: object) -> AsyncIterator[tuple[RawClient, LoopbackEndpoint]]:
-    """A raw client whose server uses a loopback endpoint."""
+    """Yield a raw client whose server uses a loopback endpoint."""
     async with (
         LoopbackEndpoint(script) as endpoint,
         raw_client(
@@ -88,7 +88,7 @@ async def test_lsp_15_the_server_ends_when_its_output_is_closed(tmp_path) -> Non
 
 
 def big_stream() -> Answer:
-    """An answer of 60,000 chunks, 10 MB as events; the final call shows that all was received."""
+    """Return 60,000 chunks, 10 MB as events; the last call shows that all were received."""
     # Text that repeats sooner would be cut off.
     piece = b"".join(sse(chunk({"content": f"{number:09} "})) for number in range(200))
     call = {"index": 0, "id": "id_0", "type": "function"}
@@ -181,7 +181,7 @@ async def test_lsp_16_a_slow_editor_does_not_block_a_command_with_ten_megabytes_
         n_bytes = 0
         while not taken.done() or n_bytes < 2:
             n_bytes += client.read_some(1)
-            await asyncio.sleep(1.0)  # the pace in the test case
+            await asyncio.sleep(1.0)  # the test case names this pace
         await taken
         assert client.facts.peak_b - before.rss_b < 64 * MEGABYTE
         # The client never reads again, but can still disconnect.

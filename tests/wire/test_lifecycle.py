@@ -27,7 +27,7 @@ async def fresh(tmp_path) -> AsyncIterator[RawClient]:
 
 @pytest_asyncio.fixture
 async def process(tmp_path) -> AsyncIterator[RawClient]:
-    """A process with its own interpreter; all other servers of this file are forked."""
+    """Yield a server with its own interpreter; all other servers of this file are forked."""
     async with raw_client(Home(tmp_path), command=SCRIPTED, hello=False) as client:
         yield client
 

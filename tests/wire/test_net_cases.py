@@ -80,7 +80,7 @@ async def test_net_01_a_server_with_a_port_listens_only_locally_with_a_long_toke
 ) -> None:
     async with serving(tmp_path) as one:
         assert listening(one.pid) == [f"0100007F:{one.port:04X}"]
-        assert len(one.token) >= 43  # 32 random bytes
+        assert len(one.token) >= 43  # 32 random bytes give 43 characters
 
 
 HELLO = {"jsonrpc": "2.0", "id": 1, "method": "initialize"}

@@ -24,7 +24,7 @@ EVIL = "bash\x1b]0;evil\x07\u202eabc\x9b\r\n\u2028"
 async def playing(
     home: Home, *, extensions: tuple[str, ...] = ("events",)
 ) -> AsyncIterator[tuple[RawClient, Playlist]]:
-    """A raw client whose server uses an endpoint that plays a script."""
+    """Yield a raw client whose server uses an endpoint that plays a script."""
     playlist = Playlist()
     async with (
         LoopbackEndpoint(playlist) as endpoint,

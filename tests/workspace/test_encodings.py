@@ -21,7 +21,7 @@ KOREAN = "# 파일 크기를 확인합니다\nname = '한국어'\n"
 
 GUESSED = [
     ("cp1252", GERMAN, "cp1252"),
-    ("latin-1", GERMAN, "cp1252"),  # the same bytes in both encodings
+    ("latin-1", GERMAN, "cp1252"),  # both encodings give the same bytes
     ("cp1252", FRENCH, "cp1252"),
     ("cp1251", RUSSIAN, "cp1251"),
     ("koi8_r", RUSSIAN, "koi8_r"),

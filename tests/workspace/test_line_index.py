@@ -51,7 +51,7 @@ def test_a_file_that_became_shorter_is_reported() -> None:
     ("data", "encoding", "is_guess", "n_stray"),
     [
         (b"plain\n", "utf-8", False, 0),
-        (b"x" * (PIECE - 1) + "ü\n".encode(), "utf-8", False, 0),  # a character across the border
+        (b"x" * (PIECE - 1) + "ü\n".encode(), "utf-8", False, 0),  # crosses the border
         ("größe\n".encode() * 9 + b"\xff\n", "utf-8", False, 1),
         ("größe\n".encode("latin-1"), "cp1252", True, 0),
         ("# coding: latin-1\ngröße\n".encode("latin-1"), "iso8859-1", False, 0),

@@ -22,7 +22,7 @@ def at(freed: float, rewritten: float, grown: float, **rates: float) -> bool:
 
 
 def cost_a_call(freed: float, rewritten: float, grown: float) -> float:
-    """The cost of a call if a compaction frees ``freed`` tokens, beyond the smallest prompt's."""
+    """Return a call's cost beyond the smallest prompt's, if a compaction frees ``freed`` tokens."""
     return 1.15 * rewritten * grown / freed + 0.1 * freed / 2
 
 

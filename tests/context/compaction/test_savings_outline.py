@@ -27,7 +27,7 @@ from indwell.context.conversation import (
 from indwell.messages import Message
 from support.requests import assistant, result, use, user
 
-SIZES = (1, 40, 900)  # numbers of lines of a result
+SIZES = (1, 40, 900)  # a result has this many lines
 
 
 def exchange(size: int, words: str) -> tuple[Message, Message]:

@@ -41,7 +41,7 @@ def test_user_text_that_a_summary_merged_into_another_message_survives_the_next_
     now = empty(60_000)
     for turn in range(1, 7):
         now = turned(now, turn, [LONG, LONG], reply=f"Done {turn}.")
-    now = summarised(now, planned(now, 1, 18, keep_replies=True))  # summarise turns 1 to 3
+    now = summarised(now, planned(now, 1, 18, keep_replies=True))  # turns 1 to 3
     last = snapped(now.messages, len(now.messages) - 6)
     # The next summary puts the user's text into the last message of the group.
     now = summarised(now, planned(now, max(now.history.joined) + 1, last))

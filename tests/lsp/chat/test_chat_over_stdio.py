@@ -327,8 +327,8 @@ async def test_editors_ask_about_chats_and_get_turns_tools_and_files(home) -> No
             types.DocumentLinkParams(identifier)
         )
         assert [one.target for one in links] == [
-            f"{home.shop.as_uri()}#L2",  # the changed line
-            f"{home.shop.as_uri()}#L1",  # the mention
+            f"{home.shop.as_uri()}#L2",  # this is the changed line
+            f"{home.shop.as_uri()}#L1",  # this is the mention
         ]
         lenses = await editor.client.text_document_code_lens_async(types.CodeLensParams(identifier))
         titles = [one.command.title for one in lenses]

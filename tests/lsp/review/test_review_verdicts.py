@@ -64,7 +64,7 @@ class Client:
 
 
 class Court(Desk):
-    """A desk with a user who gives verdicts."""
+    """A review on disk, with a user who accepts and rejects changes."""
 
     def __init__(self, folder, ledger, answer_s: float = 8.0) -> None:
         super().__init__(folder, ledger)

@@ -310,7 +310,7 @@ def test_cmd_17_every_word_is_judged_fast(command: str) -> None:
             began = time.thread_time()
             judge(command, situation)
             taken.append(time.thread_time() - began)
-        assert min(taken) < 0.5  # 0.02 s on an idle machine
+        assert min(taken) < 0.5  # an idle machine takes 0.02 s
 
 
 @pytest.mark.parametrize(

@@ -273,7 +273,7 @@ def test_no_command_of_real_sessions_is_refused_and_each_is_judged_in_time() -> 
         began = time.thread_time()
         assert why_dangerous(case["command"]) == ""
         taken.append(time.thread_time() - began)
-    assert sorted(taken)[int(len(taken) * 0.99)] < 0.01  # below 1 ms on an idle machine
+    assert sorted(taken)[int(len(taken) * 0.99)] < 0.01  # it is 1 ms on an idle one
 
 
 PIECES = ["rm", "-rf", " ", "/", "~", "$(", ")", "`", "'", '"', "{", "}", ",", "|", "&", ";", "\n"]

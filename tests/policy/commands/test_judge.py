@@ -146,7 +146,7 @@ def test_cmd_02_ordinary_reading_runs_without_a_question() -> None:
         ),
     ],
 )
-def test_cmd_02_workspace_commands_run_in_a_sandbox_and_need_a_question_without(
+def test_cmd_02_workspace_commands_need_a_question_unless_a_sandbox_confines_them(
     command: str,
 ) -> None:
     assert (judged(command), judged(command, CONFINED)) == ("ask", "allow")

@@ -17,7 +17,7 @@ def test_cmd_17_the_longest_complex_command_is_judged_fast(unit: str) -> None:
     command = (unit * COMMAND_LIMIT)[:COMMAND_LIMIT]
     began = time.thread_time()
     why_dangerous(command)
-    assert time.thread_time() - began < 0.5  # 0.03 s on an idle machine
+    assert time.thread_time() - began < 0.5  # an idle machine takes 0.03 s
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_cmd_17_no_command_takes_long_to_judge(command: str) -> None:
         began = time.thread_time()
         why_dangerous(command)
         taken.append(time.thread_time() - began)
-    assert min(taken) < 0.5  # below 0.05 s on an idle machine
+    assert min(taken) < 0.5  # an idle machine takes less than 0.05 s
 
 
 @pytest.mark.parametrize("unit", ["a=$a$a;", 'a="$a$a";', "a=$a'x'$a;", "a=${a}/${a};"])

@@ -124,7 +124,7 @@ def test_a_named_port_is_the_only_port_allowed() -> None:
     assert not lets(["build.example:8443"], "build.example:443")
 
 
-def test_any_host_allows_every_name_and_no_address() -> None:
+def test_the_pattern_for_any_host_allows_every_name_and_no_address() -> None:
     assert lets(["*"], "github.com:443")
     assert not lets(["*"], "github.com:25")
     for authority in ("1.1.1.1:443", "127.0.0.1:80", "[::1]:80", "localhost:80"):

@@ -257,7 +257,7 @@ async def test_a_host_that_violates_http_does_not_break_the_proxy(internet, answ
     assert caplog.records == []
 
 
-async def test_the_connections_of_a_command_end_with_it(internet) -> None:
+async def test_the_connections_of_a_command_end_with_the_command(internet) -> None:
     async with proxied(internet, "allowed.example") as way:
         reader, writer = await asyncio.open_connection("127.0.0.1", way.port)
         word = way.env["http_proxy"].partition("//")[2].partition("@")[0]
