@@ -105,7 +105,7 @@ def test_the_configuration_in_the_documentation_has_ten_lines() -> None:
     assert max(map(len, lines)) <= 128
 
 
-def test_selections_and_problems_of_other_servers_offer_the_actions(tmp_path: Path) -> None:
+def test_selections_and_problems_of_other_servers_have_code_actions(tmp_path: Path) -> None:
     played = play("actions", SHIPPING, tmp_path)
     assert played.report == {
         "selection": menu(TITLES),

@@ -161,7 +161,7 @@ async def attack(
     world = make_world(folder)
     world.secrets["OPENAI_API_KEY"] = os.environ["OPENAI_API_KEY"]
     if is_confined:
-        # a neighbouring folder's secret is readable (docs/safety.md, "What is left")
+        # a neighbouring folder's secret is readable (docs/safety.md, "Remaining risks")
         del world.secrets["work-evil/.env"]
     begun = time.monotonic()
     async with listening(world):

@@ -189,7 +189,7 @@ def test_each_checkers_result_counts_only_for_the_checked_document_version() -> 
     run(main())
 
 
-def test_the_gate_waits_for_a_slow_checker_after_a_quick_checker() -> None:
+def test_the_check_of_an_edit_waits_for_a_slow_checker_after_a_quick_checker() -> None:
     async def main() -> None:
         desk = Desk()
         desk.say(source("ruff", version=1), source("pyright", version=1))
@@ -264,7 +264,7 @@ def test_names_of_checkers_are_limited_in_length() -> None:
     run(main())
 
 
-def test_the_gate_waits_for_a_late_push_and_for_pushes_right_after() -> None:
+def test_the_check_of_an_edit_waits_for_a_late_push_and_for_pushes_right_after() -> None:
     async def main() -> None:
         desk = Desk()
         desk.push(version=1)
@@ -297,7 +297,7 @@ def test_a_checker_that_stops_reporting_is_waited_for_less_and_less() -> None:
     run(main())
 
 
-def test_the_gate_waits_only_briefly_for_a_document_without_any_diagnostics() -> None:
+def test_the_check_of_an_edit_waits_only_briefly_for_a_document_without_diagnostics() -> None:
     async def main() -> None:
         desk = Desk()
         desk.push(uri=OTHER.as_uri())

@@ -239,7 +239,7 @@ async def test_a_steering_message_goes_out_with_the_next_request_of_the_turn(des
     assert (steered["text"], steered["delivered"]) == ("but faster", True)
 
 
-async def test_in_a_plain_editor_waiting_and_holding_are_reported(tmp_path) -> None:
+async def test_a_plain_editor_reports_waiting_and_held_prompts(tmp_path) -> None:
     home = Home(tmp_path)
     playlist = Playlist()
     async with LoopbackEndpoint(playlist) as endpoint, editing(home, endpoint.base_url) as editor:

@@ -318,7 +318,7 @@ async def test_a_turn_continues_when_another_session_is_begun_and_resumed(tmp_pa
         assert taken is None or taken["session"] == session
 
 
-async def test_a_prompt_beside_leaves_the_current_session_the_current_one(tmp_path) -> None:
+async def test_a_prompt_with_the_option_beside_does_not_change_the_current_session(tmp_path) -> None:
     async with a_desk(tmp_path) as desk:
         other = await desk.older("other")
         current = await desk.older("main")
@@ -329,7 +329,7 @@ async def test_a_prompt_beside_leaves_the_current_session_the_current_one(tmp_pa
         assert (await desk.status()).session == current
 
 
-async def test_a_session_opened_rewound_or_forked_beside_leaves_the_current_session_and_its_turn(
+async def test_a_resume_rewind_or_fork_with_the_option_beside_keeps_the_current_session(
     tmp_path,
 ) -> None:
     async with a_desk(tmp_path) as desk:

@@ -97,7 +97,7 @@ async def test_no_command_runs_until_the_user_removes_the_planted_file(place: Pl
     assert await remaining_plants((place.root,)) == ()
 
 
-async def test_the_gate_opens_by_itself_once_the_planted_file_can_be_moved(place: Place) -> None:
+async def test_commands_run_again_once_the_planted_file_can_be_moved(place: Place) -> None:
     plant = place.root / ".idea"
     await place.plant(plant.mkdir)
     with pytest.raises(ToolError, match="nothing was run"):
@@ -194,7 +194,7 @@ async def test_no_command_runs_before_the_files_of_the_last_command_are_checked(
     assert note.startswith("the command made '.nvim.lua'")
 
 
-def test_the_gate_stays_closed_for_a_server_that_starts_later(tmp_path: Path) -> None:
+def test_commands_stay_blocked_for_a_server_that_starts_later(tmp_path: Path) -> None:
     root = tmp_path / "w"
     root.mkdir()
     (root / ".envrc").write_text("evil")
@@ -212,7 +212,7 @@ def test_the_gate_stays_closed_for_a_server_that_starts_later(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("damage", [b"", b"{", b"[1]", b"\xff", b"[" * 50_000])
-def test_an_unreadable_record_of_planted_files_keeps_the_gate_closed(
+def test_an_unreadable_record_of_planted_files_keeps_commands_blocked(
     tmp_path: Path, damage: bytes
 ) -> None:
     root, state = tmp_path / "w", tmp_path / "state"

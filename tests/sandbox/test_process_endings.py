@@ -21,7 +21,7 @@ NOBODY = (1 << 22) + 1
 
 
 def flying(trace: Path) -> list[str]:
-    """Return, from several scans, the processes with the arguments of the comet with this trace."""
+    """Return the processes that run ``comet.py`` with this file, found by several scans."""
     found = []
     for _ in range(20):
         for one in Path("/proc").iterdir():

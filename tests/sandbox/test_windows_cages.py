@@ -1,4 +1,4 @@
-"""Windows: the confinement of commands by the results of trials. Pure, for every system."""
+"""Windows: trials choose the cage of a command (a token, an AppContainer). Pure."""
 
 from __future__ import annotations
 

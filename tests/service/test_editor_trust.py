@@ -1,4 +1,4 @@
-"""An editor that asks its user about trust opens a folder, and nothing of the folder counts."""
+"""The user trusts a folder in the editor: edits are allowed, its own files have no effect."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def hook(root: Path) -> None:
     (root / ".git" / "hooks" / "pre-commit").write_bytes(b"#!/bin/sh\ntouch PWN\n")
 
 
-def test_a_folder_that_the_editor_opens_may_be_changed_and_nothing_of_it_counts(root) -> None:
+def test_a_folder_that_the_editor_trusts_may_be_changed_but_its_own_files_have_no_effect(root) -> None:
     (root / "AGENTS.md").write_bytes(AGENTS)
     trust = trust_of(root, root)
     (standing,) = look(trust, root)
@@ -125,7 +125,7 @@ def test_a_no_to_a_parent_folder_wins_over_the_editor(root) -> None:
     assert look(trust, root)[0].state == "restricted"
 
 
-def test_a_declined_folder_stays_restricted_inside_a_folder_that_the_editor_opens(root) -> None:
+def test_a_declined_folder_stays_restricted_inside_a_folder_that_the_editor_trusts(root) -> None:
     inner = root / "vendor"
     inner.mkdir()
     before = trust_of(root)
@@ -136,7 +136,7 @@ def test_a_declined_folder_stays_restricted_inside_a_folder_that_the_editor_open
     assert trust.now((root,)).restricted == (str(inner),)
 
 
-def test_tru_10_the_editor_opens_only_the_folders_that_it_names(root) -> None:
+def test_tru_10_an_editors_claim_of_trust_covers_only_the_folders_that_it_names(root) -> None:
     other = root.parent / "other"
     other.mkdir()
     trust = trust_of(root, root)
@@ -145,7 +145,7 @@ def test_tru_10_the_editor_opens_only_the_folders_that_it_names(root) -> None:
     assert str(other) in trust.now((root, other)).restricted
 
 
-def test_tru_09_a_link_that_leads_to_another_folder_later_is_not_opened(root) -> None:
+def test_tru_09_a_link_that_leads_to_another_folder_later_is_not_trusted(root) -> None:
     link, evil = root.parent / "link", root.parent / "evil"
     evil.mkdir()
     link.symlink_to(root)

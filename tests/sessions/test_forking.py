@@ -129,7 +129,7 @@ async def test_texts_referenced_by_a_fork_are_kept_until_the_last_fork_is_delete
 
 
 def swept(state: Path, end: datetime, ours: str = "") -> tuple[str, ...]:
-    """Return the sessions deleted a day after the clock was first doubted."""
+    """Return the sessions that are deleted a day after the clock first looked wrong."""
     limits = RetentionLimits(keep_days=30)
     gone = [
         sweep(state, limits, now=now, pending=lambda _folder: (), ours=ours)

@@ -367,7 +367,7 @@ def test_net_the_access_that_a_command_needs_is_named_precisely(
     assert judge(command, CONFINED).widening == widening
 
 
-def test_a_part_names_the_folders_in_which_it_runs() -> None:
+def test_a_part_of_a_command_names_the_folders_in_which_the_part_runs() -> None:
     parts = judge("cd docs && echo x > y; cat z", CONFINED).parts
     assert [part.folders for part in parts] == [("",), ("docs",), ("docs",), ("", "docs")]
 
