@@ -117,7 +117,7 @@ def test_keys_typed_ahead_answer_no_question(home) -> None:
     assert home.shop.read_text(encoding="utf-8") == SOURCE
 
 
-def test_words_sent_while_a_turn_works_steer_it(home) -> None:
+def test_text_sent_during_a_turn_steers_the_turn(home) -> None:
     slow = stream(
         chunk({"content": "Hm. "}), 1.5, chunk({"content": "Go."}), chunk({}, finish="stop")
     )
@@ -135,7 +135,7 @@ def test_words_sent_while_a_turn_works_steer_it(home) -> None:
 
 
 @pytest.mark.parametrize("key", [ESCAPE, INTERRUPT], ids=["escape", "ctrl-c"])
-def test_a_turn_is_stopped_by_a_key_and_the_session_goes_on(home, key) -> None:
+def test_a_turn_is_stopped_by_a_key_and_the_session_continues(home, key) -> None:
     with (
         endpoint_in_thread([SLOW, say("Well.")]) as endpoint,
         started(home, endpoint.base_url) as terminal,
@@ -150,7 +150,7 @@ def test_a_turn_is_stopped_by_a_key_and_the_session_goes_on(home, key) -> None:
         terminal.until("1 round")
 
 
-def test_a_rewind_returns_the_words_to_the_line(home) -> None:
+def test_a_rewind_returns_the_prompt_to_the_input_line(home) -> None:
     with (
         endpoint_in_thread([say("One."), say("Two.")]) as endpoint,
         started(home, endpoint.base_url) as terminal,
@@ -165,7 +165,7 @@ def test_a_rewind_returns_the_words_to_the_line(home) -> None:
         terminal.until("second words")
 
 
-def test_a_killed_session_goes_on_where_it_was(home) -> None:
+def test_a_killed_session_continues_where_it_was(home) -> None:
     with endpoint_in_thread([say("One."), say("Two.")]) as endpoint:
         with started(home, endpoint.base_url) as terminal:
             terminal.until("/help lists commands")
@@ -197,7 +197,7 @@ def test_a_session_fits_into_forty_columns(home) -> None:
     assert max(len(line) for line in lines if line.startswith("word")) <= 40
 
 
-def test_a_plain_session_moves_nothing_and_colours_nothing(home) -> None:
+def test_a_plain_session_uses_no_cursor_movements_and_no_colours(home) -> None:
     home.configure('mode = "ask"\n')
     with (
         endpoint_in_thread(FIX) as endpoint,

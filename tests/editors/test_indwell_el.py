@@ -387,7 +387,7 @@ def test_the_keys_for_waiting_prompts_stopping_and_the_model_work(tmp_path: Path
     with_keys(tmp_path, (STUCK,), play)
 
 
-def test_the_next_words_start_an_ended_server_and_continue_its_session(tmp_path: Path) -> None:
+def test_the_next_prompt_starts_an_ended_server_and_continues_its_session(tmp_path: Path) -> None:
     def play(keys: Keys) -> None:
         keys.press(f"{MENU}c")
         keys.until("the chat", lambda it: it.get("buffer", "").startswith("*Indwell"))

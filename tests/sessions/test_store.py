@@ -247,7 +247,7 @@ async def test_a_link_in_place_of_a_log_is_neither_read_nor_written(tmp_path: Pa
 
 
 @posix_only("mkfifo")
-async def test_a_pipe_in_place_of_a_log_does_not_hang(tmp_path: Path) -> None:
+async def test_opening_a_pipe_in_place_of_a_log_does_not_hang(tmp_path: Path) -> None:
     store = store_in(tmp_path)
     session = await session_of(store)
     log_of(store, session).unlink()

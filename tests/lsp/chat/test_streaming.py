@@ -73,7 +73,7 @@ async def test_text_typed_below_a_streaming_answer_stays_the_draft(tmp_path, kin
 
 
 @in_no_time
-async def test_a_part_of_an_answer_undone_by_the_user_is_not_inserted_again(
+async def test_a_part_of_an_answer_that_the_user_undid_is_not_inserted_again(
     tmp_path,
 ) -> None:
     desk = PaperDesk(tmp_path)

@@ -99,7 +99,7 @@ async def test_the_servers_end_removes_its_diagnostics_from_the_editor(desk) -> 
     assert desk.screen.lines(path.as_uri()) == []
 
 
-async def test_the_same_file_under_another_name_is_marked_once(desk) -> None:
+async def test_a_file_that_the_editor_opens_under_another_uri_is_marked_once(desk) -> None:
     path = desk.path("a b.txt", new(3))
     await change(desk.ledger, path, BEFORE, new(3))
     desk.reviewing.attach(desk.ledger)
