@@ -1,16 +1,16 @@
 " vim -u before.vim -S vimrc -S ale_shared.vim: the shared scenarios in Vim with ALE. Vim's own main loop
-" runs between two steps, so that ALE does what it does for a user; a step is [when, what].
+" runs between two steps, so that ALE acts as for a user; a step is a pair: a condition, and an action.
 
 let s:place = json_decode($INDWELL_PLACE)
 let s:report = {}
-let s:said = []         " every window/showMessage
-let s:results = {}      " answers to commands, by name
+let s:said = []         " records each window/showMessage
+let s:results = {}      " has the answers to commands, by name
 let s:questions = []
 let s:permit = 'Once'
 let s:wanted = ''
-let s:titles = v:null   " of the last list of code actions
+let s:titles = v:null   " has the titles of the last list of code actions
 let s:steps = []
-let s:waiting = 0       " milliseconds that the step has waited
+let s:waiting = 0       " counts the milliseconds that the step has waited
 let s:began = 0
 let s:chat = {}
 
@@ -47,7 +47,7 @@ function! s:Listen() abort
   call ale#lsp#RegisterCallback(s:Connection(), function('s:Heard'))
 endfunction
 
-" What the user answers; ALE asks with input(), the lines of the page with inputlist().
+" Returns the answer of the user; ALE asks with input(), the configuration of the page with inputlist().
 function! s:Input(message, ...) abort
   let s:titles = map(filter(split(a:message, "\n"), 'v:val =~# "^\\d\\+) "'), 'substitute(v:val, "^\\d\\+) ", "", "")')
   let l:index = index(s:titles, s:wanted)
@@ -80,7 +80,7 @@ function! s:Fix() abort
   call s:Actions(s:place.first, s:place.last, 'Fix this')
 endfunction
 
-" The last word of a turn, and ALE has told the server of what was changed.
+" Returns whether the turn has sent its last message, and ALE has sent the changes to the server.
 function! s:Ended() abort
   let l:told = get(ale#lsp#GetConnections()[s:Connection()].open_documents, bufnr(''), -1) == b:changedtick
   return l:told && len(filter(s:said[s:began :], 'v:val !~# "queued"')) > 0
@@ -134,7 +134,7 @@ function! s:Steps_ask() abort
     \ ]
 endfunction
 
-" Two turns with a command; after the second the user writes, and a question of Vim would stop all this.
+" Two turns run a command; after the second turn the user saves, and a question of Vim would stop the script.
 function! s:Steps_write() abort
   return [
     \ [{-> 1}, {-> s:Fix()}],
@@ -161,7 +161,7 @@ function! s:Cancel() abort
   call s:Run('indwell.cancel', [])
 endfunction
 
-" ALE shows no progress: where no turn has begun yet, the user stops it again.
+" ALE shows no progress, so if no turn had begun yet, the user stops the turn again.
 function! s:Cancelled() abort
   if s:results['indwell.cancel'] is v:false | call s:Cancel() | endif
   return s:results['indwell.cancel'] is v:true

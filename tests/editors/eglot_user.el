@@ -6,19 +6,19 @@
   (wait-for "the server" (lambda () (and (eglot-current-server) eglot--managed-mode))))
 
 (defun user-idle ()
-  ;; eglot tells of changes when the user rests; a batch never does, so it is done by hand.
+  ;; eglot sends changes when the user is idle; a batch is never idle, so this code sends them.
   (when (and (bound-and-true-p eglot--managed-mode) (eglot-current-server))
     (eglot--signal-textDocument/didChange)))
 
 (defun user-choose (first last)
   (user-idle)
-  (let ((last-nonmenu-event ?a))         ; a key, not the mouse
+  (let ((last-nonmenu-event ?a))         ; the user presses a key, not the mouse
     (if (= first last)
         (eglot-code-actions (+ 4 (line-start first)) (+ 4 (line-start first)) nil t)
       (eglot-code-actions (line-start first) (line-start (1+ last)) nil t))))
 
 (defun user-run (command arguments then)
-  ;; Not by the waiting `eglot-execute-command': it leaves alone what comes in one piece with its answer.
+  ;; The waiting `eglot-execute-command' would ignore messages that arrive together with its answer.
   (jsonrpc-async-request (eglot-current-server) :workspace/executeCommand
                          (list :command command :arguments arguments) :success-fn then))
 

@@ -33,7 +33,7 @@
     (while (not (funcall condition))
       (when (time-less-p until nil) (error "Waited in vain for %s; said: %S; asked: %S" what said asked))
       (accept-process-output nil 0.01)
-      ;; eglot tells of changes when the user rests; a batch never does, so it is done by hand.
+      ;; eglot sends changes when the user is idle; a batch is never idle, so this code sends them.
       (when (and (bound-and-true-p eglot--managed-mode) (eglot-current-server))
         (eglot--signal-textDocument/didChange)))))
 
@@ -47,7 +47,7 @@
 (defun line-start (line) (save-excursion (goto-char (point-min)) (forward-line (1- line)) (point)))
 
 (defun fix ()
-  (let ((last-nonmenu-event ?a))         ; a key, not the mouse
+  (let ((last-nonmenu-event ?a))         ; the user presses a key, not the mouse
     (eglot-code-actions (line-start (of 'first)) (line-start (1+ (of 'last))) nil t)))
 
 (defun finish ()
@@ -70,7 +70,7 @@
     (undo-boundary)
     (undo)
     (let ((undone (text)))
-      (basic-save-buffer)                ; no question: Emacs itself has written the file before
+      (basic-save-buffer)                ; Emacs asks nothing, because it has written the file itself before
       (append (list :undone undone :saved (disk)) seen))))
 
 (defun scenario-confirm () (open-file) (fix) (finish) (state))
@@ -81,7 +81,7 @@
   (open-file)
   (fix)
   (let ((began (float-time)))
-    ;; Not by the waiting `eglot-execute-command': it leaves alone what comes in one piece with its answer.
+    ;; The waiting `eglot-execute-command' would ignore messages that arrive together with its answer.
     (jsonrpc-async-request (eglot-current-server) :workspace/executeCommand '(:command "indwell.cancel" :arguments [])
                            :success-fn #'ignore)
     (finish)

@@ -1,8 +1,8 @@
 ;;; emacs_shared.el --- the scenarios that every editor plays, for both clients of Emacs  -*- lexical-binding: t; -*-
 
-;; After init.el and the client's own file, which defines: user-open (a path; makes the buffer current),
+;; Load this file after init.el and the client's own file, which defines: user-open (a path; makes the buffer current),
 ;; user-titles (of the code actions of lines), user-choose (first, last, title), user-run (command,
-;; arguments, what is called with the result), user-idle (what happens while a user rests).
+;; arguments, the function that gets the result), user-idle (what Emacs does while a user is idle).
 
 (require 'cl-lib)
 (require 'json)
@@ -27,12 +27,12 @@
       (setq listed choices)
       (or wanted (signal 'quit nil)))))
 
-;; A batch has no keys, and so no moment in which the user types none.
+;; A batch has no keys, so Emacs never finds a moment without typing.
 (define-advice indwell-ask (:override (message titles)) (push (list message titles) asked) (and (member answer titles) answer))
 (when (fboundp 'indwell-question)
   (define-advice current-idle-time (:override ()) (seconds-to-time 2)))
 
-;; So slow that it reads the answer to a command in one piece with what comes after the answer.
+;; Emacs is so slow here that it reads the answer to a command together with the message after it.
 (defvar stalled nil "Whether Emacs does nothing for a second after it has sent a command.")
 (define-advice process-send-string (:after (_process message))
   (when (and stalled (string-match-p "\"workspace/executeCommand\"" message))
@@ -135,7 +135,7 @@
       (step :reject_failed
             (lambda ()
               (setq before (text))
-              ;; Nothing is told by hand in here: Emacs does nothing else until the command is answered.
+              ;; No change is sent here, because Emacs does nothing else until the command is answered.
               (let ((started (float-time)) took)
                 (choose (aref lines 1) "Reject this change")
                 (setq took (- (float-time) started))

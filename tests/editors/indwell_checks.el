@@ -50,7 +50,7 @@
             :before (nth 2 before) :after (nth 2 (eglot-facts))
             :hover hover :text (buffer-string) :pending (indwell--pending (indwell--connection))))))
 
-;;;; What is sent: a process that echoes plays the server
+;;;; The text that Emacs sends; a process that echoes it takes the place of the server
 
 (defvar echoed nil "All messages, newest first.")
 
@@ -96,7 +96,7 @@
          (dotimes (round 60) (edit-anyhow) (when (= 0 (% round 7)) (indwell--flush connection)))
          (indwell--flush connection)
          (let ((text (buffer-substring-no-properties (point-min) (point-max))) (version indwell--version))
-           ;; Each position of the text must come back from what the protocol calls it.
+           ;; Each position of the text must survive the conversion to a position of the protocol and back.
            (goto-char (point-min))
            (while (not (eobp))
              (unless (or (= ?\n (char-after)) (= (point) (indwell--point (indwell--position (point) encoding) encoding)))

@@ -2,7 +2,7 @@
 (setq inhibit-startup-screen t make-backup-files nil auto-save-default nil create-lockfiles nil)
 (require 'json)
 (defun keys-tell ()
-  "Write what the user sees now; a rename makes the file whole at any time."
+  "Write what the user sees now, by a rename, so that a reader never gets half a file."
   (let* ((connection (car (bound-and-true-p indwell--connections)))
          (chat (seq-find (lambda (it) (string-prefix-p "*Indwell: my" (buffer-name it))) (buffer-list)))
          (path (getenv "INDWELL_REPORT")) (coding-system-for-write 'utf-8-unix)

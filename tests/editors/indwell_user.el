@@ -1,6 +1,6 @@
 ;;; indwell_user.el --- what a user does in Emacs with indwell.el  -*- lexical-binding: t; -*-
 
-;; Code actions have no menu here: the titles are those of the commands that would act on the line.
+;; The package has no menu of code actions: the titles are those of the commands for the line.
 
 (setq inhibit-startup-screen t make-backup-files nil auto-save-default nil create-lockfiles nil)
 (require 'indwell)
@@ -38,7 +38,7 @@
 
 (defun user-leave () (indwell-quit))
 
-;; A batch has no keys, and so no moment in which the user types none.
+;; A batch has no keys, so Emacs never finds a moment without typing.
 (define-advice indwell--read-word (:override (question))
   (let ((titles (indwell--question-titles question)))
     (push (list (indwell--question-message question) titles) asked)

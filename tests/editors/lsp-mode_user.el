@@ -38,7 +38,7 @@
     (wait-for "progress" (lambda () (or user-kinds (time-less-p until nil)))))
   (setq user-watches t))
 
-;; A turn that is over before Emacs has taken the token of its progress shows none.
+;; Emacs shows no progress of a turn that ends before Emacs has accepted its progress token.
 (defun user-ended ()
   (or (and user-watches (equal (car user-kinds) "end"))
       (cl-some (lambda (one) (string-match-p "LSP :: \\(Indwell: \\(done\\|stopped\\)\\|Done\\.\\)" one)) (fresh))))

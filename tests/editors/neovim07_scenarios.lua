@@ -21,7 +21,7 @@ vim.ui.select = function(items, opts, on_choice)
   end
 end
 
--- A question is answered with a word; the titles stand behind theirs.
+-- The user answers a question with a word; each line of the question shows a word, and its title.
 vim.fn.input = function(opts)
   table.insert(questions, opts.prompt)
   if type(answer) == 'function' then return answer() end
@@ -56,7 +56,7 @@ end
 
 local function begun()
   for _, one in pairs(client().messages.progress) do
-    if one.title then return true end -- a token alone may have been made for nothing
+    if one.title then return true end -- a progress token without a title proves nothing
   end
   return false
 end
@@ -107,7 +107,7 @@ function scenarios.mend()
   report.steps = vim.fn.undotree().seq_last - before
   vim.cmd('undo')
   report.undone = text(buffer)
-  vim.cmd('write') -- no question: Neovim itself has written the file before
+  vim.cmd('write') -- Neovim asks nothing, because it has written the file itself before
   report.saved = disk()
   return report
 end

@@ -20,7 +20,7 @@ vim.ui.select = function(items, opts, on_choice)
   end
 end
 
--- A question is answered with a word; the titles stand behind theirs.
+-- The user answers a question with a word; each line of the question shows a word, and its title.
 vim.fn.input = function(opts)
   local titles, words = {}, {}
   for word, title in opts.prompt:gmatch('\n  ([%a-]+): ([^\n]*)') do
@@ -80,7 +80,7 @@ function user.text(buffer)
   return table.concat(vim.api.nvim_buf_get_lines(buffer, 0, -1, false), '\n') .. '\n'
 end
 
--- It asks for lenses when a buffer is entered, not before.
+-- Neovim 0.7 asks for lenses only when the user enters a buffer.
 function user.look() vim.cmd('doautocmd BufEnter') end
 
 dofile(here .. '/shared_scenarios.lua')(user, place)

@@ -7,7 +7,7 @@ local place = vim.json.decode(vim.env.INDWELL_PLACE)
 user.open(place.path)
 user.turn(place.first, place.last, 'Fix this')
 user.permit = function() return place.stop end
-user.keys('\\ib') -- as the page maps it
+user.keys('\\ib') -- the page maps this key
 user.wait('the list', function() return #user.questions() > 0 end)
 user.permit = function() return nil end
 user.wait('its end', function()

@@ -1,12 +1,12 @@
 -- What a user does in Neovim and what the user sees, for the scenarios: keys in, a record out.
 
 local driver = {
-  choices = {}, -- every vim.ui.select: kind, prompt, titles, and the kinds of code actions
-  inputs = {}, -- every prompt for a line of text, or for several lines
-  progress = {}, -- every LspProgress: kind, title, message, ms
-  wanted = nil, -- the title to choose from the next list of code actions
-  typed = vim.NIL, -- what the user types into the next one
-  permit = function() return 'Once' end, -- the title for a question; nil is no answer yet
+  choices = {}, -- records each vim.ui.select: kind, prompt, titles, and the kinds of code actions
+  inputs = {}, -- records each prompt for a line of text, or for several lines
+  progress = {}, -- records each LspProgress: kind, title, message, ms
+  wanted = nil, -- the user chooses this title from the next list of code actions
+  typed = vim.NIL, -- the user types this text at the next prompt
+  permit = function() return 'Once' end, -- returns the title that answers a question; nil means no answer yet
 }
 
 local function ms() return vim.uv.hrtime() / 1e6 end
@@ -31,7 +31,7 @@ vim.ui.select = function(items, opts, on_choice)
   if title then driver.answer(title) end
 end
 
--- A question of the server, which the lines of the page put to the user; a word answers it.
+-- Answers a question of the server, which the page's configuration asks the user, with a word.
 vim.ui.input = function(opts, on_confirm)
   local titles = vim.tbl_map(function(it) return it.title end, opts.actions)
   local words = vim.split(opts.prompt:match('%((.*)%)'), ', ')
@@ -41,7 +41,7 @@ vim.ui.input = function(opts, on_confirm)
   if title then driver.answer(title) end
 end
 
--- A question in the window of the plugin; one of its words answers it.
+-- Answers a question in the window of the plugin with one of the words that the window shows.
 vim.api.nvim_create_autocmd('User', { pattern = 'IndwellAsks', callback = function(event)
   local titles = vim.tbl_map(function(it) return it.title end, event.data.actions)
   local words = require('indwell.words').words_of(event.data.actions)
@@ -54,7 +54,7 @@ vim.api.nvim_create_autocmd('User', { pattern = 'IndwellAsks', callback = functi
   if title then driver.answer(title) end
 end })
 
--- The window of the plugin for words of several lines.
+-- Types into the window of the plugin that takes several lines of text.
 vim.api.nvim_create_autocmd('User', { pattern = 'IndwellPrompt', callback = function(event)
   if driver.typed == vim.NIL then return end
   table.insert(driver.inputs, event.data.title .. ': ')
@@ -99,7 +99,7 @@ end
 
 function driver.keys(keys) vim.api.nvim_feedkeys(vim.keycode(keys), 'mx', false) end
 
--- The code actions of a selection of whole lines; `title` is chosen, if it is given.
+-- Lists the code actions of a selection of whole lines, and chooses `title`, if it is given.
 function driver.choose(first, last, title)
   driver.wanted = title
   local before = #driver.choices
@@ -114,7 +114,7 @@ function driver.seen(kind, from)
   end
 end
 
--- Starts a turn and waits until it has ended; `during` is called when it has begun to write.
+-- Starts a turn and waits for its end; calls `during` when the turn has begun to write.
 function driver.turn(first, last, title, during)
   local from = #driver.progress + 1
   driver.choose(first, last, title)
@@ -147,7 +147,7 @@ function driver.questions()
   return vim.tbl_filter(function(one) return one.kind == 'lsp_message' end, driver.choices)
 end
 
--- The text of the window beside the user's, once it is there: where answers are shown.
+-- Returns the text of the window that shows answers, as soon as that window exists.
 function driver.answer_beside()
   driver.wait('the answer', function() return #vim.api.nvim_list_wins() == 2 end)
   for _, window in ipairs(vim.api.nvim_list_wins()) do
@@ -157,7 +157,7 @@ function driver.answer_beside()
   end
 end
 
--- How a turn ended for the user: the sentence below the text, or the answer beside it.
+-- Returns how a turn ended for the user: the sentence below the text, or the answer beside it.
 function driver.ending()
   local function said() return driver.messages():match('Indwell: done[^\n]*') end
   driver.wait('a last word', function() return said() or #vim.api.nvim_list_wins() == 2 end)

@@ -1,4 +1,4 @@
--- nvim -l neovim_mcp_tools.lua: a tool of an MCP server is allowed once, and the form of another is filled in.
+-- nvim -l neovim_mcp_tools.lua: a tool of an MCP server is allowed once, and the user fills in the form of another tool.
 
 local here = vim.fs.dirname(arg[0])
 local user = dofile(here .. '/neovim_driver.lua')

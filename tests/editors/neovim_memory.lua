@@ -1,4 +1,4 @@
--- nvim -l neovim_memory.lua: the model's questions and proposals are answered, and its page edited.
+-- nvim -l neovim_memory.lua: the user answers the model's questions and proposals, and edits the page of facts.
 
 local here = vim.fs.dirname(arg[0])
 local user = dofile(here .. '/neovim_driver.lua')

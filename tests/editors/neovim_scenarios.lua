@@ -1,5 +1,5 @@
 -- nvim -l neovim_scenarios.lua SCENARIO PLACE REPORT: plays one scenario, writes what Neovim saw.
--- PLACE is JSON: path, first, last, and what the scenario needs besides.
+-- PLACE is JSON: path, first, last, and further values that the scenario needs.
 
 local here = vim.fs.dirname(arg[0])
 local user = dofile(here .. '/neovim_driver.lua')
@@ -31,7 +31,7 @@ function scenarios.actions()
   local before = #user.choices
   user.keys('gra')
   user.wait('code actions', function() return #user.choices > before end)
-  -- As plugins do that show a sign where something can be mended.
+  -- Some plugins ask for code actions like this, to show a sign where something can be fixed.
   vim.lsp.buf.code_action({ context = { only = { 'quickfix' }, triggerKind = 2 } })
   user.wait('automatic code actions', function() return #user.choices > before + 1 end)
   return {
@@ -73,7 +73,7 @@ function scenarios.diagnostic()
   return state(buffer)
 end
 
--- Another server finds out a second after the edit that it broke something.
+-- Another server reports, one second after the edit, a problem that the edit caused.
 function scenarios.slow_linter()
   local buffer = user.open(place.path)
   local space = vim.api.nvim_create_namespace('another server')
@@ -94,7 +94,7 @@ function scenarios.slow_linter()
   return state(buffer)
 end
 
--- Two language servers of ours; `place.slow` says what the slow one does once the text has changed.
+-- Starts two language servers; `place.slow` says how the slow server reacts to a changed text.
 function scenarios.two_servers()
   local function server(name, changed)
     local function cmd(dispatchers)
@@ -171,7 +171,7 @@ function scenarios.refuse()
   return report
 end
 
--- The model is kept from editing, and says so in the chat.
+-- A hook refuses the edit of the model, and the model says so in the chat.
 function scenarios.stopped()
   local buffer = user.open(place.path)
   user.turn(place.first, place.last, 'Fix this')
@@ -204,7 +204,7 @@ function scenarios.cancel()
     ends[index] = user.turn(place.first, place.last, 'Fix this', stop(way))
     took[index] = ends[index].ms - took[index]
   end
-  -- And while a question stands open; the answer comes too late.
+  -- The user also stops the turn while a question is open; the answer then comes too late.
   user.permit = function() end
   user.turn(place.first, place.last, 'Fix this', function()
     user.wait('the question', function() return #user.questions() > 0 end)
@@ -254,7 +254,7 @@ end
 
 function scenarios.ask()
   local buffer = user.open(place.path)
-  user.choose(place.first, place.last, 'Ask about this…') -- and <Esc> at the prompt
+  user.choose(place.first, place.last, 'Ask about this…') -- the user presses <Esc> at the prompt
   user.wait('the prompt', function() return #user.inputs == 1 end)
   user.typed = 'Why is this so?'
   user.turn(place.first, place.last, 'Ask about this…')

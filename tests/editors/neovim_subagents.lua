@@ -1,4 +1,4 @@
--- nvim 0.11 -l neovim_subagents.lua: a turn in which a sub-agent edits, asks, and is asked about.
+-- nvim 0.11 -l neovim_subagents.lua: a turn in which a sub-agent edits, and a permission question names the sub-agent.
 
 local here = vim.fs.dirname(arg[0])
 local user = dofile(here .. '/neovim_driver.lua')

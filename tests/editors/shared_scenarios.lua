@@ -1,5 +1,5 @@
--- The scenarios that every editor plays, for both Neovims. `user` is what a user does in one of them:
--- open, choose, titles, turn, run, text, wait, questions; `user.permit` answers questions.
+-- The scenarios that every editor plays, for both versions of Neovim. `user` has the actions of a user
+-- in one version: open, choose, titles, turn, run, text, wait, questions; `user.permit` answers questions.
 
 return function(user, place)
   local scenarios = {}
@@ -112,7 +112,7 @@ return function(user, place)
     return { chat_path = made.path, chat = user.text(buffer) }
   end
 
-  -- The lines above which lenses with such a title stand, as they are shown; nobody enters a buffer in Neovim 0.11.
+  -- Returns the lines above which Neovim shows lenses with such a title; Neovim 0.11 needs no entered buffer.
   local function above(buffer, title)
     local lines = {}
     for _, space in pairs(vim.lsp.codelens.__namespaces) do

@@ -1,4 +1,4 @@
--- Begins the turn "Fix this" once the server is there; then the keys of the test come. For both Neovims.
+-- Begins the turn "Fix this" once the server runs; then the test presses keys. For both versions of Neovim.
 local path = vim.env.INDWELL_PATH
 local function begin()
   local clients = (vim.lsp.get_clients or vim.lsp.get_active_clients)()

@@ -1,4 +1,4 @@
-" Begins the turn "Fix this" once the server is there; then the keys of the test come.
+" Begins the turn "Fix this" once the server runs; then the test presses keys.
 set cmdheight=5
 function! s:Begin(timer) abort
   for [l:key, l:it] in items(ale#lsp#GetConnections())

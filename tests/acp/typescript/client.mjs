@@ -1,5 +1,5 @@
-// A client made with the TypeScript SDK: starts the program of its arguments, runs one prompt in
-// $ACP_FOLDER with the words of $ACP_WORDS, allows each call once, and prints what it saw as JSON.
+// A client made with the TypeScript SDK. It starts the program of its arguments, runs one prompt in
+// $ACP_FOLDER with the text of $ACP_WORDS, allows each call once, and prints what it saw as JSON.
 import { spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { Readable, Writable } from "node:stream";
