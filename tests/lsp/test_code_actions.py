@@ -174,7 +174,9 @@ def shown(*arguments) -> list[object]:
     return [one["title"] for one in menu(*arguments)]
 
 
-def test_a_menu_begins_with_the_verdicts_on_the_change_there_and_has_at_most_eight_entries() -> None:
+def test_a_menu_begins_with_the_verdicts_on_the_change_there_and_has_at_most_eight_entries() -> (
+    None
+):
     assert shown([STOP, *TASKS], [*HERE_TOO, *WIDER], None) == [
         "Accept this change", "Reject this change", "Stop the running turn",
         "Accept file", "Reject file", "Accept all", "Reject all", "task 0",

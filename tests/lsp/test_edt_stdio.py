@@ -25,7 +25,9 @@ def home(tmp_path) -> Home:
 
 
 @pytest.mark.parametrize("kind", CLIENTS, ids=[kind.name for kind in CLIENTS])
-async def test_edt_01_a_turn_edits_and_creates_files_in_each_of_the_seven_clients(home, kind) -> None:
+async def test_edt_01_a_turn_edits_and_creates_files_in_each_of_the_seven_clients(
+    home, kind
+) -> None:
     """ALE never answers an edit, Kate declares no edits, and eglot asks the user first."""
     home.shop.write_bytes((WIDE + SOURCE).encode())
     script = [*mend()[:-1], say(calls=[NEW], usage=USAGE), mend()[-1]]

@@ -318,7 +318,9 @@ async def test_a_turn_continues_when_another_session_is_begun_and_resumed(tmp_pa
         assert taken is None or taken["session"] == session
 
 
-async def test_a_prompt_with_the_option_beside_does_not_change_the_current_session(tmp_path) -> None:
+async def test_a_prompt_with_the_option_beside_does_not_change_the_current_session(
+    tmp_path,
+) -> None:
     async with a_desk(tmp_path) as desk:
         other = await desk.older("other")
         current = await desk.older("main")

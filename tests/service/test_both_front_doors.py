@@ -18,7 +18,9 @@ def home(tmp_path) -> Home:
     return Home(tmp_path)
 
 
-async def test_a_session_begun_in_the_editor_continues_in_the_terminal_and_then_in_the_editor(home) -> None:
+async def test_a_session_begun_in_the_editor_continues_in_the_terminal_and_then_in_the_editor(
+    home,
+) -> None:
     script = strictly([say(f"Answer {number}.") for number in (1, 2, 3)])
     async with LoopbackEndpoint(script) as endpoint:
         url = endpoint.base_url

@@ -39,7 +39,9 @@ def hook(root: Path) -> None:
     (root / ".git" / "hooks" / "pre-commit").write_bytes(b"#!/bin/sh\ntouch PWN\n")
 
 
-def test_a_folder_that_the_editor_trusts_may_be_changed_but_its_own_files_have_no_effect(root) -> None:
+def test_a_folder_that_the_editor_trusts_may_be_changed_but_its_own_files_have_no_effect(
+    root,
+) -> None:
     (root / "AGENTS.md").write_bytes(AGENTS)
     trust = trust_of(root, root)
     (standing,) = look(trust, root)
@@ -91,7 +93,9 @@ def test_the_decision_to_leave_files_out_lasts_until_they_change(root) -> None:
     assert look(again, root)[0].undecided == "1 file of instructions and 1 file of servers"
 
 
-def test_the_decision_to_leave_files_out_does_not_answer_the_question_in_another_editor(root) -> None:
+def test_the_decision_to_leave_files_out_does_not_answer_the_question_in_another_editor(
+    root,
+) -> None:
     (root / "AGENTS.md").write_bytes(AGENTS)
     trust = trust_of(root, root)
     trust.answer(look(trust, root)[0], trusted=False)

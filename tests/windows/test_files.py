@@ -170,7 +170,9 @@ def test_our_own_open_files_keep_no_other_program_from_replacing_them(tmp_path) 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_read_only_file_of_a_project_is_not_written_and_a_private_file_is_replaced(tmp_path) -> None:
+def test_a_read_only_file_of_a_project_is_not_written_and_a_private_file_is_replaced(
+    tmp_path,
+) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(b"old")
     path.chmod(0o444)
