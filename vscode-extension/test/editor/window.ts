@@ -21,6 +21,10 @@ export type Theme = keyof typeof THEMES;
 /** Where screenshots go; git ignores it, CI keeps it. */
 export const ARTIFACTS = join(EXTENSION, "test", "artifacts");
 
+/** The panel's frame, until it is hidden and shown again: then its address names no purpose. */
+const VIEW = "iframe.webview.ready[src*='purpose=webviewView']";
+/** What reaches the right edge of the window, as an editor tab does and the panel does not. */
+const RIGHT = ".webview-overlay-outer-right";
 const PATIENCE_MS = 60_000;
 const QUIET = {
   "workbench.startupEditor": "none",
@@ -116,10 +120,10 @@ export async function openWindow(workbench: Workbench, opening: Opening): Promis
   await page.goto(address(port, folder, opening));
   await ready(page, host);
   const panel = page
-    .frameLocator("iframe.webview.ready[src*='purpose=webviewView']")
+    .frameLocator(`${VIEW}, .webview-overlay-content:not(${RIGHT}) > iframe.webview.ready`)
     .frameLocator("#active-frame");
   const tab = page
-    .frameLocator("iframe.webview.ready:not([src*='purpose=webviewView'])")
+    .frameLocator(`${RIGHT} > iframe.webview.ready:not(${VIEW})`)
     .frameLocator("#active-frame");
   const command: Window["command"] = (id, ...args) =>
     host.run(
