@@ -138,6 +138,8 @@ async def test_an_unknown_tool_and_bad_arguments_give_different_errors(tmp_path:
         assert wrong.startswith("bad arguments for read_file: Object missing required field `path`")
         assert broken.startswith("the arguments of read_file are not JSON")
         assert nameless.startswith("there is no tool '(no name)'")
+        targets = [one.target for one in world.told(ToolStarted)]
+        assert targets == ["a.py", "", '{"path": "a', ""]
 
 
 async def test_a_selection_is_sent_once_with_the_prompt_and_is_named(tmp_path: Path) -> None:

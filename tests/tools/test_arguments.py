@@ -9,7 +9,7 @@ import pytest
 
 from indwell.agent.features.todo import TodoList, make_todo
 from indwell.errors import ToolError
-from indwell.tools.arguments import Given, of_schema
+from indwell.tools.arguments import Given, of_schema, words_of_text
 from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
 from indwell.tools.commands.bash import Shell, make_bash
 from indwell.tools.editing.edit import make_edit_file
@@ -179,3 +179,18 @@ def test_a_tool_may_provide_its_own_json_schema() -> None:
     ):
         with pytest.raises(ToolError, match=complaint):
             tool.bind(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('{"query": "add"}', "add"),
+        ('{"a": 2, "b": "three"}', "a: 2, b: three"),
+        ('{"names": ["x", "y"]}', '["x","y"]'),
+        ("{}", ""),
+        ('{"query": "ad', '{"query": "ad'),
+        ("[" * 100_000, "[" * 100_000),
+    ],
+)
+def test_arguments_are_told_to_people_by_their_values(text, words) -> None:
+    assert words_of_text(text) == words

@@ -155,6 +155,27 @@ def _short(words: str, limit: int = _MAX_QUOTE) -> str:
     return words if len(words) <= limit else words[: limit - 1] + "…"
 
 
+def words_of_text(text: str) -> str:
+    """Return the arguments of a call for people; the text itself if it is not a JSON object."""
+    try:
+        given = msgspec.json.decode(text.encode(), type=dict[str, Any])
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return text
+    return words_of(given)
+
+
+def words_of(given: Given) -> str:
+    """Return the arguments of a call for people: a single value alone, several with their names."""
+    values = {name: one if isinstance(one, str) else _json(one) for name, one in given.items()}
+    if len(values) == 1:
+        return next(iter(values.values()))
+    return ", ".join(f"{name}: {value}" for name, value in values.items())
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()
+
+
 def signature(parameters: str) -> str:
     """Return a short form of a JSON schema: ``{path: string, edits: [{old: string, …}]}``."""
     return _signed(msgspec.json.decode(parameters))

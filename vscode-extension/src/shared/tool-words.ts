@@ -24,6 +24,7 @@ const LOOKS: Readonly<Record<string, ToolLook>> = {
   commands: { verb: "Look at the commands", icon: "server-process" },
   remember: { verb: "Remember", icon: "bookmark" },
   navigate: { verb: "Look up", icon: "references" },
+  find_tools: { verb: "Find tools", icon: "search" },
   web_fetch: { verb: "Fetch", icon: "globe" },
 };
 

@@ -44,6 +44,7 @@ from indwell.context.untrusted_text import short_line
 from indwell.errors import ToolError, UserError
 from indwell.messages import Image, ToolResult, ToolUse
 from indwell.sessions.records import CallEnded, Intent, kept_diff, kept_failure
+from indwell.tools.arguments import words_of_text
 from indwell.tools.base import Call, Outcome, Preview, ToolContext
 from indwell.workspace.base import AppliedChange
 from indwell.workspace.comparing.diff import compare, unified
@@ -53,6 +54,7 @@ from indwell.workspace.text import shown
 PARALLEL = 8  # the limit of read-only calls that run in parallel
 # the limit of characters for a tool's name in events; a model may invent a longer name
 NAME_LIMIT = 128
+UNREAD_LIMIT = 80  # the limit of characters for the arguments of a call that no tool understands
 TOLD_LIMIT = 20_000  # the limit of characters for a call's target or failure in events
 CODE_CHARS = 3  # Code with line numbers has about 3 characters per token.
 # the smallest and the largest limit of characters for one result
@@ -161,7 +163,7 @@ async def _run_one(
 ) -> Outcome:
     turn, started = use.meta.turn, session.parts.clock.monotonic()
     name = short_line(use.name, NAME_LIMIT)
-    target = use.arguments[:80] if isinstance(call, ToolError) else _target(call)[:TOLD_LIMIT]
+    target = _target(use, call)
     emit(ToolStarted(turn, use.id, name, target))
     meanwhile = ""
     try:
@@ -267,8 +269,11 @@ def _room(session: Session) -> int:
     return min(max(quarter * CODE_CHARS, LEAST_ROOM), MOST_ROOM)
 
 
-def _target(call: Call) -> str:
-    return call.facts.command or call.facts.subject or ", ".join(call.facts.paths)
+def _target(use: ToolUse, call: Call | ToolError) -> str:
+    if isinstance(call, ToolError):
+        return short_line(words_of_text(use.arguments), UNREAD_LIMIT)
+    facts = call.facts
+    return (facts.command or facts.subject or ", ".join(facts.paths))[:TOLD_LIMIT]
 
 
 def _edit_applied(

@@ -19,7 +19,7 @@ from indwell.context.untrusted_text import neutralise, scalar_text, seen, short_
 from indwell.errors import ToolError
 from indwell.mcp.offers import CallResult, DataPiece, LinkPiece, Piece, TextPiece
 from indwell.policy.call_facts import ForeignTool
-from indwell.tools.arguments import Given, of_schema
+from indwell.tools.arguments import Given, of_schema, words_of
 from indwell.tools.base import Outcome, Picture, Tool, ToolContext, ToolFacts
 
 Run = Callable[[NamedTool, Given, ToolContext], Awaitable[CallResult]]
@@ -55,7 +55,7 @@ def foreign_tool(named: NamedTool, foreign: ForeignTool, folder: str, run: Run) 
         return ToolFacts(
             tool=named.name,
             effect="external",
-            subject=short_line(msgspec.json.encode(given).decode(), _SUBJECT),
+            subject=short_line(words_of(given), _SUBJECT),
             cwd=folder,
             foreign=foreign,
         )
