@@ -227,7 +227,7 @@ test("chips go by mouse and by keyboard, and the focus stays near", async () => 
   assert.deepEqual((await acts(panel)).at(-1), { type: "pickContext" });
 });
 
-test("a mention is completed: keys move, Enter attaches and takes the typed word away", async () => {
+test("a mention is completed: keys move, Enter attaches it once and leaves its name in the text", async () => {
   const panel = await open(composerState());
   await panel.page.keyboard.type("look at @inv");
   await answer(panel, "inv", FILES);
@@ -236,7 +236,7 @@ test("a mention is completed: keys move, Enter attaches and takes the typed word
   assert.equal(await box(panel).getAttribute("aria-activedescendant"), "composer-completions-0");
   assert.equal(await list.locator("b").first().textContent(), "inv");
   await keys(panel, "ArrowDown", "ArrowDown", "ArrowUp", "ArrowUp", "Enter");
-  assert.equal(await text(panel), "look at ");
+  assert.equal(await text(panel), "look at @invoice.py ");
   assert.deepEqual(await acts(panel), [
     { type: "attachMention", value: "src/shop/invoice.py", label: "invoice.py" },
   ]);
@@ -287,7 +287,7 @@ test("folder and symbol narrow the list, and what is typed behind them is marked
   ]);
   assert.equal(await panel.page.locator("[role=listbox] b").first().textContent(), "tot");
   await keys(panel, "Enter");
-  assert.equal(await text(panel), "");
+  assert.equal(await text(panel), "@total ");
   assert.deepEqual(await acts(panel), [
     { type: "attachMention", value: "shop.py#L3-9", label: "total" },
   ]);

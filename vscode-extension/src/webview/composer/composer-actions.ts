@@ -84,10 +84,15 @@ function choose(parts: Parts, { row }: ShownRow, how: ChooseHow): void {
   } else if (row.kind === "narrow" || (how === "descend" && row.kind === "folder")) {
     replaceRange(box.current, token.start, token.end, `@${row.value}`);
   } else {
-    replaceRange(box.current, token.start, token.end, "");
+    replaceRange(box.current, token.start, token.end, isNoun(row.kind) ? `@${row.label} ` : "");
     completion.done();
     post({ type: "attachMention", value: row.value, label: row.label });
   }
+}
+
+/** Whether a chosen row stays in the text as a name, so that the sentence around it is whole. */
+function isNoun(kind: ShownRow["row"]["kind"]): boolean {
+  return kind === "file" || kind === "folder" || kind === "symbol";
 }
 
 function chooseCommand(
