@@ -41,6 +41,12 @@ async def standings(editor: Editor) -> dict[str, str]:
     return {one.name: one.standing for one in (await mcp(editor)).servers}
 
 
+async def unapproved(editor: Editor) -> tuple[str, ...]:
+    wanted = told.StatusParams()
+    status = await editor.client.protocol.send_request_async("indwell/status", wanted)
+    return tuple(status.unapproved)
+
+
 def questions(editor: Editor) -> list[str]:
     return [one for one in editor.messages if "defines the MCP server" in one]
 
@@ -95,6 +101,11 @@ async def test_an_unanswered_question_says_how_to_answer_later(home):
         editor.answers.choose = answering(None)
         await editor.ask("hello")
         assert any("is not used until you approve it" in one for one in editor.messages)
+        assert await standings(editor) == {"a": "open"}  # neither a yes nor a no is stored
+        assert await unapproved(editor) == ("a",)
+        editor.answers.choose = answering(LEAVE)
+        await mcp(editor, "approve", name="a")
+        assert await unapproved(editor) == ()
 
 
 async def test_servers_can_be_added_approved_and_removed_by_requests(home):

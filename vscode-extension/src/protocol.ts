@@ -1429,6 +1429,11 @@ export interface StatusResult {
    */
   readonly undecided: string;
   /**
+   * The project's MCP servers that are not used, because the user was asked about the servers and has not
+   * decided.
+   */
+  readonly unapproved: readonly string[];
+  /**
    * `scripted` in a made-up project with the scripted model; `connected` in that project when the user's own
    * settings name a model; empty outside the project.
    */

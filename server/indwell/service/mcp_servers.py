@@ -50,6 +50,13 @@ class McpServers:
         """Return the servers as they are defined now."""
         return await asyncio.to_thread(self._book.look)
 
+    async def unapproved(self) -> tuple[str, ...]:
+        """Return the names of the servers about which the user was asked and has not decided."""
+        if self.is_open or not self._asked:
+            return ()
+        found = await self.look()
+        return tuple(one.name for one in found.unanswered if one.seen in self._asked)
+
     async def settle(self, timeout_s: float) -> None:
         """Ask about each project server about which the user has not decided.
 

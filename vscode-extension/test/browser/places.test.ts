@@ -252,6 +252,18 @@ test("files of the folder that have no effect are one line, which leads to the d
   await panel.page.getByText(/^Files left out/).waitFor({ state: "detached" });
 });
 
+test("an MCP server whose question was closed is one line, which leads to the decision", async () => {
+  const { status: there } = emptyState({});
+  if (there === null) assert.fail("a server is there");
+  const turns = [turn(1)];
+  const panel = await showing(emptyState({ turns, status: { ...there, unapproved: ["paper"] } }));
+  await panel.page.getByText("The MCP server paper is not used.", { exact: true }).waitFor();
+  await panel.page.getByRole("button", { name: "Decide…", exact: true }).click();
+  assert.deepEqual(await posted(panel, "command"), [{ type: "command", command: "mcp" }]);
+  await panel.show(emptyState({ turns }));
+  await panel.page.getByText(/^The MCP server/).waitFor({ state: "detached" });
+});
+
 test("a suggestion is sent as it stands, and a question shows over the list of sessions too", async () => {
   const panel = await showing(
     emptyState({ session: null, suggestions: [{ title: "Explain it", prompt: "Explain a.py." }] }),

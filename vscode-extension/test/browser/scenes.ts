@@ -20,6 +20,7 @@ export function emptyState(more: Partial<PanelState> = {}): PanelState {
       lacking: "",
       trusted: true,
       undecided: "",
+      unapproved: [],
       demo: "",
       running: null,
       beside: [],

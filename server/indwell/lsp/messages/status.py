@@ -110,6 +110,8 @@ class StatusResult(Value, frozen=True):
         beside: The turns that run in other sessions, oldest first.
         undecided: A phrase that counts the folders' files that have no effect until the user
             decides, or empty if there are no such files.
+        unapproved: The project's MCP servers that are not used, because the user was asked about
+            the servers and has not decided.
         demo: ``scripted`` in a made-up project with the scripted model; ``connected`` in that
             project when the user's own settings name a model; empty outside the project.
     """
@@ -129,6 +131,7 @@ class StatusResult(Value, frozen=True):
     effort: Effort = ""
     efforts: tuple[Effort, ...] = ()
     undecided: str = ""
+    unapproved: tuple[str, ...] = ()
     demo: Literal["", "scripted", "connected"] = ""
 
 

@@ -102,12 +102,13 @@ async def status_of(host: Host, wanted: str | None = None) -> status.StatusResul
     (session, settings), workspace = _session_of(host, wanted), host.sessions.workspace
     roots = workspace.roots if workspace is not None else ()
     endpoint = host.service.endpoint
-    lacking, standings, pictures, efforts, demo = await asyncio.gather(
+    lacking, standings, pictures, efforts, demo, unapproved = await asyncio.gather(
         endpoint.seems_lacking(),
         host.service.trust.look(roots),
         endpoint.pictures(settings),
         endpoint.efforts(settings),
         _demo_state(host),
+        host.service.mcp.unapproved(),
     )
     # Read the state last, because a turn may have ended meanwhile and its end was already sent.
     session, settings = _session_of(host, wanted)
@@ -120,6 +121,7 @@ async def status_of(host: Host, wanted: str | None = None) -> status.StatusResul
         lacking=host.service.configuration.problem or lacking,
         trusted=bool(roots) and all(one.state == "trusted" for one in standings),
         demo=demo,
+        unapproved=unapproved,
         undecided=" and ".join(one.undecided for one in standings if one.undecided),
         running=host.turns.number_in(wanted) if wanted else host.turns.running_number,
         beside=tuple(

@@ -141,6 +141,8 @@ export class ChatCore {
       if (action.type === "firstRun" && action.firstRun === null) {
         this.refresh.soon("status", "models");
       }
+      // The user may have decided about a server on the page.
+      if (action.type === "mcp" && action.page === null) this.refresh.soon("status");
       // A page of the log does not contain the running turn.
       if (action.type === "opened" && action.session !== null) this.refresh.soon("commands");
     });

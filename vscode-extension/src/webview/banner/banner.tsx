@@ -3,6 +3,7 @@
  * failure.
  */
 import { useEffect, useState } from "preact/hooks";
+import { visible } from "../../shared/visible.ts";
 import { Icon } from "../icon.tsx";
 import { Coded } from "../questions/sentence.tsx";
 import type { ViewProps } from "../view-props.ts";
@@ -15,6 +16,7 @@ export function Banner({ state, post }: ViewProps) {
     <>
       <ServerBar state={state} post={post} />
       <TrustBar state={state} post={post} />
+      <ServersBar state={state} post={post} />
       <DemoBar state={state} post={post} />
       <Sentence state={state} post={post} />
     </>
@@ -149,6 +151,31 @@ function UndecidedBar({ undecided, post }: Pick<Props, "post"> & { readonly unde
           type="button"
           class="link-button"
           onClick={() => post({ type: "command", command: "trust" })}
+        >
+          Decide…
+        </button>
+      </div>
+    </div>
+  );
+}
+
+/** The project's MCP servers whose question the user closed; their page has the decision. */
+function ServersBar({ state, post }: Props) {
+  const names = (state.status?.unapproved ?? []).map(visible);
+  if (names.length === 0 || state.connection.kind !== "ready") return null;
+  const words =
+    names.length === 1
+      ? `The MCP server ${names[0]} is not used.`
+      : `${names.length} MCP servers are not used: ${names.join(", ")}.`;
+  return (
+    <div class="banner one-line" role="status">
+      <Icon name="shield" />
+      <p title={`${words} The project defines them, and you have not decided.`}>{words}</p>
+      <div class="banner-actions">
+        <button
+          type="button"
+          class="link-button"
+          onClick={() => post({ type: "command", command: "mcp" })}
         >
           Decide…
         </button>

@@ -61,6 +61,7 @@ const STATUS: StatusResult = {
   lacking: "",
   trusted: true,
   undecided: "",
+  unapproved: [],
   demo: "",
   running: null,
   beside: [],

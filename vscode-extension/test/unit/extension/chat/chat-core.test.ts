@@ -18,6 +18,7 @@ const STATUS: StatusResult = {
   lacking: "",
   trusted: true,
   undecided: "",
+  unapproved: [],
   demo: "",
   running: null,
   beside: [],

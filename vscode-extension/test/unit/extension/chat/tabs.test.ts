@@ -19,6 +19,7 @@ const STATUS: StatusResult = {
   lacking: "",
   trusted: true,
   undecided: "",
+  unapproved: [],
   demo: "",
   running: null,
   beside: [],

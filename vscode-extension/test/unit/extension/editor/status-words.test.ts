@@ -87,6 +87,7 @@ test("where no model can be called, the tooltip says so, and what to do", () => 
     lacking: "no model is set; run `indwell login`",
     trusted: true,
     undecided: "",
+    unapproved: [],
     demo: "",
     running: null,
     beside: [],
