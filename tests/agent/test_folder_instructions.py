@@ -200,8 +200,8 @@ async def test_changed_instructions_are_ignored_with_a_notice_until_trusted_agai
         (notice,) = world.told(Notice)
         assert isinstance(notice, Notice)
         assert notice.message.startswith(
-            "1 instruction file is ignored, because new or changed since you trusted the "
-            "folder: 'web/AGENTS.md'."
+            "1 instruction file is ignored, because you have not trusted it as it is now: "
+            "'web/AGENTS.md'."
         )
         assert "ALWAYS-APPROVE" not in str(world.messages)
         assert "does not count any more" in instructions(world)[-1][1]

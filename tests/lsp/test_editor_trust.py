@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -190,6 +191,38 @@ async def test_the_question_about_the_files_comes_only_when_the_user_asks_for_it
         await client.prompt("mend it again")
     assert ("OBEY-ME" in sent(endpoint)) is obeyed
     assert home.shop.read_text(encoding="utf-8") == MENDED
+
+
+@pytest.mark.parametrize(("answer", "obeyed"), [(USE, True), (LEAVE, False)])
+async def test_a_nested_instruction_file_comes_up_when_the_agent_meets_it(
+    home, answer, obeyed
+) -> None:
+    nested = home.write("src/AGENTS.md", "OBEY-ME\n")
+    home.write("src/part.py", "x = 1\n")
+    read = ("read_file", json.dumps({"path": "src/part.py"}))
+
+    def script(seen: Seen) -> Answer:
+        is_new = seen.body["messages"][-1]["role"] == "user"
+        return say(calls=[read]) if is_new else say("Well.")
+
+    async with (
+        LoopbackEndpoint(script) as endpoint,
+        window(home, endpoint, answer=answer) as client,
+    ):
+        assert (await status(client))["undecided"] == ""
+        await client.prompt("read it")
+        assert client.of(QUESTION) == []
+        assert (await status(client))["undecided"] == "1 file of instructions"
+        assert await decide(client) is True
+        (asked,) = client.of(QUESTION)
+        assert "src/AGENTS.md" in asked["message"]
+        assert (await status(client))["undecided"] == ""
+        await client.prompt("read it again")
+        assert ("OBEY-ME" in sent(endpoint)) is obeyed
+        nested.write_text("OBEY-ME-TOO\n", encoding="utf-8")
+        await client.prompt("read it once more")
+        assert "OBEY-ME-TOO" not in sent(endpoint)
+        assert (await status(client))["undecided"] == "1 file of instructions"
 
 
 async def test_git_asks_where_it_would_run_a_hook_that_the_user_has_not_seen(home) -> None:

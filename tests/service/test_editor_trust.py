@@ -93,6 +93,64 @@ def test_the_decision_to_leave_files_out_lasts_until_they_change(root) -> None:
     assert look(again, root)[0].undecided == "1 file of instructions and 1 file of servers"
 
 
+def nested(root: Path) -> tuple[str, bytes]:
+    """Give the folder no file of instructions but one in a subfolder; return its name and bytes."""
+    (root / "api").mkdir()
+    (root / "api" / "AGENTS.md").write_bytes(AGENTS)
+    return "api/AGENTS.md", AGENTS
+
+
+def test_a_nested_instruction_file_waits_for_a_decision_from_the_moment_it_is_met(root) -> None:
+    name, data = nested(root)
+    trust = trust_of(root, root)
+    assert look(trust, root)[0].undecided == ""
+    assert not trust.obeys(root, name, data)
+    trust.leave_out(root, name)
+    (standing,) = look(trust, root)
+    assert standing.undecided == "1 file of instructions"
+    assert trust.may_start(root)  # as before the agent met the file
+    trust.answer(trust.shown(standing), trusted=True)
+    assert look(trust, root)[0].undecided == ""
+    assert trust.obeys(root, name, data)
+
+
+def test_a_nested_file_that_changed_since_the_decision_waits_again(root) -> None:
+    name, _ = nested(root)
+    for trusted in (False, True):
+        (root / name).write_bytes(AGENTS)
+        trust = trust_of(root, root)
+        trust.answer(trust.shown(look(trust, root)[0]), trusted=trusted)
+        trust.leave_out(root, name)
+        assert look(trust, root)[0].undecided == ""
+        (root / name).write_bytes(b"OBEY-ME\n")  # as a pull could do
+        (standing,) = look(trust, root)
+        assert standing.undecided == "1 file of instructions"
+        assert not trust.obeys(root, name, b"OBEY-ME\n")
+        (root / name).unlink()
+        assert look(trust, root)[0].undecided == ""
+
+
+def test_a_met_file_that_the_search_does_not_visit_is_part_of_the_decision(root) -> None:
+    (root / "dist").mkdir()
+    (root / "dist" / "AGENTS.md").write_bytes(AGENTS)
+    trust = trust_of(root, root)
+    look(trust, root)
+    trust.leave_out(root, "dist/AGENTS.md")
+    shown = trust.shown(look(trust, root)[0])
+    assert "dist/AGENTS.md" in shown.question
+    trust.answer(shown, trusted=False)
+    assert look(trust, root)[0].undecided == ""
+
+
+def test_only_an_editor_that_asks_about_trust_remembers_met_files(root) -> None:
+    name, _ = nested(root)
+    trust = trust_of(root)
+    trust.answer(look(trust, root)[0], trusted=True)
+    look(trust, root)
+    trust.leave_out(root, name)
+    assert look(trust, root)[0].undecided == ""
+
+
 def test_the_decision_to_leave_files_out_does_not_answer_the_question_in_another_editor(
     root,
 ) -> None:

@@ -23,10 +23,12 @@ from indwell.settings.model import Settings
 from indwell.settings.paths import state_folder, trusted_folders
 from indwell.settings.trust_store import Answers, TrustStore
 from indwell.settings.trusted_files import FolderAnswer, TrustedFile, digest_of
-from indwell.workspace.executable_files import executables, folder_instructions
+from indwell.workspace.executable_files import executables, folder_instructions, known_file
+from indwell.workspace.executable_places import Executable
 from indwell.workspace.git.repository import GitPlaces, git_places
 
 UNSAID = "you have not trusted it"
+MOST_MET = 300  # Digests of this many files take some 30 ms.
 
 
 class _TrustKey(NamedTuple):
@@ -77,6 +79,8 @@ class FolderTrust:
         self._standings: dict[str, TrustStanding] = {}
         self._said_no: tuple[str, ...] = ()
         self._git: dict[str, GitPlaces] = {}
+        # Names of instruction files of subfolders that the agent met and left out, by folder.
+        self._met: dict[str, frozenset[str]] = {}
         self._known: tuple[_TrustKey, TrustNow] | None = None
 
     def hold_back(self, why: str) -> None:
@@ -95,6 +99,10 @@ class FolderTrust:
         """
         self._bare = {**self._bare, **{str(root.resolve()): by for root in roots}}
 
+    def lets_edit(self, folder: str) -> bool:
+        """Return whether the editor's user trusts this folder, a real path; see ``let_edit``."""
+        return folder in self._bare
+
     def look(self, roots: Sequence[Path], settings: Settings) -> tuple[TrustStanding, ...]:
         """Examine folders and remember the result; blocks for a few milliseconds per folder.
 
@@ -111,9 +119,7 @@ class FolderTrust:
 
     def shown(self, standing: TrustStanding) -> TrustStanding:
         """Add the instruction files of subfolders to the trust ``standing``, for a question."""
-        folder = standing.folder
-        inner = (one for one in self._said_no if one != folder and is_inside(one, (folder,)))
-        return with_folders(standing, tuple(inner))
+        return with_folders(standing, self._said_no_in(standing.folder))
 
     def answer(self, standing: TrustStanding, *, trusted: bool, keep: bool = True) -> None:
         """Store the user's answer for the folder with the content in ``standing``.
@@ -155,6 +161,16 @@ class FolderTrust:
         # The file may be a subfolder's instructions, which the user trusted.
         kept = (standing.before or {}).get(name)
         return kept is not None and kept.digest == digest
+
+    def leave_out(self, root: Path, name: str) -> None:
+        """Remember an instruction file that was not obeyed, so that the user can decide about it.
+
+        Only a folder that the editor's user trusts has a place for that decision (TRU-12).
+        """
+        folder = str(root.resolve())
+        met = self._met.get(folder, frozenset())
+        if folder in self._bare and len(met) < MOST_MET:
+            self._met = {**self._met, folder: met | {name}}
 
     def may_start(self, root: Path) -> bool:
         """Return whether Indwell may start checks and servers by itself in the folder.
@@ -204,8 +220,13 @@ class FolderTrust:
     def _bared(self, standing: TrustStanding, said: FolderAnswer | None) -> TrustStanding:
         """Return the trust that the editor reports; an answer to Indwell takes precedence."""
         by = self._bare.get(standing.folder)
-        if by is None or standing.state != "open":
+        if by is None or standing.state == "restricted":
             return standing
+        met = self._met_in(standing)
+        if standing.state == "trusted":
+            before = standing.before or {}
+            new = tuple(one for one in met if not is_unchanged(before, (one,)))
+            return msgspec.structs.replace(standing, met=new)
         is_left_out = said is not None and said.is_left_out
         files = said.files if said is not None else {}
         return TrustStanding(
@@ -215,8 +236,22 @@ class FolderTrust:
             standing.items,
             standing.before,
             is_bare=True,
-            is_settled=is_left_out and is_unchanged(files, standing.items),
+            is_settled=is_left_out and is_unchanged(files, (*standing.items, *met)),
+            met=met,
         )
+
+    def _met_in(self, standing: TrustStanding) -> tuple[Executable, ...]:
+        """Return the met instruction files as they are now, which no list of names contains."""
+        folder, known = Path(standing.folder), {one.name for one in standing.items}
+        names = sorted(self._met.get(standing.folder, frozenset()) - known)
+        shut = self._said_no_in(standing.folder)
+        paths = (folder / name for name in names if not is_inside(str(folder / name), shut))
+        found = (known_file(folder, path, "instructions") for path in paths)
+        return tuple(one for one in found if one is not None)
+
+    def _said_no_in(self, folder: str) -> tuple[str, ...]:
+        """Return the folders below ``folder`` that the user declined."""
+        return tuple(one for one in self._said_no if one != folder and is_inside(one, (folder,)))
 
     def _store(self) -> TrustStore:
         return TrustStore(state_folder(self._environment))
@@ -274,9 +309,10 @@ def with_folders(standing: TrustStanding, apart: tuple[str, ...] = ()) -> TrustS
     if standing.is_whole:
         return standing
     folder, known = Path(standing.folder), {one.name for one in standing.items}
+    nested = {one.name: one for one in (*standing.met, *folder_instructions(folder))}
     found = (
         one
-        for one in folder_instructions(folder)
+        for one in nested.values()
         if one.name not in known and not is_inside(str(folder / one.name), apart)
     )
     items = sorted((*standing.items, *found), key=lambda one: one.name)

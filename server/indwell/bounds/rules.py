@@ -78,6 +78,10 @@ class Trust(Protocol):
         """Return whether instructions in a file of ``root`` with this content are trusted."""
         ...
 
+    def leave_out(self, root: Path, name: str) -> None:
+        """Remember an instruction file that was not obeyed, so that the user can decide."""
+        ...
+
 
 class ReadableFolders:
     """Folders outside the workspace that the agent may read.

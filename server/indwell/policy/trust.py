@@ -64,7 +64,8 @@ class TrustStanding(msgspec.Struct, frozen=True):
         remedy: A remedy for the user if the folder is restricted, in words.
         is_bare: Whether only the editor's user trusts the folder: it may be changed, and commands
             may run, but its own ``items`` have no effect.
-        is_settled: Whether the user has decided to leave out exactly these ``items``.
+        is_settled: Whether the user has decided to leave out exactly these ``items`` and ``met``.
+        met: The instruction files of subfolders that the agent met in this process and left out.
     """
 
     folder: str
@@ -76,6 +77,7 @@ class TrustStanding(msgspec.Struct, frozen=True):
     remedy: str = "to trust it, run `indwell trust` in it"
     is_bare: bool = False
     is_settled: bool = False
+    met: tuple[Executable, ...] = ()
 
     @property
     def question(self) -> str:
@@ -92,8 +94,9 @@ class TrustStanding(msgspec.Struct, frozen=True):
     @property
     def undecided(self) -> str:
         """A phrase that counts files that wait for the user's decision, or empty if none waits."""
-        is_open = self.is_bare and self.state == "trusted" and not self.is_settled
-        return left_out_words(self.items) if is_open else ""
+        if self.state != "trusted" or self.is_settled:
+            return ""
+        return left_out_words((*(self.items if self.is_bare else ()), *self.met))
 
     @property
     def git_is_unknown(self) -> bool:
@@ -152,7 +155,10 @@ def left_out_question(
         "mode and rules allow. Until you answer, these files have no effect on Indwell, Indwell "
         "asks before git runs their programs, and starts no check or server by itself:"
     )
-    return "\n".join([opening, *listed, "You are asked again when one of these files changes."])
+    closing = "You are asked again when one of these files changes."
+    if before is not None:
+        closing += f" “{LEAVE}” also leaves out the files that you used before."
+    return "\n".join([opening, *listed, closing])
 
 
 _COUNTED: Mapping[Kind, tuple[str, str]] = {

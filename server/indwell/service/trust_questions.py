@@ -114,11 +114,14 @@ class TrustQuestions:
             shown = await asyncio.to_thread(self._trust.shown, standing)
             return msgspec.structs.replace(shown, state="open") if shown.items else standing
         # The folder is trusted as a whole, or together with its parent.
-        if standing.before is None:
+        if standing.before is None and not standing.met:
             return standing
         shown = await asyncio.to_thread(self._trust.shown, standing)
-        is_same = is_unchanged(standing.before, shown.items)
-        return standing if is_same else msgspec.structs.replace(shown, state="open")
+        if is_unchanged(standing.before or {}, shown.items):
+            return standing
+        # The editor's user trusts the folder, so the question is only about its files.
+        is_bare = self._trust.lets_edit(standing.folder)
+        return msgspec.structs.replace(shown, state="open", is_bare=is_bare)
 
     async def _asked(self, standing: TrustStanding, timeout_s: float) -> TrustStanding:
         """Ask, and store the answer; if the user closes the question, the next process asks again.

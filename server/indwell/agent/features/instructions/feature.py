@@ -221,8 +221,11 @@ def ignored_words(names: Sequence[str]) -> str:
     shown = ", ".join(repr(one_line(name)) for name in names[:MOST_NAMED])
     more = len(names) - MOST_NAMED
     listed = f"{shown} and {more} more" if more > 0 else shown
-    files = "1 instruction file is" if len(names) == 1 else f"{len(names)} instruction files are"
+    is_one = len(names) == 1
+    files = "1 instruction file is" if is_one else f"{len(names)} instruction files are"
+    untrusted = "it as it is now" if is_one else "them as they are now"
+    them = "it" if is_one else "them"
     return (
-        f"{files} ignored, because new or changed since you trusted the folder: {listed}. Read "
-        f"them; `indwell trust` lets Indwell use them."
+        f"{files} ignored, because you have not trusted {untrusted}: {listed}. Read {them}; "
+        f"`indwell trust`, in an editor the command `indwell.trust`, lets Indwell use {them}."
     )

@@ -155,7 +155,10 @@ class ProjectInstructions:
         except ToolError:
             return None
         name = path.relative_to(root).as_posix()
-        return data.decode("utf-8-sig", "replace") if trust.obeys(root, name, data) else None
+        if trust.obeys(root, name, data):
+            return data.decode("utf-8-sig", "replace")
+        trust.leave_out(root, name)
+        return None
 
 
 def _places(folders: Iterable[Path], roots: Sequence[Path], kinds: Sequence[str]) -> list[_Place]:

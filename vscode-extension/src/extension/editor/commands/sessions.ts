@@ -1,6 +1,7 @@
 /** Commands about sessions; the user chooses in lists. */
 import * as vscode from "vscode";
 import type { ModelsResult, SessionsResult, StatusResult } from "../../../protocol.ts";
+import { sayInPassing } from "../../say.ts";
 import type { Server } from "../../server/server.ts";
 import type { ChatHere, ChatLink } from "../chat-link.ts";
 import { argumentOf, type Handler, numberIn, stringIn } from "./run.ts";
@@ -13,6 +14,8 @@ import {
   sessionRow,
 } from "./session-rows.ts";
 
+/** Milliseconds for which a line of the status bar is shown. */
+const PASSING_MS = 8_000;
 /** Milliseconds without typing before the server searches. */
 const REST_MS = 150;
 /** The maximum number of sessions in the list. */
@@ -94,8 +97,15 @@ export function sessionCommands(server: Server, chat: ChatLink): Readonly<Record
  * restriction, before Indwell asks its question.
  */
 async function trust(server: Server): Promise<void> {
-  if (vscode.workspace.isTrusted) await server.execute("indwell.trust", { wait: true });
-  else await vscode.commands.executeCommand("workbench.trust.manage");
+  if (!vscode.workspace.isTrusted) {
+    await vscode.commands.executeCommand("workbench.trust.manage");
+    return;
+  }
+  const before = await server.request<StatusResult>("indwell/status", {});
+  const isTrusted = await server.execute<boolean | null>("indwell.trust", { wait: true });
+  // Nobody may have been asked, and a command without a visible effect would look broken.
+  if (isTrusted === true && before.trusted && before.undecided === "")
+    sayInPassing("No file of this folder waits for your decision.", PASSING_MS);
 }
 
 /** Returns the active chat document, if any. */

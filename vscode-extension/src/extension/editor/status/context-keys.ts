@@ -36,9 +36,6 @@ export function keepContextKeys(
       "planPaths",
       chat.all.flatMap(({ state }) => planPaths(state.plan)),
     );
-    const { status } = chat.state;
-    const isUndecided = status?.trusted === false || (status?.undecided ?? "") !== "";
-    keep("mayTrust", server.state.kind === "running" && isUndecided);
     // A step of the walkthrough is checked off however the user has done the step.
     keep("connected", chat.state.status?.lacking === "");
     keep("trusted", chat.state.status?.trusted === true);
