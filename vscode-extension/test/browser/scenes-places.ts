@@ -284,6 +284,7 @@ export function placeScenes(base: State): Readonly<Record<string, () => PanelSta
             : {
                 ...status,
                 undecided: "1 file of settings, 2 files of instructions and 3 files that tools run",
+                unapproved: ["paper"],
               },
       }),
     "start-near": () =>
