@@ -204,6 +204,12 @@ async def test_mcp_test_reports_why_a_server_does_not_work(home) -> None:
     assert tried.code == 1
     (line,) = tried.stderr.splitlines()
     assert line.startswith("the MCP server 'bad' does not run: ")
+    exits = (sys.executable, "-c", "import sys; sys.exit('no\\ttray\\npaper')")
+    await mcp(home, "add", "torn", "--not-confined", "--", *exits)
+    *wrote, line = (await mcp(home, "test", "torn")).stderr.splitlines()
+    assert wrote[0] == "the server wrote:"
+    assert [one.partition("[stderr] ")[2] for one in wrote[1:]] == ["no\ttray", "paper"]
+    assert "it ended with exit code 1; its last words: paper" in line
     home.write(".mcp.json", '{"mcpServers": {"a": {"command": "x"}}}')
     tried = await mcp(home, "test", "a")
     assert tried.code == 1

@@ -158,6 +158,7 @@ async def test_a_form_adds_variables_hosts_and_a_header_by_name_only(home):
             {"action": "add", "name": "b", "url": "https://h", "header": "X-Team"},
             "needs its name and the variable with its value",
         ),
+        ({"action": "log", "name": "a"}, "its log begins when a prompt starts it"),
         ({"action": "remove", "name": "a"}, "is defined in .mcp.json of the project"),
         ({"action": "approve", "name": "z"}, "there is no MCP server 'z' here"),
     ],
@@ -230,6 +231,10 @@ async def test_a_running_server_shows_its_state_and_what_it_offers(paper):
             endpoint.seen[0]
         )
         await mcp(editor, "restart", name="paper")
+        lines = (await mcp(editor, "log", name="paper")).log
+        assert any("[indwell] ready: paper 1.2 uses version 20" in line for line in lines)
+        assert "[indwell] Indwell starts it again" in "".join(lines)
+        assert (await mcp(editor)).log == ()
 
 
 async def test_a_prompt_of_a_server_is_called_with_its_arguments(paper):

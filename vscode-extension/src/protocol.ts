@@ -686,7 +686,7 @@ export interface LoginResult {
 
 /** The argument of `indwell.mcp`: the fields of `indwell/mcp`, and the field `wait`. */
 export interface McpArguments {
-  readonly action?: "list" | "add" | "remove" | "approve" | "restart" | "login";
+  readonly action?: "list" | "add" | "remove" | "approve" | "restart" | "login" | "log";
   readonly name?: string;
   readonly command?: readonly string[];
   readonly url?: string;
@@ -708,9 +708,9 @@ export interface McpParams {
   /**
    * `add` adds a server to the user's settings; `approve` asks the user about a project's server; `restart`
    * stops a server, which starts again when it is needed; `login` opens a login in the browser, and waits for
-   * its end.
+   * its end; `log` reads the log of a server that an open session uses.
    */
-  readonly action?: "list" | "add" | "remove" | "approve" | "restart" | "login";
+  readonly action?: "list" | "add" | "remove" | "approve" | "restart" | "login" | "log";
   /** The server's name. */
   readonly name?: string;
   /** The program and its arguments, for `add`. */
@@ -727,10 +727,17 @@ export interface McpParams {
   readonly header_variable?: string;
 }
 
-/** The MCP servers of the workspace, and a sentence for each wrong definition. */
+/** The MCP servers of the workspace. */
 export interface McpResult {
+  /** The servers. */
   readonly servers: readonly McpRow[];
+  /** A sentence for each wrong definition. */
   readonly problems: readonly string[];
+  /**
+   * The newest lines of the log of the named server, for `log`, each with its time and source. Secrets are
+   * hidden.
+   */
+  readonly log: readonly string[];
 }
 
 /** One MCP server. */

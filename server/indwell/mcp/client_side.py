@@ -12,6 +12,7 @@ from indwell.context.untrusted_text import short_line
 from indwell.mcp.definition import ServerDefinition
 from indwell.mcp.from_sdk import sample_request, server_question
 from indwell.mcp.offers import Caller, McpError
+from indwell.mcp.server_log import ServerLog
 from mcp import types
 
 MOST_LOGGED = 500  # the limit of messages that are copied from a server's log to Indwell's log
@@ -32,24 +33,28 @@ class ClientSide:
     Args:
         definition: The server's definition.
         roots: The workspace folders, which the server may ask for.
+        log: Receives the server's log messages.
 
     Attributes:
         callers: The sessions with running calls; questions go to the newest session.
     """
 
-    def __init__(self, definition: ServerDefinition, roots: Sequence[Path]) -> None:
+    def __init__(self, definition: ServerDefinition, roots: Sequence[Path], log: ServerLog) -> None:
         self.callers: list[Caller] = []
         self._name = definition.name
         self._roots = roots
+        self._log = log
         self._n_logged = 0
 
     async def log(self, params: types.LoggingMessageNotificationParams) -> None:
-        """Write a message of the server to Indwell's log."""
+        """Add a message of the server to the server's log, and copy the first ones to Indwell's."""
+        words = str(params.data)
+        self._log.received(params.level, f"{params.logger}: {words}" if params.logger else words)
         self._n_logged += 1
         if self._n_logged > MOST_LOGGED:
             return
         level = _LEVELS.get(params.level, logging.ERROR)
-        _log.log(level, "MCP server %s says: %s", self._name, short_line(str(params.data), _WORDS))
+        _log.log(level, "MCP server %s says: %s", self._name, short_line(words, _WORDS))
 
     async def roots(self, context: ClientRequestContext) -> types.ListRootsResult:
         """Return the workspace folders."""

@@ -10,8 +10,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 from mcp.client import Client, IncomingMessage, Transport
@@ -21,7 +21,7 @@ from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt
 from tenacity.wait import wait_exponential_jitter
 
 from indwell import __version__
-from indwell.context.untrusted_text import short_line
+from indwell.context.untrusted_text import one_line, short_line
 from indwell.errors import IndwellError
 from indwell.mcp.client_side import ClientSide
 from indwell.mcp.definition import START_S, HttpServer, ServerDefinition, StdioServer
@@ -46,6 +46,7 @@ from indwell.mcp.offers import (
     State,
 )
 from indwell.mcp.requests import MOST_WORDS, Requests
+from indwell.mcp.server_log import ServerLog
 from indwell.mcp.streams import (
     BreakReason,
     http_streams,
@@ -56,6 +57,7 @@ from indwell.mcp.streams import (
 from indwell.mcp.surrounding import Surrounding
 from indwell.sandbox import Finished
 from indwell.sandbox.spawn import spawn_server
+from indwell.settings.credentials import redacted
 from mcp import types
 
 ATTEMPTS = 5  # the limit of attempts to reconnect, after which a server counts as failed
@@ -88,6 +90,7 @@ class Connection:
         version: The server's name and version as reported by the server, or empty before the start.
         instructions: The server's instructions for a model, which are untrusted text.
         on_change: Called when the state or the tools have changed.
+        log: The server's own output, and what happened to the connection.
         known_tools: The tools in the server's last list.
         known_prompts: The prompts in the server's last list.
     """
@@ -101,7 +104,8 @@ class Connection:
         self.known_tools: tuple[OfferedTool, ...] = ()
         self.on_change: Callable[[], None] = lambda: None
         self._around = around
-        self._side = ClientSide(definition, around.roots)
+        self.log = ServerLog(definition.name, around.hide)
+        self._side = ClientSide(definition, around.roots, self.log)
         self._requests: Requests | None = None
         self._fault = BreakReason()
         self._settled = asyncio.Event()
@@ -140,10 +144,13 @@ class Connection:
         """Stop the server and start it again; open calls fail."""
         await self.close()
         self._closing, self._failed_at, self._inspected = asyncio.Event(), 0.0, None
+        self.log.note("Indwell starts it again")
         self.start()
 
     def _tell(self, state: State, problem: str = "") -> None:
         self.state, self.problem = state, problem
+        if problem or state == "closed":
+            self.log.note(f"{state}: {problem}" if problem else "Indwell stopped it")
         if problem:  # Log a pause, because only failures are reported to the sessions.
             level = logging.WARNING if state == "waiting" else logging.INFO
             _log.log(level, "MCP server %s: %s", self.definition.name, problem)
@@ -218,6 +225,10 @@ class Connection:
         info = live.client.server_info
         self.version = short_line(f"{info.name} {info.version}", MOST_WORDS) if info else ""
         self.instructions = live.client.instructions or ""
+        self.log.note(
+            f"ready: {self.version or 'a server without a name'} uses version "
+            f"{live.client.protocol_version} of the protocol, and has {len(self.known_tools)} tools"
+        )
         self._requests, self._failed_at = live, 0.0
         self._tell("ready")
         self._settled.set()
@@ -237,6 +248,7 @@ class Connection:
     async def _opened(self) -> AsyncIterator[Client]:
         await self._inspect()
         definition = self.definition.expanded(self._around.variables())
+        self.log.also_hide(definition.secrets())
         await own_turn()
         async with Client(
             self._transport(definition),
@@ -269,9 +281,12 @@ class Connection:
     def _transport(self, definition: ServerDefinition) -> Transport:
         match definition.transport:
             case HttpServer() as server:
+                self.log.note(f"connecting to {self._shown()}")
                 auth = self._around.auth(definition)
                 return http_streams(server, auth, self._fault)
             case StdioServer() as server:
+                where = "in the sandbox" if definition.is_confined else "outside of the sandbox"
+                self.log.note(f"starting {where}: {self._shown()}")
                 return self._program(definition, server)
 
     @asynccontextmanager
@@ -279,6 +294,10 @@ class Connection:
         self, definition: ServerDefinition, server: StdioServer
     ) -> AsyncIterator[TransportStreams]:
         folder = self._around.folder(server.cwd)
+
+        def note(words: str) -> None:
+            self.log.note(words)
+            _log.warning("MCP server %s: %s", definition.name, words)
 
         async def start(**streams: Any) -> Finished:  # noqa: ANN401 - as ``StartServer`` has them
             await own_turn()
@@ -288,15 +307,18 @@ class Connection:
                 env={name: value for name, value in server.env if value is not None},
                 confinement=held,
                 never_in=self._around.roots,
-                on_note=lambda note: _log.warning("MCP server %s: %s", definition.name, note),
+                on_note=note,
                 **streams,
             )
 
         async with (
             self._around.bounds(definition) as held,
-            stdio_streams(definition.name, start, self._fault) as streams,
+            stdio_streams(self.log, start, self._fault) as streams,
         ):
             yield streams
+
+    def _shown(self) -> str:
+        return one_line(redacted(self.definition.shown()))
 
     def _not_started(self, error: BaseException) -> McpError:
         error = innermost(error)
@@ -329,18 +351,17 @@ class Connection:
         if caller is not None:
             self._side.callers.append(caller)
         try:
-            async with asyncio.timeout(limit_s) as limit:
+            with self._noting(f"tools/call {tool}", live):
+                async with asyncio.timeout(limit_s) as limit:
 
-                async def heed(progress: float, total: float | None, message: str | None) -> None:
-                    if not limit.expired():
-                        limit.reschedule(min(loop.time() + limit_s, began + MOST_CALL_S))
-                    if caller is not None:
-                        caller.progress(_progress_words(progress, total, message))
+                    async def heed(done: float, total: float | None, message: str | None) -> None:
+                        if not limit.expired():
+                            limit.reschedule(min(loop.time() + limit_s, began + MOST_CALL_S))
+                        if caller is not None:
+                            caller.progress(_progress_words(done, total, message))
 
-                request = live.client.call_tool(tool, dict(arguments), progress_callback=heed)
-                return await live.asked(live.unless_broken(request), call_result)
-        except TimeoutError as error:
-            raise live.silent() from error
+                    request = live.client.call_tool(tool, dict(arguments), progress_callback=heed)
+                    return await live.asked(live.unless_broken(request), call_result)
         finally:
             if caller is not None:
                 self._side.callers.remove(caller)
@@ -351,8 +372,9 @@ class Connection:
         if live.client.server_capabilities.resources is None:
             return ()
         if "resources" not in live.kept:
-            found = await live.limited(live.listed("resources", offered_resource))
-            templates = await live.limited(live.listed("templates", offered_resource))
+            with self._noting("resources/list", live):
+                found = await live.limited(live.listed("resources", offered_resource))
+                templates = await live.limited(live.listed("templates", offered_resource))
             live.kept["resources"] = (*found, *templates)
         return live.kept["resources"]
 
@@ -360,7 +382,8 @@ class Connection:
         """Return the content of a resource."""
         live = await self._ready()
         request = live.asked(live.client.read_resource(uri), lambda found: found.contents)
-        return resource_pieces(await live.limited(request))
+        with self._noting(f"resources/read {uri}", live):
+            return resource_pieces(await live.limited(request))
 
     async def prompts(self) -> tuple[OfferedPrompt, ...]:
         """Return the server's prompts; cached until the server reports a change."""
@@ -369,14 +392,16 @@ class Connection:
             return ()
         if "prompts" not in live.kept:
             listed = live.listed("prompts", offered_prompt)
-            self.known_prompts = live.kept["prompts"] = await live.limited(listed)
+            with self._noting("prompts/list", live):
+                self.known_prompts = live.kept["prompts"] = await live.limited(listed)
         return live.kept["prompts"]
 
     async def prompt(self, name: str, arguments: Mapping[str, str]) -> tuple[PromptMessage, ...]:
         """Return a prompt with its arguments filled in."""
         live = await self._ready()
         request = live.client.get_prompt(name, dict(arguments))
-        return await live.limited(live.asked(request, prompt_messages))
+        with self._noting(f"prompts/get {name}", live):
+            return await live.limited(live.asked(request, prompt_messages))
 
     async def complete(
         self, of: OfferedPrompt | OfferedResource, argument: str, value: str
@@ -391,7 +416,21 @@ class Connection:
         else:
             reference = types.ResourceTemplateReference(uri=of.uri)
         request = live.client.complete(reference, {"name": argument, "value": value})
-        return await live.limited(live.asked(request, lambda found: tuple(found.completion.values)))
+        asked = live.asked(request, lambda found: tuple(found.completion.values))
+        with self._noting("completion/complete", live):
+            return await live.limited(asked)
+
+    @contextmanager
+    def _noting(self, request: str, live: Requests) -> Iterator[None]:
+        """Add a failure of a request to the log; a time-out becomes an ``McpError``."""
+        try:
+            try:
+                yield
+            except TimeoutError as error:
+                raise live.silent() from error
+        except McpError as error:
+            self.log.note(f"{request}: {error}")
+            raise
 
     async def _ready(self) -> Requests:
         if self._requests is not None and self._requests.is_broken:
@@ -438,6 +477,7 @@ class Connection:
         try:
             self.known_tools = await live.limited(live.listed("tools", offered_tool))
         except McpError as error:
+            self.log.note(f"tools/list: {error}")
             _log.info("MCP server %s: %s", self.definition.name, error)
         self.on_change()
 

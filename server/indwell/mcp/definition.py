@@ -16,6 +16,7 @@ import msgspec
 
 from indwell.errors import UserError
 from indwell.lazy_pattern import lazy_pattern
+from indwell.secrets import secrets_of
 
 # The time limit for one request, such as a tool call, in seconds; reported progress restarts it.
 TIMEOUT_S = 60.0
@@ -190,6 +191,17 @@ class ServerDefinition:
         )
         found = dict.fromkeys((*passed, *named))
         return tuple(one for one in found if not one.startswith("input:"))
+
+    def secrets(self) -> frozenset[str]:
+        """Return the values of secret variables and of headers, if ``expanded``."""
+        match self.transport:
+            case StdioServer(env=env):
+                named = {name: value for name, value in env if value is not None}
+                return frozenset(secrets_of(named))
+            case HttpServer(headers=headers, client=client):
+                values = (value for _, value in headers)
+                words = {word for value in values for word in (value, value.rpartition(" ")[2])}
+                return frozenset(words | ({client.secret} if client is not None else set()))
 
     def shown(self) -> str:
         """Return the command line or address as written, for the user's approval."""

@@ -22,10 +22,10 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 
-from indwell.context.untrusted_text import short_line
 from indwell.errors import ToolError
 from indwell.mcp.definition import HttpServer
 from indwell.mcp.http import LIMIT_B, MOST_VALUES, Auth, Refusal, http_client
+from indwell.mcp.server_log import ServerLog
 from indwell.sandbox import Finished
 from indwell.sandbox.capture import Feed, OnChunk
 from indwell.sandbox.program import Pool
@@ -42,8 +42,6 @@ _MOST_WAITING, _FEW_WAITING = 256, 32
 # 64 KB decode within a millisecond; larger messages are decoded in a thread
 _SMALL_B = 64 << 10
 _FEW_VALUES = 20_000  # the limit of commas for the fast decoder, which blocks other threads
-_ERROR_LINES = 200  # the limit of copied lines of standard error; the server has its own log
-_ERROR_CHARS = 400  # the limit of characters for one copied line
 _END_S = 1.0  # the time, in seconds, in which a server should end after its input was closed
 _STOP_S = 8.0  # the time limit, in seconds, after which a stopped program must have been killed
 
@@ -107,16 +105,16 @@ class StartServer(Protocol):
 
 @contextlib.asynccontextmanager
 async def stdio_streams(
-    name: str, start: StartServer, fault: BreakReason
+    log: ServerLog, start: StartServer, fault: BreakReason
 ) -> AsyncIterator[TransportStreams]:
     """Start a server's program and yield its streams; stop the program afterwards."""
     feed, stop = Feed(), asyncio.Event()
     lines = _Lines(fault)
     into, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     write, out_of = anyio.create_memory_object_stream[SessionMessage](0)
-    program = asyncio.create_task(_run(name, start, feed, lines, stop, fault))
+    program = asyncio.create_task(_run(log, start, feed, lines, stop, fault))
     pumps = [
-        asyncio.create_task(_read_lines(lines, into, fault)),
+        asyncio.create_task(_read_lines(lines, into, fault, log)),
         asyncio.create_task(_write_lines(out_of, feed)),
     ]
     try:
@@ -136,7 +134,7 @@ async def stdio_streams(
 
 
 async def _run(  # noqa: PLR0917 - the program and its three streams
-    name: str,
+    log: ServerLog,
     start: StartServer,
     feed: Feed,
     lines: _Lines,
@@ -144,21 +142,26 @@ async def _run(  # noqa: PLR0917 - the program and its three streams
     fault: BreakReason,
 ) -> None:
     """Run the program until it ends, and record why it ended."""
-    errors = _ErrorLog(name)
+    log.begin()
     try:
-        ended = await start(feed=feed, on_output=lines.take, on_errors=errors.take, stop=stop)
+        ended = await start(feed=feed, on_output=lines.take, on_errors=log.take, stop=stop)
     except ToolError as error:
         fault.set(str(error))
     else:
-        fault.set(f"it ended with exit code {ended.exit_code}{errors.last_words}")
+        log.end()
+        log.note(f"the program ended with exit code {ended.exit_code}")
+        fault.set(f"it ended with exit code {ended.exit_code}{log.last_words}")
     finally:
         lines.end()
 
 
 async def _read_lines(
-    lines: _Lines, into: MemoryObjectSendStream[SessionMessage | Exception], fault: BreakReason
+    lines: _Lines,
+    into: MemoryObjectSendStream[SessionMessage | Exception],
+    fault: BreakReason,
+    log: ServerLog,
 ) -> None:
-    """Forward the program's messages; drop lines that are not messages."""
+    """Forward the program's messages; lines that are not messages only go to the log."""
     n_garbage = 0
     async with into:
         while (line := await lines.next()) is not None:
@@ -169,6 +172,7 @@ async def _read_lines(
                 await into.send(SessionMessage(message))
                 continue
             n_garbage += 1
+            log.stray(line)
             if n_garbage > MOST_GARBAGE:
                 fault.set("it writes text to its standard output that is not MCP")
             if fault.happened.is_set():
@@ -370,34 +374,3 @@ class _Lines:
                 return None
             self._news.clear()
             await self._news.wait()
-
-
-class _ErrorLog:
-    """Copies a server's standard error to Indwell's log by lines, up to a limit."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._rest = b""
-        self._last = ""
-        self._n_lines = 0
-
-    def take(self, data: bytes) -> None:
-        """Copy the complete lines of new bytes to the log."""
-        *lines, rest = (self._rest + data).split(b"\n")
-        self._rest = rest[-_ERROR_CHARS:]
-        for line in lines:
-            shown = short_line(line[: 4 * _ERROR_CHARS].decode("utf-8", "replace"), _ERROR_CHARS)
-            if not shown:
-                continue
-            self._last = shown
-            self._n_lines += 1
-            if self._n_lines <= _ERROR_LINES:
-                _log.info("MCP server %s: %s", self._name, shown)
-            elif self._n_lines == _ERROR_LINES + 1:
-                _log.info("MCP server %s: further lines are left out", self._name)
-
-    @property
-    def last_words(self) -> str:
-        """Return the last line as the end of a sentence, or an empty text if there is no line."""
-        last = short_line(self._rest.decode("utf-8", "replace"), _ERROR_CHARS) or self._last
-        return f"; its last words: {last}" if last else ""

@@ -13,6 +13,7 @@ from indwell.mcp.definition import ServerDefinition
 from indwell.mcp.offers import McpError
 from indwell.policy.rules import Widening
 from indwell.sandbox.confinement import Confinement
+from indwell.secrets import Hider
 
 Confine: TypeAlias = Callable[[Widening], Confinement | None]
 """Returns the sandbox for a command with this access, or None if there is no sandbox."""
@@ -47,6 +48,7 @@ class Surrounding:
             login.
         inspect: Returns a digest of the server's program. Raises ``McpError`` if the user has not
             approved the program. Blocks.
+        hide: Replaces secrets in a server's log.
     """
 
     roots: tuple[Path, ...]
@@ -54,6 +56,7 @@ class Surrounding:
     variables: Callable[[], Mapping[str, str]] = dict
     auth: Callable[[ServerDefinition], Any] = _no_login
     inspect: Callable[[ServerDefinition], str] = _no_program
+    hide: Callable[[str], str] = Hider().hide
 
     def folder(self, written: str) -> Path:
         """Return the working directory of a server.

@@ -23,6 +23,7 @@ from indwell.mcp.server_book import ServerBook
 from indwell.mcp.server_files import PROJECT_FILES
 from indwell.mcp.servers import Lease, Servers
 from indwell.mcp.surrounding import Confine, Surrounding
+from indwell.secrets import Secrecy
 from indwell.service.stored_keys import key_store
 from indwell.settings.model import Settings
 from indwell.settings.paths import state_folder, user_file
@@ -71,7 +72,8 @@ def surrounding_of(
     def inspect(definition: ServerDefinition) -> str:
         return book.inspect(definition, trusted[0] if trusted else None)
 
-    return Surrounding(trusted, open_bounds, lambda: environment, _auth, inspect)
+    hide = Secrecy(settings, (), environment).hide
+    return Surrounding(trusted, open_bounds, lambda: environment, _auth, inspect, hide)
 
 
 def mcp_inputs(

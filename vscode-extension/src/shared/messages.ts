@@ -203,7 +203,7 @@ export type ToHost =
   | { readonly type: "mcp"; readonly action: "open" | "close" | "cancel" }
   | {
       readonly type: "mcpServer";
-      readonly action: "approve" | "restart" | "remove" | "login";
+      readonly action: "approve" | "restart" | "remove" | "login" | "log";
       readonly name: string;
     }
   | { readonly type: "mcpAdd"; readonly form: McpForm }

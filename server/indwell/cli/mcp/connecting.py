@@ -9,7 +9,7 @@ import sys
 import webbrowser
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from indwell.bounds.folder_trust import FolderTrust
 from indwell.cli.terminal.interruptible_work import wait_for
@@ -18,6 +18,7 @@ from indwell.cli.terminal.stdin import is_typed, typed_line
 from indwell.context.untrusted_text import one_line, short_line
 from indwell.errors import UserError
 from indwell.mcp.definition import HttpServer, ServerDefinition
+from indwell.mcp.offers import McpError
 from indwell.mcp.server_book import KnownServer, ServerBook, server_named
 from indwell.mcp.surrounding import Surrounding
 from indwell.service.mcp_servers import unanswered_words, why_unasked
@@ -25,6 +26,9 @@ from indwell.service.stored_keys import key_store
 from indwell.service.user_settings import read_settings
 from indwell.settings.model import Settings
 from indwell.wiring.mcp import running_servers, surrounding_of
+
+if TYPE_CHECKING:
+    from indwell.mcp.connection import Connection
 
 
 class ServersHere(NamedTuple):
@@ -51,6 +55,7 @@ def book_here() -> ServerBook:
     return servers_here().book
 
 
+_LOG_LINES = 40  # the limit of lines of a server's log after a failed test
 _SAID_CHARACTERS = 120  # the limit of characters for a server's description in a list
 
 
@@ -90,6 +95,10 @@ async def _tested(definition: ServerDefinition, around: Surrounding, *, as_json:
         resources = await connection.resources()
         prompts = await connection.prompts()
         version = connection.version
+    except McpError:
+        if lease.connection is not None:
+            await _print_log(lease.connection)
+        raise
     finally:
         await lease.release()
     if as_json:
@@ -108,6 +117,14 @@ async def _tested(definition: ServerDefinition, around: Surrounding, *, as_json:
     for prompt in prompts:
         _offer("prompt", prompt.name, prompt.description)
     return 0
+
+
+async def _print_log(connection: Connection) -> None:
+    """Print the last lines that the server wrote, because they may explain its failure."""
+    lines = await connection.log.read(only_output=True)
+    if lines:
+        words = ("the server wrote:", *lines[-_LOG_LINES:])
+        print("\n  ".join(words), file=sys.stderr, flush=True)
 
 
 def _offer(kind: str, name: str, words: str) -> None:

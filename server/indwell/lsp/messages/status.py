@@ -203,7 +203,7 @@ class FirstRunResult(Value, frozen=True):
     ok: bool
 
 
-McpAction: TypeAlias = Literal["list", "add", "remove", "approve", "restart", "login"]
+McpAction: TypeAlias = Literal["list", "add", "remove", "approve", "restart", "login", "log"]
 
 
 class McpParams(Value, frozen=True):
@@ -212,7 +212,8 @@ class McpParams(Value, frozen=True):
     Attributes:
         action: ``add`` adds a server to the user's settings; ``approve`` asks the user about a
             project's server; ``restart`` stops a server, which starts again when it is needed;
-            ``login`` opens a login in the browser, and waits for its end.
+            ``login`` opens a login in the browser, and waits for its end; ``log`` reads the log of
+            a server that an open session uses.
         name: The server's name.
         command: The program and its arguments, for ``add``.
         url: The address, for ``add``, if the server is not a program.
@@ -291,10 +292,18 @@ class McpRow(Value, frozen=True):
 
 
 class McpResult(Value, frozen=True):
-    """The MCP servers of the workspace, and a sentence for each wrong definition."""
+    """The MCP servers of the workspace.
+
+    Attributes:
+        servers: The servers.
+        problems: A sentence for each wrong definition.
+        log: The newest lines of the log of the named server, for ``log``, each with its time and
+            source. Secrets are hidden.
+    """
 
     servers: tuple[McpRow, ...]
     problems: tuple[str, ...]
+    log: tuple[str, ...] = ()
 
 
 class RenameParams(Value, frozen=True):

@@ -7,6 +7,8 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
+import msgspec
+
 from indwell.agent.features.mcp.catalogue import named_tools
 from indwell.agent.features.mcp.feature import ServerTools
 from indwell.agent.features.mcp.named_offers import ServerOffers
@@ -86,6 +88,10 @@ async def done(host: Host, params: McpParams) -> McpResult:
             await _restarted(host, params.name)
         case "login":
             await _logged_in(host, params.name)
+        case "log":
+            return msgspec.structs.replace(
+                await _listed(host), log=await _log_of(host, params.name)
+            )
         case "list":
             pass
     return await _listed(host)
@@ -212,6 +218,21 @@ async def _restarted(host: Host, name: str) -> None:
         raise UserError(f"no open session uses the MCP server {name!r}; it starts with a prompt")
     for connection in running:
         await connection.restart()
+
+
+async def _log_of(host: Host, name: str) -> tuple[str, ...]:
+    """Return the log of a server.
+
+    Raises:
+        UserError: No open session uses the server.
+    """
+    used = dict.fromkeys(one for one in _connections(host) if one.definition.name == name)
+    if not used:
+        raise UserError(
+            f"no open session uses the MCP server {name!r}; its log begins when a prompt starts it"
+        )
+    logs = [await one.log.read() for one in used]
+    return tuple(line for lines in logs for line in lines)
 
 
 async def _logged_in(host: Host, name: str) -> None:

@@ -74,8 +74,11 @@ export interface Documents {
   locate(path: string): Promise<string | null>;
   /** Returns whether this file is open in any tab. */
   isOpen(path: string): boolean;
-  /** Shows a read-only document. */
-  showReadOnly(title: string, text: string): Promise<void>;
+  /**
+   * Shows a read-only document. A document with the same `key` is shown again with the new text, at
+   * its end.
+   */
+  showReadOnly(title: string, text: string, key?: string): Promise<void>;
   /** Returns the text of a virtual document or file. */
   read(uri: string): Promise<string>;
   /** Asks for a path, and writes the text there; returns false if the user closed the dialog. */

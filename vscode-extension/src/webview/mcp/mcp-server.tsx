@@ -59,7 +59,7 @@ export function McpServer({ server, post }: Props) {
 
 function Actions({ server, post }: Props) {
   const { name, standing, state } = server;
-  const act = (action: "approve" | "restart" | "remove" | "login") => () =>
+  const act = (action: "approve" | "restart" | "remove" | "login" | "log") => () =>
     post({ type: "mcpServer", action, name });
   const isUndecided = standing === "open" || standing === "declined";
   return (
@@ -81,6 +81,16 @@ function Actions({ server, post }: Props) {
       {standing === "usable" && state !== "idle" && (
         <button type="button" class="button secondary" onClick={act("restart")}>
           Start again
+        </button>
+      )}
+      {standing === "usable" && state !== "idle" && (
+        <button
+          type="button"
+          class="button secondary"
+          aria-label={`Show log of ${visible(name)}`}
+          onClick={act("log")}
+        >
+          Show log
         </button>
       )}
       {server.own && (

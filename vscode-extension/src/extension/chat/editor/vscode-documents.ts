@@ -42,13 +42,16 @@ const KEPT = 20;
 
 export class VsCodeDocuments implements Documents {
   readonly #texts = new Map<string, string>();
+  readonly #changed = new vscode.EventEmitter<vscode.Uri>();
   readonly #standing: StandingDocuments;
   #last = 0;
 
   constructor(subscriptions: vscode.Disposable[]) {
     this.#standing = new StandingDocuments(subscriptions);
     subscriptions.push(
+      this.#changed,
       vscode.workspace.registerTextDocumentContentProvider(SHOWN, {
+        onDidChange: this.#changed.event,
         provideTextDocumentContent: (uri) => this.#texts.get(uri.toString()) ?? "",
       }),
     );
@@ -76,14 +79,32 @@ export class VsCodeDocuments implements Documents {
     );
   }
 
-  async showReadOnly(title: string, text: string): Promise<void> {
-    const uri = this.#keep(title, text);
+  async showReadOnly(title: string, text: string, key?: string): Promise<void> {
+    const uri = this.#keep(title, text, key);
     const document = await vscode.workspace.openTextDocument(uri);
-    await vscode.window.showTextDocument(document, {
+    const shown = vscode.window.visibleTextEditors.find((one) => one.document === document);
+    const editor = await vscode.window.showTextDocument(document, {
       preview: true,
-      viewColumn: vscode.ViewColumn.Beside,
+      viewColumn: shown?.viewColumn ?? vscode.ViewColumn.Beside,
       preserveFocus: true,
     });
+    if (key === undefined) return;
+    if (document.getText() !== text) await this.#refresh(document, uri);
+    const end = document.lineAt(document.lineCount - 1).range;
+    editor.revealRange(end, vscode.TextEditorRevealType.Default);
+  }
+
+  /** Gives an open document its new text. */
+  async #refresh(document: vscode.TextDocument, uri: vscode.Uri): Promise<void> {
+    const changed = new Promise<void>((resolve) => {
+      const listening = vscode.workspace.onDidChangeTextDocument((event) => {
+        if (event.document !== document) return;
+        listening.dispose();
+        resolve();
+      });
+    });
+    this.#changed.fire(uri);
+    await changed;
   }
 
   async read(uri: string): Promise<string> {
@@ -237,14 +258,15 @@ export class VsCodeDocuments implements Documents {
       : { document: editor.document, marked: null };
   }
 
-  #keep(title: string, text: string): vscode.Uri {
+  #keep(title: string, text: string, key?: string): vscode.Uri {
     this.#last += 1;
     const name =
       visible(title)
         .replace(/[\\/:?#]+/g, " ")
         .trim()
         .slice(0, 60) || "text";
-    const uri = vscode.Uri.from({ scheme: SHOWN, path: `/${this.#last}/${name}` });
+    const uri = vscode.Uri.from({ scheme: SHOWN, path: `/${key ?? this.#last}/${name}` });
+    this.#texts.delete(uri.toString()); // A text that is shown again becomes the newest one.
     this.#texts.set(uri.toString(), text);
     for (const old of this.#texts.keys()) {
       if (this.#texts.size <= KEPT) break;

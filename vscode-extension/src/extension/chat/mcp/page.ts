@@ -43,6 +43,17 @@ export function mcpHandlers(room: Room): HandlersOf<"mcp" | "mcpServer" | "mcpAd
   const look = (): void => {
     if (running === null && store.state.mcp !== null) void ask({ action: "list" }, "");
   };
+  /** Shows the log beside the page, also while another action runs. */
+  const showLog = async (name: string): Promise<void> => {
+    try {
+      const { log } = await backend.request("indwell/mcp", { action: "log", name });
+      const text = [...log, ""].join("\n");
+      await ports.documents.showReadOnly(`MCP server ${name}.log`, text, `mcp ${name}`);
+      show({ error: "" });
+    } catch (error) {
+      show({ error: words(error) });
+    }
+  };
   return {
     mcp: async ({ action }) => {
       if (action === "cancel") {
@@ -59,6 +70,7 @@ export function mcpHandlers(room: Room): HandlersOf<"mcp" | "mcpServer" | "mcpAd
       }
     },
     mcpServer: async ({ action, name }) => {
+      if (action === "log") return showLog(name);
       if (action === "remove") {
         const sure = `Remove the MCP server ${name} from your settings?`;
         if ((await ports.dialogs.confirm(sure, "", ["Remove"])) !== "Remove") return;

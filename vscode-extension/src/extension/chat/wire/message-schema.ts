@@ -114,7 +114,7 @@ const SCHEMA = v.variant("type", [
   tagged("exportSession", { session: id }),
   tagged("mcp", { action: v.picklist(["open", "close", "cancel"]) }),
   tagged("mcpServer", {
-    action: v.picklist(["approve", "restart", "remove", "login"]),
+    action: v.picklist(["approve", "restart", "remove", "login", "log"]),
     name: text(400),
   }),
   tagged("mcpAdd", {

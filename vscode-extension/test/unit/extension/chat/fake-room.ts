@@ -137,7 +137,8 @@ export function fakePorts(
       open: ({ path, first, last }) => note(`open ${path} ${first} ${last}`),
       isOpen: (path) => did.includes(`open ${path}`),
       locate: async (path) => `file:///ws/${path}`,
-      showReadOnly: (title, text) => note(`show ${title}: ${text}`),
+      showReadOnly: (title, text, key) =>
+        note(`show ${key === undefined ? "" : `${key} as `}${title}: ${text}`),
       read: async (uri) => `text of ${uri}`,
       save: async (name) => {
         did.push(`save ${name}`);

@@ -157,7 +157,7 @@ test("prompts and resources of MCP servers join the lists, and neither is needed
       offers: [],
     },
   ];
-  room.backend.answer("indwell/mcp", () => ({ servers, problems: [] }));
+  room.backend.answer("indwell/mcp", () => ({ servers, problems: [], log: [] }));
   room.clock.advance(5000);
   assert.deepEqual(await offers.prompts(), [
     { kind: "skill", label: "/docs:sum", detail: "Sum up", value: "/docs:sum" },

@@ -30,6 +30,7 @@ test("the page lists, looks again while a server starts, and stops with the page
     (): McpResult => ({
       servers: [{ ...FILES, state: states.shift() ?? "failed" }],
       problems: [],
+      log: [],
     }),
   );
   await mcp({ type: "mcp", action: "open" });
@@ -47,7 +48,7 @@ test("the page lists, looks again while a server starts, and stops with the page
 test("an added server closes the form, a refused one says why and keeps it", async () => {
   const room = fakeRoom();
   const { mcp, mcpAdd } = mcpHandlers(room);
-  const listed: McpResult = { servers: [FILES], problems: [] };
+  const listed: McpResult = { servers: [FILES], problems: [], log: [] };
   room.backend.answer("indwell/mcp", () => listed);
   await mcp({ type: "mcp", action: "open" });
   const form = { ...EMPTY_FORM, name: "files", line: "npx files", variables: "TOKEN" };
@@ -73,7 +74,7 @@ test("a server is removed only after a yes, and a login that waits can be given 
   let answer: string | null = null;
   const room = fakeRoom(() => answer);
   const { mcp, mcpServer } = mcpHandlers(room);
-  room.backend.answer("indwell/mcp", () => ({ servers: [FILES], problems: [] }));
+  room.backend.answer("indwell/mcp", () => ({ servers: [FILES], problems: [], log: [] }));
   await mcp({ type: "mcp", action: "open" });
   await mcpServer({ type: "mcpServer", action: "remove", name: "files" });
   assert.equal(room.backend.asked.length, 1);
@@ -93,4 +94,32 @@ test("a server is removed only after a yes, and a login that waits can be given 
   await mcp({ type: "mcp", action: "cancel" });
   await login;
   assert.deepEqual([room.store.state.mcp?.busy, room.store.state.mcp?.error], ["", ""]);
+});
+
+test("the log of a server is read again each time, and does not end an action that runs", async () => {
+  const room = fakeRoom();
+  const { mcp, mcpServer } = mcpHandlers(room);
+  let lines = ["[stderr] one"];
+  room.backend.answer("indwell/mcp", () => ({ servers: [FILES], problems: [], log: lines }));
+  await mcp({ type: "mcp", action: "open" });
+  await mcpServer({ type: "mcpServer", action: "log", name: "files" });
+  lines = [...lines, "[stderr] two"];
+  await mcpServer({ type: "mcpServer", action: "log", name: "files" });
+  assert.deepEqual(room.backend.asked.at(-1)?.params, { action: "log", name: "files" });
+  assert.deepEqual(room.ports.did, [
+    "show mcp files as MCP server files.log: [stderr] one\n",
+    "show mcp files as MCP server files.log: [stderr] one\n[stderr] two\n",
+  ]);
+  const words = "no open session uses the MCP server 'files'";
+  room.backend.answer("indwell/mcp", (params, token) => {
+    if (params?.action === "log") throw new Error(words);
+    return new Promise((_resolve, reject) =>
+      token?.onCancellationRequested(() => reject(new Error("given up"))),
+    );
+  });
+  void mcpServer({ type: "mcpServer", action: "login", name: "files" });
+  await settle();
+  await mcpServer({ type: "mcpServer", action: "log", name: "files" });
+  assert.match(room.store.state.mcp?.busy ?? "", /in your browser/);
+  assert.equal(room.store.state.mcp?.error, `N${words.slice(1)}.`);
 });
