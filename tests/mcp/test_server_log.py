@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
+import tracemalloc
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -200,3 +201,16 @@ async def test_a_flood_of_standard_error_does_not_block_the_event_loop() -> None
         log.take(b"\n" * 32_768 + b"a\n" * 16_384)
         log.take(b"x" * 65_536)
     assert time.process_time() - began < 2.0  # 10 ms for each part, on a slow machine
+
+
+async def test_a_line_without_an_end_takes_little_memory() -> None:
+    log, part = plain(), b"x" * 65_536
+    tracemalloc.start()
+    try:
+        for _ in range(160):
+            log.take(part)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    finally:
+        tracemalloc.stop()
+    (line,) = await log.read()
+    assert line.endswith(f"({160 * 65_536 - 3_000:,} more bytes are left out)")
