@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from indwell.bounds.folder_trust import FolderTrust
-from indwell.mcp.definition import ServerDefinition, StdioServer
+from indwell.mcp.definition import START_S, ServerDefinition, StdioServer
 from indwell.mcp.offers import CallResult, LinkPiece, McpError, TextPiece
 from indwell.mcp.servers import Servers
 from indwell.mcp.surrounding import Surrounding
@@ -194,6 +195,19 @@ async def test_the_error_about_a_missing_program_names_the_program(tmp_path: Pat
     async with connected(tmp_path, definition) as gone:
         with pytest.raises(McpError, match="'no-such-server' could not be started"):
             await gone.tools()
+
+
+async def test_a_server_that_does_not_answer_its_start_can_be_stopped_at_once(
+    tmp_path: Path,
+) -> None:
+    began = time.monotonic()
+    waits = "import sys; sys.stderr.write('waits\\n'); sys.stderr.flush(); sys.stdin.read()"
+    async with connected(tmp_path, a_definition("-c", waits)) as paper:
+        async with asyncio.timeout(30):
+            while not any("[stderr] waits" in line for line in await paper.log.read()):
+                pass
+    assert paper.state == "closed"
+    assert time.monotonic() - began < START_S / 2
 
 
 async def test_two_sessions_share_a_server_that_ends_with_the_last_session(tmp_path: Path) -> None:

@@ -169,8 +169,9 @@ class Connection:
             while not self._closing.is_set():
                 await retrying(self._live)
         except (_Broke, McpError) as error:
-            self._failed_at = time.monotonic()
-            self._tell("needs login" if self._fault.wants_login else "failed", str(error))
+            if not self._closing.is_set():
+                self._failed_at = time.monotonic()
+                self._tell("needs login" if self._fault.wants_login else "failed", str(error))
         finally:
             self._settled.set()
 

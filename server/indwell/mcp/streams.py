@@ -116,6 +116,7 @@ async def stdio_streams(
     pumps = [
         asyncio.create_task(_read_lines(lines, into, fault, log)),
         asyncio.create_task(_write_lines(out_of, feed)),
+        asyncio.create_task(_end_when_broken(lines, fault)),
     ]
     try:
         yield _Admitted(read, fault), write
@@ -177,6 +178,12 @@ async def _read_lines(
                 fault.set("it writes text to its standard output that is not MCP")
             if fault.happened.is_set():
                 return
+
+
+async def _end_when_broken(lines: _Lines, fault: BreakReason) -> None:
+    """End the server's output with the connection, because the SDK waits for an answer."""
+    await fault.happened.wait()
+    lines.end()
 
 
 async def _write_lines(out_of: MemoryObjectReceiveStream[SessionMessage], feed: Feed) -> None:
