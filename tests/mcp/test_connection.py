@@ -206,7 +206,8 @@ async def test_a_server_that_does_not_answer_its_start_can_be_stopped_at_once(
         async with asyncio.timeout(30):
             while not any("[stderr] waits" in line for line in await paper.log.read()):
                 pass
-    assert paper.state == "closed"
+    assert (paper.state, paper.problem) == ("closed", "")
+    assert not any("[indwell] failed" in line for line in await paper.log.read())
     assert time.monotonic() - began < START_S / 2
 
 
