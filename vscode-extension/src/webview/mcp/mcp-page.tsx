@@ -108,7 +108,7 @@ export function McpPageView({ state, post }: ViewProps) {
             class="link-button"
             onClick={() => post({ type: "command", command: "showLog" })}
           >
-            Show the log
+            Show Indwell’s log
           </button>
         </div>
       )}
