@@ -355,11 +355,13 @@ class Connection:
             with self._noting(f"tools/call {tool}", live):
                 async with asyncio.timeout(limit_s) as limit:
 
-                    async def heed(done: float, total: float | None, message: str | None) -> None:
+                    async def heed(
+                        progress: float, total: float | None, message: str | None
+                    ) -> None:
                         if not limit.expired():
                             limit.reschedule(min(loop.time() + limit_s, began + MOST_CALL_S))
                         if caller is not None:
-                            caller.progress(_progress_words(done, total, message))
+                            caller.progress(_progress_words(progress, total, message))
 
                     request = live.client.call_tool(tool, dict(arguments), progress_callback=heed)
                     return await live.asked(live.unless_broken(request), call_result)
