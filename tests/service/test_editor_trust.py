@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -207,6 +208,7 @@ def test_tru_10_an_editors_claim_of_trust_covers_only_the_folders_that_it_names(
     assert str(other) in trust.now((root, other)).restricted
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Wine removes no link to a folder")
 def test_tru_09_a_link_that_leads_to_another_folder_later_is_not_trusted(root) -> None:
     link, evil = root.parent / "link", root.parent / "evil"
     evil.mkdir()

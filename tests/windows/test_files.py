@@ -367,7 +367,7 @@ def test_a_run_is_reviewed_and_rejected_byte_for_byte(tmp_path) -> None:
             timeout=PATIENCE_S,
         )
         assert done.returncode == 0, done.stderr.decode()
-        return done.stdout
+        return done.stdout + done.stderr
 
     with endpoint_in_thread(script) as endpoint:
         model = {
