@@ -53,7 +53,6 @@ class Editor:
 
 EDITORS = {
     "nvim": Editor("nvim", "Go", "Type a word (", "no\r"),
-    "nvim-plain": Editor("nvim-plain", "Go", "Type a word (", "no\r"),
     "nvim, bare": Editor("nvim-plain", "Go", "Type number and <Enter>", "1\r", bare=True),
     "nvim07": Editor("nvim-older", "Go", "Type a word (", "no\r"),
     "indwell.el": Editor("emacs", "", "Type a word (", "no\r"),
