@@ -34,13 +34,30 @@ describe("an MCP server of the project", () => {
 
   const dialog = () => chat.page.locator(".monaco-dialog-box");
 
+  test("waits in a line of the panel once its question was closed without an answer", async () => {
+    await chat.send("say hello");
+    await dialog().waitFor();
+    await chat.page.keyboard.press("Escape");
+    await chat.idle();
+    await chat.panel.getByText("The MCP server paper is not used.", { exact: true }).waitFor();
+    await chat.picture("mcp-waits", "panel");
+    await chat.panel.getByRole("button", { name: "Decide…", exact: true }).click();
+  });
+
   test("is approved in a dialog that shows its command, and each call in the panel", async () => {
-    await chat.send("sum two and three");
+    const server = chat.panel.locator(".mcp-server", { hasText: "paper" });
+    await server.getByRole("button", { name: "Decide…", exact: true }).click();
     await dialog().waitFor();
     const shown = (await dialog().textContent()) ?? "";
     assert.ok(shown.includes(".mcp.json of this project defines the MCP server 'paper'"), shown);
     assert.ok(shown.includes(PAPER.args[0] ?? ""), shown);
     await dialog().getByText("Start this server", { exact: true }).click();
+    await server
+      .getByRole("button", { name: "Decide…", exact: true })
+      .waitFor({ state: "detached" });
+    await chat.panel.getByRole("button", { name: "Back to the conversation" }).click();
+    await chat.panel.getByText(/^The MCP server paper/).waitFor({ state: "detached" });
+    await chat.send("sum two and three");
     await chat.answer("Once");
     await chat.panel.getByText("It is five.", { exact: true }).waitFor();
     await chat.idle();
