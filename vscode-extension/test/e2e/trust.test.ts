@@ -66,6 +66,7 @@ describe("a window in restricted mode", () => {
 
   test("writes nothing more once VS Code's trust is revoked", async () => {
     const old = await serverOf(chat.host);
+    chat.host.forget(); // VS Code ends the extension host, and begins another one
     const entry = chat.page.locator(".trusted-uris-table .monaco-list-row").first();
     await entry.hover();
     await entry.getByRole("button", { name: "Delete Path" }).click();
