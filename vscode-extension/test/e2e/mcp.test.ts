@@ -82,6 +82,9 @@ describe("an MCP server of the project", () => {
       .getByRole("button", { name: /tools$/ })
       .click();
     await server("paper").locator(".mcp-permission", { hasText: "asks" }).first().waitFor();
+    await server("paper").getByRole("button", { name: "Show log of paper" }).click();
+    await chat.page.getByRole("tab", { name: /MCP server paper\.log/ }).waitFor();
+    await chat.page.locator(".view-line", { hasText: /ready:.paper.1\.2/ }).waitFor();
     await chat.panel.getByRole("button", { name: "Add a server…" }).click();
     await chat.panel.getByLabel("Name", { exact: true }).fill("files");
     await chat.panel.getByLabel("Command line").fill("npx -y files .");
