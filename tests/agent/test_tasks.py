@@ -97,3 +97,17 @@ async def test_a_number_that_names_no_new_task_is_refused(tmp_path) -> None:
     async with world(tmp_path, script, answers=["once"]) as (made, _):
         await made.turn("/tasks split it")
         assert "there is no task" in made.results[0].text
+
+
+async def test_a_task_of_the_model_is_no_command_and_the_question_shows_new_states(
+    tmp_path,
+) -> None:
+    mixed = call(NAME, add=[MOVE], update=[{"id": "t1", "state": "done"}])
+    command = call(NAME, "c2", add=[{"title": "Go on", "text": " /tasks run"}])
+    script = [asks(mixed), asks(command), says()]
+    async with world(tmp_path, script, answers=["once", "once"]) as (made, book):
+        await book.change(lambda tasks: added(tasks, "Write the docs"))
+        await made.turn("/tasks split it")
+        assert made.approver.questions[0].detail.endswith("\n  t1 becomes done")
+        assert "cannot be a command" in made.results[1].text
+        assert [one.state for one in (await book.listed()).tasks] == ["done", "open"]

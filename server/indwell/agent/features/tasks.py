@@ -6,7 +6,7 @@ user confirms the exact text of each task of the model, because a task may later
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import Annotated, Literal, Protocol
 
@@ -147,7 +147,7 @@ def make_tasks(shared: SharedTasks) -> Tool[TaskToolArguments]:
         return Outcome(listed_text(tasks) or "there are no tasks", figure=figure_of(tasks))
 
     async def preview(arguments: TaskToolArguments, context: ToolContext) -> Preview:
-        return Preview(diff=context.hide(_proposed(arguments.add)))
+        return Preview(diff=context.hide(_proposed(arguments)))
 
     return Tool(
         name=NAME,
@@ -200,6 +200,8 @@ def _made(
     """Apply the model's changes to the tasks; ``#1`` refers to the first task in ``add``."""
     first = tasks.next_number
     for one in arguments.add:
+        if (one.text or one.title).lstrip().startswith("/"):
+            raise UserError("a task of yours cannot be a command; say in words what is to be done")
         after = tuple(
             f"t{first + int(number[1]) - 1}" if (number := _NUMBER.fullmatch(name)) else name
             for name in one.after
@@ -210,15 +212,16 @@ def _made(
     return tasks
 
 
-def _proposed(new: Sequence[NewTask]) -> str:
-    """Return the proposed tasks as the user reads them before confirming."""
+def _proposed(given: TaskToolArguments) -> str:
+    """Return the proposed tasks and new states as the user reads them before confirming."""
     lines = []
-    for number, one in enumerate(new, 1):
+    for number, one in enumerate(given.add, 1):
         after = f" (after {', '.join(one.after)})" if one.after else ""
         lines += [
             f"+ #{number} {one.title}{after}",
             *(f"+    {line}" for line in one.text.splitlines()),
         ]
+    lines += [f"  {one.id} becomes {one.state}" for one in given.update]
     return "\n".join(lines)
 
 
