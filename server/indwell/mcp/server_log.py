@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
 from typing import Literal, NamedTuple, TypeAlias
 
 from indwell.context.untrusted_text import short_line, visible
@@ -35,10 +35,14 @@ _log = logging.getLogger(__name__)
 
 
 class _Line(NamedTuple):
-    at: float
+    at: datetime  # local time
     source: Source
     text: str
     n_left_out: int
+
+
+def _now() -> datetime:
+    return datetime.now().astimezone()
 
 
 class ServerLog:
@@ -127,7 +131,7 @@ class ServerLog:
         lines = [one for one in self._lines if not only_output or one.source != "indwell"]
         if self._rest.strip():
             text = self._rest.decode("utf-8", "replace")
-            lines.append(_Line(time.time(), "stderr", text, self._n_unkept))
+            lines.append(_Line(_now(), "stderr", text, self._n_unkept))
         return await asyncio.to_thread(self._shown, lines, has_dropped=self._has_dropped)
 
     def _shown(self, lines: Sequence[_Line], *, has_dropped: bool) -> tuple[str, ...]:
@@ -147,7 +151,7 @@ class ServerLog:
             # A secret at the cut has lost its end, so that no pattern finds it.
             text = self._hidden(text)[:-_SECRET_CHARACTERS]
             text += f"… ({line.n_left_out + _SECRET_CHARACTERS:,} more bytes are left out)"
-        at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(line.at))
+        at = f"{line.at:%Y-%m-%d %H:%M:%S}"
         return f"{at} [{line.source}] {text}"
 
     def _hidden(self, text: str) -> str:
@@ -161,10 +165,10 @@ class ServerLog:
     def _add_bytes(self, source: Source, line: bytes, n_unkept: int = 0) -> None:
         text = line[:_LINE_B].decode("utf-8", "replace")
         if text.strip():
-            self._keep(_Line(time.time(), source, text, n_unkept + max(len(line) - _LINE_B, 0)))
+            self._keep(_Line(_now(), source, text, n_unkept + max(len(line) - _LINE_B, 0)))
 
     def _add(self, source: Source, words: str) -> None:
-        now = time.time()
+        now = _now()
         for text in words[:MOST_CHARACTERS].split("\n"):
             if text.strip():
                 n_left_out = max(len(text) - _LINE_B, 0)
