@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 from acp.interfaces import Agent
 
-from acp import schema, spawn_agent_process
+from acp import connect_to_agent, schema, spawn_agent_process
 from support.editing import Home
+from support.hatching import can_hatch, hatch
 
 Choose = Callable[[schema.ToolCallUpdate, Sequence[schema.PermissionOption]], str | None]
 INDWELL = "import sys; from indwell.cli import main; sys.exit(main())"
@@ -116,10 +117,42 @@ class EditorClient:
 async def connected(
     client: EditorClient, home: Home, base_url: str = "", *arguments: str, files: bool = True
 ) -> AsyncIterator[Any]:
-    """Start ``indwell acp``, and yield the initialised connection."""
+    """Start ``indwell acp``, forked from a loaded process if possible; yield the connection."""
     can = schema.ClientCapabilities(
         fs=schema.FileSystemCapabilities(read_text_file=files, write_text_file=files)
     )
+    environment = home.environment(base_url)
+    start = _hatched if can_hatch(environment) else _spawned
+    async with start(client, home, environment, arguments) as connection:
+        await connection.initialize(protocol_version=1, client_capabilities=can)
+        yield connection
+
+
+@asynccontextmanager
+async def _hatched(
+    client: EditorClient, home: Home, environment: Mapping[str, str], arguments: Sequence[str]
+) -> AsyncIterator[Any]:
+    process = await hatch(("acp", *arguments), environment=environment, folder=home.workspace)
+    log = asyncio.create_task(process.stderr.read())
+    connection: Any = connect_to_agent(
+        client, process.stdin, process.stdout, use_unstable_protocol=True
+    )
+    try:
+        yield connection
+    finally:
+        await connection.close()
+        process.stdin.close()
+        async with asyncio.timeout(60):
+            status = await process.wait()
+        said = await log
+        process.close()
+    assert status == 0, said.decode("utf-8", "replace")
+
+
+@asynccontextmanager
+async def _spawned(
+    client: EditorClient, home: Home, environment: Mapping[str, str], arguments: Sequence[str]
+) -> AsyncIterator[Any]:
     async with spawn_agent_process(
         client,
         sys.executable,
@@ -127,11 +160,10 @@ async def connected(
         INDWELL,
         "acp",
         *arguments,
-        env=home.environment(base_url),
+        env=environment,
         cwd=home.workspace,
         transport_kwargs={"stderr": None, "shutdown_timeout": 60},
         use_unstable_protocol=True,
     ) as (connection, process):
-        await connection.initialize(protocol_version=1, client_capabilities=can)
         yield connection
     assert process.returncode == 0

@@ -48,13 +48,17 @@ class Hatched:
         stdout, stderr, _ = await asyncio.gather(
             self.stdout.read(), self.stderr.read(), self.wait()
         )
-        self._transport.close()
+        self.close()
         return stdout, stderr
 
     def kill(self) -> None:
         """Send SIGKILL, unless the process has ended."""
         if self.returncode is None:
             os.kill(self.pid, signal.SIGKILL)
+
+    def close(self) -> None:
+        """Close the pipes."""
+        self._transport.close()
 
     async def _wait(self, report: asyncio.StreamReader) -> int:
         status = await report.readline()
