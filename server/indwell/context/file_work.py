@@ -3,21 +3,24 @@
 The functions read the complete transcript, so compaction does not affect their results. The time is
 linear in the transcript, with a limit for each text, and is spent only at a compaction.
 
-Tools are recognised by many names, because recorded sessions come from different agents.
+Tools are recognised by many names, because recorded sessions come from different agents. Shell
+commands that only read, search or change files count as reads, searches or changes
+(``shell_calls``).
 """
 
 from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from html import unescape
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
 from indwell.context.pairing import INTERRUPTED, tool_results, tool_uses
+from indwell.context.shell_calls import joined, shell_work
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import BROKE_OFF, Message, Text, ToolResult, ToolUse
 
@@ -101,14 +104,14 @@ def changed(messages: Sequence[Message]) -> tuple[Changed, ...]:
     edits: dict[str, Changed] = {}
     for use, result in answered(messages):
         call = call_of(use)
-        if not call.path or call.kind not in {"read", "edit", "write"}:
+        if call.kind not in {"read", "edit", "write"}:
             continue
-        if call.kind != "read" and not _failed(result):
-            before = edits.pop(call.path, None)
-            is_new = before.is_new if before else call.kind == "write" and call.path not in seen
-            edits[call.path] = Changed(call.path, before.n_edits + 1 if before else 1, is_new)
+        for path in call.paths if call.kind != "read" and not _failed(result) else ():
+            before = edits.pop(path, None)
+            is_new = before.is_new if before else call.kind == "write" and path not in seen
+            edits[path] = Changed(path, before.n_edits + 1 if before else 1, is_new)
         if not result.is_error:
-            seen.add(call.path)
+            seen.update(call.paths)
     return tuple(edits.values())
 
 
@@ -280,12 +283,19 @@ _KINDS: dict[str, Kind] = {
     "insert": "edit", "notebookedit": "edit", "apply_patch": "edit", "replace": "edit",
     "write_file": "write", "write": "write", "create": "write",
     "grep": "search", "glob": "search", "find_file": "search", "search_dir": "search",
-    "search_file": "search", "ls": "search", "list": "search",
+    "search_file": "search", "ls": "search", "list": "search", "find": "search",
     "bash": "command", "shell": "command", "run": "command", "execute": "command",
-    "execute_bash": "command",
+    "execute_bash": "command", "exec_command": "command", "shell_command": "command",
+    "powershell": "command", "run_shell_command": "command", "local_shell": "command",
 }  # fmt: skip
 _PATHS = ("path", "file_path", "filePath", "filename", "file", "notebook_path")
-_MAIN = ("command", "pattern", "query", "url", "path", "file_path", "prompt", "description")
+_FOLDERS = ("workdir", "cwd", "dir_path")
+_MAIN = (
+    "command", "cmd", "pattern", "query", "url", "path", "file_path", "filePath", "prompt",
+    "description",
+)  # fmt: skip
+_PATCH_TEXTS = ("input", "patchText", "patch")
+_OLD_TEXTS = ("old", "old_string", "oldString", "old_str", "oldText", "search")
 _EDITS_BY_COMMAND: dict[str, Kind] = {
     "view": "read", "create": "write", "str_replace": "edit", "insert": "edit",
 }  # fmt: skip
@@ -294,12 +304,16 @@ _EDITS_BY_COMMAND: dict[str, Kind] = {
 class ParsedCall(msgspec.Struct, frozen=True):
     """What a tool call does, as far as its name and arguments show.
 
+    A shell command counts as a read, search, edit or write if it does nothing else.
+
     Attributes:
         kind: Whether the call reads, searches, edits, writes or runs something.
-        path: The file that the call concerns, or empty if there is no file.
+        path: The first of ``paths``, or empty if there is no file.
         main: The main argument on one line, at most ``MAIN_LENGTH`` characters.
         start: The first line of a read, 1-based, or 0 if not stated.
         n_lines: The number of lines that a read asked for, or 0 if not stated.
+        paths: The files that the call reads or changes, as the model named them.
+        old: The texts that an edit must find in the files.
     """
 
     kind: Kind
@@ -307,6 +321,8 @@ class ParsedCall(msgspec.Struct, frozen=True):
     main: str = ""
     start: int = 0
     n_lines: int = 0
+    paths: tuple[str, ...] = ()
+    old: tuple[str, ...] = ()
 
 
 MAIN_LENGTH = 120
@@ -317,30 +333,106 @@ def call_of(use: ToolUse) -> ParsedCall:
     return _call(use.name, use.arguments)
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=1_024)
 def _call(name: str, arguments: str) -> ParsedCall:
-    kind = _KINDS.get(name.lower(), "other")
+    name = name.lower()
+    kind = _KINDS.get(name, "other")
     try:
         given = msgspec.json.decode(arguments)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         given = None
     if not isinstance(given, dict):
-        return ParsedCall(kind, main=_line(arguments))
+        return _patched(arguments) if kind == "edit" else ParsedCall(kind, main=_line(arguments))
+    if kind == "command":
+        return _shell_call(name, given)
+    patch = next((one for key in _PATCH_TEXTS if isinstance(one := given.get(key), str)), "")
+    if kind == "edit" and patch:
+        return _patched(patch)
     path = next((one for key in _PATHS if isinstance(one := given.get(key), str)), "")
-    if name.lower() == "str_replace_editor":
+    if name == "str_replace_editor":
         kind = _EDITS_BY_COMMAND.get(str(given.get("command")), "other")
     texts = [one for key in _MAIN if isinstance(one := given.get(key), str)]
     first = next((one for one in given.values() if isinstance(one, str)), "")
     is_file = kind in {"read", "edit", "write"} and path
     main = path if is_file else (texts[0] if texts else first)
-    start, limit = given.get("offset"), given.get("limit")
+    start, n_lines = _range(given) if kind == "read" else (0, 0)
+    path = path if kind != "search" else ""
     return ParsedCall(
         kind,
-        path=path if kind != "search" else "",
+        path=path,
         main=_line(main),
-        start=start if isinstance(start, int) else 0,
-        n_lines=limit if isinstance(limit, int) else 0,
+        start=start,
+        n_lines=n_lines,
+        paths=(path,) if path else (),
+        old=tuple(_old_texts(given)) if kind == "edit" else (),
     )
+
+
+def _range(given: Mapping[str, Any]) -> tuple[int, int]:
+    """Return the first line and the number of lines that a read asks for."""
+    match given:
+        case {"view_range": [int(start), int(end)]}:
+            return start, max(0, end - start + 1)
+        case {"line_number": int(start)}:
+            return start, 0
+    first, limit = given.get("offset"), given.get("limit")
+    return first if isinstance(first, int) else 0, limit if isinstance(limit, int) else 0
+
+
+def _old_texts(given: Mapping[str, Any]) -> Iterator[str]:
+    edits = given.get("edits")
+    for one in (given, *(edits if isinstance(edits, list) else ())):
+        if isinstance(one, dict):
+            yield from (old for key in _OLD_TEXTS if isinstance(old := one.get(key), str))
+
+
+def _shell_call(name: str, given: Mapping[str, Any]) -> ParsedCall:
+    """Parse a shell command; a list of words is a program with its arguments."""
+    match given.get("command", given.get("cmd")):
+        case str(command):
+            pass
+        case [str(_), ("-c" | "-lc"), str(command)]:
+            pass
+        case _:
+            first = next((one for one in given.values() if isinstance(one, str)), "")
+            return ParsedCall("command", main=_line(first))
+    folder = next((one for key in _FOLDERS if isinstance(one := given.get(key), str)), "")
+    work = shell_work(command, folder=folder, is_powershell=name == "powershell")
+    main, paths = _line(command), work.paths
+    if work.patch:
+        patched = _patched(work.patch, folder)
+        paths, old = tuple(dict.fromkeys((*patched.paths, *paths))), patched.old
+        path = paths[0] if paths else ""
+        return ParsedCall(patched.kind, path, main, paths=paths, old=old)
+    path = paths[0] if paths else ""
+    return ParsedCall(work.kind, path, main, work.start, work.n_lines, paths)
+
+
+_PATCHED = lazy_pattern(r"\*\*\* (Update|Add|Delete|Move) (?:File|to): (.+)")
+
+
+def _patched(patch: str, folder: str = "") -> ParsedCall:
+    """Parse a patch with ``*** Update File: PATH`` sections; context and ``-`` lines must match."""
+    paths: dict[str, None] = {}
+    action, is_new = "", True
+    old: list[str] = []
+    hunk: list[str] = []
+    for line in (*patch.split("\n"), "@@"):
+        if found := _PATCHED.match(line):
+            action = found[1] if found[1] != "Move" else action
+            is_new = is_new and action == "Add"
+            paths[joined(folder, found[2].strip())] = None
+        if line.startswith(("@@", "***")):
+            if any(hunk):
+                old.append("\n".join(hunk))
+            hunk = []
+        elif action == "Update" and line[:1] in {" ", "-", ""}:
+            hunk.append(line[1:])
+    named = tuple(paths)
+    if not named:
+        return ParsedCall("edit", main=_line(patch))
+    kind: Kind = "write" if is_new else "edit"
+    return ParsedCall(kind, named[0], _line(named[0]), paths=named, old=tuple(old))
 
 
 def _line(text: str) -> str:

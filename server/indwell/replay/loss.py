@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from indwell.context.compaction.digesting.lines import line_key, names_in
+from indwell.context.compaction.digesting.lines import LEADS, line_key, names_in, number_lead
 from indwell.context.file_work import call_of
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Block, Message, Text, ToolResult, ToolUse
@@ -24,7 +24,6 @@ _MARKS = frozenset({"compactor", "summary", "reminder"})
 # A shortened call begins with two texts: its path, and the file that has the whole call.
 _HEAD = 2
 _ENDS = "./-@"  # These characters are ignored at the ends of a name (``traces``).
-_OLD = ("old_string", "old_str", "search")
 
 
 class Loss(msgspec.Struct, frozen=True):
@@ -233,23 +232,14 @@ def _texts(messages: Sequence[Message]) -> list[tuple[str, Block]]:
 
 def _edited_lines(reply: Message) -> set[str]:
     """Return the lines that the edits of a reply must match."""
-    lines = set[str]()
-    for block in reply.blocks:
-        if isinstance(block, ToolUse) and call_of(block).kind == "edit":
-            for text in _old_texts(block.arguments):
-                lines |= {key for line in text.splitlines() if (key := line_key(line))}
-    return lines
-
-
-def _old_texts(arguments: str) -> Iterator[str]:
-    try:
-        given = msgspec.json.decode(arguments)
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-        return
-    edits = given.get("edits") if isinstance(given, dict) else None
-    for one in (given, *(edits if isinstance(edits, list) else ())):
-        if isinstance(one, dict):
-            yield from (old for key in _OLD if isinstance(old := one.get(key), str))
+    return {
+        key
+        for block in reply.blocks
+        if isinstance(block, ToolUse)
+        for text in call_of(block).old
+        for line in text.splitlines()
+        if (key := line_key(line))
+    }
 
 
 def _marks(block: Block) -> frozenset[str]:
@@ -300,7 +290,8 @@ class Reader:
         """Return the traces of ``text``."""
         known = self._known.get(text)
         if known is None:
-            keys = (line_key(line) for line in text.splitlines())
+            lead = number_lead(text)
+            keys = (line_key(line, lead) for line in text.splitlines())
             lines = frozenset(key for key in keys if key)
             known = self._known[text] = Traces(names_in(text), lines)
         return known
@@ -337,6 +328,9 @@ def said_in(text: str, is_original: frozenset[str] | set[str] | dict[str, Any]) 
     names, lines = set[str](), set[str]()
     for line in text.splitlines():
         key = line_key(line)
+        if key not in is_original:  # The text may have lost the lines that show its form.
+            leads = (line_key(line, lead) for lead in LEADS)
+            key = next((one for one in leads if one in is_original), key)
         if key:
             lines.add(key)
         if key in is_original:

@@ -7,6 +7,7 @@ replay`` measures loss by identifiers (``compaction-study.md``).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
@@ -84,10 +85,12 @@ def _looked_at(text: str) -> Iterator[DigestedLine]:
 
 
 def _numbered(text: str, first: int) -> Iterator[DigestedLine]:
+    lead = number_lead(text)
     for number, line in enumerate(text.split("\n"), first):
         if line.strip():
             names = tuple(names_in(line[:LONGEST_LINE]))
-            yield DigestedLine(number, names, line_key(line), len(line) / _CHARACTERS + 1)
+            key = line_key(line, lead)
+            yield DigestedLine(number, names, key, len(line) / _CHARACTERS + 1)
 
 
 def text_of(block: Block) -> str:
@@ -134,7 +137,7 @@ LONGEST_NAME = 300  # a name with more characters counts as data
 _TOKEN = lazy_pattern(r"[\w./@-]{5,}")
 _CAMEL = lazy_pattern(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
 _ERROR = lazy_pattern(r"E[A-Z]{4,}|[A-Z]{1,4}\d{3,5}")
-_NUMBERED = lazy_pattern(r"\s*\d+[→\t]|(?:[^\s:]+:)?\d+[:-]")
+_NUMBERED = lazy_pattern(r"\s*\d+[→\t]|(?:(?:[A-Za-z]:)?[^\s:]+:)?\d+[:-]|\s*Line \d+: ")
 _LETTERS = lazy_pattern(r"[^\W\d_]{2,}")
 
 
@@ -143,11 +146,50 @@ def names_in(text: str) -> frozenset[str]:
     return frozenset(name for token in set(_TOKEN.findall(text)) for name in _names(token))
 
 
-def line_key(line: str) -> str:
-    """Return a line without its number and trailing blanks, or empty if it is very short."""
-    number = _NUMBERED.match(line)
+def line_key(line: str, lead: str = "") -> str:
+    """Return a line without its number and trailing blanks, or empty if it is very short.
+
+    Args:
+        line: The line.
+        lead: The characters between number and line, if ``number_lead`` found any in the text.
+    """
+    number = _LED.match(line) if lead else None
+    if number is None or number[1] != lead:
+        number = _NUMBERED.match(line)
     key = (line[number.end() :] if number else line).rstrip()
     return key if len(key.strip()) >= LEAST_LINE else ""
+
+
+LEADS = (": ", ". ")
+
+
+def number_lead(text: str) -> str:
+    """Return ``": "`` or ``". "`` if this text separates line numbers from lines, or else "".
+
+    Some agents' tools number the lines of a file in one of these two ways. Searches write a colon
+    alone, so a text counts only if three consecutive numbers come first, and if one of the
+    separators is followed by no second blank.
+    """
+    first = _LED_LINE.search(text, 0, _LED_WITHIN)
+    if first is None:
+        return ""
+    lead, at = first[2], first.start()
+    is_tight = False
+    for number in range(int(first[1]), int(first[1]) + _LED_LINES):
+        line = text[at : text.find("\n", at) + 1 or len(text)].rstrip("\r\n")
+        if line != f"{number}{lead.rstrip()}" and not line.startswith(f"{number}{lead}"):
+            return lead if is_tight and number - int(first[1]) >= _LED_LEAST else ""
+        rest = line[len(str(number)) + len(lead) :]
+        is_tight = is_tight or not rest.startswith((" ", "\t"))
+        at += len(line) + 1
+    return lead if is_tight else ""
+
+
+_LED = lazy_pattern(r"\d+(: |\. )")
+_LED_LINE = lazy_pattern(r"^(\d{1,6})(: |\. )", re.MULTILINE)
+# The first numbered line is searched for in this many characters.
+_LED_WITHIN = 4_000
+_LED_LEAST, _LED_LINES = 3, 40
 
 
 def forget_identifiers() -> None:

@@ -36,7 +36,7 @@ def may_repeat(messages: Sequence[Message]) -> bool:
     return (
         len(messages) >= LEAST_MESSAGES
         and messages[-1].role == "user"
-        and any(call.kind == "read" for call, _ in _calls(messages[-2]))
+        and any(_reads_one(call) for call, _ in _calls(messages[-2]))
     )
 
 
@@ -51,7 +51,8 @@ def repeats(messages: Sequence[Message]) -> CompactionStep | None:
     """
     if not may_repeat(messages):
         return None
-    paths = {use.id: call.path for call, use in _calls(messages[-2]) if call.kind == "read"}
+    # In the output of a command with several files, a number does not tell the file.
+    paths = {use.id: call.path for call, use in _calls(messages[-2]) if _reads_one(call)}
     shown = _shown(messages[-LOOKED_BACK:-2], set(paths.values()))
     last = messages[-1]
     blocks = tuple(
@@ -127,22 +128,23 @@ def _calls(message: Message) -> Iterator[tuple[ParsedCall, ToolUse]]:
                 yield call, block
 
 
+def _reads_one(call: ParsedCall) -> bool:
+    return call.kind == "read" and len(call.paths) == 1
+
+
 def _shown(messages: Sequence[Message], paths: set[str]) -> dict[str, dict[int, str]]:
     """Return the shown lines of files by path and number, without lines of edited files."""
     shown: dict[str, dict[int, str]] = {}
     for reply, results in pairwise(messages):
         reads: dict[str, str] = {}
         for call, use in _calls(reply) if reply.role == "assistant" else ():
-            known = shown.get(call.path, {})
-            if call.path not in paths:
-                continue
-            if call.kind == "read":
+            if _reads_one(call) and call.path in paths:
                 reads[use.id] = call.path
-            elif call.kind == "edit":
-                touched = set(text_of(use).split("\n"))
-                shown[call.path] = {at: line for at, line in known.items() if line not in touched}
-            else:
-                shown[call.path] = {}
+            for path in paths.intersection(call.paths) if call.kind != "read" else ():
+                known = shown.get(path, {}) if call.kind == "edit" and call.old else {}
+                touched = {line for old in call.old for line in old.split("\n")}
+                touched |= set(text_of(use).split("\n"))
+                shown[path] = {at: line for at, line in known.items() if line not in touched}
         for block in results.blocks:
             if isinstance(block, ToolResult) and block.tool_use_id in reads:
                 lines = shown.setdefault(reads[block.tool_use_id], {})
