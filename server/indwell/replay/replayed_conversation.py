@@ -14,6 +14,7 @@ from typing import TypeAlias
 import msgspec
 
 from indwell.context.compaction.digesting.repeats import repeats
+from indwell.context.compaction.digesting.transcript_index import TranscriptIndex
 from indwell.context.compaction.ladder import (
     Climb,
     Restraint,
@@ -104,6 +105,7 @@ class Driver:
         self._preset, self._facts, self._summarise = preset, facts, summarise
         self._restraint = Restraint()
         self._refusal: NothingPays | None = None
+        self._index = TranscriptIndex()
 
     def fit(
         self, conversation: Conversation, incoming: int, *, is_cached: bool
@@ -129,7 +131,7 @@ class Driver:
         gains: Counter[str] = Counter()
         done = DoneBefore(is_loop=True)
         for _ in range(MOST_ACTIONS):
-            action = next_step(climb, conversation, preset, facts)
+            action = next_step(climb, conversation, preset, facts, self._index)
             if action is None:
                 self._refusal = refusal(conversation, preset, facts)
                 done = msgspec.structs.replace(done, is_loop=False)
@@ -146,6 +148,7 @@ class Driver:
             if gain:
                 conversation = shorter
                 gains[step.layer] += gain
+                self._index.parts.keep(step.spills)
                 done = _made(done, step)
             climb = climbed(climb, action.layer, before=before + incoming, gain=gain)
         self._remember(gains, begun)

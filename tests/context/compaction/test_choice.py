@@ -7,15 +7,13 @@ from hypothesis import strategies as st
 
 from indwell.context.compaction.digesting.line_choice import (
     LEAST_WORTH,
-    Read,
     ReducibleText,
-    Uses,
     chosen,
     edit_chance,
     name_chance,
-    uses_of,
 )
 from indwell.context.compaction.digesting.lines import lines_of
+from indwell.context.compaction.digesting.transcript_index import Read, Uses, uses_of
 from indwell.messages import Message, Meta, Text, ToolResult, ToolUse
 
 NAMES = ("cart_total", "tax_rate", "shop/cart.py", "priceOf", "E4711", "user.name")

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from datetime import timedelta
 from difflib import get_close_matches
+from functools import partial
 from typing import Annotated
 
 import msgspec
@@ -27,6 +28,7 @@ from indwell.agent.requests.request_blocks import update_tools
 from indwell.context import conversation as talk
 from indwell.context.compaction.digesting.lines import forget
 from indwell.context.compaction.digesting.repeats import may_repeat, repeats
+from indwell.context.compaction.digesting.transcript_index import TranscriptIndex
 from indwell.context.compaction.ladder import (
     Climb,
     after_run,
@@ -151,7 +153,8 @@ async def _climb(
     while True:
         now, preset = session.conversation, session.parts.compaction.preset
         facts = _facts(session, incoming)
-        action = await asyncio.to_thread(_decided, climb, now, preset, facts)
+        index = session.shortening.index
+        action = await _in_thread(partial(_decided, climb, now, preset, facts, index))
         if action is None:
             session.shortening.refusal = refusal(now, preset, facts)
             break
@@ -166,11 +169,25 @@ async def _climb(
     return gains
 
 
+async def _in_thread(decide: Callable[[], Action | None]) -> Action | None:
+    """Run a decision in a thread; a cancelled caller waits, because the thread uses the index."""
+    deciding = asyncio.ensure_future(asyncio.to_thread(decide))
+    try:
+        return await asyncio.shield(deciding)
+    except asyncio.CancelledError:
+        await asyncio.wait([deciding])
+        raise
+
+
 def _decided(
-    climb: Climb, conversation: talk.Conversation, preset: Preset, facts: CompactionFacts
+    climb: Climb,
+    conversation: talk.Conversation,
+    preset: Preset,
+    facts: CompactionFacts,
+    index: TranscriptIndex,
 ) -> Action | None:
     """Return the next compaction step; the last layer also cuts the newest tool results."""
-    action = next_step(climb, conversation, preset, facts)
+    action = next_step(climb, conversation, preset, facts, index)
     if action is None:
         forget()
     return action
@@ -191,6 +208,7 @@ async def _taken(
         _tell_unkept(session, turn, error, emit)
         return 0
     session.compact(step, shorter)
+    session.shortening.index.parts.keep(step.spills)
     emit(events.Compacted(turn.number, step.layer, before + incoming, after + incoming, step.note))
     return before - after
 

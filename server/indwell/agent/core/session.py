@@ -23,6 +23,7 @@ from indwell.agent.core.prompt import (
     taken_words,
 )
 from indwell.agent.core.session_parts import Parts
+from indwell.context.compaction.digesting.transcript_index import TranscriptIndex
 from indwell.context.compaction.ladder import Restraint
 from indwell.context.compaction.step import CompactionStep, NothingPays
 from indwell.context.conversation import Conversation, Tally, prompt_tokens
@@ -140,6 +141,7 @@ class Shortening(msgspec.Struct):
     Attributes:
         restraint: The layers that recently saved too few tokens.
         refusal: The last compaction step that was skipped because it would save too few tokens.
+        index: The index of the transcript; only one thread at a time uses the index.
         told_overhead: Whether the user was told that system prompt, tools and pinned text are too
             large.
         told_unkept: Whether the user was told that cut texts cannot be written to disk.
@@ -147,6 +149,7 @@ class Shortening(msgspec.Struct):
 
     restraint: Restraint = Restraint()
     refusal: NothingPays | None = None
+    index: TranscriptIndex = msgspec.field(default_factory=TranscriptIndex)
     told_overhead: bool = False
     told_unkept: bool = False
 

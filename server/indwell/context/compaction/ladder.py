@@ -17,6 +17,7 @@ import msgspec
 
 from indwell.context.compaction.cuts import micro, slide, snip
 from indwell.context.compaction.digesting.digest import digest
+from indwell.context.compaction.digesting.transcript_index import TranscriptIndex
 from indwell.context.compaction.presets import (
     Collapse,
     Digest,
@@ -44,9 +45,16 @@ from indwell.context.pairing import problems
 
 
 def next_action(
-    conversation: Conversation, preset: Preset, facts: CompactionFacts
+    conversation: Conversation,
+    preset: Preset,
+    facts: CompactionFacts,
+    index: TranscriptIndex | None = None,
 ) -> Action | None:
-    """Return the action to take before the next call, or None if the call can be made now."""
+    """Return the action to take before the next call, or None if the call can be made now.
+
+    The result does not depend on ``index``. Without the session's index, a decision reads the whole
+    transcript.
+    """
     tokens = full_tokens(conversation, facts)
     budget = conversation.config.budget
     for number, rung in enumerate(preset.rungs):
@@ -61,7 +69,7 @@ def next_action(
             must=rung.when == "always" or facts.force,
         )
         for layer in _layers(rung):
-            action = act(layer, view) if layer_name(layer) not in facts.failed else None
+            action = act(layer, view, index) if layer_name(layer) not in facts.failed else None
             if (
                 isinstance(action, CompactionStep)
                 and freed(conversation.messages, action.splices) <= 0
@@ -97,11 +105,11 @@ def layer_name(layer: Layer) -> str:
     return type(layer).__name__.lower()
 
 
-def act(layer: Layer, view: View) -> Action | None:
+def act(layer: Layer, view: View, index: TranscriptIndex | None = None) -> Action | None:
     """Return what one compaction layer would change, or None if nothing."""
     match layer:
         case Digest():
-            return digest(layer, view)
+            return digest(layer, view, index)
         case Micro():
             return micro(layer, view)
         case Snip():
@@ -148,7 +156,11 @@ class Climb(msgspec.Struct, frozen=True):
 
 
 def next_step(
-    climb: Climb, conversation: Conversation, preset: Preset, facts: CompactionFacts
+    climb: Climb,
+    conversation: Conversation,
+    preset: Preset,
+    facts: CompactionFacts,
+    index: TranscriptIndex | None = None,
 ) -> Action | None:
     """Return the next action, or None if compaction is done.
 
@@ -157,7 +169,7 @@ def next_step(
     """
     known = msgspec.structs.replace(facts, failed=climb.out, force=climb.force)
     limit = climb.begun if climb.force else 0
-    return next_action(_narrowed(conversation, limit), preset, known)
+    return next_action(_narrowed(conversation, limit), preset, known, index)
 
 
 def climbed(climb: Climb, layer: str, *, before: int, gain: int) -> Climb:

@@ -11,6 +11,7 @@ note is data of the lowest trust, because it quotes tool calls.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -26,6 +27,7 @@ from indwell.context.untrusted_text import neutralise
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Block, Image, Message, Text, Thinking, ToolResult, ToolUse
 
+_PREFIX = "transcript-"  # the beginning of each file's name
 FILE_LENGTH = 16_000  # A new file begins after 16,000 characters.
 # the limit of files that a summary names; a longer list is cut to the first and last file
 _MOST_NAMED = 3
@@ -38,7 +40,72 @@ class Files(NamedTuple):
     spills: tuple[SpilledText, ...]
 
 
-def transcript_files(conversation: Conversation, start: int, stop: int, folder: str) -> Files:
+class TranscriptParts:
+    """The complete files of a transcript, found message by message.
+
+    A full file is complete, even beyond the end of a summary, so that the file never changes. The
+    last message may still grow, so no file contains the message yet.
+
+    Attributes:
+        stops: The index after the last message of each file.
+        names: The name of each file.
+        saved: The names of files that are on disk.
+    """
+
+    def __init__(self) -> None:
+        self.stops: list[int] = []
+        self.names: list[str] = []
+        self.saved: set[str] = set()
+        self._n, self._length = 0, 0  # the examined messages, and their length in the open file
+
+    def grow(self, whole: Sequence[Message]) -> None:
+        """Find the files of more messages of the same transcript."""
+        for at in range(self._n, len(whole) - 1):
+            self._length += len(shown(whole[at]))
+            if self._length >= FILE_LENGTH:
+                begin = self.stops[-1] if self.stops else 0
+                self.names.append(_spill(len(self.names) + 1, whole[begin : at + 1]).name)
+                self.stops.append(at + 1)
+                self._length = 0
+        self._n = max(self._n, len(whole) - 1)
+
+    def keep(self, spills: Sequence[SpilledText]) -> None:
+        """Remember the files that are on disk now, among other files."""
+        self.saved.update(one.name for one in spills if one.name.startswith(_PREFIX))
+
+    def spills(
+        self, whole: Sequence[Message], start: int, stop: int
+    ) -> tuple[list[str], list[SpilledText]]:
+        """Return the names of the files with some messages, and the files that are not saved.
+
+        Args:
+            whole: The transcript, up to at least ``stop``.
+            start: The first message.
+            stop: The index after the last message.
+        """
+        first = bisect_right(self.stops, start)
+        # the first file that begins at ``stop`` or later
+        last = min(bisect_left(self.stops, stop) + 1, len(self.stops))
+        names = self.names[first:last]
+        files: list[SpilledText] = []
+        for at in range(first, last):
+            if self.names[at] not in self.saved:
+                begin = self.stops[at - 1] if at else 0
+                files.append(_spill(at + 1, whole[begin : self.stops[at]]))
+        begin = self.stops[last - 1] if last else 0
+        if begin < stop:
+            files.append(_spill(last + 1, whole[begin:stop]))
+            names.append(files[-1].name)
+        return names, files
+
+
+def transcript_files(
+    conversation: Conversation,
+    start: int,
+    stop: int,
+    folder: str,
+    parts: TranscriptParts | None = None,
+) -> Files:
     """Return the files with the live messages ``start`` to ``stop``, and perhaps a few more.
 
     Args:
@@ -46,16 +113,14 @@ def transcript_files(conversation: Conversation, start: int, stop: int, folder: 
         start: The first live message.
         stop: The index after the last message.
         folder: The folder of the files, as the model can name the folder.
+        parts: The known files of the transcript; files that are on disk are named only.
     """
     messages, history = conversation.messages, conversation.history
     start, stop = (place_of(messages, history, at) for at in (start, stop))
-    spills = tuple(
-        _spill(number, part)
-        for number, part in enumerate(_parts(transcript(messages, history), stop), start=1)
-        if part.stop > start
-    )
-    names = [one.name for one in spills]
-    return Files(named_files(folder, names), spills)
+    whole, parts = transcript(messages, history), parts or TranscriptParts()
+    parts.grow(whole)
+    names, spills = parts.spills(whole, start, stop)
+    return Files(named_files(folder, names), tuple(spills))
 
 
 def named_files(folder: str, names: Sequence[str]) -> str:
@@ -68,34 +133,9 @@ def named_files(folder: str, names: Sequence[str]) -> str:
     return ", ".join((path, *names[1:]))
 
 
-class _TranscriptPart(NamedTuple):
-    stop: int
-    texts: Sequence[str]
-
-
-def _parts(messages: Sequence[Message], stop: int) -> Iterator[_TranscriptPart]:
-    """Return the contents of each file, up to the file with message ``stop - 1``.
-
-    A full file is complete, even beyond ``stop``, so that the file never changes. Only the newest
-    file may be shorter, because the last message may still grow.
-    """
-    begin, texts, length = 0, list[str](), 0
-    for at, message in enumerate(messages[:-1], start=1):
-        text = shown(message)
-        texts.append(text)
-        length += len(text)
-        if length >= FILE_LENGTH:
-            yield _TranscriptPart(at, texts)
-            begin, texts, length = at, [], 0
-            if begin >= stop:
-                return
-    if begin < stop:
-        yield _TranscriptPart(stop, [shown(one) for one in messages[begin:stop]])
-
-
-def _spill(number: int, part: _TranscriptPart) -> SpilledText:
-    text = as_data("\n\n".join(filter(None, part.texts)))
-    return SpilledText(f"transcript-{number:04d}-{stamp(text)}.txt", text)
+def _spill(number: int, messages: Sequence[Message]) -> SpilledText:
+    text = as_data("\n\n".join(filter(None, map(shown, messages))))
+    return SpilledText(f"{_PREFIX}{number:04d}-{stamp(text)}.txt", text)
 
 
 _TAG = "transcript"
@@ -193,7 +233,11 @@ def is_note(block: Block) -> bool:
 
 
 def left_out(
-    conversation: Conversation, cut: int, dropped: Sequence[Block], folder: str
+    conversation: Conversation,
+    cut: int,
+    dropped: Sequence[Block],
+    folder: str,
+    parts: TranscriptParts | None = None,
 ) -> tuple[Text, tuple[SpilledText, ...]]:
     """Return the note on all omitted content before ``cut``, and the files that the note names.
 
@@ -202,8 +246,9 @@ def left_out(
         cut: The first live message that is kept completely.
         dropped: Originals of the calls and replies that this step drops; the note names the newest.
         folder: The folder of the files, as the model can name the folder.
+        parts: The known files of the transcript.
     """
-    files = transcript_files(conversation, 0, cut, folder)
+    files = transcript_files(conversation, 0, cut, folder, parts)
     uses = [one for one in dropped if isinstance(one, ToolUse)]
     listed = "; ".join(dict.fromkeys(called(use) for use in uses[-_LISTED:]))
     newest = f" (the newest: {listed})" if listed else ""

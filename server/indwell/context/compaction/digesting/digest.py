@@ -17,9 +17,10 @@ from typing import NamedTuple
 import msgspec
 
 from indwell.context.compaction.cuts import spill_name, spill_path
-from indwell.context.compaction.digesting.line_choice import ReducibleText, Uses, chosen, uses_of
+from indwell.context.compaction.digesting.line_choice import ReducibleText, chosen
 from indwell.context.compaction.digesting.lines import is_numbered, text_of
 from indwell.context.compaction.digesting.repeats import unfolded
+from indwell.context.compaction.digesting.transcript_index import TranscriptIndex
 from indwell.context.compaction.presets import Digest
 from indwell.context.compaction.step import (
     LEAST_SHARE,
@@ -33,7 +34,7 @@ from indwell.context.compaction.step import (
     pays,
     tail_of,
 )
-from indwell.context.compaction.transcripts import is_note, left_out
+from indwell.context.compaction.transcripts import TranscriptParts, is_note, left_out
 from indwell.context.conversation import estimated_tokens
 from indwell.context.file_work import call_of
 from indwell.context.history import MessageSplice, freed, place_of, tokens_of, transcript
@@ -41,16 +42,24 @@ from indwell.context.tokens import BLOCK_OVERHEAD, estimate_tokens
 from indwell.messages import Block, Message, Text, ToolResult, ToolUse
 
 
-def digest(layer: Digest, view: View) -> CompactionStep | None:
-    """Shorten old messages to the goal; return None if the step saves nothing or costs too much."""
+def digest(
+    layer: Digest, view: View, index: TranscriptIndex | None = None
+) -> CompactionStep | None:
+    """Shorten old messages to the goal; return None if the step saves nothing or costs too much.
+
+    Args:
+        layer: The goal, and the size of the protected tail.
+        view: The conversation, and the inputs of the decision.
+        index: The index of the session; without an index, all messages are read.
+    """
     outline = Outline(view.conversation)
     if not view.must and not can_pay(layer, view, outline):
         return None
     cut = tail_of(view, outline, int(view.budget * layer.tail_share))
     history = view.conversation.history
-    whole = transcript(view.messages, history)
-    uses = uses_of(whole)
-    found = tuple(candidates(view, whole, cut, uses))
+    index = index or TranscriptIndex()
+    index.grow(transcript(view.messages, history))
+    found = tuple(candidates(view, cut, index))
     behind = unfolded(view.messages, history, cut)
     estimated = estimated_tokens(view.conversation) + view.facts.incoming
     fixed = estimated - sum(one.live.meta.tokens + BLOCK_OVERHEAD for one in found)
@@ -58,8 +67,8 @@ def digest(layer: Digest, view: View) -> CompactionStep | None:
     live = {id(one.live) for one in found}
     shown = (one for message in view.messages for one in message.blocks if id(one) not in live)
     room = goal_of(layer, view) - fixed
-    kept = chosen([one.piece for one in found], room, shown, uses)
-    step = rewritten(view, cut, found, kept, behind)
+    kept = chosen([one.piece for one in found], room, shown, index.uses)
+    step = rewritten(view, cut, found, kept, behind, parts=index.parts)
     return step if step and (view.must or _pays(view, outline, step)) else None
 
 
@@ -97,53 +106,38 @@ class Candidate(NamedTuple):
     piece: ReducibleText
 
 
-def candidates(view: View, whole: Sequence[Message], cut: int, uses: Uses) -> Iterator[Candidate]:
+def candidates(view: View, cut: int, index: TranscriptIndex) -> Iterator[Candidate]:
     """Return all candidates of the live messages before ``cut``, in order.
 
     Args:
         view: The conversation, and the inputs of the decision.
-        whole: The transcript with the original blocks.
         cut: The first message of the protected tail, which starts an exchange.
-        uses: The uses of names and files in the transcript.
+        index: The index of the transcript with the original blocks.
     """
     messages, history = view.messages, view.conversation.history
     stop = place_of(messages, history, cut)
-    said = set(_texts(whole[:stop]))
-    for index in range(cut):
-        begin = place_of(messages, history, index)
-        end = place_of(messages, history, index + 1)
-        # Call ids may repeat. In a range with dropped exchanges, the first block with an id is
-        # used.
-        originals = {key(one): one for part in reversed(whole[begin:end]) for one in part.blocks}
-        calls = any(isinstance(one, ToolUse) for one in messages[index].blocks)
-        for block in messages[index].blocks:
+    for at in range(cut):
+        begin, end = place_of(messages, history, at), place_of(messages, history, at + 1)
+        calls = any(isinstance(one, ToolUse) for one in messages[at].blocks)
+        for block in messages[at].blocks:
             match block:
                 case ToolUse(id=identifier):
-                    original = originals.get(key(block), block)
-                    pair = f"{index}:{identifier}"
+                    # Call ids may repeat. In a range with dropped exchanges, the first block with
+                    # an id is used.
+                    original = index.original(block, begin, end)
+                    pair = f"{at}:{identifier}"
                     piece = ReducibleText(text_of(original), pair=pair, is_said=True)
-                    yield Candidate(index, block, original, piece)
+                    yield Candidate(at, block, original, piece)
                 case ToolResult(tool_use_id=identifier):
-                    original = originals.get(key(block), block)
-                    read, pair = uses.reads.get(identifier), f"{index - 1}:{identifier}"
+                    original = index.original(block, begin, end)
+                    read, pair = index.uses.reads.get(identifier), f"{at - 1}:{identifier}"
                     piece = ReducibleText(text_of(original), MARKER, pair=pair, read=read)
-                    yield Candidate(index, block, original, piece)
-                case Text() if _may_shorten(block) and block.text in said:
+                    yield Candidate(at, block, original, piece)
+                case Text() if _may_shorten(block) and index.has_text(block.text, stop):
                     kept = _must_stay(block, with_calls=calls)
                     is_said = block.meta.source == "assistant"
                     piece = ReducibleText(block.text, kept=kept, is_said=is_said)
-                    yield Candidate(index, block, block, piece)
-
-
-def key(block: Block) -> tuple[str, str]:
-    """Return a key that identifies a call or a result, and its exchange."""
-    match block:
-        case ToolUse(id=identifier):
-            return "use", identifier
-        case ToolResult(tool_use_id=identifier):
-            return "result", identifier
-        case _:
-            return "", ""
+                    yield Candidate(at, block, block, piece)
 
 
 def _may_shorten(text: Text) -> bool:
@@ -166,12 +160,6 @@ def _must_stay(text: Text, *, with_calls: bool) -> tuple[int, ...]:
     return (next(telling, said[0]),)
 
 
-def _texts(messages: Sequence[Message]) -> Iterator[str]:
-    """Yield the texts of blocks, to recognise blocks that an earlier step has shortened."""
-    for message in messages:
-        yield from (block.text for block in message.blocks if isinstance(block, Text))
-
-
 LEAST_CALL = 100  # shorter calls, in tokens, are not worth shortening
 
 
@@ -181,6 +169,8 @@ def rewritten(
     found: Sequence[Candidate],
     kept: Sequence[set[int]],
     behind: Mapping[int, Message],
+    *,
+    parts: TranscriptParts,
 ) -> CompactionStep | None:
     """Build the step that keeps the chosen lines; return None if the step changes nothing.
 
@@ -190,13 +180,14 @@ def rewritten(
         found: All candidates before the protected tail.
         kept: The numbers of the lines to keep, for each candidate.
         behind: The messages of the protected tail that also change, by index.
+        parts: The known files of the transcript.
     """
     rewrite = _Rewrite(view, found, kept)
     changed, gone = rewrite.messages(cut, behind)
     spills = list(rewrite.spills)
     if rewrite.dropped or any(is_note(one) for part in view.messages[:cut] for one in part.blocks):
         folder = view.facts.spill_folder
-        note, files = left_out(view.conversation, cut, rewrite.dropped, folder)
+        note, files = left_out(view.conversation, cut, rewrite.dropped, folder, parts)
         there = max(at for at, one in changed.items() if one.role == "user" and at < cut)
         host = changed[there]
         changed[there] = Message(host.role, (*host.blocks, note), host.turn)

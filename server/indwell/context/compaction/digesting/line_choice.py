@@ -14,15 +14,13 @@ so more features gain nothing. The coefficients are rounded; see ``docs/decision
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from math import exp, log1p
 from typing import NamedTuple
 
-import msgspec
-
-from indwell.context.compaction.digesting.lines import DigestedLine, lines_of, names_of, text_of
-from indwell.context.file_work import call_of
-from indwell.messages import Block, Message, ToolUse
+from indwell.context.compaction.digesting.lines import DigestedLine, lines_of, text_of
+from indwell.context.compaction.digesting.transcript_index import Read, Uses
+from indwell.messages import Block
 
 # The least number of expected uses per token; below it, reading the line again is cheaper.
 LEAST_WORTH = 0.0014
@@ -204,59 +202,3 @@ def edit_chance(line: DigestedLine, n_lines: int, read: Read, uses: Uses) -> flo
 
 def _chance(log_odds: float) -> float:
     return 1 / (1 + exp(-log_odds))
-
-
-class Read(NamedTuple):
-    """A file that was read, and the number of the model call that asked for the file."""
-
-    path: str
-    call: int
-
-
-class Uses(msgspec.Struct, frozen=True):
-    """The uses of names and files in a conversation; model calls are numbered from 1.
-
-    Attributes:
-        n_calls: The number of model calls so far.
-        written: The model call in which the agent last wrote each identifier.
-        seen: The model call after which each identifier last occurred in any text.
-        spread: The number of blocks that contain each identifier.
-        reads: The file that each tool call read, by the call's id.
-        read_last: The model call that last read each file, by path.
-    """
-
-    n_calls: int
-    written: Mapping[str, int]
-    seen: Mapping[str, int]
-    spread: Mapping[str, int]
-    reads: Mapping[str, Read]
-    read_last: Mapping[str, int]
-
-
-def uses_of(transcript: Sequence[Message]) -> Uses:
-    """Collect the uses in a conversation from its beginning, in linear time."""
-    n_calls = 0
-    written: dict[str, int] = {}
-    seen: dict[str, int] = {}
-    spread: dict[str, int] = {}
-    reads: dict[str, Read] = {}
-    read_last: dict[str, int] = {}
-    for message in transcript:
-        is_reply = message.role == "assistant"
-        n_calls += is_reply
-        for block in message.blocks:
-            names = dict.fromkeys(names_of(block), n_calls)
-            seen |= names
-            if is_reply:
-                written |= names
-            for name in names:
-                spread[name] = spread.get(name, 0) + 1
-            if isinstance(block, ToolUse) and (path := _read_path(block)):
-                reads[block.id] = Read(path, n_calls)
-                read_last[path] = n_calls
-    return Uses(n_calls, written, seen, spread, reads, read_last)
-
-
-def _read_path(use: ToolUse) -> str:
-    call = call_of(use)
-    return call.path if call.kind == "read" else ""

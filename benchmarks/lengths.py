@@ -1,0 +1,127 @@
+"""Measures how the time and memory of compaction grow with a conversation's number of messages.
+
+    PYTHONPATH=server python benchmarks/lengths.py [N…] [--json]
+
+The conversation repeats about 1,000 recorded messages, with other identifiers in each repetition.
+All requests are made as a session makes them, with the preset ``default`` in a window of 64,000.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+import msgspec
+from report import percentile, show
+
+from indwell.cli.serve.command import SWITCH_S
+from indwell.context.compaction.presets import DEFAULT
+from indwell.context.pairing import tool_uses
+from indwell.messages import Block, Message, Text, ToolResult, ToolUse
+from indwell.replay.replayed_conversation import Point, ReplayRules, points
+from indwell.sessions.imports import recorded_sessions
+
+BESIDE = Path(__file__).parents[2] / "shared" / "data"
+BLOCK = 1_000  # the number of messages that are repeated
+LENGTHS = (1_000, 5_000, 20_000)
+WINDOW = 64_000
+RULES = ReplayRules(DEFAULT, WINDOW, ratio=0.0)
+
+
+def block() -> tuple[Message, ...]:
+    """Return recorded sessions, joined to one conversation that ends with a reply."""
+    path = Path(os.environ.get("INDWELL_SHARED", BESIDE)) / "sessions" / "entire.jsonl.gz"
+    messages: list[Message] = []
+    with gzip.open(path) as lines:
+        for session in recorded_sessions(lines):
+            turn = messages[-1].turn if messages else 0
+            messages += [
+                Message(one.role, one.blocks, one.turn + turn) for one in _whole(session.messages)
+            ]
+            if len(messages) >= BLOCK:
+                return _whole(messages[:BLOCK])
+    raise AssertionError
+
+
+def _whole(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """Return the messages up to the last reply without calls."""
+    n = len(messages) // 2 * 2
+    while n and tool_uses(messages[n - 1]):
+        n -= 2
+    return tuple(messages[:n])
+
+
+def recording(n: int) -> Iterator[Message]:
+    """Yield ``n`` messages: repetitions of the block with other names and turns."""
+    once = block()
+    turns = once[-1].turn
+    for number in range(-(-n // len(once))):
+        for message in islice(once, max(0, n - number * len(once))):
+            blocks = tuple(_renamed(one, f"_{chr(97 + number)}") for one in message.blocks)
+            yield Message(message.role, blocks, message.turn + number * turns)
+
+
+def _renamed(one: Block, mark: str) -> Block:
+    match one:
+        case Text() | ToolResult():
+            return msgspec.structs.replace(one, text=one.text.replace("_", mark))
+        case ToolUse():
+            return msgspec.structs.replace(one, arguments=one.arguments.replace("_", mark))
+        case _:
+            return one
+
+
+def replayed(n: int) -> Iterator[tuple[int, Point]]:
+    """Yield each request of the recording with the number of messages so far."""
+    for number, point in enumerate(points(tuple(recording(n)), RULES), 1):
+        yield 2 * number, point
+
+
+def cost(lengths: tuple[int, ...]) -> dict[str, dict[str, float]]:
+    """Return the CPU seconds for 1,000 messages, on average and of the newest 1,000 messages."""
+    began = time.process_time()
+    at = {0: 0.0}
+    for n, _ in replayed(max(lengths)):
+        at[n] = time.process_time() - began
+    return {
+        f"{n:,} messages": {
+            "s per 1,000": at[n] / n * 1_000,
+            "s of newest 1,000": at[n] - at[n - 1_000],
+        }
+        for n in lengths
+    }
+
+
+async def waits(n: int) -> dict[str, float]:
+    """Return the delays of the event loop while a thread makes all requests."""
+    late: list[float] = []
+
+    async def tick() -> None:
+        while True:
+            began = time.perf_counter()
+            await asyncio.sleep(0.001)
+            late.append((time.perf_counter() - began - 0.001) * 1e3)
+
+    sys.setswitchinterval(SWITCH_S)
+    ticking = asyncio.create_task(tick())
+    await asyncio.to_thread(lambda: sum(1 for _ in replayed(n)))
+    ticking.cancel()
+    return {"p50 ms": percentile(late, 50), "p99 ms": percentile(late, 99), "most ms": max(late)}
+
+
+def main() -> None:
+    lengths = tuple(int(one) for one in sys.argv[1:] if one.isdecimal()) or LENGTHS
+    show("CPU of all requests of a session", cost(lengths), goal="equal at all lengths (≤ 1.3 ×)")
+    show(
+        "Loop delay meanwhile", {f"{lengths[0]:,}": asyncio.run(waits(lengths[0]))}, goal="≤ 10 ms"
+    )
+
+
+if __name__ == "__main__":
+    main()
