@@ -34,6 +34,7 @@ from support.terminal_screen import INTERRUPT, Terminal
 KEYS = [
     "requests", "tokens", "cached_share", "cost", "kept", "edit_lines", "recoverable",
     "summary_cost", "compactions", "largest_request", "violations", "seconds",
+    "study_cost", "study_kept", "study_edit_lines",
 ]  # fmt: skip
 """As the issue fixes them for programs."""
 USAGE = {"prompt_tokens": 5_000, "completion_tokens": 100}

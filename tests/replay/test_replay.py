@@ -5,10 +5,14 @@ from __future__ import annotations
 import pytest
 
 from indwell.context.compaction.presets import PRESETS
+from indwell.context.history import MessageSplice
+from indwell.messages import Message
 from indwell.replay.cache import CacheRules
 from indwell.replay.measure import RequestSums, replayed, total
 from indwell.replay.replayed_conversation import ReplayRules, WrittenSummary, points, simulating
-from indwell.sessions.imports import recorded
+from indwell.sessions.imports import recorded, recorded_sessions
+from indwell.sessions.records import CompactionRecord, MessageRecord, Record, SessionStarted
+from indwell.sessions.storage.writer import encode
 from support.recorded import foreign_sessions
 from support.replay_sessions import entries, session
 
@@ -97,4 +101,35 @@ def test_totals_add_up_and_keep_the_largest_request() -> None:
         (RequestSums(requests=2, largest_request=7), RequestSums(requests=3, largest_request=5))
     )
     assert (one.requests, one.largest_request) == (5, 7)
-    assert one.shown()["kept"] == 1.0
+    for name in ("kept", "edit_lines", "recoverable", "cached_share", "study_kept"):
+        assert one.shown()[name] is None, "a share of nothing is no share"
+
+
+def test_the_studys_figures_count_names_in_lists_and_leave_out_the_price_of_summaries() -> None:
+    for preset in ("ladder-a", "default"):
+        figures = replayed(session(), preset, 20_000)
+        assert figures.kept <= figures.study_kept <= figures.pairs
+        assert figures.study_cost <= figures.cost - figures.summary_cost
+    figures = replayed(session(), "slide", 20_000)
+    assert figures.study_cost == figures.cost > 0, "nothing is rewritten, and no summary is made"
+    figures = replayed(session(), "regions-d", 12_000)
+    assert figures.summary_cost > 0
+    assert figures.study_cost <= figures.cost - figures.summary_cost
+
+
+def test_a_log_of_indwell_is_replayed_as_it_was_before_its_compactions() -> None:
+    one = session(12)
+    at = "2026-11-27T10:{:02}:00.000+00:00"
+    records: list[Record] = [SessionStarted("s-1", "/w", "m", at.format(0))]
+    for number, message in enumerate(one.messages):
+        records += [MessageRecord(message, at.format(number))]
+    note = (MessageSplice(0, 5, (Message("user", one.messages[0].blocks, 1),)),)
+    records.insert(9, CompactionRecord(1, "digest", note, 9, 1, (), at.format(8)))
+    lines = b"".join(map(encode, records)).splitlines()
+    (log,) = recorded_sessions(lines, name="log")
+    assert (log.id, log.messages, log.notes) == ("s-1", one.messages, ())
+    assert log.times_s[1] - log.times_s[0] == 60
+    damaged = [*lines[:6], lines[6][:40], *lines[7:]]
+    (log,) = recorded_sessions(damaged, name="log")
+    assert any("line 7" in note for note in log.notes)
+    assert replayed(log, "slide", 20_000).unpaired == 0

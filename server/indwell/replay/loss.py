@@ -54,10 +54,19 @@ class _Source(msgspec.Struct, frozen=True):
 
 
 class LossMeter:
-    """Measures what compaction has removed, for each request of a replay."""
+    """Measures what compaction has removed, for each request of a replay.
 
-    def __init__(self, reader: Reader, reading: Reading = "any") -> None:
+    Args:
+        reader: Reads the texts.
+        reading: The altered sources that count.
+        is_plain: Whether a name counts as kept wherever the request contains the name, also in a
+            list or a marker. Otherwise a name in a rewritten text counts only in an original line
+            or in a sentence (``said_in``).
+    """
+
+    def __init__(self, reader: Reader, reading: Reading = "any", *, is_plain: bool = False) -> None:
         self._reader = reader
+        self._is_plain = is_plain
         self._reading = reading
         self._sources: dict[str, _Source] = {}
         self._of_name: dict[str, list[str]] = {}
@@ -169,7 +178,12 @@ class LossMeter:
         source = self._sources.get(text)
         if source is None:
             self._marks[text] = _marks(block)
-        self._live[text] = said_in(text, self._of_line) if source is None else source.traces
+        if source is not None:
+            self._live[text] = source.traces
+        elif self._is_plain:
+            self._live[text] = self._reader.traces(text)
+        else:
+            self._live[text] = said_in(text, self._of_line)
         self._count(text, self._live[text], 1)
         if text in self._altered:
             self._alter(text, -1)

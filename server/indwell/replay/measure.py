@@ -66,12 +66,31 @@ def replayed(
     rules = ReplayRules(chosen, window, ratio, facts=facts, cache=cache, summarise=summarise)
     moments_s = request_moments(session, pause_s)
     served, promises = PrefixCache(cache), Promises()
-    meter = LossMeter(reader or Reader(), reading)
+    reader = reader or Reader()
+    meter, plain = LossMeter(reader, reading), LossMeter(reader, reading, is_plain=True)
     total = RequestSums()
     for point, at_s in zip(points(session.messages, rules, moments_s), moments_s, strict=True):
-        here = served.served(point.request, at_s=at_s)
-        total += _figures(point, here, meter.at(point), promises.at(point), rules)
+        here, loss = served.served(point.request, at_s=at_s), meter.at(point)
+        figures = _figures(point, here, loss, promises.at(point), rules)
+        total += _by_the_study(figures, point.tokens, plain.at(point), rules)
     return total
+
+
+def _by_the_study(
+    figures: RequestSums, tokens: int, plain: Loss, rules: ReplayRules
+) -> RequestSums:
+    """Add the figures by the rules of the study (``compaction-study.md``).
+
+    The study counts a name as kept wherever the request shows the name, and leaves out the price of
+    summaries.
+    """
+    prices = (reread_cost(tokens, one, rules.cache, rules.facts.rates) for one in plain.pieces)
+    return msgspec.structs.replace(
+        figures,
+        study_cost=figures.cost - figures.summary_cost - figures.reread_cost + sum(prices),
+        study_kept=plain.kept,
+        study_lines_kept=plain.lines_kept,
+    )
 
 
 def request_moments(session: Recorded, pause_s: float) -> tuple[float, ...]:
@@ -143,6 +162,8 @@ class RequestSums(msgspec.Struct, frozen=True):
         unpaired, too_large, loops, words_missing, task_missing, unfinished: Requests that broke a
             rule, by rule; for the last three, see ``Broken``.
         seconds: Computing time in seconds.
+        study_cost, study_kept, study_lines_kept: ``cost``, ``kept`` and ``lines_kept`` by the rules
+            of the study; see ``_by_the_study``.
         sizes: Tokens of each request, in order.
         troubles: Why summaries were not written by the requested model.
     """
@@ -168,6 +189,9 @@ class RequestSums(msgspec.Struct, frozen=True):
     task_missing: int = 0
     unfinished: int = 0
     seconds: float = 0.0
+    study_cost: float = 0.0
+    study_kept: int = 0
+    study_lines_kept: int = 0
     sizes: tuple[int, ...] = ()
     troubles: tuple[str, ...] = ()
 
@@ -192,8 +216,8 @@ class RequestSums(msgspec.Struct, frozen=True):
             "finished work not marked": self.unfinished,
         }
 
-    def shown(self) -> dict[str, float]:
-        """Return the sums as ``--json`` prints them; a fraction of 0 is 1."""
+    def shown(self) -> dict[str, float | None]:
+        """Return the sums as ``--json`` prints them; a fraction of 0 is null."""
         lost = self.pairs - self.kept + self.lines - self.lines_kept
         return {
             "requests": self.requests,
@@ -208,12 +232,15 @@ class RequestSums(msgspec.Struct, frozen=True):
             "largest_request": self.largest_request,
             "violations": self.violations,
             "seconds": round(self.seconds, 3),
+            "study_cost": round(self.study_cost / MILLION, 6),
+            "study_kept": share(self.study_kept, self.pairs),
+            "study_edit_lines": share(self.study_lines_kept, self.lines),
         }
 
 
-def share(part: float, whole: float) -> float:
-    """Return ``part`` as a fraction of ``whole``; 1.0 if ``whole`` is 0."""
-    return round(part / whole, 4) if whole else 1.0
+def share(part: float, whole: float) -> float | None:
+    """Return ``part`` as a fraction of ``whole``; None if ``whole`` is 0."""
+    return round(part / whole, 4) if whole else None
 
 
 def total(figures: Iterable[RequestSums]) -> RequestSums:

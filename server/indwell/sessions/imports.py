@@ -1,7 +1,7 @@
 """Imports conversations that other tools recorded, repairs them, and builds log records. Pure.
 
-Reads OpenAI-style JSON: one object per line with ``messages``, or one message per line. The input
-is untrusted: unreadable parts are skipped with a note.
+Reads OpenAI-style JSON: one object per line with ``messages``, or one message per line. Also reads
+the session logs of Indwell. The input is untrusted: unreadable parts are skipped with a note.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from itertools import groupby, pairwise
+from itertools import chain, groupby, pairwise
 from typing import Any
 
 import msgspec
@@ -21,11 +21,15 @@ from indwell.context.tokens import estimate_tokens
 from indwell.context.untrusted_text import scalar_text
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Block, Message, Role, Text, ToolUse
+from indwell.sessions.branches import lived
+from indwell.sessions.conversation_restore import join
+from indwell.sessions.log_lines import read
 from indwell.sessions.records import (
     IMPORTED,
     MessageRecord,
     Record,
     Repaired,
+    SessionStarted,
     TurnEndRecord,
     TurnStartRecord,
 )
@@ -63,6 +67,12 @@ def recorded_sessions(lines: Iterable[bytes], *, name: str = "") -> Iterable[Rec
         lines: The file's lines; a line that is not a JSON object is left out.
         name: File name; becomes the id of a conversation with one message per line.
     """
+    lines = iter(lines)
+    first = next(lines, b"")
+    lines = chain((first,), lines)
+    if first.startswith(_LOG_START):
+        yield logged(lines, name=name)
+        return
     single: list[Mapping[str, Any]] = []
     bad: list[str] = []
     for number, line in enumerate(lines, 1):
@@ -99,6 +109,35 @@ def recorded(record: Mapping[str, Any], *, name: str = "") -> Recorded:
         system="\n\n".join(reading.system),
         notes=(*reading.notes, *repairs),
         times_s=times_of(record["messages"], messages),
+    )
+
+
+# Each session log of Indwell begins with a record of this type.
+_LOG_START = b'{"type":"sessionStarted",'
+
+
+def logged(lines: Iterable[bytes], *, name: str = "") -> Recorded:
+    """Return the conversation of an Indwell log, as it was before any compaction.
+
+    Args:
+        lines: The lines of the log.
+        name: The id of the conversation if the first line is damaged.
+    """
+    reading = read(line + b"\n" for line in lines)
+    started = (one.session for one in reading.records if isinstance(one, SessionStarted))
+    messages: list[Message] = []
+    times: list[str] = []
+    for record in lived(reading.records):
+        if isinstance(record, MessageRecord):
+            join(messages, record.message)
+            times[len(messages) - 1 :] = [record.at]
+    repaired, repairs = repair(messages)
+    told = [{"role": one.role, "ts": at} for one, at in zip(messages, times, strict=True)]
+    return Recorded(
+        id=next(started, name),
+        messages=repaired,
+        notes=(*reading.notices, *repairs),
+        times_s=times_of(told, repaired),
     )
 
 

@@ -159,6 +159,7 @@ def _table(presets: Sequence[str], figures: Iterable[RequestSums]) -> object:
 _ROWS = (
     "requests", "tokens", "cached", "cost", "summaries", "kept", "edit lines", "recoverable",
     "compactions", "largest", "violations", "seconds",
+    "study: cost", "study: kept", "study: lines",
 )  # fmt: skip
 
 
@@ -167,17 +168,25 @@ def _cells(one: RequestSums) -> tuple[str, ...]:
     return (
         f"{one.requests:,}",
         f"{one.tokens / 1e6:.1f}M",
-        f"{shown['cached_share']:.1%}",
+        _cell(shown["cached_share"], ".1%"),
         f"{shown['cost']:.3f}",
         f"{shown['summary_cost']:.3f}",
-        f"{shown['kept']:.3f}",
-        f"{shown['edit_lines']:.3f}",
-        f"{shown['recoverable']:.3f}",
+        _cell(shown["kept"]),
+        _cell(shown["edit_lines"]),
+        _cell(shown["recoverable"]),
         f"{one.compactions:,}",
         f"{one.largest_request:,}",
         f"{one.violations:,}",
         f"{one.seconds:.1f}",
+        f"{shown['study_cost']:.3f}",
+        _cell(shown["study_kept"]),
+        _cell(shown["study_edit_lines"]),
     )
+
+
+def _cell(fraction: float | None, form: str = ".3f") -> str:
+    """Return a fraction as text; a fraction of nothing is a dash."""
+    return "–" if fraction is None else format(fraction, form)
 
 
 RATIO = 0.2  # the default ratio of a simulated summary's size to its text's size

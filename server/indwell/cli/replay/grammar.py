@@ -12,11 +12,13 @@ rows of the table:
                summaries and lost text that was read again; summaries: the part spent on them
   kept         of the names that the agent used later and whose source had been shortened, the
                share that was still in the request
-  edit lines   the same for lines that an edit had to match
+  edit lines   the same for lines that an edit had to match; –: there were none
   recoverable  of lost text, the share whose file is named where it was cut
   compactions  requests preceded by a compaction; largest: tokens of the largest request
   violations   broken rules: calls without results, over the window, the user's words missing, ...
   seconds      of computing
+  study: ...   cost, kept and edit lines by the rules of a published study: a name is kept wherever
+               the request shows it, and summaries are free
 
 presets:
   default      Indwell's own: old results become digests when that pays, then summaries by region
