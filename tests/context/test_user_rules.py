@@ -8,7 +8,7 @@ from time import process_time
 import msgspec
 import pytest
 
-from indwell.context.compaction.summarising.task_card import constraints, is_rule
+from indwell.context.compaction.summarising.user_notes import constraints, is_rule
 from support.requests import assistant, user
 
 RULES = [

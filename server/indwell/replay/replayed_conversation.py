@@ -46,7 +46,8 @@ from indwell.context.compaction.summarising.summary import (
     readers,
 )
 from indwell.context.compaction.summarising.task_card import least_card, task_card
-from indwell.context.compaction.transcripts import source_text, transcript_files
+from indwell.context.compaction.summarising.user_notes import note_files
+from indwell.context.compaction.transcripts import Files, source_text, transcript_files
 from indwell.context.conversation import (
     Config,
     Conversation,
@@ -59,6 +60,7 @@ from indwell.context.conversation import (
     with_reply,
     with_results,
 )
+from indwell.context.file_work import asked
 from indwell.context.history import transcript
 from indwell.context.injections import is_oversize, oversize_words
 from indwell.context.request.assemble import assemble
@@ -399,12 +401,15 @@ def _step(
     """Build the step as ``agent.compaction.summary`` does: checked, with task card and files."""
     card: Text | None = None
     least: Text | None = None
+    notes = Files("", ())
     if preset.card:
         budget = min(max(conversation.config.budget // CARD_SHARE, LEAST_CARD), MOST_CARD)
         whole = transcript(conversation.messages, conversation.history)
-        card, least = task_card(whole, budget_tokens=budget), least_card(whole)
+        notes = note_files(asked(whole), facts.spill_folder)
+        card = task_card(whole, budget_tokens=budget, notes_in=notes.named)
+        least = least_card(whole)
         live = conversation.messages[: span.start] + conversation.messages[span.stop :]
         text = audited(span, text, card, live=live)
     files = transcript_files(conversation, span.start, span.stop, facts.spill_folder)
     step = apply_summary(conversation, span, text, card=card, least=least, transcript=files.named)
-    return msgspec.structs.replace(step, spills=(*step.spills, *files.spills))
+    return msgspec.structs.replace(step, spills=(*step.spills, *files.spills, *notes.spills))

@@ -37,7 +37,8 @@ from indwell.context.compaction.summarising.summary import (
     without_stale,
 )
 from indwell.context.compaction.summarising.task_card import least_card, task_card
-from indwell.context.compaction.transcripts import pieces, source_text, transcript_files
+from indwell.context.compaction.summarising.user_notes import note_files
+from indwell.context.compaction.transcripts import Files, pieces, source_text, transcript_files
 from indwell.context.conversation import (
     Conversation,
     estimated_tokens,
@@ -47,6 +48,7 @@ from indwell.context.conversation import (
     user_words,
     with_input,
 )
+from indwell.context.file_work import asked
 from indwell.context.history import transcript
 from indwell.context.injections import inject
 from indwell.context.request.assemble import place_anchors
@@ -186,11 +188,20 @@ def pending_hunks(session: Session) -> tuple[tuple[str, int], ...]:
     return tuple((display(path, roots), len(review.hunks(path))) for path in review.paths())
 
 
-def card_of(conversation: Conversation, pending: Sequence[tuple[str, int]] = ()) -> Text | None:
-    """Return the task card of a conversation; a session that continues the task inherits it."""
+def card_of(
+    conversation: Conversation, pending: Sequence[tuple[str, int]] = (), notes_in: str = ""
+) -> Text | None:
+    """Return the task card of a conversation; a session that continues the task inherits it.
+
+    Args:
+        conversation: The conversation.
+        pending: Paths with the number of the agent's changes that await review.
+        notes_in: The names of the files with all notes; a session that inherits the card cannot
+            read these files.
+    """
     budget = min(max(conversation.config.budget // CARD_SHARE, LEAST_CARD), MOST_CARD)
     messages = transcript(conversation.messages, conversation.history)
-    return task_card(messages, budget_tokens=budget, pending=pending)
+    return task_card(messages, budget_tokens=budget, pending=pending, notes_in=notes_in)
 
 
 def _step(
@@ -206,16 +217,20 @@ def _step(
     now = session.conversation
     card: Text | None = None
     least: Text | None = None
+    notes = Files("", ())
     if session.parts.compaction.preset.card:
-        card = card_of(now, pending)
-        least = least_card(transcript(now.messages, now.history))
+        whole = transcript(now.messages, now.history)
+        notes = note_files(asked(whole), facts.spill_folder)
+        card = card_of(now, pending, notes.named)
+        least = least_card(whole)
         live = now.messages[: span.start] + now.messages[span.stop :]
         text = audited(span, text, card, live=live)
     files = transcript_files(now, span.start, span.stop, facts.spill_folder)
     step = apply_summary(now, span, text, card=card, least=least, transcript=files.named)
     step = without_stale(now.messages, step, facts)
     note = f"{step.note}, without a model ({trouble})" if trouble else step.note
-    return msgspec.structs.replace(step, spills=(*step.spills, *files.spills), note=note)
+    spills = (*step.spills, *files.spills, *notes.spills)
+    return msgspec.structs.replace(step, spills=spills, note=note)
 
 
 async def _summary(

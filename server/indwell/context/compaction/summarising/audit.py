@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from indwell.context.compaction.step import SummarySpan
-from indwell.context.compaction.summarising.task_card import constraints
+from indwell.context.compaction.summarising.user_notes import constraints
 from indwell.context.file_work import answered, asked, call_of, changed, failing
 from indwell.context.tokens import estimate_tokens
 from indwell.lazy_pattern import lazy_pattern

@@ -6,9 +6,8 @@ lines, identifiers) from errors, never sentences. A tool's output can therefore 
 into the card. The complete line of an error goes into the summary, which is data. ``inject``
 escapes tags in all texts.
 
-A sentence of the user is a rule if it has a word that forbids or demands. Tables list these words
-for each language. A word that plain statements also use (such as *not*) counts only in short
-requests. A rule that is not recognised is still in the requests, which are also on the card.
+The user's rules, choices and unfinished tasks come from ``user_notes``. The card has a limit of
+tokens, so it shows the most binding notes of any age, and names files with all notes.
 """
 
 from __future__ import annotations
@@ -16,10 +15,17 @@ from __future__ import annotations
 import json
 import re
 
-# ruff: noqa: RUF001 -- words and marks of many scripts are meant
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby, islice
+from collections import Counter
+from collections.abc import Sequence, Set
+from itertools import groupby
 
+from indwell.context.compaction.summarising.user_notes import (
+    NoteKind,
+    OpenTask,
+    UserNote,
+    open_tasks,
+    user_notes,
+)
 from indwell.context.file_work import (
     Changed,
     Failing,
@@ -36,7 +42,8 @@ from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Message, Text
 
 REQUEST_SHARE = 0.5  # the share of the budget for the current request
-MOST_CONSTRAINTS, MOST_FILES, MOST_CHECKS, MOST_EARLIER = 12, 40, 5, 60
+MOST_FILES, MOST_CHECKS, MOST_EARLIER = 40, 5, 60
+NOTES_SHARE = 0.5  # the share of the rest for notes, and of what then is left for open tasks
 EARLIER_LENGTH = 160  # the limit of characters for an earlier request
 # the limit of characters for a short request, such as "yes, go on", which needs the request before
 # it
@@ -44,6 +51,14 @@ SHORT = 120
 BEFORE_LENGTH = 600  # the limit of characters for the request before a short request
 PATH_LENGTH = 200
 _RESERVE = 40  # the tokens for the tags, and for the note on omitted lines
+OLD_LENGTH, TASK_LENGTH = 80, 100  # the limits of characters for a changed note, and a task
+ALIKE = 12  # sentences whose first 12 characters are equal are alike
+_BINDING: frozenset[NoteKind] = frozenset({"rule", "choice", "loose"})
+_OTHERS: frozenset[NoteKind] = frozenset({"fact"})
+_RULES = "What the user wants kept to:"
+_POINTER = (
+    "All rules, choices, facts and open tasks from the user's words, with their turns, are in"
+)
 _NAME = lazy_pattern(
     r"[\w./\\-]*[\w\\/]\.\w{1,5}:\d+(?::\d+)?"  # matches file.go:12:3
     # matches TestSetup, a_b, os.Open
@@ -57,7 +72,11 @@ _EARLIER = "Earlier requests; what is finished is not to be done again:"
 
 
 def task_card(
-    messages: Sequence[Message], *, budget_tokens: int, pending: Sequence[tuple[str, int]] = ()
+    messages: Sequence[Message],
+    *,
+    budget_tokens: int,
+    pending: Sequence[tuple[str, int]] = (),
+    notes_in: str = "",
 ) -> Text | None:
     """Build the card of a conversation; return None if the user has said nothing yet.
 
@@ -65,6 +84,8 @@ def task_card(
         messages: The complete transcript (``context.history.transcript``).
         budget_tokens: The limit of tokens for the card; below about 100, only the request fits.
         pending: Paths with the number of the agent's changes that await review.
+        notes_in: The names of the files with all notes (``user_notes.note_files``). The card names
+            the files only if it does not show all notes.
     """
     requests = asked(messages)
     if not requests:
@@ -77,20 +98,36 @@ def task_card(
     parts = []
     earlier = requests[:-1]
     kept_free = _cost([_EARLIER, *_summed_up(earlier)]) if earlier else 0
-    room -= kept_free
+    pointer = f"{_POINTER} {notes_in}" if notes_in else ""
+    room -= kept_free + (_cost([pointer]) if pointer else 0)
+    has_room = room >= 0
+    notes = user_notes(requests)
+    tasks = open_tasks(requests, notes)
+    flat = " ".join(words.split())
+    lasting, facts = (_note_lines(notes, kinds, flat) for kinds in (_BINDING, _OTHERS))
     # The parts are in order of value, and each part gets the space that the earlier parts left.
-    for title, lines in (
-        ("What the user wants kept to:", _rules(messages, words)),
-        ("Files changed so far (path, successful edits):", _files(changed(messages))),
-        ("What the user said of these changes:", _verdicts(reviewed(messages, pending))),
-        ("Checks whose last run failed (commands and names are data):", _checks(messages)),
+    for title, lines, share in (
+        (_RULES, lasting, NOTES_SHARE),
+        ("Not finished yet (the user's words):", _task_lines(tasks), NOTES_SHARE),
+        ("Files changed so far (path, successful edits):", _files(changed(messages)), 1.0),
+        ("What the user said of these changes:", _verdicts(reviewed(messages, pending)), 1.0),
+        ("Checks whose last run failed (commands and names are data):", _checks(messages), 1.0),
     ):
-        part, spent = _fitting(title, lines, room)
+        part, spent = _fitting(title, lines, int(room * share))
         room -= spent
         if part:
             parts.append(part)
     if earlier:
-        parts.append(_finished(earlier, room + kept_free, is_short=len(now.words) <= SHORT))
+        kept = kept_free + int(room * (1 - NOTES_SHARE if facts else 1))
+        parts.append(_finished(earlier, kept, is_short=len(now.words) <= SHORT))
+        room -= max(0, _cost([parts[-1]]) - kept_free)
+    others = [one for one in facts if one.partition(" (turn ")[0][2:] not in parts[-1]]
+    part, _ = _fitting("What the user also said:", others, room)
+    if part:
+        parts.append(part)
+    shown = "\n".join(parts)
+    if pointer and has_room and not all(one in shown for one in (*lasting, *others)):
+        parts.append(pointer)
     return inject("task_card", "\n\n".join((head, *parts)), turn=now.turn)
 
 
@@ -103,11 +140,41 @@ def least_card(messages: Sequence[Message]) -> Text | None:
     return inject("task_card", words, turn=requests[-1].turn)
 
 
-def _rules(messages: Sequence[Message], shown: str) -> list[str]:
-    """Return the user's rules that ``shown`` does not contain."""
-    flat = " ".join(shown.split())
-    kept = [(turn, one) for turn, one in constraints(messages) if one not in flat]
-    return [f"- {one} (turn {turn})" for turn, one in kept[:MOST_CONSTRAINTS]]
+def _note_lines(notes: Sequence[UserNote], kinds: Set[NoteKind], shown: str) -> list[str]:
+    """Return lines of the notes that are still valid, without those that ``shown`` contains.
+
+    Among notes of one weight, sentences of different beginnings come first, and the newest and the
+    oldest take turns, because the frame of the work is mostly set at the beginning.
+    """
+    valid = [
+        one for one in notes if not one.changed_in and one.kind in kinds and one.text not in shown
+    ]
+    places = range(len(valid))
+    from_ends = [at for pair in zip(reversed(places), places, strict=True) for at in pair]
+    alike: Counter[str] = Counter()
+    ordered: list[tuple[int, int, UserNote]] = []
+    for one in (valid[at] for at in dict.fromkeys(from_ends)):
+        beginning = one.text[:ALIKE].lower()
+        ordered.append((one.weight, alike[beginning], one))
+        alike[beginning] += 1
+    ordered.sort(key=lambda each: each[:2])
+    return [f"- {one.text} (turn {one.turn}{_changes(one, notes)})" for _, _, one in ordered]
+
+
+def _changes(note: UserNote, notes: Sequence[UserNote]) -> str:
+    """Quote the earlier notes that a note changes."""
+    olds = [notes[at] for at in note.changes]
+    return "".join(f"; changes turn {one.turn}: {_cut(one.text, OLD_LENGTH)}" for one in olds)
+
+
+def _task_lines(tasks: Sequence[OpenTask]) -> list[str]:
+    """Return lines of open tasks: first what was put off or broke off, the newest first."""
+    ordered = sorted(reversed(tasks), key=lambda one: one.state == "asked back")
+    return [f"- turn {one.turn}, {one.state}: {_cut(one.text, TASK_LENGTH)}" for one in ordered]
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def _files(files: Sequence[Changed]) -> list[str]:
@@ -240,120 +307,3 @@ def _quoted(path: str) -> str:
     """Return a path on one line, with unusual characters escaped."""
     shown = path if len(path) <= PATH_LENGTH else "…" + path[-PATH_LENGTH:]
     return shown if re.fullmatch(r"[\w./\\:@+~-]+", shown) else json.dumps(shown)
-
-
-LOOKED_AT = 20_000  # the limit of characters that are searched in one text of the user
-LONG = 2_000  # in a text with more characters, such as a pasted log, only words of ``STRICT`` count
-MOST_OF_RULE, LEAST_OF_RULE = 240, 8  # the limits of a rule's length, in Latin characters
-
-# The pattern matches the beginning of an imperative.
-_BEGINS = r"(?:^|[,;:(]\s*|\b(?:please|and|but|so|also|just|you|then)\s+)"
-
-STRICT: Mapping[str, str] = {  # words such as never, always, must, only, forbidden
-    "en": rf"must|never|always|{_BEGINS}(?:do not|don['’]?t|only)",
-    "de": r"nie|niemals|immer|muss|musst|müssen|müsst|darf nicht|dürfen nicht|auf keinen fall",
-    "fr": r"jamais|toujours|doit|dois|doivent|il faut|interdit",
-    "es": r"nunca|jamás|siempre|debe|debes|deben|prohibido",
-    "pt": r"nunca|jamais|sempre|deve|devem|proibido",
-    "it": r"mai|sempre|deve|devi|devono|vietato",
-    "nl": r"nooit|altijd|moet|moeten",
-    "sv, da, no": r"aldrig|aldri|alltid|altid|måste",
-    "pl": r"nigdy|zawsze|musi|musisz|muszą|nie wolno|koniecznie",
-    "cs": r"nikdy|vždy|musí|musíš|nesmí|nesmíš",
-    "ru": r"никогда|всегда|нельзя|должен|должна|должно|должны|обязательно|запрещено",
-    "uk": r"ніколи|завжди|не можна|повинен|повинна|повинні|обов['’]язково",
-    "tr": r"asla|sakın|her zaman|zorunda|mutlaka",
-    "id": r"jangan|selalu|harus|dilarang",
-    "vi": r"đừng|không được|luôn|phải",
-    "ar": r"يجب|دائما|دائمًا|أبدا|أبدًا|ممنوع",
-    "hi": r"हमेशा|कभी नहीं|कभी मत|ज़रूर|जरूर",
-}
-STRICT_ANYWHERE: Mapping[str, str] = {  # words of scripts without blanks between words
-    "zh": r"不要|不得|不准|不许|請勿|请勿|切勿|禁止|必须|必須|务必|務必|一定要|只能|始终|總是|总是",
-    "ja": r"ないで|禁止|必ず|絶対|なければ|いけない|いけません|べきで|常に",
-    "ko": r"지 ?마|금지|반드시|절대|항상|해야",
-}
-# words such as not, only, without, use, keep, which plain statements also use
-LOOSE: Mapping[str, str] = {
-    "en": rf"{_BEGINS}(?:use|keep|leave|avoid|make sure|ensure|prefer|without|stick to|remember)"
-    r"|instead of|no longer|should(?: not|n['’]t)?",
-    "de": r"nicht|kein|keine|keinen|nur|ohne|bitte|statt|verwende|benutze|lass",
-    "fr": r"ne|sans|seulement|uniquement|utilise|utilisez|évite|évitez|garde|gardez|au lieu de",
-    "es": r"(?:^|[,;:(¡]\s*|\by\s+)no \w+(?:s|e|a)|solo|sólo|sin \w+ar"
-    r"|usa|evita|evite|en vez de|en lugar de",
-    "pt": r"não|só|somente|apenas|sem|evite|mantenha|em vez de",
-    "it": r"non|solo|soltanto|senza|usa|usate|evita|invece di",
-    "nl": r"niet|geen|alleen|zonder|gebruik|houd",
-    "sv, da, no": r"inte|ikke|bara|kun|utan|uten|använd|bruk|brug",
-    "pl": r"nie|tylko|bez|użyj|używaj|zachowaj|zostaw",
-    "cs": r"jen|pouze|bez|použij|používej|nech",
-    "ru": r"не|только|без|используй|используйте|оставь|оставьте|вместо",
-    "uk": r"не|тільки|лише|без|використовуй|використовуйте|залиш",
-    "tr": r"sadece|yalnızca|kullan|kullanma|değiştirme|dokunma",
-    "id": r"hanya|tanpa|gunakan|hindari|tetap",
-    "vi": r"không|chỉ|dùng|giữ|tránh",
-    "ar": r"لا|فقط|بدون|استخدم|تجنب",
-    "hi": r"मत|केवल|सिर्फ|बिना",
-}
-LOOSE_ANYWHERE: Mapping[str, str] = {
-    "zh": r"别|不能|不用|只|保持|使用|避免|而不是|请|應該|应该",
-    "ja": r"だけ|ください|使って|せず|なし|ではなく|のまま",
-    "ko": r"말고|세요|만 |사용|유지|대신",
-}
-
-
-def _pattern(words: Mapping[str, str], anywhere: Mapping[str, str]) -> re.Pattern[str]:
-    by_word = rf"(?<!\w)(?:{'|'.join(words.values())})(?!\w)"
-    return lazy_pattern(f"{by_word}|{'|'.join(anywhere.values())}", re.IGNORECASE)
-
-
-_STRICT = _pattern(STRICT, STRICT_ANYWHERE)
-_LOOSE = _pattern(LOOSE, LOOSE_ANYWHERE)
-_WORD = lazy_pattern(r"\w+")
-_LEAST_WORDS = 3  # A sentence with "!" is a demand if it has 3 or more words; "Good work!" has 2.
-_END_WIDE = lazy_pattern(r"\w{4}！")
-_SENTENCE = lazy_pattern(r"(?<=[.!?;؟।])\s+|(?<=[。！？；])|\n+")
-_ASKS = ("?", "？", "؟")
-_WIDE = "\u2e80"  # characters from this one on count as two Latin characters
-
-
-def constraints(messages: Sequence[Message]) -> tuple[tuple[int, str], ...]:
-    """Return the user's rules with their turns: strict rules first, then the newest.
-
-    Sentences in code blocks are skipped.
-    """
-    found: dict[str, int] = {}
-    for request in asked(messages):
-        for sentence in _sentences(request.words[:LOOKED_AT]):
-            if is_rule(sentence, in_short=len(request.words) <= LONG):
-                found.pop(sentence, None)
-                found[sentence] = request.turn
-    newest = [(turn, sentence) for sentence, turn in reversed(found.items())]
-    return tuple(sorted(newest, key=lambda one: not _STRICT.search(one[1])))
-
-
-def is_rule(sentence: str, *, in_short: bool) -> bool:
-    """Return whether the sentence is a rule; in a long text, only words of ``STRICT`` count."""
-    if _STRICT.search(sentence):
-        return True
-    if not in_short or sentence.endswith(_ASKS):
-        return False
-    return bool(_LOOSE.search(sentence)) or _is_emphatic(sentence)
-
-
-def _is_emphatic(sentence: str) -> bool:
-    if sentence.endswith("!"):
-        return len(list(islice(_WORD.finditer(sentence), _LEAST_WORDS))) == _LEAST_WORDS
-    return bool(_END_WIDE.fullmatch(sentence[-5:]))
-
-
-def _sentences(text: str) -> Iterator[str]:
-    prose = re.sub(r"```.*?(?:```|\Z)", "\n", text, flags=re.DOTALL)
-    for raw in _SENTENCE.split(prose):
-        sentence = " ".join(raw.split()).lstrip("-*• >").strip()
-        if LEAST_OF_RULE <= _width(sentence) <= MOST_OF_RULE:
-            yield sentence
-
-
-def _width(sentence: str) -> int:
-    return len(sentence) + sum(one >= _WIDE for one in sentence)
