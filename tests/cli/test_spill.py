@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from indwell.errors import SessionError
+from indwell.secrets import mark
 from indwell.wiring.spill import SpillFolder
 from support.platforms import posix_only
 
@@ -77,3 +78,18 @@ async def test_a_failed_spill_leaves_no_partial_file(tmp_path: Path) -> None:
     with pytest.raises(SessionError):
         await SpillFolder(tmp_path).keep_as("a.txt", "what was said")
     assert [one.name for one in tmp_path.iterdir()] == ["a.txt"]
+
+
+async def test_a_spilled_text_has_no_secret_even_if_the_secret_was_learned_later(
+    tmp_path: Path,
+) -> None:
+    said = "the words of the user: hunter2hunter2\n"
+    unaware = SpillFolder(tmp_path)
+    aware = SpillFolder(tmp_path, hide=lambda text: text.replace("hunter2hunter2", mark("key")))
+    path = await aware.keep_as("words-1.txt", said)
+    assert path.read_text(encoding="utf-8") == f"the words of the user: {mark('key')}\n"
+    assert await unaware.keep_as("words-1.txt", said) == path
+    old = await unaware.keep_as("words-2.txt", said)
+    assert await aware.keep_as("words-2.txt", said) == old
+    with pytest.raises(SessionError):
+        await aware.keep_as("words-2.txt", "other words")

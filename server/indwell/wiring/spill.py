@@ -11,6 +11,7 @@ from indwell.errors import SessionError, ToolError
 from indwell.files.append_log import list_names
 from indwell.files.private import read_own, write_durable, write_private
 from indwell.files.spelling import quoted
+from indwell.secrets import has_mark
 
 
 def highest_number(folder: Path) -> int:
@@ -21,6 +22,9 @@ def highest_number(folder: Path) -> int:
     """
     heads = (name.partition("-")[0] for name in list_names(folder))
     return max((int(head) for head in heads if head.isascii() and head.isdecimal()), default=0)
+
+
+_MARKS = 1_000  # the bytes by which marks of hidden secrets may lengthen a text
 
 
 class SpillFolder:
@@ -59,15 +63,16 @@ class SpillFolder:
         return write_private(path, self._hide(text).encode("utf-8", "replace"))
 
     async def keep_as(self, name: str, text: str) -> Path:
-        """Write a text under exactly this name, durably; the same text may exist already.
+        """Write a text under exactly this name, durably and without secrets.
+
+        The same text may exist already, even if other secrets were known when the file was written.
 
         Raises:
             SessionError: The text cannot be written to disk, or another text has that name.
         """
         path = self._folder / name
-        data = text.encode("utf-8", "replace")
         try:
-            await asyncio.to_thread(_write_durable, path, data)
+            await asyncio.to_thread(self._write_durable, path, text)
         except OSError as error:
             raise SessionError(
                 f"a text could not be kept in {quoted(self._folder)} ({error.strerror}); make room "
@@ -75,25 +80,28 @@ class SpillFolder:
             ) from error
         return path
 
+    def _write_durable(self, path: Path, text: str) -> None:
+        """Write a new file that survives a power cut; keep an existing file with the same text.
 
-def _write_durable(path: Path, data: bytes) -> None:
-    """Write a new file that survives a power cut; keep an existing file with the same bytes.
+        Raises:
+            OSError: The system refuses, or the file has another text.
+        """
+        shown = self._hide(text)
+        if self._holds(path, text, shown):
+            return
+        try:
+            write_durable(path, shown.encode("utf-8", "replace"))
+        except FileExistsError:
+            # In any other case, a stopped turn has already written the file.
+            if not self._holds(path, text, shown):
+                raise
 
-    Raises:
-        OSError: The system refuses, or the file has another text.
-    """
-    if _holds(path, data):
-        return
-    try:
-        write_durable(path, data)
-    except FileExistsError:
-        # In any other case, a stopped turn has already written the file.
-        if not _holds(path, data):
-            raise
-
-
-def _holds(path: Path, data: bytes) -> bool:
-    # The file is missing, longer, or not a file.
-    with contextlib.suppress(FileNotFoundError, ToolError):
-        return read_own(path, len(data) + 1) == data
-    return False
+    def _holds(self, path: Path, text: str, shown: str) -> bool:
+        """Return whether a file has the text, with the secrets hidden that were known then."""
+        most = max(len(one.encode("utf-8", "replace")) for one in (text, shown))
+        # The file is missing, longer, or not a file.
+        with contextlib.suppress(FileNotFoundError, ToolError):
+            held = read_own(path, most + _MARKS).decode("utf-8", "replace")
+            same = shown.encode("utf-8", "replace").decode("utf-8", "replace")
+            return held == same or self._hide(held) == same or has_mark(held) > has_mark(text)
+        return False

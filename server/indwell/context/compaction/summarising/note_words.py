@@ -31,7 +31,8 @@ STRICT: Mapping[str, str] = {  # words such as never, always, must, only, forbid
     "hi": r"हमेशा|कभी नहीं|कभी मत|ज़रूर|जरूर",
 }
 STRICT_ANYWHERE: Mapping[str, str] = {  # words of scripts without blanks between words
-    "zh": r"不要|不得|不准|不许|請勿|请勿|切勿|禁止|必须|必須|务必|務必|一定要|只能|不能|千万|一律|统一|始终|總是|总是",
+    "zh": r"不要|不得|不准|不许|請勿|请勿|切勿|禁止|必须|必須|务必|務必"
+    r"|一定要|只能|不能|千万|一律|统一|始终|總是|总是",
     "ja": r"ないで|禁止|必ず|絶対|なければ|いけない|いけません|べきで|常に",
     "ko": r"지 ?마|금지|반드시|절대|항상|해야",
 }
@@ -65,11 +66,13 @@ LOOSE_ANYWHERE: Mapping[str, str] = {
 
 # words of a choice: what the user, or both, decided or prefer
 CHOICE: Mapping[str, str] = {
-    "en": r"let(?:['’]?s| us) (?:use|go|take|pick|stick|stay|keep|drop|call|have)|we['’]ll|we will|we (?:chose|took|take|agreed)|go(?:ing)? (?:with|for)"
+    "en": r"let(?:['’]?s| us) (?:use|go|take|pick|stick|stay|keep|drop|call|have)|we['’]ll"
+    r"|we will|we (?:chose|took|take|agreed)|go(?:ing)? (?:with|for)"
     r"|decided|decision|settled|agreed|chosen?|prefer(?:red)?|rather|instead"
     r"|i(?:['’]d)? (?:like|want|love|hate)|switch(?:ed)? to|call it|named?|called|remember"
     r"|no,? not|my name",
-    "de": r"wir (?:nehmen|bleiben|wählen|verwenden|nutzen)|entschieden|beschlossen|gewählt|lieber|statt"
+    "de": r"wir (?:nehmen|bleiben|wählen|verwenden|nutzen)|entschieden|beschlossen|gewählt"
+    r"|lieber|statt"
     r"|stattdessen|heißt|heißen|mein name|einigten|geeinigt|bevorzuge",
     "fr": r"on part sur|on prend|nous prenons|décidé|choisi|plutôt|s['’]appelle",
     "es": r"usaremos|vamos con|decidido|elegimos|prefiero|se llama",
@@ -78,16 +81,20 @@ CHOICE: Mapping[str, str] = {
     "ru": r"решили|выбрали|возьмём|возьмем|предпочитаю|называется",
 }
 CHOICE_ANYWHERE: Mapping[str, str] = {
-    "zh": r"决定|就用|选用|选择|采用|我们用|改用|改成|改为|换成|项目名|名字叫|我叫|[端擎库架]选|引擎用|负责人",
+    "en": r"\w, (?:and )?not\b",
+    "zh": r"决定|就用|选用|选择|采用|我们用|改用|改成|改为|换成"
+    r"|项目名|名字叫|我叫|[端擎库架]选|引擎用|负责人",
     "ja": r"にします|に決め|を選び|という名前",
     "ko": r"로 하자|하기로|선택|라고 부",
 }
 # words of a task that is put off or not done yet
 LATER: Mapping[str, str] = {
-    "en": r"later|still (?:have to|has to|need(?:s|ed)?|to do|missing|open)|not done yet|isn['’]t .{0,40}yet"
+    "en": r"later|still (?:have to|has to|need(?:s|ed)?|to do|missing|open)|not done yet"
+    r"|isn['’]t .{0,40}yet"
     r"|remind me|(?:has|have|can|must) (?:to )?wait|put off|postpone[ds]?|come back to|todo"
     r"|don['’]?t (?:let me )?forget|for the end|on the list|not yet|unfinished|left to do",
-    "de": r"später|nicht vergessen|noch (?:nicht|offen|gemacht|zu)|fehlt noch|fehlen noch|verschoben"
+    "de": r"später|nicht vergessen|noch (?:nicht|offen|gemacht|zu)|fehlt noch|fehlen noch"
+    r"|verschoben"
     r"|müssen noch|muss noch|zurückgestellt",
     "fr": r"plus tard|pas encore|il reste|reporté|semaine prochaine",
     "es": r"más tarde|todavía no|falta|pendiente|semana que viene",
@@ -121,8 +128,8 @@ CHANGES_ANYWHERE: Mapping[str, str] = {
 }
 # words that may tell a change; another number or more words in common must support them
 SHIFTS: Mapping[str, str] = {
-    "en": r"now|again|make (?:that|the|it)|instead|rather|better than|not|but|actually|so",
-    "de": r"nicht|besser|nun|jetzt|wieder|neue[sr]?",
+    "en": r"now|again|make (?:that|the|it)|instead|rather|better than|actually",
+    "de": r"besser|nun|jetzt|wieder|neue[sr]?",
     "fr": r"maintenant|à nouveau",
     "es": r"ahora|mejor|otra vez",
     "pt": r"agora",
@@ -136,13 +143,18 @@ SHIFTS_ANYWHERE: Mapping[str, str] = {
 }
 # The first word of a plain task, which is no statement to remember.
 TASKS: Mapping[str, str] = {
-    "en": r"(?:(?:please|now|then|and|ok|okay|so|also|next|can you|could you|would you|let['’]?s),? )*"
+    "en": r"(?:(?:please|now|then|and|ok|okay|so|also|next|can you|could you|would you"
+    r"|let['’]?s),? )*"
     r"(?:add|build|bump|change|check|clean|commit|compare|continue|convert|create|debug|delete"
-    r"|describe|document|explain|extend|extract|find|fix|generate|get|give|go|have a look|implement"
+    r"|describe|do|document|explain|extend|extract|find|fix|generate|get|give|go|have a look"
+    r"|implement"
     r"|improve|inline|inspect|install|investigate|list|look|make|merge|migrate|move|open|port|print"
-    r"|profile|pull|push|read|redo|refactor|remove|rename|replace|review|rewrite|run|search|see|set up"
-    r"|show|simplify|sort|speed|split|start|tell|test|tidy|try|undo|update|upgrade|verify|wire|write)",
-    "de": r"(?:(?:bitte|jetzt|nun|und|dann) )*(?:bau|behebe|beschleunige|erklär|erstelle|entferne|füge"
+    r"|profile|pull|push|read|redo|refactor|remove|rename|replace|review|rewrite|run|search|see"
+    r"|set up"
+    r"|show|simplify|sort|speed|split|start|tell|test|tidy|try|undo|update|upgrade|verify|wire"
+    r"|write)",
+    "de": r"(?:(?:bitte|jetzt|nun|und|dann) )*(?:bau|behebe|beschleunige|erklär|erstelle"
+    r"|entferne|füge"
     r"|lies|mach|prüfe|schau|schreib|teste|verschiebe|zeig|räum|such|sieh)e?",
     "fr": r"(?:ajoute|corrige|écris|explique|montre|teste|vérifie|regarde)",
     "es": r"(?:añade|arregla|escribe|explica|muestra|prueba|revisa|mira)",
@@ -152,7 +164,8 @@ TASKS_ANYWHERE: Mapping[str, str] = {
 }
 # words of a passing state or of chat, which are not worth remembering
 PASSING: Mapping[str, str] = {
-    "en": r"fail(?:s|ed|ing)?|flaky|broken|crash(?:es|ed)?|error|passes|green|works?|working|doesn['’]?t"
+    "en": r"fail(?:s|ed|ing)?|flaky|broken|crash(?:es|ed)?|error|passes|green|works?|working"
+    r"|doesn['’]?t"
     r"|thanks?|strange|weird|looks|seems|hello",
     "de": r"schlägt|fehler|stürzt|läuft durch|danke|seltsam|sieht|scheint",
     "fr": r"échoue|erreur|merci",
@@ -161,9 +174,11 @@ PASSING: Mapping[str, str] = {
 PASSING_ANYWHERE: Mapping[str, str] = {"zh": r"失败|报错|错误|崩溃|通过了|谢谢|奇怪|看起来"}
 # words of a standing rule, which does not concern the current step only
 STANDING: Mapping[str, str] = {
-    "en": r"never|always|any(?:thing|where|one)?|every\w*|all|nothing|no(?:body| one)|nowhere|only|ever"
+    "en": r"never|always|any(?:thing|where|one)?|every\w*|all|nothing|no(?:body| one)|nowhere"
+    r"|only|ever"
     r"|from now on|under no circumstances|forbidden|not allowed|at (?:most|least)|minimum|maximum",
-    "de": r"nie|niemals|immer|alle[sn]?|jede[rsnm]?|überall|nur|keinesfalls|auf keinen fall|verboten"
+    "de": r"nie|niemals|immer|alle[sn]?|jede[rsnm]?|überall|nur|keinesfalls|auf keinen fall"
+    r"|verboten"
     r"|höchstens|mindestens|ab sofort",
     "fr": r"jamais|toujours|tou[ts]e?s?|partout|interdit|au (?:plus|moins)",
     "es": r"nunca|jamás|siempre|tod[oa]s?|prohibido|como (?:máximo|mínimo)",
@@ -185,20 +200,20 @@ LOCAL_ANYWHERE: Mapping[str, str] = {
     "zh": r"这里|那里|这个|那个|也一样|这次|例子里",
     "ja": r"ここ|その|この",
 }
-# words that say nothing about the subject of a sentence
-EMPTY = frozenset(
-    "about after again all also and any are back been before but can could did does don down each"
-    " even ever every everything for from get give goes had has have here how instead into is isn it"
-    " its just keep let like ll long longer made make many may mind more most much must my need never"
-    " new next no not now off old on once one only or other our out over own please rather really"
-    " same say should so some still such than that the their them then there these they this those"
-    " time to too two under until up us use used uses using very want was way we were what when where"
-    " which while who why will with without would you your actually always changed forget instead"
-    " der die das den dem des ein eine einen einem einer und oder aber auch auf aus bei bis für im in"
-    " ist sind war mit nach nicht noch nur von vor wir wird werden zu zum zur doch jetzt mehr schon"
-    " sich sie er es ich du man wie was wenn immer nie keine kein bitte nehmen lieber statt"
-    " les des une est sont pas pour dans avec sur que qui los las una por para con del".split()
-)
+_EMPTY = """
+about after again all also and any are back been before but can could did does don down each even
+ever every everything for from get give goes had has have here how instead into isn its just keep
+let like long longer made make many may mind more most much must need never new next not now off old
+once one only other our out over own please rather really same say should some still such than that
+the their them then there these they this those time too two under until use used uses using very
+want was way were what when where which while who why will with without would you your actually
+always changed forget
+der die das den dem des ein eine einen einem einer und oder aber auch auf aus bei bis für ist sind
+war mit nach nicht noch nur von vor wir wird werden zum zur doch jetzt mehr schon sich sie ich man
+wie was wenn immer nie keine kein bitte nehmen lieber statt
+les des une est sont pas pour dans avec sur que qui los las una por para con del
+"""
+EMPTY = frozenset(_EMPTY.split())
 EMPTY_WIDE = frozenset(
     "的了是在不要用就我们你们他它这那和与或有没为以后再先还都也一个请把给被从到对改成换"
 )

@@ -14,13 +14,11 @@ from __future__ import annotations
 
 import json
 import re
-
 from collections import Counter
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from itertools import groupby
 
 from indwell.context.compaction.summarising.user_notes import (
-    NoteKind,
     OpenTask,
     UserNote,
     open_tasks,
@@ -53,8 +51,6 @@ PATH_LENGTH = 200
 _RESERVE = 40  # the tokens for the tags, and for the note on omitted lines
 OLD_LENGTH, TASK_LENGTH = 80, 100  # the limits of characters for a changed note, and a task
 ALIKE = 12  # sentences whose first 12 characters are equal are alike
-_BINDING: frozenset[NoteKind] = frozenset({"rule", "choice", "loose"})
-_OTHERS: frozenset[NoteKind] = frozenset({"fact"})
 _RULES = "What the user wants kept to:"
 _POINTER = (
     "All rules, choices, facts and open tasks from the user's words, with their turns, are in"
@@ -104,7 +100,7 @@ def task_card(
     notes = user_notes(requests)
     tasks = open_tasks(requests, notes)
     flat = " ".join(words.split())
-    lasting, facts = (_note_lines(notes, kinds, flat) for kinds in (_BINDING, _OTHERS))
+    lasting, facts = (_note_lines(notes, flat, are_facts=one) for one in (False, True))
     # The parts are in order of value, and each part gets the space that the earlier parts left.
     for title, lines, share in (
         (_RULES, lasting, NOTES_SHARE),
@@ -140,14 +136,20 @@ def least_card(messages: Sequence[Message]) -> Text | None:
     return inject("task_card", words, turn=requests[-1].turn)
 
 
-def _note_lines(notes: Sequence[UserNote], kinds: Set[NoteKind], shown: str) -> list[str]:
+def _note_lines(notes: Sequence[UserNote], shown: str, *, are_facts: bool) -> list[str]:
     """Return lines of the notes that are still valid, without those that ``shown`` contains.
 
-    Among notes of one weight, sentences of different beginnings come first, and the newest and the
-    oldest take turns, because the frame of the work is mostly set at the beginning.
+    A fact that changes an earlier statement counts as a choice. Among notes of one weight,
+    sentences of different beginnings come first, and the newest and the oldest take turns, because
+    the frame of the work is mostly set at the beginning.
     """
     valid = [
-        one for one in notes if not one.changed_in and one.kind in kinds and one.text not in shown
+        one
+        for one in notes
+        if not one.changed_in
+        and one.kind != "later"
+        and (one.kind == "fact" and not one.changes) == are_facts
+        and one.text not in shown
     ]
     places = range(len(valid))
     from_ends = [at for pair in zip(reversed(places), places, strict=True) for at in pair]
@@ -169,7 +171,7 @@ def _changes(note: UserNote, notes: Sequence[UserNote]) -> str:
 
 def _task_lines(tasks: Sequence[OpenTask]) -> list[str]:
     """Return lines of open tasks: first what was put off or broke off, the newest first."""
-    ordered = sorted(reversed(tasks), key=lambda one: one.state == "asked back")
+    ordered = sorted(tasks, key=lambda one: (one.state == "asked back", -one.turn))
     return [f"- turn {one.turn}, {one.state}: {_cut(one.text, TASK_LENGTH)}" for one in ordered]
 
 

@@ -34,14 +34,16 @@ from indwell.messages import Message
 LOOKED_AT = 20_000  # the limit of characters that are searched in one text of the user
 LONG = 2_000  # in a text with more characters, such as a pasted log, only words of ``STRICT`` count
 MOST_OF_RULE, LEAST_OF_RULE = 240, 8  # the limits of a rule's length, in Latin characters
+MOST_OF_FACTS = 800  # A longer text is mostly pasted, so its plain statements do not count.
 LEAST_OF_FACT = 14  # a shorter statement is chat, such as "Looks good."
 EARLY = 3  # a task in one of the first turns says what the conversation is about
 # A word is rare if at most 4 sentences, or 1 % of the sentences (at most 12), have the word.
 RARE, RARE_SHARE, MOST_RARE = 4, 0.01, 12
 MOST_OF_TASK = 160  # the limit of characters for a task that is not finished
-# A later request finishes a task that shares 70 % of its words, and at least 2 words. A word of more
-# than 40 requests does not count.
+# A later request finishes a task if they share 70 % of the task's words, and at least 2 words. A
+# word of over 40 requests does not count.
 CLOSED, COMMON = 0.7, 40
+ALIKE = 0.4  # without a certain word of a change, two sentences must share 40 % of their words
 MOST_CHANGED = 4  # the limit of earlier sentences that one sentence changes
 
 NoteKind: TypeAlias = Literal["rule", "choice", "later", "loose", "fact"]
@@ -104,13 +106,18 @@ _PASSING = _pattern(words_of.PASSING, words_of.PASSING_ANYWHERE)
 _WORD = lazy_pattern(r"\w+")
 _LEAST_WORDS = 3  # A sentence with "!" is a demand if it has 3 or more words; "Good work!" has 2.
 _END_WIDE = lazy_pattern(r"\w{4}！")
-_SENTENCE = lazy_pattern(r"(?<=[.!?;؟।])(?<!\d\.)\s+|(?<=[。！？；])|\n+")
+# The lookahead keeps a German date such as ``3. Juni`` together.
+_SENTENCE = lazy_pattern(
+    r"(?<=[.!?;؟।])\s+(?!(?<=\d\.\s)(?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez))"
+    r"|(?<=[。！？；])|\n+"
+)
 _ASKS = ("?", "？", "؟")
 _WIDE = "\u2e80"  # characters from this one on count as two Latin characters
 _TERM = lazy_pattern(r"[\u3400-\u9fff]+|[^\W_]+(?:[.:/_+-][^\W_]+)*")
 _STEM = 6  # Two words are the same if their first 6 letters are equal.
+_PASTED = frozenset("<[|{}#=$>`~+❯⏺⎿")  # A sentence of the user does not begin so.
 _GO_ON = lazy_pattern(
-    r"\s*(?:/?continue|go (?:on|ahead)|please (?:continue|go on)|proceed|resume|carry on|yes,? go on"
+    r"\s*(?:/?continue|go (?:on|ahead)|please (?:continue|go on)|proceed|resume|carry on"
     r"|(?:mach |bitte )?weiter|继续|接着|continue[rz]?|sigue|continúa|продолжай)\b.{0,30}\s*\Z",
     re.IGNORECASE,
 )
@@ -166,7 +173,7 @@ def _linked(found: Sequence[tuple[int, _Sentence]]) -> tuple[UserNote, ...]:
     places: dict[str, list[int]] = {}
     for turn, one in found:
         known = [term for term in one.terms if 1 < counts[term] <= rare]
-        changes = _changed(one, known, notes, places)
+        changes = _changed(one, turn, known, notes, places)
         for at in changes:
             notes[at] = notes[at]._replace(changed_in=turn)
         notes.append(
@@ -187,6 +194,7 @@ def _linked(found: Sequence[tuple[int, _Sentence]]) -> tuple[UserNote, ...]:
 
 def _changed(
     one: _Sentence,
+    turn: int,
     rare: Sequence[str],
     notes: Sequence[UserNote],
     places: Mapping[str, Sequence[int]],
@@ -198,8 +206,12 @@ def _changed(
     hits = [
         at
         for at, n in shared.items()
-        if notes[at].text != one.text
-        and (one.has_change or n > 1 or _has_other_number(one.terms, notes[at].terms))
+        if notes[at].turn != turn
+        and (
+            one.has_change
+            or n >= max(2, ALIKE * min(len(one.terms), len(notes[at].terms)))
+            or _has_other_number(one.terms, notes[at].terms)
+        )
     ]
     best = sorted(hits, key=lambda at: (-shared[at], -at))[:MOST_CHANGED]
     return tuple(sorted(best))
@@ -270,7 +282,7 @@ def _is_closed(
     places: Mapping[str, Sequence[int]],
     drops: Sequence[UserNote],
 ) -> bool:
-    """Return whether a later turn finished a task with these terms, or the user dropped the task."""
+    """Return whether a later turn finished the task of these terms, or the user dropped it."""
     rare = {term for term in terms if len(places.get(term, ())) <= RARE}
     if any(one.turn > turn and 2 * len(one.terms & rare) >= len(terms) > 0 for one in drops):
         return True
@@ -305,11 +317,17 @@ def _recognised(words: str) -> Iterator[_Sentence]:
     prose = re.sub(r"```.*?(?:```|\Z)", "\n", words[:LOOKED_AT], flags=re.DOTALL)
     for raw in _SENTENCE.split(prose):
         text = " ".join(raw.split()).lstrip("-*• >").strip()
-        if not LEAST_OF_RULE <= _width(text) <= MOST_OF_RULE:
+        if not LEAST_OF_RULE <= _width(text) <= MOST_OF_RULE or text[0] in _PASTED:
             continue
         has_change = in_short and bool(_CHANGE.search(text))
         is_task = bool(_TASK.match(text))
-        kind = _kind(text, in_short=in_short, has_change=has_change, is_task=is_task)
+        kind = _kind(
+            text,
+            in_short=in_short,
+            has_facts=len(words) <= MOST_OF_FACTS,
+            has_change=has_change,
+            is_task=is_task,
+        )
         if kind is None:
             continue
         yield _Sentence(
@@ -323,7 +341,9 @@ def _recognised(words: str) -> Iterator[_Sentence]:
         )
 
 
-def _kind(text: str, *, in_short: bool, has_change: bool, is_task: bool) -> NoteKind | None:
+def _kind(
+    text: str, *, in_short: bool, has_facts: bool, has_change: bool, is_task: bool
+) -> NoteKind | None:
     is_question = text.endswith(_ASKS)
     if in_short and not is_question and not is_task and _LATER.search(text):
         return "later"
@@ -336,7 +356,7 @@ def _kind(text: str, *, in_short: bool, has_change: bool, is_task: bool) -> Note
     if is_rule(text, in_short=True):
         return "loose"
     is_chat = _width(text) < LEAST_OF_FACT
-    return None if is_chat or _PASSING.search(text) else "fact"
+    return None if is_chat or not has_facts or _PASSING.search(text) else "fact"
 
 
 def _weight(text: str, kind: NoteKind) -> int:
