@@ -1,6 +1,6 @@
 """Measures what a conversation of 1,000 turns still knows of what the user said once, early.
 
-    .venv/bin/python benchmarks/context_study/long_conversations/run.py develop --window 32000
+    .venv/bin/python benchmarks/context_study/long_conversations/run.py develop
 
 The key turns and the questions are written by hand (``develop.toml``, ``kept_back.toml``). The turns
 between them are made from fixed lists, so each run is the same. The real engine replays the
@@ -11,6 +11,8 @@ says that it was changed is no answer. A revoked statement that is shown as vali
 """
 
 from __future__ import annotations
+
+# ruff: noqa: RUF001 -- words of other scripts are meant
 
 import argparse
 import re
@@ -38,12 +40,48 @@ from indwell.replay.replayed_conversation import (
 
 HERE = Path(__file__).parent
 TURNS = 1_000
-NOUNS = (
-    "parser cart header footer table form search index worker queue client server router session "
-    "upload export import report chart menu dialog editor filter sorter loader cache token hook "
-    "script page view model store helper logger timer mapper reader writer"
-).split()
-PARTS = "api core web jobs tools ui data".split()
+NOUNS = [
+    "parser",
+    "cart",
+    "header",
+    "footer",
+    "table",
+    "form",
+    "search",
+    "index",
+    "worker",
+    "queue",
+    "client",
+    "server",
+    "router",
+    "session",
+    "upload",
+    "export",
+    "import",
+    "report",
+    "chart",
+    "menu",
+    "dialog",
+    "editor",
+    "filter",
+    "sorter",
+    "loader",
+    "cache",
+    "token",
+    "hook",
+    "script",
+    "page",
+    "view",
+    "model",
+    "store",
+    "helper",
+    "logger",
+    "timer",
+    "mapper",
+    "reader",
+    "writer",
+]
+PARTS = ["api", "core", "web", "jobs", "tools", "ui", "data"]
 ENGLISH = (
     "Add a test for the {a} in src/{p}/{a}.py",
     "The {a} in src/{p}/{b}.py fails with an index error, have a look",
