@@ -2,7 +2,7 @@
 
     .venv/bin/python benchmarks/context_study/long_conversations/run.py develop
 
-The key turns and the questions are written by hand (``develop.toml``, ``kept_back.toml``). The turns
+The key turns and the questions (``develop.toml``, ``kept_back.toml``) are written by hand. Turns
 between them are made from fixed lists, so each run is the same. The real engine replays the
 conversation with extraction instead of a model. A question is answered in the *request* if a line
 of the last request matches, in the *notes* if a line of a file of notes that the request names
@@ -13,7 +13,6 @@ says that it was changed is no answer. A revoked statement that is shown as vali
 from __future__ import annotations
 
 # ruff: noqa: RUF001 -- words of other scripts are meant
-
 import argparse
 import re
 import sys
