@@ -231,7 +231,11 @@ def _is_in_one(path: str, folders: Collection[str]) -> bool:
 
 
 class BoundsNow:
-    """Takes snapshots of the sandbox bounds for a session's commands."""
+    """Takes snapshots of the sandbox bounds for a session's commands.
+
+    ``beside`` are folders outside the workspace that commands may only read, and whose secret files
+    are hidden.
+    """
 
     def __init__(
         self,
@@ -242,7 +246,9 @@ class BoundsNow:
         *,
         own: tuple[str, ...],
         quarantine: Path,
+        beside: tuple[str, ...] = (),
     ) -> None:
+        self._beside = beside
         self._workspace = workspace
         self._settings = settings
         self._trust = trust
@@ -257,7 +263,7 @@ class BoundsNow:
     ) -> Callable[[Widening], Confinement | None]:
         """Return the bounds of commands under these settings and the current trust."""
         now = self._trust.now(roots)
-        folders = now.trusted, now.restricted
+        folders = now.trusted, (*now.restricted, *self._beside)
         readable = self._readable.opened
 
         def confine(widening: Widening) -> Confinement | None:

@@ -17,7 +17,7 @@ from indwell.bounds.rules import UNREADABLE, TrustNow
 from indwell.context.untrusted_text import one_line
 from indwell.errors import SettingsError
 from indwell.policy.paths import is_inside
-from indwell.policy.trust import TrustStanding, is_unchanged, nearest
+from indwell.policy.trust import State, TrustStanding, is_unchanged, nearest
 from indwell.sandbox.environment import own_installation
 from indwell.settings.model import Settings
 from indwell.settings.paths import state_folder, trusted_folders
@@ -76,6 +76,7 @@ class FolderTrust:
         self._held_back = ""
         self._bare: Mapping[str, str] = {}
         self._here: dict[str, FolderAnswer] = {}  # the answers that apply to this process only
+        self._copies: dict[str, Path] = {}  # the folder of the user for each worktree
         self._standings: dict[str, TrustStanding] = {}
         self._said_no: tuple[str, ...] = ()
         self._git: dict[str, GitPlaces] = {}
@@ -98,6 +99,10 @@ class FolderTrust:
             by: Who trusts the folders, in words.
         """
         self._bare = {**self._bare, **{str(root.resolve()): by for root in roots}}
+
+    def stand_for(self, worktree: Path, folder: Path) -> None:
+        """Trust a worktree as its folder is trusted, while its own files that matter are equal."""
+        self._copies = {**self._copies, str(worktree.resolve()): folder.resolve()}
 
     def lets_edit(self, folder: str) -> bool:
         """Return whether the editor's user trusts this folder, a real path; see ``let_edit``."""
@@ -191,6 +196,8 @@ class FolderTrust:
 
     def _look(self, root: Path, named: Sequence[Path]) -> TrustStanding:
         folder = str(root)
+        if (copied := self._copies.get(folder)) is not None:
+            return self._look_at_copy(root, self._look(copied, named))
         if self._held_back:
             return TrustStanding(
                 folder, "restricted", self._held_back, remedy="trust it in the editor"
@@ -216,6 +223,27 @@ class FolderTrust:
                 folder, "restricted", words, remedy="look at its `.git` and settings"
             )
         return self._bared(standing, answers.get(folder))
+
+    def _look_at_copy(self, root: Path, of: TrustStanding) -> TrustStanding:
+        """Return the trust in a worktree, from the trust in the folder that was copied."""
+        folder = str(root)
+        if of.state != "trusted" or of.is_whole:
+            state: State = "trusted" if of.state == "trusted" else "restricted"
+            return msgspec.structs.replace(of, folder=folder, state=state)
+        said = {**self._store().read().folders, **self._here}.get(folder)
+        if said is not None:
+            return standing_of(root, {folder: said})
+        try:
+            items = executables(root)
+        except UNREADABLE as error:
+            return TrustStanding(folder, "restricted", one_line(str(error)))
+        by, known = Path(of.folder), {one.name: one.seen for one in of.items}
+        # Git's files have names in the folder, and absolute names in the worktree.
+        at = {str(by / name): seen for name, seen in known.items()}
+        before = {one.name: at[place] for one in items if (place := str(by / one.name)) in at}
+        if is_unchanged(before, items):
+            return msgspec.structs.replace(of, folder=folder, items=items, before=before, met=())
+        return TrustStanding(folder, "open", "its files changed in the worktree", items, before)
 
     def _bared(self, standing: TrustStanding, said: FolderAnswer | None) -> TrustStanding:
         """Return the trust that the editor reports; an answer to Indwell takes precedence."""

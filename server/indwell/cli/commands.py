@@ -67,6 +67,10 @@ def _run_parsed(options: argparse.Namespace, parser: argparse.ArgumentParser) ->
             return _last_minutes(options, parser)
         case "trust" | "permissions" | "audit" | "memory":
             return _safety(options, parser)
+        case "worktrees":
+            from indwell.cli.stored.worktrees import worktrees
+
+            return worktrees(options)
         case "mcp":
             from indwell.cli.mcp.command import mcp
 
@@ -105,6 +109,7 @@ def _interactive(options: argparse.Namespace, parser: argparse.ArgumentParser) -
             plain=options.plain,
             session=NEWEST if options.goes_on else options.of_session or "",
             scripted=options.has_script,
+            worktree=options.is_apart,
         )
     )
 
@@ -127,7 +132,7 @@ def _serve(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
 
     scripted = getattr(options, "scripted", False)
     if options.command == "acp":
-        return serve_acp(scripted=scripted)
+        return serve_acp(scripted=scripted, worktree=options.worktree)
     pace_s = getattr(options, "pace", 0.0)
     address = getattr(options, "tcp", None)
     asks = getattr(options, "editor_trust", False)

@@ -85,8 +85,32 @@ def tasks_options(tasks: argparse.ArgumentParser) -> None:
     actions.add_parser("clear", help="remove the tasks that are done")
     run = actions.add_parser("run", help="run tasks here, each in a session of its own")
     run.add_argument("which", nargs="*", metavar="TASK", help="(default: all that are not done)")
-    flags(run, allow_commands="run commands without asking, in the sandbox")
+    flags(
+        run,
+        allow_commands="run commands without asking, in the sandbox",
+        worktree="let each task work in a private copy of the folder",
+    )
     json_anywhere(tasks, actions.choices.values())
+
+
+def worktrees_options(worktrees: argparse.ArgumentParser) -> None:
+    """Add the options of ``indwell worktrees`` to its parser."""
+    worktrees.description = (
+        "Lists the private copies of this folder in which sessions work (`--worktree`), and brings "
+        "their changes into the folder, where you review them with `indwell review`."
+    )
+    actions = worktrees.add_subparsers(dest="action", metavar="ACTION")
+    actions.add_parser("list", help="list the worktrees (the default)")
+    several = {
+        "diff": "show the changes in a worktree",
+        "merge": "bring the changes into the folder, for review",
+        "remove": "remove a worktree that has no changes",
+        "discard": "remove a worktree and delete its changes",
+    }
+    for name, said in several.items():
+        which = actions.add_parser(name, help=said)
+        which.add_argument("which", nargs="?", default="", metavar="NAME", help="such as w3f9a")
+    json_anywhere(worktrees, actions.choices.values())
 
 
 def _user(parser: argparse.ArgumentParser) -> None:
@@ -210,6 +234,10 @@ def commit_options(commit: argparse.ArgumentParser) -> None:
     _scripted(commit)
 
 
+_APART = (
+    "work in a private copy of the folder; `indwell worktrees merge` brings the changes back for "
+    "review"
+)
 LIST_LIMIT = 20  # the default limit of sessions in a list
 
 
@@ -227,6 +255,7 @@ def make_parser() -> argparse.ArgumentParser:
     _serve(commands.add_parser("serve", help="serve an editor (this is what editors start)"))
     acp = commands.add_parser("acp", help="serve a client of the Agent Client Protocol, as Zed is")
     _scripted(acp)
+    flags(acp, worktree=f"each session: {_APART}")
     _login(commands.add_parser("login", help="choose an endpoint and a model, and store the key"))
     logout = commands.add_parser("logout", help="delete stored keys")
     logout.add_argument(
@@ -249,6 +278,9 @@ def make_parser() -> argparse.ArgumentParser:
     _sessions(commands.add_parser("sessions", help="list, show, import or delete past sessions"))
     memory_options(commands.add_parser("memory", help="list, add and delete remembered facts"))
     tasks_options(commands.add_parser("tasks", help="list, add and run the tasks of a folder"))
+    worktrees_options(
+        commands.add_parser("worktrees", help="list, merge and remove the copies of a folder")
+    )
     mcp_options(commands.add_parser("mcp", help="list, add, remove and try MCP servers"))
     trust_options(commands.add_parser("trust", help="trust a folder, or revoke its trust"))
     permissions_options(
@@ -279,6 +311,9 @@ def _interactive_options(parser: argparse.ArgumentParser) -> None:
     )
     which.add_argument(
         "--resume", dest="of_session", metavar="ID", help="interactive: go on with this session"
+    )
+    parser.add_argument(
+        "--worktree", dest="is_apart", action="store_true", help=f"interactive: {_APART}"
     )
     parser.add_argument(
         "--plain",
@@ -411,6 +446,7 @@ def _run(run: argparse.ArgumentParser) -> None:
         "edits (default: from the settings)",
     )
     run.add_argument("--folder", default=".", help="the project's folder (default: this one)")
+    flags(run, worktree=_APART)
     flags(
         run,
         json="print one JSON event per line",

@@ -23,6 +23,7 @@ from indwell.agent.core.prompt import CONTINUE, NOTHING, Prompt, is_blank
 from indwell.agent.core.session import Session
 from indwell.agent.features.background.board import BackgroundBoard
 from indwell.agent.features.tasks import SharedTasks, changed_event
+from indwell.agent.features.worktrees import SharedWorktrees
 from indwell.agent.requests.request_blocks import no_pictures_words
 from indwell.bounds.folder_trust import FolderTrust
 from indwell.errors import SessionError, UserError
@@ -35,15 +36,17 @@ from indwell.service.endpoint.first_run import FirstRun
 from indwell.service.endpoint.model_list import offered_models
 from indwell.service.front_door import FrontDoor
 from indwell.service.mcp_servers import McpServers
-from indwell.service.sessions.open_sessions import OpenSessions, SessionFactory
+from indwell.service.sessions.factory import SessionFactory
+from indwell.service.sessions.open_sessions import OpenSessions
 from indwell.service.sessions.plan_commands import PlanCommands
 from indwell.service.sessions.review_ledgers import WorkspaceLedger, tell_sessions
 from indwell.service.sessions.session_commands import SessionCommands
 from indwell.service.sessions.session_settings import in_mode
 from indwell.service.sessions.stored_sessions import StoredSessions, Sweeper, Unsent
+from indwell.service.sessions.worktrees.worktrees import Worktrees
 from indwell.service.task_runs import TaskRuns
 from indwell.service.trust_questions import TrustQuestions
-from indwell.service.turns.queue import OnEnd, Ticket, WaitingPrompt
+from indwell.service.turns.queue import FRESH, OnEnd, Ticket, WaitingPrompt
 from indwell.service.turns.turns import Turns
 from indwell.sessions.log_lines import LogReading
 from indwell.sessions.task_list import TaskList
@@ -81,6 +84,7 @@ class Service:
         plans: The user's decisions on proposed plans.
         review: The ledger of the agent's changes in the workspace.
         tasks: The tasks of the workspace, and the sessions that work on them.
+        worktrees: The copies of the folder in which sessions work apart.
         on_session: Functions that are called with the session of each turn that begins.
         after_turn: Functions that are called with each prompt that has ended.
     """
@@ -109,6 +113,14 @@ class Service:
         self.review = WorkspaceLedger(
             environment, users, lambda: self.workspace, self._review_changed, self.warn
         )
+        self.worktrees = Worktrees(
+            environment,
+            lambda: self.workspace,
+            self.review.ready,
+            lambda: self.configuration.settings,
+            trust,
+            self.warn,
+        )
         self.sessions = OpenSessions(
             door,
             factory,
@@ -117,7 +129,7 @@ class Service:
             first_run=FirstRun(door, self.endpoint),
             trust=self.trust,
             mcp=self.mcp,
-            ledger=self.review.ready,
+            places=self.worktrees,
             sweeper=Sweeper(environment) if is_resident else None,
         )
         self.turns = Turns(door, self._session_of, self._afterwards)
@@ -206,6 +218,7 @@ class Service:
         if self._roots:
             self.chores.begin(self._unsent.tell())
             self.chores.begin(self.review.open())
+            self.chores.begin(self.worktrees.sweep())
 
     async def settle(self) -> None:
         """Read all settings, ask whether the folders are trusted, and report problems.
@@ -269,7 +282,7 @@ class Service:
         Raises:
             UserError: The model accepts no pictures, or too many prompts wait.
         """
-        if prompt.pictures and target in {None, "new", self.sessions.id}:
+        if prompt.pictures and target in {None, *FRESH, self.sessions.id}:
             model = self.settings.model
             if model and not await self.endpoint.pictures(self.settings):
                 raise UserError(no_pictures_words(model))
@@ -465,16 +478,24 @@ class Service:
             self.turns.events.tell, session.id
         )
         session.parts.features.door(SharedTasks).book = self.tasks
+        apart = session.parts.features.door(SharedWorktrees)
+        apart.book, apart.session = self.worktrees, session.id
         for hear in self.on_session:
             hear(session)
         self.warn(tuple(one for one in self.configuration.notices if one not in notices))
         return session
 
+    async def _settle_turn(self, session: Session | None) -> None:
+        """Record what a turn changed in a worktree, and close idle sessions."""
+        if session is not None and session.parts.changes.is_apart:
+            await self.worktrees.worked(session.id, session.turns, session.title)
+        await self.sessions.close_idle()
+
     def _afterwards(self, ticket: Ticket) -> None:
         """Finish a turn: close idle sessions, and notify the client."""
         if ticket.session is not None:
             self.sessions.end_turn(ticket.session)
-        self.chores.begin(self.sessions.close_idle())
+        self.chores.begin(self._settle_turn(ticket.session))
         for hear in self.after_turn:
             hear(ticket)
 

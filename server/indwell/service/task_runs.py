@@ -18,7 +18,7 @@ from indwell.context.untrusted_text import short_line
 from indwell.errors import UserError
 from indwell.lazy_pattern import lazy_pattern
 from indwell.service.chores import Chores
-from indwell.service.turns.queue import Ticket
+from indwell.service.turns.queue import APART, Ticket
 from indwell.sessions.records import Ending
 from indwell.sessions.storage.task_store import TaskStore
 from indwell.sessions.task_list import (
@@ -51,7 +51,7 @@ class TaskTurns(Protocol):
     """Begins and stops the turns of tasks."""
 
     async def begin_task(self, prompt: Prompt, session: str) -> Ticket:
-        """Begin a turn beside the current session; ``session`` is an id, or ``new``.
+        """Begin a turn beside the current session; ``session`` is an id, ``new`` or ``worktree``.
 
         Raises:
             UserError: The turn cannot begin.
@@ -78,6 +78,7 @@ class TaskRuns:
     Attributes:
         on_change: Each is called with the tasks after a change by this process.
         wanted: The tasks that start as soon as their earlier tasks are done.
+        in_worktrees: Whether tasks that start work in worktrees.
 
     Args:
         store: Returns the store of the workspace; raises ``UserError`` if no folder is open.
@@ -97,6 +98,7 @@ class TaskRuns:
     ) -> None:
         self.on_change: list[Callable[[TaskList], None]] = []
         self.wanted: set[str] = set()
+        self.in_worktrees = False
         self._make_store, self._turns, self._most_at_once = store, turns, most_at_once
         self._chores, self._warn = chores, warn
         self._store: TaskStore | None = None
@@ -190,6 +192,9 @@ class TaskRuns:
             UserError: The command cannot be carried out.
         """
         action, _, rest = words.partition(" ")
+        if action == "run":
+            rest, is_apart = _without(rest, "--worktree")
+            self.in_worktrees = is_apart
         if action == "add":
             title, _, text = rest.strip().partition("\n")
             tasks = await self.change(partial(added, title=title, text=text))
@@ -246,7 +251,8 @@ class TaskRuns:
         words = f"{GO_ON}: {task.title}" if task.session else task.prompt
         try:
             ticket = await self._turns.begin_task(
-                Prompt(words, title=task.title), task.session or "new"
+                Prompt(words, title=task.title),
+                task.session or (APART if self.in_worktrees else "new"),
             )
         except UserError as error:
             await self._end(task.id, "failed", str(error))
@@ -298,3 +304,9 @@ class TaskRuns:
     def _tell(self, tasks: TaskList) -> None:
         for hear in self.on_change:
             hear(tasks)
+
+
+def _without(words: str, option: str) -> tuple[str, bool]:
+    """Return the words without an option, and whether the option was there."""
+    rest = words.split()
+    return " ".join(one for one in rest if one != option), option in rest

@@ -35,6 +35,18 @@ def state_folder(environment: Mapping[str, str]) -> Path:
     return load.state_folder(environment, platformdirs.user_state_path(_NAME, appauthor=False))
 
 
+def worktrees_folder(environment: Mapping[str, str]) -> Path:
+    """Return the folder for the files of worktrees, beside the state folder.
+
+    The state folder itself is hidden from every command, so worktrees cannot be inside.
+
+    Raises:
+        SettingsError: ``INDWELL_STATE`` is not an absolute path.
+    """
+    state = state_folder(environment)
+    return state.with_name(f"{state.name}-worktrees")
+
+
 def undo_folder(environment: Mapping[str, str]) -> Path | None:
     """Return the folder for old texts during writes in place, or None if no state folder exists."""
     try:

@@ -49,7 +49,7 @@ from indwell.sessions.storage.spending import SpendingLedger
 from indwell.sessions.storage.store import SessionStore, folder_name
 from indwell.sessions.storage.writer import MemoryLog
 from indwell.settings.model import Settings
-from indwell.settings.paths import state_folder, user_file
+from indwell.settings.paths import state_folder, user_file, worktrees_folder
 from indwell.settings.permission_rules import RuleBook
 from indwell.tools.commands.bash import Shell
 from indwell.wiring.conversation import (
@@ -72,6 +72,7 @@ from indwell.wiring.project_files import (
 from indwell.wiring.spill import SpillFolder
 from indwell.wiring.subagents import find_agents, lines_of, subagents_of
 from indwell.workspace.base import Workspace
+from indwell.workspace.worktree import home_folder
 
 if TYPE_CHECKING:
     from indwell.review.checkpoints.coverage import Coverage
@@ -178,7 +179,7 @@ async def open_session(
     review: ReviewLedger | None = None,
 ) -> Session:
     """Create a session in a workspace, with a model; a notice says if it cannot be saved."""
-    store = SessionStore(state_folder(environment), workspace.roots[0])
+    store = SessionStore(state_folder(environment), home_folder(workspace))
     looking = asyncio.get_running_loop().run_in_executor(None, strength)
     place = await taken(lambda: new_place(store, model.name), lambda made: made.log.close())
     try:
@@ -234,20 +235,30 @@ def make_session(
         trust.look(workspace.roots, now_settings)
     state = state_folder(environment)
     budgets = budgets_of(now_settings)
-    rules = RuleBook(state / "permissions" / f"{folder_name(root)}.json")
+    home = home_folder(workspace)
+    is_apart = home != root
+    rules = RuleBook(state / "permissions" / f"{folder_name(home)}.json")
     secret = SecretPlaces(workspace.roots, lambda: settings().deny)
     prefer_shell(now_settings.command_shell)
     shell = Shell(root, timeout_s=now_settings.command_timeout_s)
     skill_catalogue = skills or skill_catalogue_of(workspace, settings, trust, environment)
     folder = None if isinstance(place.log, MemoryLog) else place.spill.parent
     subagents = subagents_of(settings, workspace.roots, trust, folder)
-    companion = companion_of(place.id, approver, settings, root, environment)
+    companion = companion_of(place.id, approver, settings, home, environment)
     instructions = ProjectInstructions(workspace, settings, trust)
-    own = (str(state.resolve()), str(user_file().parent.resolve()))
+    own = tuple(str(one.resolve()) for one in (state, user_file().parent))
+    if not is_apart:
+        own = (*own, str(worktrees_folder(environment).resolve()))
     spill_folder = place.spill.resolve()
     readable = ReadableFolders((spill_folder, *place.others))
     bounds = BoundsNow(
-        workspace, settings, trust, readable, own=own, quarantine=state / "quarantine"
+        workspace,
+        settings,
+        trust,
+        readable,
+        own=own,
+        quarantine=state / "quarantine",
+        beside=(str(home),) if is_apart else (),
     )
     servers = UserServers(
         RUNNING,
@@ -319,7 +330,9 @@ def make_session(
         surroundings=lambda: surroundings_of(workspace, model.name),
         features=features,
         secrets=secrecy,
-        changes=ChangeTracking(review, coverage_of(workspace, review, secret.look, own, hide), git),
+        changes=ChangeTracking(
+            review, coverage_of(workspace, review, secret.look, own, hide), git, is_apart
+        ),
     )
     own_words, cut = standing_instructions(now_settings)
     conversation = first_conversation(place.id, model, tools, own_words, skill_catalogue)

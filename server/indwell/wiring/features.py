@@ -28,6 +28,7 @@ from indwell.agent.features.tasks import SharedTasks
 from indwell.agent.features.time import time_feature
 from indwell.agent.features.todo import TodoList
 from indwell.agent.features.tool_features import LookingAhead, navigation_feature, web_feature
+from indwell.agent.features.worktrees import SharedWorktrees
 from indwell.navigation.navigator import Navigator
 from indwell.navigation.user_servers import UserServers
 from indwell.policy.web_address import WebAddress
@@ -117,6 +118,7 @@ def boards_and_features(given: FeatureInputs) -> tuple[Boards, Features[Session]
             plan_feature(plan, given.mode),
             todo.feature(),
             SharedTasks().feature(),
+            SharedWorktrees().feature(),
             subagents_feature(given.subagents, given.find_subagents),
             skills_feature(given.skill_catalogue),
             questions_feature(companion.questions, companion.ask_user),

@@ -55,6 +55,7 @@ from indwell.wiring.model import Model
 from indwell.wiring.project_files import skill_catalogue_beside
 from indwell.wiring.spill import highest_number
 from indwell.workspace.base import Workspace
+from indwell.workspace.worktree import home_folder
 
 NEW_TOOLS = (
     "Indwell's tools have changed since this session began, so its next call cannot use the "
@@ -82,7 +83,7 @@ async def resume_session(
     Raises:
         SessionError: The session does not exist, is open in another process, or cannot be written.
     """
-    store = SessionStore(state_folder(environment), workspace.roots[0])
+    store = SessionStore(state_folder(environment), home_folder(workspace))
     with uncollected():
         reading, log = await _opened(store, identifier)
     try:

@@ -63,6 +63,7 @@ class Composition:
         is_trust_given: Whether the command line trusts every folder for this process.
         editor_asks_trust: Whether the command line says that the editor asks its user about trust,
             and that no workspace setting reaches the user's answer.
+        in_worktrees: Whether each new session works in a worktree.
 
     Attributes:
         editor_asks_trust: The argument of the same name.
@@ -78,6 +79,7 @@ class Composition:
         models: ModelMaker | None = None,
         is_trust_given: bool = False,
         editor_asks_trust: bool = False,
+        in_worktrees: bool = False,
     ) -> None:
         if problem := hold_keys(environment):
             _log.warning("%s", problem)
@@ -86,12 +88,13 @@ class Composition:
         self._models = models or WarmModels(pace_s=pace_s)
         self._trust = FolderTrust(self.environment, is_given=is_trust_given)
         self.editor_asks_trust = editor_asks_trust
+        self._in_worktrees = in_worktrees
         self.editor_models = NO_EDITOR
 
     def service(self, door: FrontDoor, *, is_resident: bool = True) -> Service:
         """Create the service for a client; see ``Service`` for ``is_resident``."""
         self.editor_models = EditorModels(lambda: door.models)
-        return Service(
+        service = Service(
             door,
             self,
             self._trust,
@@ -100,6 +103,8 @@ class Composition:
             scripted=self._scripted,
             is_resident=is_resident,
         )
+        service.worktrees.is_wanted = self._in_worktrees
+        return service
 
     def play_demo(self) -> None:
         """Write the scripted texts at a pace that a person can follow."""

@@ -242,11 +242,14 @@ class ChangeTracking:
         ledger: The ledger of the agent's changes in this workspace, or None if no ledger is kept.
         coverage: Records the changes that commands make in the ledger.
         git: Notices protected files that commands add to git, or None if nothing watches git.
+        is_apart: Whether the session works in a worktree, whose changes await review only after the
+            user has brought them into the folder.
     """
 
     ledger: ReviewLedger | None = None
     coverage: Coverage | None = None
     git: GitEntries | None = None
+    is_apart: bool = False
 
 
 @dataclass(frozen=True, slots=True)

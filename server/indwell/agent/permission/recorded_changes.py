@@ -357,8 +357,12 @@ def recorded(session: Session, use: ToolUse, permit: Permit) -> Workspace:
 
 
 def is_accepted(session: Session, *, was_reviewed: bool = False) -> bool:
-    """Return whether a change needs no review, because of the mode, or because the user saw it."""
-    return was_reviewed or session.parts.rules().mode == "auto"
+    """Return whether a change needs no review, because of the mode, or because the user saw it.
+
+    The changes in a worktree await review later, in the user's folder.
+    """
+    is_apart = session.parts.changes.is_apart
+    return was_reviewed or is_apart or session.parts.rules().mode == "auto"
 
 
 class RecordedWorkspace:

@@ -31,11 +31,13 @@ class InteractiveOptions(msgspec.Struct, frozen=True):
         session: The session to resume: its id, the beginning of the id, ``NEWEST``, or empty for a
             new session.
         scripted: Whether the scripted model answers.
+        worktree: Whether each new session works in a copy of the folder.
     """
 
     plain: bool = False
     session: str = ""
     scripted: bool = False
+    worktree: bool = False
 
 
 def is_terminal() -> bool:
@@ -87,7 +89,11 @@ class InteractiveSession:
         wish = self._wish
         opened = await asyncio.to_thread(_opened)
         self._opened = opened(
-            desk, session=wish.session, scripted=wish.scripted, is_plain=self._is_plain
+            desk,
+            session=wish.session,
+            scripted=wish.scripted,
+            is_plain=self._is_plain,
+            is_apart=wish.worktree,
         )
         desk.refresh()
         await self._opened.begin()

@@ -69,17 +69,20 @@ class Opened:
         session: The session to resume: its id, the beginning of the id, ``NEWEST``, or empty.
         scripted: Whether the scripted model answers.
         is_plain: Whether the terminal shows no moving parts and no colours.
+        is_apart: Whether each new session works in a worktree.
 
     Attributes:
         talk: The conversation.
         completions: Completes the line.
     """
 
-    def __init__(self, desk: Desk, *, session: str, scripted: bool, is_plain: bool) -> None:
+    def __init__(
+        self, desk: Desk, *, session: str, scripted: bool, is_plain: bool, is_apart: bool = False
+    ) -> None:
         self._wanted = session
         self._folder = Path.cwd().resolve()
         own_path.keep_out([self._folder])
-        self._composition = Composition(own_environment(), scripted=scripted)
+        self._composition = Composition(own_environment(), scripted=scripted, in_worktrees=is_apart)
         view = InteractiveView(desk, is_plain=is_plain)
         person = InteractivePerson(desk)
         door = InteractiveDoor(view, person, desk)

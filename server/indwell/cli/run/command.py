@@ -206,7 +206,11 @@ def _door_of(wish: RunOptions, view: events.Listener) -> TerminalDoor:
 def _service_of(wish: RunOptions, door: TerminalDoor) -> Service:
     """Return the service for one command, in the folder that the options name."""
     composition = Composition(
-        own_environment(), scripted=wish.scripted, models=LeanModels(), is_trust_given=wish.trust
+        own_environment(),
+        scripted=wish.scripted,
+        models=LeanModels(),
+        is_trust_given=wish.trust,
+        in_worktrees=wish.worktree,
     )
     service = composition.service(door, is_resident=False)
     service.start((wish.folder,), {})

@@ -132,6 +132,7 @@ class RunOptions(msgspec.Struct, frozen=True):
     the run. ``approves`` carries out the session's plan. ``stdin`` reads prompts, or a text to
     which the prompt refers, from standard input. ``quiet`` shows only the answer and failures.
     ``output`` is the file for the answer.
+    ``worktree`` lets the session work in a copy of the folder.
     """
 
     words: str
@@ -152,4 +153,5 @@ class RunOptions(msgspec.Struct, frozen=True):
     stdin: Format | None = None
     quiet: bool = False
     output: str | None = None
+    worktree: bool = False
     limits: RunLimits = RunLimits()

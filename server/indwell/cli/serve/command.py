@@ -64,7 +64,7 @@ def serve_tcp(address: str, *, scripted: bool, pace_s: float) -> int:
     return serve_opened(opened, scripted=scripted, pace_s=pace_s)
 
 
-def serve_acp(*, scripted: bool) -> int:
+def serve_acp(*, scripted: bool, worktree: bool = False) -> int:
     """Serve a client of the Agent Client Protocol until it closes stdin, or stops the process."""
     from indwell.acp.serving import serve_client
     from indwell.cli import code_of_stop
@@ -81,7 +81,7 @@ def serve_acp(*, scripted: bool) -> int:
     log_to_stderr(environment)
     try:
         read_fd, write_fd = claim_stdio()
-        new_maker = partial(Composition, environment, scripted=scripted)
+        new_maker = partial(Composition, environment, scripted=scripted, in_worktrees=worktree)
         return wait_for(serve_client(new_maker, read_fd, write_fd))
     except NoLine as error:
         sys.stderr.write(f"indwell: {error}\n")

@@ -82,7 +82,7 @@ def _run(store: TaskStore, options: argparse.Namespace) -> int:
                 print(visible(f"{one.id} {one.state}: {one.title}{more}"), file=sys.stderr)
 
     try:
-        found = wait_for(_finished(names, tell, allow=options.allow_commands))
+        found = wait_for(_finished(names, tell, options))
     except KeyboardInterrupt as stop:
         return code_of_stop(stop)
     _print(found, as_json=options.json)
@@ -90,7 +90,7 @@ def _run(store: TaskStore, options: argparse.Namespace) -> int:
 
 
 async def _finished(
-    names: tuple[str, ...], tell: Callable[[TaskList], None], *, allow: bool
+    names: tuple[str, ...], tell: Callable[[TaskList], None], options: argparse.Namespace
 ) -> TaskList:
     """Run tasks until no task can begin or continue; return the tasks."""
     # imported here, because only running tasks needs the service
@@ -98,7 +98,7 @@ async def _finished(
     from indwell.wiring.service import Composition
 
     console = Console(stderr=True)
-    approver = AllowingApprover() if allow else TerminalPerson(console)
+    approver = AllowingApprover() if options.allow_commands else TerminalPerson(console)
     composition = Composition(own_environment())
     service = composition.service(TerminalDoor(lambda _event: None, approver, console))
     service.start((Path.cwd(),), {})
@@ -108,6 +108,7 @@ async def _finished(
         await service.settle()
         if not service.settings.model:
             raise UserError("no model is set; run `indwell login`")
+        service.tasks.in_worktrees = options.worktree
         await service.tasks.run(names)
         await service.tasks.idle()
         return await service.tasks.listed()

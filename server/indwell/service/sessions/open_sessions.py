@@ -6,80 +6,27 @@ A session is opened when a turn first needs it, with the model that is chosen at
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Protocol
-
-import msgspec
 
 from indwell.agent.core.session import Resumed, Session
 from indwell.agent.features.background.board import BackgroundBoard
-from indwell.errors import RecordsLost, SessionError, SettingsError, UserError
-from indwell.policy.approvals import Approver
-from indwell.review.ledger import ReviewLedger
+from indwell.errors import RecordsLost, SettingsError, UserError
 from indwell.service.chores import close_all
 from indwell.service.configuration import Configuration, model_identity
 from indwell.service.endpoint.first_run import FirstRun
 from indwell.service.front_door import AskingSession, FrontDoor
 from indwell.service.mcp_servers import McpServers
+from indwell.service.sessions.factory import OpenSession, SessionFactory
 from indwell.service.sessions.inherited_task import HandingOn
 from indwell.service.sessions.session_settings import ModelChoice, SessionSettings
 from indwell.service.sessions.stored_sessions import StoredSessions, Sweeper
+from indwell.service.sessions.worktrees.worktrees import WorkPlace, Worktrees
 from indwell.service.trust_questions import TrustQuestions
+from indwell.service.turns.queue import FRESH
 from indwell.settings.model import Mode, Settings
 from indwell.workspace.base import Workspace
-
-
-class SessionFactory(Protocol):
-    """Creates sessions; the composition root implements it.
-
-    ``settings`` returns the settings in force. Each method raises ``UserError`` with the reason if
-    it fails.
-    """
-
-    async def begin(
-        self,
-        workspace: Workspace,
-        approver: Approver,
-        settings: Callable[[], Settings],
-        review: ReviewLedger,
-    ) -> Session:
-        """Create a session; raises ``SettingsError`` if no model can be called."""
-        ...
-
-    async def resume(
-        self,
-        session: str,
-        workspace: Workspace,
-        approver: Approver,
-        settings: Callable[[], Settings],
-        review: ReviewLedger,
-    ) -> Resumed:
-        """Open a stored session; raises ``SessionError`` if another process has it open."""
-        ...
-
-    async def switch_model(self, session: Session, settings: Settings) -> None:
-        """Use the model that ``settings`` name from the next turn of ``session`` on."""
-        ...
-
-    def warm_up(self, settings: Settings) -> None:
-        """Prepare for a first prompt in the background, and return at once."""
-        ...
-
-
-class OpenSession(msgspec.Struct, eq=False):
-    """A session that this process has open.
-
-    Attributes:
-        session: The session.
-        settings: The settings in force for the session.
-        model: The model that the session uses; see ``model_identity``.
-    """
-
-    session: Session
-    settings: SessionSettings
-    model: tuple[object, ...]
 
 
 class OpenSessions:
@@ -93,7 +40,7 @@ class OpenSessions:
         first_run: Helps the user to set up a model if no model can be called.
         trust: Asks whether folders are trusted.
         mcp: Asks the user about a project's MCP servers.
-        ledger: Returns the workspace's review ledger.
+        places: Decides where each session works.
         sweeper: Deletes old sessions when a new session begins, or None for no deletion.
 
     Attributes:
@@ -112,7 +59,7 @@ class OpenSessions:
         first_run: FirstRun,
         trust: TrustQuestions,
         mcp: McpServers,
-        ledger: Callable[[], Awaitable[ReviewLedger]],
+        places: Worktrees,
         sweeper: Sweeper | None,
     ) -> None:
         self.workspace: Workspace | None = None
@@ -124,7 +71,7 @@ class OpenSessions:
         self._door = door
         self._factory = factory
         self._stored = stored
-        self._ledger = ledger
+        self._places = places
         self._sweeper = sweeper
         self._models = ModelChoice(door, configuration, stored)
         self._told: set[str] = set()  # The notices that were already shown in this process.
@@ -196,7 +143,7 @@ class OpenSessions:
         Raises:
             UserError: There is no such session.
         """
-        if target is not None and target not in {"new", self.id}:
+        if target is not None and target not in {*FRESH, self.id}:
             await self._stored.check_session(target)
 
     async def get(self, target: str | None, mode: Mode | None = None) -> Session:
@@ -210,22 +157,22 @@ class OpenSessions:
             UserError: The session cannot be opened.
         """
         await self.settle()
-        if target is not None and target not in {"new", self.id}:
+        if target is not None and target not in {*FRESH, self.id}:
             session = (await self._taken_up(target, None)).session
             self._begin_turn(session, mode)
             return session
         async with self._changing:
-            if target == "new":
+            if target in FRESH:
                 await self._leave()
             elif self.current is not None and self.current.turns:
                 await self._next.begun()
             try:
-                session = await self._with_model()
+                session = await self._with_model(target)
             except SettingsError:
                 if not await self._first_run.run():
                     raise
                 await self._configuration.read_again()
-                session = await self._with_model()
+                session = await self._with_model(target)
             self._begin_turn(session, mode)
             return session
 
@@ -241,12 +188,12 @@ class OpenSessions:
         UserError: The session cannot be opened.
         """
         await self.settle()
-        model = "" if target in {"new", *self._beside} else await self._models.of(target)
+        model = "" if target in {*FRESH, *self._beside} else await self._models.of(target)
         async with self._changing:
             if target == self.id:
                 session = await self._with_model()
-            elif target == "new":
-                session = self._opened_beside(await self._made())
+            elif target in FRESH:
+                session = self._opened_beside(await self._made(target))
             else:
                 session = (await self._resumed_beside(target, model)).session
             self._begin_turn(session, mode)
@@ -315,6 +262,7 @@ class OpenSessions:
             if old.session.turns:
                 await self._next.begun()
             await old.session.close()
+            await self._places.left(old.place)
 
     async def _close_workspace(self) -> None:
         if self.workspace is not None:
@@ -332,7 +280,8 @@ class OpenSessions:
         await self._configuration.known()
         assert self.workspace is not None
         timeout_s = self.answer_timeout_s
-        if await self._trust.settle(self.workspace.roots, timeout_s, again=again):
+        roots = (*self.workspace.roots, *self._places.roots)
+        if await self._trust.settle(roots, timeout_s, again=again):
             # A folder that has become trusted may contain settings.
             await self._configuration.read_again()
         await self._mcp.settle(timeout_s)
@@ -363,16 +312,17 @@ class OpenSessions:
             old.settings.keep()
             self._beside[old.session.id] = old
         else:
-            await self._let_go(old.session)
+            await self._let_go(old)
 
     async def _close_beside(self, session: str) -> None:
-        await self._let_go(self._beside.pop(session).session)
+        await self._let_go(self._beside.pop(session))
 
-    async def _let_go(self, old: Session) -> None:
+    async def _let_go(self, old: OpenSession) -> None:
         """Close a session, and inform the user if records are lost."""
         try:
-            await old.close()
-        except SessionError as error:
+            await old.session.close()
+            await self._places.left(old.place)
+        except UserError as error:
             self._door.warn(str(error))
 
     async def _taken_up(
@@ -422,24 +372,43 @@ class OpenSessions:
         now = settings.now
         opened: list[Session] = []
         approver = self._door.approver(now, partial(self._asking, opened))
-        resumed = await self._factory.resume(
-            session, self.workspace, approver, settings.read, await self._ledger()
-        )
+        place = await self._placed(session)
+        try:
+            resumed = await self._factory.resume(
+                session, place.workspace, approver, settings.read, place.ledger
+            )
+        except BaseException:
+            await self._places.left(place)
+            raise
         opened.append(resumed.session)
-        return OpenSession(resumed.session, settings, model_identity(now)), resumed
+        await self._places.begun(place, session)
+        return OpenSession(resumed.session, place, settings, model_identity(now)), resumed
 
-    async def _made(self) -> OpenSession:
-        """Create a new session."""
-        assert self.workspace is not None
+    async def _placed(self, target: str) -> WorkPlace:
+        """Return where a session works; a worktree is trusted as the folder is trusted."""
+        place = await self._places.place(target)
+        if place.worktree is not None:
+            await self._trust.settle(place.workspace.roots, self.answer_timeout_s)
+        return place
+
+    async def _made(self, target: str | None = None) -> OpenSession:
+        """Create a new session; ``target`` is ``new``, ``worktree`` or None."""
         settings = SessionSettings(self._configuration)
         now = settings.now
         opened: list[Session] = []
         approver = self._door.approver(now, partial(self._asking, opened))
-        ledger = await self._ledger()
-        session = await self._factory.begin(self.workspace, approver, settings.read, ledger)
+        place = await self._placed(target or "new")
+        try:
+            session = await self._factory.begin(
+                place.workspace, approver, settings.read, place.ledger
+            )
+        except BaseException:
+            await self._places.left(place)
+            raise
         opened.append(session)
         await self._tell_state(session, settings.now)
-        return OpenSession(session, settings, model_identity(now))
+        await self._places.begun(place, session.id)
+        return OpenSession(session, place, settings, model_identity(now))
 
     async def _tell_state(self, session: Session, settings: Settings) -> None:
         """Report deletions that this process has not reported, and begin to delete old sessions."""
@@ -482,10 +451,10 @@ class OpenSessions:
             opened.model = model
         return opened.session
 
-    async def _with_model(self) -> Session:
+    async def _with_model(self, target: str | None = None) -> Session:
         """Return the current session, or a new one, with the model that is chosen now."""
         if self._current is None:
-            opened = await self._made()
+            opened = await self._made(target)
             try:
                 await self._next.give(opened.session)
             except BaseException:  # The next prompt tries again.

@@ -32,13 +32,19 @@ MOST_PICTURES_B = 100_000_000
 _TITLE_READ = 1_000  # The title is made from the first 1,000 characters of a prompt.
 
 
+APART = "worktree"
+FRESH = frozenset({"new", APART})
+"""The targets of prompts for new sessions: in the folder, or in a worktree."""
+
+
 class WaitingPrompt(msgspec.Struct, frozen=True):
     """A prompt that waits.
 
     Attributes:
         id: The id of the prompt, unique in this process.
         prompt: The text, with the selection and problems at the time of typing.
-        target: The session that the prompt names: an id, ``new``, or None.
+        target: The session that the prompt names: an id, ``new``, ``worktree`` for a new session in
+            a worktree, or None.
         mode: The mode for the prompt's turn, or None for the session's mode.
         home: The session in which the prompt was typed, or empty for the session that is current
             when the turn begins.
@@ -56,7 +62,7 @@ class WaitingPrompt(msgspec.Struct, frozen=True):
 
     def is_with(self, other: WaitingPrompt) -> bool:
         """Return whether both prompts go to the same session; a new session has only one prompt."""
-        if "new" in {self.session, other.session}:
+        if not FRESH.isdisjoint({self.session, other.session}):
             return False
         return not self.session or not other.session or self.session == other.session
 

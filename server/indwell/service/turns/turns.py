@@ -278,7 +278,7 @@ class Turns:
             return has_place and not any(one.session == _id_of(other) for other in self._running)
         if not self.has_room:
             return False
-        if one.session == "new":
+        if one.session in line.FRESH:
             return True
         return one.session not in {"", *map(_id_of, self._running)}
 

@@ -1,0 +1,142 @@
+"""Copies files of the user, one at a time, into new private folders, without following links."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from indwell.errors import ToolError
+from indwell.files.append_log import make_private_folder
+from indwell.files.private import read_own
+from indwell.files.reading import opened_beneath, read_regular
+from indwell.files.system import calls
+from indwell.files.system.copying import set_mode, write_all
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | calls.NOFOLLOW | calls.CLOEXEC | calls.BINARY
+
+
+class CopyMark(msgspec.Struct, frozen=True, array_like=True):
+    """The mode of a copied file, and the values of ``stat`` that differ after each write."""
+
+    mode: int
+    seen: tuple[int, int, int, int] = (0, 0, 0, 0)
+
+
+class Copier:
+    """Copies files from one folder into several new folders.
+
+    Args:
+        source: The resolved folder of the user.
+        targets: The new folders; only this process writes to them.
+        limit_b: The limit of bytes for all files.
+    """
+
+    def __init__(self, source: Path, targets: Sequence[Path], limit_b: int) -> None:
+        self._source, self._targets, self.left_b = source, tuple(targets), limit_b
+        self._folders = {os.fspath(one) for one in targets}
+
+    def copy(self, at: str) -> CopyMark:
+        """Copy the file at a relative path into each folder; return the first copy's mark.
+
+        Raises:
+            ToolError: The path is not a regular file, is unreadable, or is over the limit.
+            OSError: A copy cannot be written.
+        """
+        with opened_beneath(self._source / at, [self._source]) as opened:
+            data = read_regular(opened.descriptor, opened.path, self.left_b)
+            mode = stat.S_IMODE(opened.stat.st_mode) & 0o777
+        self.left_b -= len(data)
+        for target in self._targets:
+            self._write(target, at, data, mode | 0o600)
+        return CopyMark(mode, seen_values(self._targets[0] / at))
+
+    def copy_link(self, at: str, leads_to: str) -> None:
+        """Create a symbolic link in the first folder."""
+        place = self._targets[0] / at
+        self.make_folder(place.parent)
+        with contextlib.suppress(FileExistsError):
+            calls.symlink(leads_to, place)
+
+    def _write(self, target: Path, at: str, data: bytes, mode: int) -> None:
+        self.make_folder((target / at).parent)
+        descriptor = calls.open_file(target / at, _NEW, mode)
+        try:
+            write_all(descriptor, data)
+            set_mode(descriptor, mode)
+        finally:
+            os.close(descriptor)
+
+    def make_folder(self, folder: Path) -> None:
+        """Create a folder in one of the new folders, with its parents, if it is missing."""
+        if os.fspath(folder) not in self._folders:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._folders.add(os.fspath(folder))
+
+
+def link_target(path: Path) -> str | None:
+    """Return where a symbolic link leads, as written, or None if the path is no link."""
+    try:
+        return os.readlink(path)
+    except (OSError, ValueError):
+        return None
+
+
+def seen_values(path: Path) -> tuple[int, int, int, int]:
+    """Return values of ``stat`` that differ after each write, or zeros if there is no file."""
+    try:
+        found = calls.lstat(path)
+    except OSError:
+        return (0, 0, 0, 0)
+    return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
+
+
+def mode_of(path: Path) -> int:
+    """Return the permissions of a file, or 0 if there is no file."""
+    try:
+        return stat.S_IMODE(calls.lstat(path).st_mode) & 0o777
+    except OSError:
+        return 0
+
+
+def bytes_of(root: Path, at: str, limit_b: int) -> bytes | None:
+    """Return the bytes of a regular file beneath ``root``, or None if there is no file.
+
+    Raises:
+        ToolError: A link, folder or device has the name, or the file is over ``limit_b``.
+    """
+    path = root / at
+    if not os.path.lexists(path):
+        return None
+    if link_target(path) is not None:
+        raise ToolError("it is a symbolic link")
+    with opened_beneath(path, [root]) as opened:
+        return read_regular(opened.descriptor, path, limit_b)
+
+
+def private_bytes(path: Path, limit_b: int) -> bytes | None:
+    """Return the bytes of a file that Indwell wrote, or None if there is no such file.
+
+    Raises:
+        OSError: The file cannot be read.
+        ToolError: The path is no regular file, or the file is over ``limit_b``.
+    """
+    try:
+        return read_own(path, limit_b)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def new_private_folder(path: Path) -> None:
+    """Create a folder (0700) whose name must be free.
+
+    Raises:
+        FileExistsError: The name is taken.
+        OSError: The system refuses.
+    """
+    make_private_folder(path.parent)
+    path.mkdir(mode=0o700)

@@ -1,0 +1,360 @@
+"""Finds the changes in a worktree, and brings them into the user's folder for review.
+
+A merge has three sides: the file as it was copied, the file in the worktree, and the user's file as
+it is now. Each change enters the review ledger of the user's folder before the file is written, so
+the user can reject each hunk. A file with a conflict is left as it is, and stays in the worktree.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from indwell.agent.permission.recorded_changes import RecordedWorkspace
+from indwell.errors import EditRefused, TextMoved, ToolError
+from indwell.files.append_log import make_private_folder
+from indwell.files.listing import exists
+from indwell.files.private import remove_own, replace_own
+from indwell.files.spelling import quoted
+from indwell.files.system.tree_copy import (
+    CopyMark,
+    bytes_of,
+    link_target,
+    mode_of,
+    private_bytes,
+    seen_values,
+)
+from indwell.files.user_files import ANY_MODE, delete_exactly, put_back
+from indwell.policy.rules import globs_of
+from indwell.review.checkpoints.folder_comparison import FileChange, LedgerEntry, entry_of
+from indwell.review.copies import Copies
+from indwell.review.hunk import Actor, Opaque
+from indwell.review.ledger import ReviewLedger
+from indwell.review.verdicts import COPIES
+from indwell.service.sessions.worktrees.record import Worktree, WorktreeStore
+from indwell.service.sessions.worktrees.starting_state import is_denied, is_utf8, listed_files
+from indwell.settings.model import Settings
+from indwell.workspace.base import Workspace
+from indwell.workspace.comparing.merge import Conflict, merge
+from indwell.workspace.encoding.notebook import SUFFIX
+from indwell.workspace.encoding.rewriting import created
+
+MOST_B = 64 << 20  # The limit is in bytes of one file.
+LABEL = "Indwell: merge a worktree"
+CALL = "worktree"  # the id of the call that a merge's changes belong to
+_TRIES = 3
+_NAMED = 5
+_RUNS = 0o111
+
+
+class ChangedFile(msgspec.Struct, frozen=True):
+    """A file that differs from the copy with which the worktree began.
+
+    Attributes:
+        name: The path relative to the copied folder.
+        before: The bytes at the start, or None if there was no file.
+        after: The bytes now, or None if there is no file.
+        mode: The permissions of the file now.
+        was: The permissions at the start.
+    """
+
+    name: str
+    before: bytes | None
+    after: bytes | None
+    mode: int = 0
+    was: int = 0
+
+    @property
+    def kind(self) -> str:
+        """The letter for a list: added, deleted or modified."""
+        return "A" if self.before is None else "D" if self.after is None else "M"
+
+
+class WorktreeChanges(msgspec.Struct, frozen=True):
+    """All changes in a worktree; ``odd`` are changed links, folders and files over the limit."""
+
+    files: tuple[ChangedFile, ...] = ()
+    odd: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        """Return whether anything has changed."""
+        return bool(self.files or self.odd)
+
+
+class Merged(msgspec.Struct, frozen=True):
+    """The result of a merge: merged files, and files that stay in the worktree, with the reason."""
+
+    done: tuple[str, ...] = ()
+    kept: tuple[tuple[str, str], ...] = ()
+
+
+async def changes_in(store: WorktreeStore, worktree: Worktree) -> WorktreeChanges:
+    """Compare a worktree with the copy from which it began.
+
+    Raises:
+        UserError: The files cannot be listed or read.
+    """
+    is_there = await asyncio.to_thread(exists, Path(worktree.tree))
+    if not is_there:
+        return WorktreeChanges()
+    names = await listed_files(Path(worktree.tree), is_git=worktree.is_git)
+    return await asyncio.to_thread(_compared, store, worktree, names)
+
+
+def _compared(store: WorktreeStore, worktree: Worktree, names: Sequence[str]) -> WorktreeChanges:
+    tree, base = Path(worktree.tree), store.base(worktree)
+    marks = store.files(worktree)
+    files: list[ChangedFile] = []
+    odd: list[str] = []
+    for name, mark in marks.items():
+        if mark.seen == seen_values(tree / name) and mark.seen[0]:
+            continue
+        try:
+            before = private_bytes(base / name, MOST_B)
+            after = bytes_of(tree, name, MOST_B)
+        except (OSError, ToolError):
+            odd.append(name)
+            continue
+        mode = mode_of(tree / name)
+        is_run = after is not None and (mode ^ mark.mode) & _RUNS
+        if before != after or is_run:
+            files.append(ChangedFile(name, before, after, mode, mark.mode))
+    for name in names:
+        if name in marks or not is_utf8(name):
+            continue
+        if (leads_to := link_target(tree / name)) is not None:
+            is_old = link_target(Path(worktree.top) / name) == leads_to
+            odd += [] if is_old else [name]
+            continue
+        try:
+            after = bytes_of(tree, name, MOST_B)
+        except ToolError:
+            odd.append(name)
+            continue
+        if after is not None:
+            files.append(ChangedFile(name, None, after, mode_of(tree / name)))
+    return WorktreeChanges(tuple(sorted(files, key=lambda one: one.name)), tuple(odd))
+
+
+class WorktreeMerge:
+    """Brings the changes of a worktree into the user's folder.
+
+    Args:
+        store: The worktrees of the folder.
+        worktree: The worktree.
+        workspace: The user's files, with unsaved buffers.
+        ledger: The review ledger of the user's folder.
+        settings: The settings in force, whose deny rules hold.
+        hide: Removes secrets from a text.
+        private: See ``DiskWorkspace``.
+    """
+
+    def __init__(
+        self,
+        store: WorktreeStore,
+        worktree: Worktree,
+        workspace: Workspace,
+        ledger: ReviewLedger,
+        settings: Settings,
+        *,
+        hide: Callable[[str], str] = str,
+        private: Path | None = None,
+    ) -> None:
+        self._store, self._worktree = store, worktree
+        self._files, self._ledger, self._hide = workspace, ledger, hide
+        self._deny = (*settings.deny, *globs_of("edit", settings.rules_deny))
+        self._actor = Actor(worktree.session or worktree.id, max(worktree.turn, 1))
+        self._recorded = RecordedWorkspace(
+            workspace, ledger, self._actor, CALL, lambda: False, hide=hide
+        )
+        self._copies = Copies(ledger.folder / COPIES)
+        self._private = private
+
+    async def run(self, changes: WorktreeChanges) -> Merged:
+        """Merge each file; a file that cannot be merged stays in the worktree.
+
+        Raises:
+            UserError: The worktree's list of files cannot be written.
+        """
+        done: list[str] = []
+        kept = [
+            (name, "it is a link, a folder or too large; copy it yourself") for name in changes.odd
+        ]
+        marks = await asyncio.to_thread(self._store.files, self._worktree)
+        for one in changes.files:
+            try:
+                why = await self._merged(one)
+            except (ToolError, OSError) as error:
+                why = str(error)
+            if why:
+                kept.append((one.name, why))
+                continue
+            done.append(one.name)
+            # The user's file comes first: after a kill in between, a repeated merge changes nothing.
+            await asyncio.to_thread(self._keep_base, one)
+            if one.after is None:
+                marks.pop(one.name, None)
+            else:
+                marks[one.name] = CopyMark(one.mode)
+            await asyncio.to_thread(self._store.save_files, self._worktree, marks)
+        return Merged(tuple(done), tuple(kept))
+
+    def _keep_base(self, one: ChangedFile) -> None:
+        place = self._store.base(self._worktree) / one.name
+        if one.after is None:
+            remove_own(place)
+            return
+        make_private_folder(place.parent)
+        replace_own(place, one.after)
+
+    async def _merged(self, one: ChangedFile) -> str:
+        """Merge one file; return why it was left out, or an empty text."""
+        place = Path(self._worktree.top) / one.name
+        if not place.is_relative_to(self._worktree.folder):
+            return f"it is outside of {quoted(self._worktree.folder)}"
+        if ".git" in Path(one.name).parts or is_denied(self._worktree, one.name, self._deny):
+            return "a deny rule protects it in your folder"
+        path = self._files.resolve(str(place))
+        if path != place:
+            return "a link leads to another place in your folder"
+        change = FileChange(one.name, one.before, one.after, one.mode)
+        entry = await asyncio.to_thread(
+            entry_of,
+            Path(self._worktree.top),
+            change,
+            (Path(self._worktree.folder),),
+            self._copies,
+            self._hide,
+        )
+        if entry.is_lost:
+            return "its earlier bytes contain a secret or cannot be kept, so it could not be undone"
+        if one.before == one.after:
+            return await self._with_mode(one, path)
+        is_text = entry.opaque is None and path.suffix != SUFFIX
+        if is_text and one.before is None and not _is_plain(one.after, entry.after):
+            is_text = False
+        if not is_text:
+            return await self._merged_bytes(one, path, entry)
+        return await self._merged_text(entry, path) or await self._with_mode(one, path)
+
+    async def _merged_text(self, entry: LedgerEntry, path: Path) -> str:
+        for _ in range(_TRIES):
+            try:
+                return await self._text_once(entry, path)
+            except TextMoved:
+                continue
+        return "your file keeps changing; try again"
+
+    async def _text_once(self, entry: LedgerEntry, path: Path) -> str:
+        is_there = await asyncio.to_thread(exists, path) or path in self._files.unsaved()
+        if entry.before is None:
+            assert entry.after is not None
+            if not is_there:
+                await self._recorded.write(path, None, entry.after, label=LABEL)
+                return ""
+            now = await self._files.read(path)
+            return (
+                "" if now.text == entry.after else "your folder has another file of this name now"
+            )
+        if not is_there:
+            return "" if entry.after is None else "you have deleted it meanwhile"
+        now = await self._files.read(path)
+        if entry.after is None:
+            if now.text != entry.before:
+                return "the session deleted it, and you have changed it meanwhile"
+            await self._recorded.remove(path, now, label=LABEL)
+            return ""
+        merged = await asyncio.to_thread(merge, entry.before, entry.after, now.text)
+        if merged.conflicts:
+            return _conflict_words(merged.conflicts)
+        if merged.text != now.text:
+            await self._recorded.write(path, now, merged.text, label=LABEL)
+        return ""
+
+    async def _merged_bytes(self, one: ChangedFile, path: Path, entry: LedgerEntry) -> str:
+        """Replace a file that is not text, if the user's file is unchanged."""
+        if path in self._files.unsaved():
+            return "it is not saved in the editor; save it first"
+        now = await asyncio.to_thread(bytes_of, Path(self._worktree.top), one.name, MOST_B)
+        if now == one.after:
+            return ""
+        if now != one.before:
+            return "you have changed it meanwhile, and it cannot be merged by lines"
+        opaque = entry.opaque
+        if opaque is None:
+            opaque = await asyncio.to_thread(self._opaque, one)
+        roots = self._files.roots
+        try:
+            if one.after is None:
+                assert one.before is not None
+                await asyncio.to_thread(delete_exactly, path, roots, one.before)
+            else:
+                put = partial(put_back, mode=one.mode or ANY_MODE, private=self._private)
+                await asyncio.to_thread(partial(put, path, one.after, roots, expected=one.before))
+        except EditRefused as error:
+            return str(error)
+        await self._ledger.made(self._actor, CALL, path, None, None, accepted=False, opaque=opaque)
+        return ""
+
+    def _opaque(self, one: ChangedFile) -> Opaque:
+        """Keep the bytes of a text that is merged as a whole, such as a notebook."""
+        before, after = (
+            None if data is None else self._copies.put(data) for data in (one.before, one.after)
+        )
+        return Opaque("merged as a whole from a worktree", before, after, one.was)
+
+    async def _with_mode(self, one: ChangedFile, path: Path) -> str:
+        """Make the user's file executable, or not, as in the worktree."""
+        if one.after is None or not (one.mode ^ one.was) & _RUNS or path in self._files.unsaved():
+            return ""
+        if one.before is None and not one.mode & _RUNS:
+            return ""
+        now = await asyncio.to_thread(bytes_of, Path(self._worktree.top), one.name, MOST_B)
+        if now is not None:
+            put = partial(put_back, mode=one.mode, expected=now, private=self._private)
+            await asyncio.to_thread(put, path, now, self._files.roots)
+        return ""
+
+
+def _is_plain(data: bytes | None, text: str | None) -> bool:
+    """Return whether a new file with this text gets exactly these bytes."""
+    try:
+        return text is not None and created(text) == data
+    except ValueError:
+        return False
+
+
+def _conflict_words(conflicts: Sequence[Conflict]) -> str:
+    lines = ", ".join(str(one.theirs.line) for one in conflicts[:_NAMED])
+    more = f" and {len(conflicts) - _NAMED} more" if len(conflicts) > _NAMED else ""
+    return (
+        f"you and the session changed the same lines (line {lines}{more} of your file); make these "
+        "lines equal on one side, then merge again"
+    )
+
+
+def diff_of(changes: WorktreeChanges) -> str:
+    """Return the changes as one diff; takes a while for large files."""
+    return "".join(line for one in changes.files for line in _diff(one))
+
+
+def _diff(one: ChangedFile) -> Iterator[str]:
+    try:
+        old, new = ((data or b"").decode() for data in (one.before, one.after))
+    except UnicodeDecodeError:
+        yield f"{one.name}: not text\n"
+        return
+    if one.before == one.after:
+        yield f"{one.name}: mode {one.was:o} -> {one.mode:o}\n"
+    names = (
+        ("/dev/null" if one.before is None else f"a/{one.name}"),
+        ("/dev/null" if one.after is None else f"b/{one.name}"),
+    )
+    lines = (old.splitlines(keepends=True), new.splitlines(keepends=True))
+    for line in difflib.unified_diff(*lines, *names):
+        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
