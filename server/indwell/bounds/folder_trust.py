@@ -76,7 +76,8 @@ class FolderTrust:
         self._held_back = ""
         self._bare: Mapping[str, str] = {}
         self._here: dict[str, FolderAnswer] = {}  # the answers that apply to this process only
-        self._copies: dict[str, Path] = {}  # the folder of the user for each worktree
+        # The user's folder for each worktree, with the file ``.git`` that git made.
+        self._copies: dict[str, tuple[Path, Executable | None]] = {}
         self._standings: dict[str, TrustStanding] = {}
         self._said_no: tuple[str, ...] = ()
         self._git: dict[str, GitPlaces] = {}
@@ -100,9 +101,19 @@ class FolderTrust:
         """
         self._bare = {**self._bare, **{str(root.resolve()): by for root in roots}}
 
-    def stand_for(self, worktree: Path, folder: Path) -> None:
-        """Trust a worktree as its folder is trusted, while its own files that matter are equal."""
-        self._copies = {**self._copies, str(worktree.resolve()): folder.resolve()}
+    def stand_for(self, worktree: Path, folder: Path, pointer: Path | None = None) -> None:
+        """Trust a worktree as its folder is trusted, while its own files that matter are equal.
+
+        Args:
+            worktree: The folder of a session.
+            folder: The user's folder that was copied.
+            pointer: The file ``.git`` of the copy, which the caller has checked.
+        """
+        root = worktree.resolve()
+        made = None
+        if pointer is not None:
+            made = known_file(root, pointer, "programs", [pointer.parent])
+        self._copies = {**self._copies, str(root): (folder.resolve(), made)}
 
     def lets_edit(self, folder: str) -> bool:
         """Return whether the editor's user trusts this folder, a real path; see ``let_edit``."""
@@ -197,7 +208,8 @@ class FolderTrust:
     def _look(self, root: Path, named: Sequence[Path]) -> TrustStanding:
         folder = str(root)
         if (copied := self._copies.get(folder)) is not None:
-            return self._look_at_copy(root, self._look(copied, named))
+            of, pointer = copied
+            return self._look_at_copy(root, self._look(of, named), pointer)
         if self._held_back:
             return TrustStanding(
                 folder, "restricted", self._held_back, remedy="trust it in the editor"
@@ -224,7 +236,9 @@ class FolderTrust:
             )
         return self._bared(standing, answers.get(folder))
 
-    def _look_at_copy(self, root: Path, of: TrustStanding) -> TrustStanding:
+    def _look_at_copy(
+        self, root: Path, of: TrustStanding, pointer: Executable | None
+    ) -> TrustStanding:
         """Return the trust in a worktree, from the trust in the folder that was copied."""
         folder = str(root)
         if of.state != "trusted" or of.is_whole:
@@ -237,10 +251,12 @@ class FolderTrust:
             items = executables(root)
         except UNREADABLE as error:
             return TrustStanding(folder, "restricted", one_line(str(error)))
-        by, known = Path(of.folder), {one.name: one.seen for one in of.items}
-        # Git's files have names in the folder, and absolute names in the worktree.
-        at = {str(by / name): seen for name, seen in known.items()}
-        before = {one.name: at[place] for one in items if (place := str(by / one.name)) in at}
+        by = Path(of.folder)
+        # Git's files have relative names in the folder, and absolute names in the worktree.
+        at = {str(by / one.name): one.seen for one in of.items}
+        before = {one.name: seen for one in items if (seen := at.get(str(by / one.name)))}
+        if pointer is not None:
+            before[pointer.name] = pointer.seen
         if is_unchanged(before, items):
             return msgspec.structs.replace(of, folder=folder, items=items, before=before, met=())
         return TrustStanding(folder, "open", "its files changed in the worktree", items, before)

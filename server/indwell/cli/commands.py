@@ -67,10 +67,6 @@ def _run_parsed(options: argparse.Namespace, parser: argparse.ArgumentParser) ->
             return _last_minutes(options, parser)
         case "trust" | "permissions" | "audit" | "memory":
             return _safety(options, parser)
-        case "worktrees":
-            from indwell.cli.stored.worktrees import worktrees
-
-            return worktrees(options)
         case "mcp":
             from indwell.cli.mcp.command import mcp
 
@@ -82,7 +78,7 @@ def _run_parsed(options: argparse.Namespace, parser: argparse.ArgumentParser) ->
             return _stats(options, parser) if is_stats else _replay(options, parser)
         case "review":
             return _review(options, parser)
-        case "run" | "commit-message" | "tasks":
+        case "run" | "commit-message" | "tasks" | "worktrees":
             return _with_a_model(options, parser)
         case _:
             return _serve(options, parser)
@@ -147,6 +143,10 @@ def _serve(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
 
 
 def _with_a_model(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    if options.command == "worktrees":
+        from indwell.cli.stored.worktrees import worktrees
+
+        return worktrees(options)
     if options.command == "tasks":
         from indwell.cli.stored.tasks import tasks
 

@@ -113,14 +113,7 @@ class Service:
         self.review = WorkspaceLedger(
             environment, users, lambda: self.workspace, self._review_changed, self.warn
         )
-        self.worktrees = Worktrees(
-            environment,
-            lambda: self.workspace,
-            self.review.ready,
-            lambda: self.configuration.settings,
-            trust,
-            self.warn,
-        )
+        self.worktrees = Worktrees(environment, self, self.review.ready, trust)
         self.sessions = OpenSessions(
             door,
             factory,
@@ -488,7 +481,7 @@ class Service:
     async def _settle_turn(self, session: Session | None) -> None:
         """Record what a turn changed in a worktree, and close idle sessions."""
         if session is not None and session.parts.changes.is_apart:
-            await self.worktrees.worked(session.id, session.turns, session.title)
+            await self.worktrees.worked(session)
         await self.sessions.close_idle()
 
     def _afterwards(self, ticket: Ticket) -> None:

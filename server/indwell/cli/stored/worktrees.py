@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -49,19 +50,18 @@ class _Command:
         self._options = options
         self._environment = own_environment()
         self._folder = _folder(Path.cwd().resolve(), self._environment)
-        self._files = DiskWorkspace([self._folder], private=undo_folder(os.environ))
+        self.settings = read_settings(self._environment).settings
+        self.workspace = DiskWorkspace([self._folder], private=undo_folder(os.environ))
         self._opened: list[ReviewLedger] = []
 
+    def warn(self, notices: tuple[str, ...]) -> None:
+        """Print notices on stderr; a list needs none, because it names all worktrees."""
+        if self._options.action not in {None, "list"}:
+            for one in notices:
+                print(visible(one), file=sys.stderr)
+
     async def run(self) -> int:
-        settings = read_settings(self._environment).settings
-        book = Worktrees(
-            self._environment,
-            lambda: self._files,
-            self._ledger,
-            lambda: settings,
-            FolderTrust(self._environment),
-            _warn,
-        )
+        book = Worktrees(self._environment, self, self._ledger, FolderTrust(self._environment))
         try:
             return await self._done(book)
         finally:
@@ -105,11 +105,11 @@ class _Command:
 
     async def _ledger(self) -> ReviewLedger:
         if not self._opened:
-            self._opened.append(await open_ledger(self._environment, self._files.roots))
+            self._opened.append(await open_ledger(self._environment, self.workspace.roots))
         return self._opened[0]
 
 
-def _folder(here: Path, environment: dict[str, str]) -> Path:
+def _folder(here: Path, environment: Mapping[str, str]) -> Path:
     """Return this folder, or the nearest parent that has worktrees."""
     places = (here, *here.parents)
     return next((one for one in places if WorktreeStore(environment, one).listed()), here)
@@ -119,8 +119,3 @@ async def _row(book: Worktrees, one: Worktree) -> WorktreeRow:
     changes = await book.changes(one)
     kinds = {file.name: file.kind for file in changes.files}
     return WorktreeRow(one.id, str(one.root), one.session, one.title, kinds)
-
-
-def _warn(notices: tuple[str, ...]) -> None:
-    for one in notices:
-        print(visible(one), file=sys.stderr)

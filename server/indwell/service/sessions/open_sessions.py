@@ -262,7 +262,7 @@ class OpenSessions:
             if old.session.turns:
                 await self._next.begun()
             await old.session.close()
-            await self._places.left(old.place)
+            await self._places.left(old.place, old.session)
 
     async def _close_workspace(self) -> None:
         if self.workspace is not None:
@@ -321,7 +321,7 @@ class OpenSessions:
         """Close a session, and inform the user if records are lost."""
         try:
             await old.session.close()
-            await self._places.left(old.place)
+            await self._places.left(old.place, old.session)
         except UserError as error:
             self._door.warn(str(error))
 

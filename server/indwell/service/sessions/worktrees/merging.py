@@ -21,7 +21,7 @@ from indwell.files.append_log import make_private_folder
 from indwell.files.listing import exists
 from indwell.files.private import remove_own, replace_own
 from indwell.files.spelling import quoted
-from indwell.files.system.tree_copy import (
+from indwell.files.tree_copy import (
     CopyMark,
     bytes_of,
     link_target,
@@ -195,7 +195,7 @@ class WorktreeMerge:
                 kept.append((one.name, why))
                 continue
             done.append(one.name)
-            # The user's file comes first: after a kill in between, a repeated merge changes nothing.
+            # The user's file comes first. After a kill in between, another merge changes nothing.
             await asyncio.to_thread(self._keep_base, one)
             if one.after is None:
                 marks.pop(one.name, None)

@@ -16,7 +16,7 @@ from indwell.errors import ToolError, UserError
 from indwell.files.append_log import AppendLog, list_names, make_private_folder
 from indwell.files.private import read_own, remove_own_tree, replace_durable
 from indwell.files.spelling import quoted
-from indwell.files.system.tree_copy import CopyMark, new_private_folder
+from indwell.files.tree_copy import CopyMark, new_private_folder
 from indwell.lazy_pattern import lazy_pattern
 from indwell.sessions.storage.store import folder_name
 from indwell.settings.paths import state_folder, worktrees_folder

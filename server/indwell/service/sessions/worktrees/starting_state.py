@@ -1,7 +1,7 @@
 """Makes a worktree: copies the user's files as they are now, and adds the copy to git.
 
-Git checks out no file, so git runs no filter and no hook: Indwell copies the bytes on disk, with the
-user's uncommitted changes. Git only adds the copy to the repository's list of worktrees.
+Git checks out no file, so git runs no filter and no hook: Indwell copies the bytes on disk, with
+the user's uncommitted changes. Git only adds the copy to the repository's list of worktrees.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from indwell.errors import TooLarge, ToolError, UserError
 from indwell.files.listing import exists
 from indwell.files.private import remove_own_tree
 from indwell.files.spelling import quoted
-from indwell.files.system.tree_copy import Copier, CopyMark, link_target, new_private_folder
+from indwell.files.tree_copy import Copier, CopyMark, link_target, new_private_folder
 from indwell.policy.paths import matches_any
 from indwell.sandbox import find_program
 from indwell.service.sessions.worktrees.record import Worktree, WorktreeStore
 from indwell.tools.searching.ripgrep import listen
-from indwell.workspace.git.repository import Repository, around, is_bare, repository_of
+from indwell.workspace.git.repository import GIT, Repository, around, is_bare, repository_of
 
 MOST_FILES = 50_000
 MOST_B = 1 << 30  # The limit is in bytes of all files; each file is stored twice.
@@ -238,11 +238,26 @@ async def _add_to_git(source: CopySource, made: Worktree) -> None:
     """
     words = ("worktree", "add", "--quiet", "--no-checkout", "--detach", made.tree, source.commit)
     await _git(source.top, *words)
-    assert source.repository is not None
-    added = await asyncio.to_thread(repository_of, Path(made.tree))
-    entries = source.repository.folders[-1] / "worktrees"
-    if added is None or not added.folders or added.folders[0].parent != entries:
-        raise UserError("git did not add the worktree to the repository's own folder")
+    await asyncio.to_thread(pointer_of, made)
+
+
+def pointer_of(worktree: Worktree) -> Path | None:
+    """Return the file ``.git`` of a copy, which leads to git's entry, or None outside of git.
+
+    Raises:
+        UserError: The file does not lead into the repository's own folder.
+    """
+    if not worktree.is_git:
+        return None
+    here, there = repository_of(Path(worktree.tree)), repository_of(Path(worktree.top))
+    if here and there and here.folders and there.folders:
+        entries = there.folders[-1] / "worktrees"
+        if here.folders[0].parent == entries and here.folders[-1] == there.folders[-1]:
+            return Path(worktree.tree) / GIT
+    raise UserError(
+        f"git's entry for the worktree {worktree.id} is not in the repository of "
+        f"{quoted(worktree.top)}; its files are in {quoted(worktree.tree)}"
+    )
 
 
 def _copied(
@@ -262,17 +277,13 @@ def _copied(
         if stopping.is_set():
             break
         place = top / name
-        if not is_utf8(name):
-            left.add("names that are not UTF-8", name)
-        elif is_denied(made, name, deny):
-            left.add("files that a deny rule hides", name)
+        if why := _left_out(made, name, deny):
+            left.add(why, name)
         elif (leads_to := link_target(place)) is not None:
             if _stays_inside(name, leads_to):
                 copier.copy_link(name, leads_to)
             else:
                 left.add("links that lead out of the folder", name)
-        elif place.is_dir():
-            left.add("submodules and nested repositories", name)
         elif exists(place):
             try:
                 files[name] = copier.copy(name)
@@ -285,6 +296,17 @@ def _copied(
                 left.add("files that cannot be read", name)
     copier.make_folder(made.root)
     return files, left.words
+
+
+def _left_out(worktree: Worktree, name: str, deny: tuple[str, ...]) -> str:
+    """Return why a file is not copied, or an empty text."""
+    if not is_utf8(name):
+        return "names that are not UTF-8"
+    if is_denied(worktree, name, deny):
+        return "files that a deny rule hides"
+    place = Path(worktree.top) / name
+    is_folder = place.is_dir() and link_target(place) is None
+    return "submodules and nested repositories" if is_folder else ""
 
 
 def is_denied(worktree: Worktree, name: str, deny: tuple[str, ...]) -> bool:

@@ -10,10 +10,11 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import msgspec
 
+from indwell.agent.core.session import Session
 from indwell.bounds.folder_trust import FolderTrust
 from indwell.errors import ToolError, UserError
 from indwell.files.append_log import AppendLog
@@ -29,7 +30,11 @@ from indwell.service.sessions.worktrees.merging import (
     diff_of,
 )
 from indwell.service.sessions.worktrees.record import Worktree, WorktreeStore
-from indwell.service.sessions.worktrees.starting_state import make_worktree, remove_worktree
+from indwell.service.sessions.worktrees.starting_state import (
+    make_worktree,
+    pointer_of,
+    remove_worktree,
+)
 from indwell.service.turns.queue import APART, FRESH
 from indwell.settings.model import Settings
 from indwell.settings.paths import state_folder, undo_folder
@@ -51,6 +56,24 @@ class WorkPlace(NamedTuple):
     worktree: Worktree | None = None
 
 
+class WorktreeOwner(Protocol):
+    """Has the user's files and settings; the service implements it."""
+
+    @property
+    def workspace(self) -> Workspace:
+        """The user's files."""
+        ...
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in force."""
+        ...
+
+    def warn(self, notices: tuple[str, ...]) -> None:
+        """Show sentences to the user."""
+        ...
+
+
 class _Open(NamedTuple):
     """A worktree that this process uses."""
 
@@ -64,11 +87,9 @@ class Worktrees:
 
     Args:
         environment: The variables of the process.
-        workspace: Returns the user's files.
+        owner: Has the user's files and settings.
         ledger: Returns the review ledger of the user's folder.
-        settings: Returns the settings in force.
         trust: Knows the trusted folders; a worktree is trusted as its folder is.
-        warn: Shows sentences to the user.
 
     Attributes:
         is_wanted: Whether each new session works in a worktree.
@@ -78,15 +99,17 @@ class Worktrees:
     def __init__(
         self,
         environment: Mapping[str, str],
-        workspace: Callable[[], Workspace],
+        owner: WorktreeOwner,
         ledger: Callable[[], Awaitable[ReviewLedger]],
-        settings: Callable[[], Settings],
         trust: FolderTrust,
-        warn: Callable[[tuple[str, ...]], None],
     ) -> None:
         self.is_wanted = self.is_next = False
-        self._environment, self._workspace, self._ledger = environment, workspace, ledger
-        self._settings, self._trust, self._warn = settings, trust, warn
+        self._environment, self._owner, self._ledger, self._trust = (
+            environment,
+            owner,
+            ledger,
+            trust,
+        )
         self._open: dict[str, _Open] = {}
         self._told: dict[str, tuple[str, ...]] = {}
         self._changing = asyncio.Lock()
@@ -120,7 +143,7 @@ class Worktrees:
             return await self._opened(found)
         if not is_new and self.is_wanted:
             return await self._made()
-        return WorkPlace(self._workspace(), await self._ledger())
+        return WorkPlace(self._owner.workspace, await self._ledger())
 
     async def begun(self, place: WorkPlace, session: str) -> None:
         """Record which session works in the worktree of ``place``."""
@@ -128,21 +151,26 @@ class Worktrees:
             worktree = msgspec.structs.replace(place.worktree, session=session)
             await asyncio.to_thread(self._store.save, worktree)
 
-    async def worked(self, session: str, turn: int, title: str) -> None:
+    async def worked(self, session: Session) -> None:
         """After a turn, record it, and tell the user which changes wait in the worktree."""
-        worktree = await self._of_session(session)
-        if worktree is None:
-            return
-        worktree = msgspec.structs.replace(worktree, turn=turn, title=title)
-        await asyncio.to_thread(self._store.save, worktree)
-        await self._tell(worktree, await changes_in(self._store, worktree))
+        worktree = await self._of_session(session.id)
+        if worktree is not None:
+            worktree = await self._after_turn(worktree, session)
+            await self._tell(worktree, await changes_in(self._store, worktree))
 
-    async def left(self, place: WorkPlace) -> None:
-        """Close the worktree of a session that has ended, and remove the worktree if unchanged."""
+    async def left(self, place: WorkPlace, session: Session | None = None) -> None:
+        """Close the worktree of a session that has ended, and remove the worktree if unchanged.
+
+        Args:
+            place: Where the session worked.
+            session: The session, or None if it could not be opened.
+        """
         if place.worktree is None:
             return
         async with self._changing:
             worktree = self._store.find(place.worktree.id)
+            if worktree is not None and session is not None:
+                worktree = await self._after_turn(worktree, session)
             opened = self._open.pop(place.worktree.id, None)
             if opened is not None:
                 opened.files.watch.close()
@@ -220,14 +248,14 @@ class Worktrees:
             UserError: The worktree cannot be read.
         """
         async with self._changing:
-            settings = self._settings()
+            settings = self._owner.settings
             merge = WorktreeMerge(
                 self._store,
                 worktree,
-                self._workspace(),
+                self._owner.workspace,
                 await self._ledger(),
                 settings,
-                hide=Secrecy(self._settings, (), self._environment).hide,
+                hide=Secrecy(lambda: self._owner.settings, (), self._environment).hide,
                 private=undo_folder(self._environment),
             )
             merged = await merge.run(await changes_in(self._store, worktree))
@@ -254,8 +282,8 @@ class Worktrees:
             lock = None if worktree.id in self._open else self._store.lock(worktree)
             if lock is None:
                 raise UserError(
-                    f"a session uses the worktree {worktree.id}; begin another session (`/new`), or "
-                    "end the process, then try again"
+                    f"a session uses the worktree {worktree.id}; begin another session (`/new`), "
+                    "or end the process, then try again"
                 )
             try:
                 changes = await changes_in(self._store, worktree)
@@ -272,7 +300,7 @@ class Worktrees:
 
     @property
     def _store(self) -> WorktreeStore:
-        return WorktreeStore(self._environment, self._workspace().roots[0])
+        return WorktreeStore(self._environment, self._owner.workspace.roots[0])
 
     async def _named(self, identifier: str, session: str) -> Worktree:
         known = await asyncio.to_thread(self._store.listed)
@@ -290,17 +318,23 @@ class Worktrees:
         said = f"there is no worktree {identifier!r}" if identifier else "several worktrees exist"
         raise UserError(f"{said}; name one of: {names}")
 
+    async def _after_turn(self, worktree: Worktree, session: Session) -> Worktree:
+        now = msgspec.structs.replace(worktree, turn=session.turns, title=session.title)
+        if now != worktree:
+            await asyncio.to_thread(self._store.save, now)
+        return now
+
     async def _of_session(self, session: str) -> Worktree | None:
         known = await asyncio.to_thread(self._store.listed)
         return next((one for one in known if one.session == session and one.is_whole), None)
 
     async def _made(self) -> WorkPlace:
-        folder = self._workspace().roots[0]
+        folder = self._owner.workspace.roots[0]
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        made = await make_worktree(self._store, folder, self._settings().deny, made_at=now)
+        made = await make_worktree(self._store, folder, self._owner.settings.deny, made_at=now)
         place = await self._opened(made)
         await self._take_unsaved(made, place.workspace)
-        self._warn(
+        self._owner.warn(
             (f"this session works in the worktree {made.id}, a copy of the folder", *made.left_out)
         )
         return place
@@ -324,16 +358,17 @@ class Worktrees:
             files = WorktreeFiles(
                 worktree.root, Path(worktree.folder), private=undo_folder(self._environment)
             )
-            hide = Secrecy(self._settings, (), self._environment).hide
+            hide = Secrecy(lambda: self._owner.settings, (), self._environment).hide
             ledger = await ReviewLedger.open(self._store.ledger(worktree), files.roots, hide=hide)
             opened = self._open[worktree.id] = _Open(files, ledger, lock)
-            self._trust.stand_for(files.roots[0], Path(worktree.folder))
+            pointer = await asyncio.to_thread(pointer_of, worktree)
+            self._trust.stand_for(files.roots[0], Path(worktree.folder), pointer)
         return WorkPlace(opened.files, opened.ledger, worktree)
 
     async def _take_unsaved(self, worktree: Worktree, files: Workspace) -> None:
         """Put the texts of unsaved buffers into the copy, as the user sees these files."""
         base = WorktreeFiles(self._store.base(worktree), Path(worktree.folder))
-        for path, text in self._workspace().unsaved().items():
+        for path, text in self._owner.workspace.unsaved().items():
             if not path.is_relative_to(worktree.top):
                 continue
             name = path.relative_to(worktree.top).as_posix()
@@ -362,13 +397,12 @@ class Worktrees:
         if changes and self._told.get(worktree.id) != names:
             self._told[worktree.id] = names
             of = f" ({worktree.title})" if worktree.title else ""
-            self._warn(
-                (
-                    f"the worktree {worktree.id}{of} has changes: {change_words(changes)}. Bring "
-                    f"them into the folder for review: `/worktree merge {worktree.id}`, or "
-                    f"`indwell worktrees merge {worktree.id}`",
-                )
+            words = (
+                f"the worktree {worktree.id}{of} has changes: {change_words(changes)}. Bring them "
+                f"into the folder for review: `/worktree merge {worktree.id}`, or "
+                f"`indwell worktrees merge {worktree.id}`"
             )
+            self._owner.warn((words,))
 
 
 def change_words(changes: WorktreeChanges) -> str:

@@ -81,7 +81,7 @@ class Copier:
 def link_target(path: Path) -> str | None:
     """Return where a symbolic link leads, as written, or None if the path is no link."""
     try:
-        return os.readlink(path)
+        return str(path.readlink())
     except (OSError, ValueError):
         return None
 
