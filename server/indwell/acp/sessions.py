@@ -160,6 +160,7 @@ class AcpSession:
         self._door.open(self.id)
         self._door.show_remarks()
         self.service.chores.begin(self._tell_commands())
+        self.service.chores.begin(self.service.worktrees.sweep())
         self.service.chores.begin(self._tell_models())
 
     async def replay(self) -> None:
@@ -329,6 +330,9 @@ class AcpSession:
                 name=COMPACT.removeprefix("/"), description="Shorten the conversation"
             )
         ]
+        commands.append(
+            schema.AvailableCommand(name="worktree", description="List, merge or remove worktrees")
+        )
         commands += [
             schema.AvailableCommand(name=name, description=short_line(one.description, 200))
             for name, one in ranked.by_name.items()

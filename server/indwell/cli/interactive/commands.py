@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from indwell.agent.core.events import TurnStarted, usage_words
+from indwell.agent.features.worktrees import USAGE
 from indwell.cli.interactive.door import InteractivePerson
 from indwell.cli.interactive.terminal_talk import TerminalTalk, nothing
 from indwell.cli.review.files import WantedFiles
@@ -92,6 +93,9 @@ class SlashCommands:
                 self._context()
             case "/cost":
                 self._cost()
+            case "/worktree":
+                book, session = self._service.worktrees, self._service.sessions.id or ""
+                self._view.say(await book.answer(value, session) or USAGE)
             case "/trust":
                 await self._service.sessions.ask_about_trust()
             case "/compact" if not value:

@@ -100,6 +100,9 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("/tasks", "list the tasks of the workspace"),
     ("/tasks add ", "add a task, with its title"),
     ("/tasks run", "run the tasks in sessions of their own"),
+    ("/worktree", "list the worktrees of the folder"),
+    ("/worktree new", "let the next new session work in a copy of the folder"),
+    ("/worktree merge", "bring the changes of a worktree into the folder, for review"),
     ("/stop", "stop the running turn"),
 )
 """All commands of a chat document."""
@@ -231,7 +234,7 @@ EFFORT_WORDS: Mapping[str, Effort] = {"auto": "", **{one: one for one in EFFORTS
 
 _COMMAND_LINE = lazy_pattern(r"/([a-z]+)(?:[ \t]+([a-z]+))?")
 # These commands are sent as prompts, because the session handles them.
-_PROMPTS = frozenset({"compact", "continue", "tasks"})
+_PROMPTS = frozenset({"compact", "continue", "tasks", "worktree"})
 
 
 class ChatCommand(NamedTuple):

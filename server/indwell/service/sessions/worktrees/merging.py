@@ -52,7 +52,7 @@ _NAMED = 5
 _RUNS = 0o111
 
 
-class ChangedFile(msgspec.Struct, frozen=True):
+class WorktreeFile(msgspec.Struct, frozen=True):
     """A file that differs from the copy with which the worktree began.
 
     Attributes:
@@ -78,7 +78,7 @@ class ChangedFile(msgspec.Struct, frozen=True):
 class WorktreeChanges(msgspec.Struct, frozen=True):
     """All changes in a worktree; ``odd`` are changed links, folders and files over the limit."""
 
-    files: tuple[ChangedFile, ...] = ()
+    files: tuple[WorktreeFile, ...] = ()
     odd: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
@@ -109,7 +109,7 @@ async def changes_in(store: WorktreeStore, worktree: Worktree) -> WorktreeChange
 def _compared(store: WorktreeStore, worktree: Worktree, names: Sequence[str]) -> WorktreeChanges:
     tree, base = Path(worktree.tree), store.base(worktree)
     marks = store.files(worktree)
-    files: list[ChangedFile] = []
+    files: list[WorktreeFile] = []
     odd: list[str] = []
     for name, mark in marks.items():
         if mark.seen == seen_values(tree / name) and mark.seen[0]:
@@ -123,7 +123,7 @@ def _compared(store: WorktreeStore, worktree: Worktree, names: Sequence[str]) ->
         mode = mode_of(tree / name)
         is_run = after is not None and (mode ^ mark.mode) & _RUNS
         if before != after or is_run:
-            files.append(ChangedFile(name, before, after, mode, mark.mode))
+            files.append(WorktreeFile(name, before, after, mode, mark.mode))
     for name in names:
         if name in marks or not is_utf8(name):
             continue
@@ -137,7 +137,7 @@ def _compared(store: WorktreeStore, worktree: Worktree, names: Sequence[str]) ->
             odd.append(name)
             continue
         if after is not None:
-            files.append(ChangedFile(name, None, after, mode_of(tree / name)))
+            files.append(WorktreeFile(name, None, after, mode_of(tree / name)))
     return WorktreeChanges(tuple(sorted(files, key=lambda one: one.name)), tuple(odd))
 
 
@@ -204,7 +204,7 @@ class WorktreeMerge:
             await asyncio.to_thread(self._store.save_files, self._worktree, marks)
         return Merged(tuple(done), tuple(kept))
 
-    def _keep_base(self, one: ChangedFile) -> None:
+    def _keep_base(self, one: WorktreeFile) -> None:
         place = self._store.base(self._worktree) / one.name
         if one.after is None:
             remove_own(place)
@@ -212,7 +212,7 @@ class WorktreeMerge:
         make_private_folder(place.parent)
         replace_own(place, one.after)
 
-    async def _merged(self, one: ChangedFile) -> str:
+    async def _merged(self, one: WorktreeFile) -> str:
         """Merge one file; return why it was left out, or an empty text."""
         place = Path(self._worktree.top) / one.name
         if not place.is_relative_to(self._worktree.folder):
@@ -276,7 +276,7 @@ class WorktreeMerge:
             await self._recorded.write(path, now, merged.text, label=LABEL)
         return ""
 
-    async def _merged_bytes(self, one: ChangedFile, path: Path, entry: LedgerEntry) -> str:
+    async def _merged_bytes(self, one: WorktreeFile, path: Path, entry: LedgerEntry) -> str:
         """Replace a file that is not text, if the user's file is unchanged."""
         if path in self._files.unsaved():
             return "it is not saved in the editor; save it first"
@@ -301,14 +301,14 @@ class WorktreeMerge:
         await self._ledger.made(self._actor, CALL, path, None, None, accepted=False, opaque=opaque)
         return ""
 
-    def _opaque(self, one: ChangedFile) -> Opaque:
+    def _opaque(self, one: WorktreeFile) -> Opaque:
         """Keep the bytes of a text that is merged as a whole, such as a notebook."""
         before, after = (
             None if data is None else self._copies.put(data) for data in (one.before, one.after)
         )
         return Opaque("merged as a whole from a worktree", before, after, one.was)
 
-    async def _with_mode(self, one: ChangedFile, path: Path) -> str:
+    async def _with_mode(self, one: WorktreeFile, path: Path) -> str:
         """Make the user's file executable, or not, as in the worktree."""
         if one.after is None or not (one.mode ^ one.was) & _RUNS or path in self._files.unsaved():
             return ""
@@ -343,7 +343,7 @@ def diff_of(changes: WorktreeChanges) -> str:
     return "".join(line for one in changes.files for line in _diff(one))
 
 
-def _diff(one: ChangedFile) -> Iterator[str]:
+def _diff(one: WorktreeFile) -> Iterator[str]:
     try:
         old, new = ((data or b"").decode() for data in (one.before, one.after))
     except UnicodeDecodeError:

@@ -205,7 +205,7 @@ class Worktrees:
         action, *names = words.split() or ["list"]
         if action == "new" and not names:
             self.is_next = True
-            return "the next new session works in a worktree of its own"
+            return "the next new session works in a worktree of its own; `/new` begins it"
         if action == "list" and not names:
             return await self.listed(session) or NO_WORKTREES
         if action not in {"diff", "merge", "remove", "discard"} or len(names) > 1:
