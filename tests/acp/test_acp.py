@@ -106,6 +106,28 @@ async def test_unsaved_text_of_the_client_is_read_and_edited_and_nothing_typed_i
     assert home.shop.read_text() == f"# typed just now\n{MENDED}"
 
 
+async def test_a_session_in_a_worktree_changes_the_clients_text_only_by_a_merge(
+    home: Home,
+) -> None:
+    client = EditorClient(allow)
+    client.buffers[home.shop] = SOURCE
+    script = [say(calls=[READ]), say(calls=[EDIT]), say("Done.")]
+    async with (
+        LoopbackEndpoint(script) as endpoint,
+        connected(client, home, endpoint.base_url, "--worktree") as connection,
+    ):
+        session = await begun(connection, home)
+        await connection.prompt(session_id=session, prompt=[text_block("Mend it")])
+        assert client.written == []
+        client.buffers[home.shop] = f"# typed just now\n{SOURCE}"
+        await connection.prompt(session_id=session, prompt=[text_block("/worktree merge")])
+    told = [one.title for one in client.of(schema.ToolCallStart)]
+    assert any("1 file awaits your review" in one for one in told)
+    assert client.written == [home.shop]
+    assert home.shop.read_text() == f"# typed just now\n{MENDED}"
+    assert not list(home.folder.glob("state-worktrees/*")), "the worktree is empty now"
+
+
 async def test_an_embedded_part_of_a_file_is_the_selection_and_a_link_a_mention(
     home: Home,
 ) -> None:

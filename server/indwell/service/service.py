@@ -134,7 +134,6 @@ class Service:
             self.stored,
             self.turns,
             self.configuration,
-            ledger=self.review.ready,
         )
         self.plans = PlanCommands(
             self.sessions,

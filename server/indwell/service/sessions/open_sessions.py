@@ -105,6 +105,14 @@ class OpenSessions:
         opened = (*filter(None, [self._current]), *self._beside.values())
         return next((one.settings for one in opened if one.session is session), None)
 
+    async def place_of(self, session: str) -> WorkPlace:
+        """Return the files and the ledger of a stored session.
+
+        Raises:
+            UserError: The ledger cannot be opened, or another process uses the session's worktree.
+        """
+        return await self._places.existing(session)
+
     @property
     def answer_timeout_s(self) -> float:
         """The user's time to answer a question, in seconds."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -65,7 +65,6 @@ class SessionCommands:
         sessions: The open sessions.
         stored: All sessions.
         turns: The running turns, which a command may stop first.
-        ledger: Returns the workspace's review ledger.
     """
 
     def __init__(
@@ -75,15 +74,12 @@ class SessionCommands:
         stored: StoredSessions,
         turns: Turns,
         configuration: Configuration,
-        *,
-        ledger: Callable[[], Awaitable[ReviewLedger]],
     ) -> None:
         self._door = door
         self._configuration = configuration
         self._sessions = sessions
         self._stored = stored
         self._turns = turns
-        self._ledger = ledger
 
     def set_mode(self, mode: Mode, session: str | None = None) -> None:
         """Set the mode from the next call on, also for a running turn.
@@ -337,16 +333,16 @@ class SessionCommands:
         Raises:
             UserError: Files should be restored, but the ledger cannot be stored in any folder.
         """
-        workspace = self._sessions.workspace
-        if workspace is None or files is False or turn < 0:
+        if self._sessions.workspace is None or files is False or turn < 0:
             return None
         try:
-            ledger = await self._ledger()
+            place = await self._sessions.place_of(session)
         except UserError:
             if files:
                 raise
             return None
-        back = FilesBack(ledger, workspace, self._door, timeout_s=self._sessions.answer_timeout_s)
+        timeout_s = self._sessions.answer_timeout_s
+        back = FilesBack(place.ledger, place.workspace, self._door, timeout_s=timeout_s)
         return back if await back.is_wanted(session, turn, files=files) else None
 
 

@@ -138,11 +138,18 @@ class Worktrees:
         if is_new and (target == APART or self.is_wanted or self.is_next):
             self.is_next = False
             return await self._made()
-        found = None if is_new else await self._of_session(target)
+        place = await self.existing("" if is_new else target)
+        return await self._made() if self.is_wanted and place.worktree is None else place
+
+    async def existing(self, session: str) -> WorkPlace:
+        """Return where a stored session works, without making a worktree.
+
+        Raises:
+            UserError: Another process uses the session's worktree, or its files are gone.
+        """
+        found = await self._of_session(session) if session else None
         if found is not None:
             return await self._opened(found)
-        if not is_new and self.is_wanted:
-            return await self._made()
         return WorkPlace(self._owner.workspace, await self._ledger())
 
     async def begun(self, place: WorkPlace, session: str) -> None:
@@ -153,10 +160,13 @@ class Worktrees:
 
     async def worked(self, session: Session) -> None:
         """After a turn, record it, and tell the user which changes wait in the worktree."""
-        worktree = await self._of_session(session.id)
-        if worktree is not None:
-            worktree = await self._after_turn(worktree, session)
-            await self._tell(worktree, await changes_in(self._store, worktree))
+        try:
+            worktree = await self._of_session(session.id)
+            if worktree is not None:
+                worktree = await self._after_turn(worktree, session)
+                await self._tell(worktree, await changes_in(self._store, worktree))
+        except UserError as error:
+            self._owner.warn((str(error),))
 
     async def left(self, place: WorkPlace, session: Session | None = None) -> None:
         """Close the worktree of a session that has ended, and remove the worktree if unchanged.
@@ -189,6 +199,8 @@ class Worktrees:
                     continue
                 try:
                     await self._settled(one, is_whole=one.is_whole)
+                except UserError as error:
+                    self._owner.warn((str(error),))
                 finally:
                     lock.close()
 
@@ -390,7 +402,8 @@ class Worktrees:
 
     async def _removed(self, worktree: Worktree) -> None:
         await remove_worktree(self._store, worktree)
-        TrustStore(state_folder(self._environment)).forget(worktree.root)
+        answers = TrustStore(state_folder(self._environment))
+        await asyncio.to_thread(answers.forget, worktree.root)
 
     async def _tell(self, worktree: Worktree, changes: WorktreeChanges) -> None:
         names = (*(f"{one.kind} {one.name}" for one in changes.files), *changes.odd)
