@@ -11,7 +11,7 @@ from support.loopback_endpoint import LoopbackEndpoint, say
 
 async def test_an_unsaved_buffer_is_copied_and_the_merge_awaits_review_in_it(tmp_path) -> None:
     home = Home(tmp_path)
-    script = [say(calls=[READ]), say(calls=[EDIT]), say("Done.")]
+    script = 2 * [say(calls=[READ]), say(calls=[EDIT]), say("Done.")]
     async with LoopbackEndpoint(script) as endpoint, editing(home, endpoint.base_url) as editor:
         buffer = editor.open(home.shop)
         editor.type_text(buffer, 0, 0, "# typed\n")
@@ -24,8 +24,11 @@ async def test_an_unsaved_buffer_is_copied_and_the_merge_awaits_review_in_it(tmp
         params = documents.ChangesParams(session=done.session)
         found = await editor.client.protocol.send_request_async("indwell/changes", params)
         assert [Path(one.uri).name for one in found.changes] == ["shop.py"]
+        back = {"session": done.session, "turn": 0, "files": True}
+        await editor.execute("indwell.rewind", back)
+        assert buffer.text == f"# typed\n{SOURCE}", "the changes are in the folder now"
+        done = await editor.ask("Fix it", session="worktree")
         (apart,) = home.folder.glob("state-worktrees/*/work/shop.py")
         assert apart.read_text() == f"# typed\n{MENDED}"
-        await editor.execute("indwell.rewind", {"session": done.session, "turn": 0, "files": True})
-        assert apart.read_text() == f"# typed\n{SOURCE}", "a rewind is where the session works"
-        assert buffer.text == f"# typed\n{MENDED}"
+        await editor.execute("indwell.rewind", {**back, "session": done.session})
+        assert apart.read_text() == f"# typed\n{SOURCE}", "the changes are still in the worktree"

@@ -106,12 +106,12 @@ class OpenSessions:
         return next((one.settings for one in opened if one.session is session), None)
 
     async def place_of(self, session: str) -> WorkPlace:
-        """Return the files and the ledger of a stored session.
+        """Return the files and the ledger that have the changes of a stored session.
 
         Raises:
             UserError: The ledger cannot be opened, or another process uses the session's worktree.
         """
-        return await self._places.existing(session)
+        return await self._places.changed_by(session)
 
     @property
     def answer_timeout_s(self) -> float:

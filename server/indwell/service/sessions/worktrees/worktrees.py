@@ -152,6 +152,16 @@ class Worktrees:
             return await self._opened(found)
         return WorkPlace(self._owner.workspace, await self._ledger())
 
+    async def changed_by(self, session: str) -> WorkPlace:
+        """Return where a rewind restores files: in a worktree only before its changes are merged.
+
+        Raises:
+            UserError: See ``existing``; also if the worktree cannot be read.
+        """
+        found = await self._of_session(session)
+        is_apart = found is not None and bool(await changes_in(self._store, found))
+        return await self.existing(session if is_apart else "")
+
     async def begun(self, place: WorkPlace, session: str) -> None:
         """Record which session works in the worktree of ``place``."""
         if place.worktree is not None and place.worktree.session != session:
