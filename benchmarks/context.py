@@ -20,7 +20,6 @@ from report import percentile, show
 
 from indwell.cli.serve.command import SWITCH_S
 from indwell.context import conversation as talk
-from indwell.context.compaction.digesting.lines import forget
 from indwell.context.compaction.ladder import next_action, take
 from indwell.context.compaction.presets import DEFAULT
 from indwell.context.compaction.step import (
@@ -156,7 +155,6 @@ class Fitter:
             action = next_action(now, DEFAULT, FACTS)
             if not isinstance(action, CompactionStep):
                 self._refusal = refusal(now, DEFAULT, FACTS)
-                forget()
                 break
             now = take(now, action)
             self.n_cuts += 1
@@ -212,7 +210,7 @@ def decisions() -> Mapping[str, Mapping[str, float]]:
 def memory(tokens: int) -> dict[str, float]:
     """Return the memory of a conversation in multiples of its text, also when sent and cut.
 
-    A cut frees at its end the lines that it has read.
+    A cut that has no index of a session frees its index at its end.
     """
     gc.collect()
     tracemalloc.start()
@@ -233,7 +231,6 @@ def memory(tokens: int) -> dict[str, float]:
     cut = compacted(full)
     cutting = tracemalloc.get_traced_memory()[1]
     del full, cut
-    forget()
     gc.collect()
     after = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()

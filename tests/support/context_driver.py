@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from indwell.context.compaction.digesting.repeats import repeats
+from indwell.context.compaction.digesting.transcript_index import TranscriptIndex
 from indwell.context.compaction.ladder import MOST_RUNS, Climb, climbed, next_step, take
 from indwell.context.compaction.presets import Preset
 from indwell.context.compaction.step import (
@@ -30,6 +31,7 @@ def fitted(
     *,
     summarise: Summarise = extract,
     watch: Watch | None = None,
+    index: TranscriptIndex | None = None,
 ) -> Conversation:
     """Compact the conversation until the engine proposes no further step.
 
@@ -39,6 +41,7 @@ def fitted(
         facts: The facts that the engine cannot compute itself.
         summarise: Writes summaries; extraction replaces a useless summary (H28).
         watch: Called after each step.
+        index: The index of the session.
     """
     if preset.repeats and (pointing := repeats(conversation.messages)):
         shorter = take(conversation, pointing)
@@ -47,7 +50,7 @@ def fitted(
         conversation = shorter
     climb = Climb(full_tokens(conversation, facts), force=facts.force, out=facts.failed)
     layers: list[str] = []
-    while (action := next_step(climb, conversation, preset, facts)) is not None:
+    while (action := next_step(climb, conversation, preset, facts, index)) is not None:
         layers.append(action.layer)
         step = _step(conversation, action, summarise)
         after = take(conversation, step)
@@ -56,6 +59,8 @@ def fitted(
             if watch is not None:
                 watch(conversation, action, step, after)
             conversation = after
+            if index is not None:
+                index.parts.keep(step.spills)
         gain = max(0, before_n - after_n)
         climb = climbed(climb, action.layer, before=before_n + facts.incoming, gain=gain)
         assert len(layers) <= MOST_RUNS * (len(preset.rungs) + 1), (

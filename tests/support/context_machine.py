@@ -8,12 +8,14 @@ lets hypothesis choose the operations, ``faults/context_operations.py`` a random
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from random import Random
 
 import msgspec
 
 from indwell.agent.core.session import added_messages
 from indwell.context import conversation as talk
+from indwell.context.compaction.digesting.transcript_index import TranscriptIndex
 from indwell.context.compaction.ladder import next_action
 from indwell.context.compaction.presets import PRESETS
 from indwell.context.compaction.step import (
@@ -99,6 +101,7 @@ class ContextMachine:
         self.tally: Counter[str] = Counter()
         self.has_words = preset in KEEPS_WORDS
         self.turn = 0
+        self.index = TranscriptIndex()
 
     def prompt(self, *, rounds: int = 1, force: bool = False) -> None:
         """Run a user's turn: a prompt, then some model calls with their results."""
@@ -181,9 +184,17 @@ class ContextMachine:
         )
         if dice.random() < DECIDED_TWICE:
             first = next_action(self.conversation, self.preset, facts)
-            assert first == next_action(self.conversation, self.preset, facts), "another decision"
+            again = next_action(self.conversation, self.preset, facts, self.index)
+            assert without_kept(first, self.spills) == without_kept(again, self.spills), (
+                "another decision with the index of the session"
+            )
         self.conversation = fitted(
-            self.conversation, self.preset, facts, summarise=self._summary, watch=self._watch
+            self.conversation,
+            self.preset,
+            facts,
+            summarise=self._summary,
+            watch=self._watch,
+            index=self.index,
         )
         self.tally["fits"] += 1
 
@@ -265,6 +276,14 @@ class ContextMachine:
         check_results(after)
         check_groups(after)
         self.tally[f"{self.preset.name}: {step.layer}"] += 1
+
+
+def without_kept(action: Action | None, spills: Collection[str]) -> Action | None:
+    """Return the action without files that are on disk, which an index does not write again."""
+    if action is None:
+        return None
+    files = tuple(one for one in action.spills if one.name not in spills)
+    return msgspec.structs.replace(action, spills=files)
 
 
 def random_step(machine: ContextMachine) -> None:

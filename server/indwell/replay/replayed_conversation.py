@@ -31,7 +31,7 @@ from indwell.context.compaction.step import (
     CompactionFacts,
     CompactionStep,
     NothingPays,
-    SpilledText,
+    SpilledFile,
     SummarySpan,
     nothing_pays,
     refusal,
@@ -94,7 +94,7 @@ class DoneBefore(msgspec.Struct, frozen=True):
     """
 
     layers: tuple[str, ...] = ()
-    spills: tuple[SpilledText, ...] = ()
+    spills: tuple[SpilledFile, ...] = ()
     summary_price: float = 0.0
     troubles: tuple[str, ...] = ()
     is_loop: bool = False

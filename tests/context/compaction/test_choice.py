@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,7 +13,7 @@ from indwell.context.compaction.digesting.line_choice import (
     edit_chance,
     name_chance,
 )
-from indwell.context.compaction.digesting.lines import lines_of
+from indwell.context.compaction.digesting.line_store import DecisionStopped, LineStore, NameNumbers
 from indwell.context.compaction.digesting.transcript_index import Read, Uses, uses_of
 from indwell.messages import Message, Meta, Text, ToolResult, ToolUse
 
@@ -23,37 +24,60 @@ def meta(source="tool") -> Meta:
     return Meta(tier=3, source=source, tokens=10, turn=1)
 
 
-def uses(**changes) -> Uses:
-    known = {
-        "n_calls": 50,
-        "written": {},
-        "seen": dict.fromkeys(NAMES, 40),
-        "spread": dict.fromkeys(NAMES, 2),
-        "reads": {},
-        "read_last": {},
-    }
-    return Uses(**(known | changes))
+def said(role, text="Go on", path="") -> Message:
+    source = "assistant" if role == "assistant" else "user"
+    blocks = [Text(text, meta(source))]
+    if path:
+        blocks.append(ToolUse(path, "read_file", f'{{"path": "{path}"}}', meta("assistant")))
+    return Message(role, tuple(blocks), 1)
+
+
+def uses(written=(), read=(), n_calls=50) -> Uses:
+    """Return the uses after some model calls.
+
+    Args:
+        written: Identifiers, each with the model call in which the agent wrote the identifier.
+        read: Paths, each with the model call that read the file.
+        n_calls: The number of model calls.
+    """
+    replies = {call: name for name, call in dict(written).items()}
+    reads = {call: path for path, call in dict(read).items()}
+    messages: list[Message] = []
+    for call in range(1, n_calls + 1):
+        messages.append(said("user", " ".join(NAMES) if call in {40, 41} else "Go on"))
+        messages.append(said("assistant", replies.get(call, "Done"), reads.get(call, "")))
+    return uses_of(messages)
+
+
+def all_written() -> Uses:
+    return uses_of([said("user"), said("assistant", " ".join(NAMES))])
+
+
+def number(known: Uses, name: str) -> int:
+    return known.lines.numbers.number(name)
 
 
 def test_a_name_that_the_agent_wrote_recently_is_likeliest_to_be_used():
-    never = name_chance("tax_rate", uses())
-    long_ago = name_chance("tax_rate", uses(written={"tax_rate": 5}))
-    lately = name_chance("tax_rate", uses(written={"tax_rate": 48}))
+    known = uses(written={"tax_rate": 5, "cart_total": 48})
+    never, long_ago, lately = (
+        name_chance(number(known, name), known) for name in ("E4711", "tax_rate", "cart_total")
+    )
     assert 0 < never < long_ago < lately < 1
 
 
 def test_a_line_read_lately_in_a_short_file_is_likelier_to_be_edited():
-    (line,) = lines_of("    total = cart_total(items)")
-    known = uses(read_last={"a.py": 48, "b.py": 10})
+    known = uses(read={"a.py": 48, "b.py": 10})
+    (line,) = known.lines.lines("    total = cart_total(items)")
+    (short,) = known.lines.lines("}")
     late, early = Read("a.py", 48), Read("b.py", 10)
     assert edit_chance(line, 20, late, known) > edit_chance(line, 2_000, late, known)
     assert edit_chance(line, 20, late, known) > edit_chance(line, 20, early, known)
-    assert edit_chance(lines_of("}")[0], 20, late, known) == 0
+    assert edit_chance(short, 20, late, known) == 0
 
 
 def test_only_the_first_of_two_lines_with_the_same_names_is_kept():
     lines = "uses cart_total and tax_rate\nuses cart_total and tax_rate again"
-    kept = chosen([ReducibleText(lines)], 1_000, (), uses(written=dict.fromkeys(NAMES, 49)))
+    kept = chosen([ReducibleText(lines)], 1_000, (), all_written())
     assert len(kept[0]) == 1
 
 
@@ -73,7 +97,7 @@ def test_required_lines_stay_even_without_space():
 
 def test_the_second_line_of_a_call_pair_costs_no_marker():
     piece = ReducibleText("cart_total\ntax_rate here", head=30, pair="1:a")
-    known = uses(written=dict.fromkeys(NAMES, 50))
+    known = all_written()
     # The line needs a little more than 85 tokens: its text, a break, a marker, and the tool pair.
     assert chosen([piece], 85, (), known) == [set()]
     assert chosen([piece], 100, (), known) == [{0, 1}]
@@ -91,7 +115,7 @@ def test_chosen_lines_fit_the_token_limit_and_exclude_worthless_lines(texts, roo
     ]
     known = uses(written={"tax_rate": 49})
     kept = chosen(pieces, room, (), known)
-    by_number = [{one.number: one for one in lines_of(piece.text)} for piece in pieces]
+    by_number = [{one.number: one for one in known.lines.lines(one.text)} for one in pieces]
     taken = [by_number[at][number] for at, numbers in enumerate(kept) for number in numbers]
     assert sum(line.tokens + 1 for line in taken) <= max(0, room)
     for line in taken:
@@ -111,18 +135,41 @@ def test_uses_of_names_are_counted_call_by_call():
         )
     )
     assert known.n_calls == 2
-    assert known.written["shop/cart.py"] == 1
-    assert known.written["tax_rate"] == 2
-    assert "cart_total" not in known.written
-    assert known.spread["cart_total"] == 2
+    names = ("shop/cart.py", "tax_rate", "cart_total")
+    cart, rate, total = (number(known, name) for name in names)
+    assert (known.written[cart], known.written[rate], known.written[total]) == (1, 2, 0)
+    assert known.spread[total] == 2
     assert known.reads["c1"] == Read("shop/cart.py", 1)
 
 
 def test_both_ends_of_a_huge_text_are_read_with_correct_line_numbers():
-    text = "\n".join(f"name_{number}" for number in range(200_000))
-    lines = lines_of(text)
+    text = "\n".join(f"name_{at}" for at in range(200_000))
+    store = LineStore()
+    lines = list(store.lines(text))
     assert len(lines) < 90_000
-    assert lines[0].names == ("name_0",)
-    assert lines[-1].number == 199_999
-    assert lines[-1].names == ("name_199999",)
-    assert all(one.names in ((f"name_{one.number}",), ()) for one in lines[1_000:-1_000:997])
+    assert (lines[0].number, lines[-1].number) == (0, 199_999)
+    for line in lines[1_000:-1_000:997]:
+        assert line.names == (store.numbers.number(f"name_{line.number}"),)
+
+
+@given(st.lists(st.sampled_from(NAMES) | st.text(min_size=1, max_size=3), max_size=40))
+def test_equal_names_and_no_others_have_one_number(names):
+    numbers = NameNumbers()
+    found = [numbers.number(name) for name in names]
+    order = list(dict.fromkeys(names))
+    assert found == [order.index(name) for name in names]
+    assert len(numbers) == len(order)
+
+
+def test_names_keep_their_numbers_when_the_table_widens():
+    numbers = NameNumbers()
+    names = [f"name_{at}" for at in range(5_000)]
+    assert [numbers.number(name) for name in names] == list(range(5_000))
+    assert [numbers.number(name) for name in names] == list(range(5_000))
+
+
+def test_a_decision_that_is_no_longer_needed_stops():
+    known = uses()
+    known.lines.is_stopped = True
+    with pytest.raises(DecisionStopped):
+        chosen([ReducibleText("cart_total")], 1_000, (), known)

@@ -25,8 +25,6 @@ from indwell.agent.core.prompt import CONTINUE
 from indwell.agent.core.session import Session, TurnState
 from indwell.agent.core.session_parts import CompactionWish
 from indwell.agent.requests.request_blocks import update_tools
-from indwell.context import conversation as talk
-from indwell.context.compaction.digesting.lines import forget
 from indwell.context.compaction.digesting.repeats import may_repeat, repeats
 from indwell.context.compaction.digesting.transcript_index import TranscriptIndex
 from indwell.context.compaction.ladder import (
@@ -45,6 +43,7 @@ from indwell.context.compaction.step import (
     CompactionFacts,
     CompactionStep,
     Outline,
+    SpilledFile,
     nothing_pays,
     refusal,
 )
@@ -154,7 +153,8 @@ async def _climb(
         now, preset = session.conversation, session.parts.compaction.preset
         facts = _facts(session, incoming)
         index = session.shortening.index
-        action = await _in_thread(partial(_decided, climb, now, preset, facts, index))
+        decide = partial(next_step, climb, now, preset, facts, index)
+        action = await _in_thread(decide, index)
         if action is None:
             session.shortening.refusal = refusal(now, preset, facts)
             break
@@ -169,28 +169,18 @@ async def _climb(
     return gains
 
 
-async def _in_thread(decide: Callable[[], Action | None]) -> Action | None:
-    """Run a decision in a thread; a cancelled caller waits, because the thread uses the index."""
+async def _in_thread(decide: Callable[[], Action | None], index: TranscriptIndex) -> Action | None:
+    """Run a decision in a thread; a cancelled caller waits until the thread leaves the index."""
     deciding = asyncio.ensure_future(asyncio.to_thread(decide))
     try:
         return await asyncio.shield(deciding)
     except asyncio.CancelledError:
+        index.stop()
         await asyncio.wait([deciding])
+        deciding.exception()  # Retrieved, because a stopped decision raises ``DecisionStopped``.
         raise
-
-
-def _decided(
-    climb: Climb,
-    conversation: talk.Conversation,
-    preset: Preset,
-    facts: CompactionFacts,
-    index: TranscriptIndex,
-) -> Action | None:
-    """Return the next compaction step; the last layer also cuts the newest tool results."""
-    action = next_step(climb, conversation, preset, facts, index)
-    if action is None:
-        forget()
-    return action
+    finally:
+        index.stop(is_stopped=False)
 
 
 async def _taken(
@@ -222,7 +212,12 @@ async def _keep(session: Session, step: CompactionStep) -> None:
     spills = tuple({one.name: one for one in step.spills}.values())
     for at in range(0, len(spills), AT_ONCE):
         some = spills[at : at + AT_ONCE]
-        await asyncio.gather(*(session.parts.spill.keep_as(one.name, one.text) for one in some))
+        await asyncio.gather(*(_keep_file(session, one) for one in some))
+
+
+async def _keep_file(session: Session, file: SpilledFile) -> None:
+    text = await asyncio.to_thread(lambda: file.text)
+    await session.parts.spill.keep_as(file.name, text)
 
 
 def _tell_unkept(session: Session, turn: TurnState, error: SessionError, emit: Listener) -> None:

@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from math import sqrt
 from operator import attrgetter
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import msgspec
 
@@ -39,6 +39,20 @@ call.
 """
 
 
+class SpilledFile(Protocol):
+    """A file that must be written to disk before a step is applied."""
+
+    @property
+    def name(self) -> str:
+        """The file name in the session's spill folder."""
+        ...
+
+    @property
+    def text(self) -> str:
+        """The whole text, which may be built only now."""
+        ...
+
+
 class SpilledText(msgspec.Struct, frozen=True):
     """A cut text that must be written to disk before the step is applied.
 
@@ -58,13 +72,13 @@ class CompactionStep(msgspec.Struct, frozen=True):
         layer: The name of the layer that made the step.
         splices: The replacements, in order and without overlap; indices refer to the messages
             before the step.
-        spills: Texts to write to disk before the step is applied.
+        spills: Files to write to disk before the step is applied.
         note: The notice for the user; may be empty.
     """
 
     layer: str
     splices: tuple[MessageSplice, ...]
-    spills: tuple[SpilledText, ...] = ()
+    spills: tuple[SpilledFile, ...] = ()
     note: str = ""
 
 
@@ -94,7 +108,7 @@ class SummarySpan(msgspec.Struct, frozen=True):
     target: int
     most_characters: int = 0
     most_of_message: int = 0
-    spills: tuple[SpilledText, ...] = ()
+    spills: tuple[SpilledFile, ...] = ()
 
 
 Action: TypeAlias = CompactionStep | SummarySpan

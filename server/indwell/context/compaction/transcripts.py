@@ -19,7 +19,7 @@ from typing import NamedTuple
 import msgspec
 
 from indwell.context.compaction.cuts import called, spill_path, stamp
-from indwell.context.compaction.step import SpilledText, SummarySpan
+from indwell.context.compaction.step import SpilledFile, SummarySpan
 from indwell.context.conversation import Conversation
 from indwell.context.history import boundaries, place_of, tokens_of, transcript
 from indwell.context.injections import LEFT_OUT, inject
@@ -37,7 +37,24 @@ class Files(NamedTuple):
     """The line that names files in a summary, and the files themselves, in order."""
 
     named: str
-    spills: tuple[SpilledText, ...]
+    spills: tuple[SpilledFile, ...]
+
+
+class SpilledPart(msgspec.Struct, frozen=True):
+    """A file of a transcript, whose text is built when the file is written.
+
+    Attributes:
+        name: The file name in the session's spill folder.
+        messages: The messages in the file.
+    """
+
+    name: str
+    messages: tuple[Message, ...]
+
+    @property
+    def text(self) -> str:
+        """The messages as data."""
+        return as_data("\n\n".join(filter(None, map(shown, self.messages))))
 
 
 class TranscriptParts:
@@ -69,13 +86,13 @@ class TranscriptParts:
                 self._length = 0
         self._n = max(self._n, len(whole) - 1)
 
-    def keep(self, spills: Sequence[SpilledText]) -> None:
+    def keep(self, spills: Sequence[SpilledFile]) -> None:
         """Remember the files that are on disk now, among other files."""
         self.saved.update(one.name for one in spills if one.name.startswith(_PREFIX))
 
     def spills(
         self, whole: Sequence[Message], start: int, stop: int
-    ) -> tuple[list[str], list[SpilledText]]:
+    ) -> tuple[list[str], list[SpilledPart]]:
         """Return the names of the files with some messages, and the files that are not saved.
 
         Args:
@@ -87,11 +104,12 @@ class TranscriptParts:
         # the first file that begins at ``stop`` or later
         last = min(bisect_left(self.stops, stop) + 1, len(self.stops))
         names = self.names[first:last]
-        files: list[SpilledText] = []
+        files: list[SpilledPart] = []
         for at in range(first, last):
             if self.names[at] not in self.saved:
                 begin = self.stops[at - 1] if at else 0
-                files.append(_spill(at + 1, whole[begin : self.stops[at]]))
+                part = tuple(whole[begin : self.stops[at]])
+                files.append(SpilledPart(self.names[at], part))
         begin = self.stops[last - 1] if last else 0
         if begin < stop:
             files.append(_spill(last + 1, whole[begin:stop]))
@@ -133,9 +151,13 @@ def named_files(folder: str, names: Sequence[str]) -> str:
     return ", ".join((path, *names[1:]))
 
 
-def _spill(number: int, messages: Sequence[Message]) -> SpilledText:
-    text = as_data("\n\n".join(filter(None, map(shown, messages))))
-    return SpilledText(f"{_PREFIX}{number:04d}-{stamp(text)}.txt", text)
+def _spill(number: int, messages: Sequence[Message]) -> SpilledPart:
+    part = SpilledPart("", tuple(messages))
+    return SpilledPart(_name(number, part.text), part.messages)
+
+
+def _name(number: int, text: str) -> str:
+    return f"{_PREFIX}{number:04d}-{stamp(text)}.txt"
 
 
 _TAG = "transcript"
@@ -238,7 +260,7 @@ def left_out(
     dropped: Sequence[Block],
     folder: str,
     parts: TranscriptParts | None = None,
-) -> tuple[Text, tuple[SpilledText, ...]]:
+) -> tuple[Text, tuple[SpilledFile, ...]]:
     """Return the note on all omitted content before ``cut``, and the files that the note names.
 
     Args:

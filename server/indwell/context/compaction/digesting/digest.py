@@ -26,6 +26,7 @@ from indwell.context.compaction.step import (
     LEAST_SHARE,
     CompactionStep,
     Outline,
+    SpilledFile,
     SpilledText,
     View,
     can_pay,
@@ -184,7 +185,7 @@ def rewritten(
     """
     rewrite = _Rewrite(view, found, kept)
     changed, gone = rewrite.messages(cut, behind)
-    spills = list(rewrite.spills)
+    spills: list[SpilledFile] = list(rewrite.spills)
     if rewrite.dropped or any(is_note(one) for part in view.messages[:cut] for one in part.blocks):
         folder = view.facts.spill_folder
         note, files = left_out(view.conversation, cut, rewrite.dropped, folder, parts)

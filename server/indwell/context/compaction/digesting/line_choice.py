@@ -14,11 +14,13 @@ so more features gain nothing. The coefficients are rounded; see ``docs/decision
 from __future__ import annotations
 
 import heapq
+from array import array
 from collections.abc import Iterable, Sequence
 from math import exp, log1p
 from typing import NamedTuple
 
-from indwell.context.compaction.digesting.lines import DigestedLine, lines_of, text_of
+from indwell.context.compaction.digesting.line_store import DigestedLine, TextLines
+from indwell.context.compaction.digesting.lines import text_of
 from indwell.context.compaction.digesting.transcript_index import Read, Uses
 from indwell.messages import Block
 
@@ -81,38 +83,40 @@ class _Choice:
 
     def __init__(self, pieces: Sequence[ReducibleText], shown: Iterable[Block], uses: Uses) -> None:
         self._pieces, self._uses = pieces, uses
-        self._names: dict[str, float] = {}
         self._pairs = set[str]()
-        self._shown_names = set[str]()
-        self._shown_keys = set[str]()
-        self._mentioned = set[str]()
+        self._shown_names = set[int]()
+        self._shown_keys = set[int]()
+        self._mentioned = set[int]()
+        uses.lines.begin()
         for block in shown:
-            for line in lines_of(text_of(block)):
+            uses.lines.check()
+            for line in uses.lines.lines(text_of(block)):
                 self._show(line, is_said=block.meta.source == "assistant")
         self.kept: list[set[int]] = [set() for _ in pieces]
         self._n_lines = [piece.text.count("\n") + 1 for piece in pieces]
-        # The lines that may be chosen, by number, for each text.
-        self._lines: list[dict[int, DigestedLine]] = [{} for _ in pieces]
-        # Each text has a heap, and another heap has their first entries, so that no step visits all
+        # The chance of each name, or a negative number if not computed yet.
+        self._chances = array("d")
+        self._texts: list[TextLines] = []
+        # Each text has a queue, and a heap has their first entries, so that no step visits all
         # lines.
-        self._heaps = [self._sorted(at, piece) for at, piece in enumerate(pieces)]
-        self._heads = [(heap[0][0], at) for at, heap in enumerate(self._heaps) if heap]
+        self._queues = [self._queued(at, piece) for at, piece in enumerate(pieces)]
+        self._heads = [(one.first(), at) for at, one in enumerate(self._queues) if one]
         heapq.heapify(self._heads)
 
     def best(self) -> tuple[int, int] | None:
         """Return the line with the largest gain per token, or None if none is worth its tokens."""
         while self._heads:
             known, at = heapq.heappop(self._heads)
-            heap = self._heaps[at]
-            _, number = heapq.heappop(heap)
-            worth = -self._density(at, self._lines[at][number])
+            queue = self._queues[at]
+            number = queue.pop()
+            worth = -self._density(at, self._texts[at].line(number))
             # the chosen lines may already contain the names
             if worth > known and -worth >= LEAST_WORTH:
-                heapq.heappush(heap, (worth, number))
-                heapq.heappush(self._heads, (heap[0][0], at))
+                queue.push(worth, number)
+                heapq.heappush(self._heads, (queue.first(), at))
                 continue
-            if heap:
-                heapq.heappush(self._heads, (heap[0][0], at))
+            if queue:
+                heapq.heappush(self._heads, (queue.first(), at))
             if -worth >= LEAST_WORTH:
                 return at, number
         return None
@@ -123,7 +127,7 @@ class _Choice:
         head = 0.0 if self.kept[at] else piece.head
         if piece.pair and piece.pair not in self._pairs:
             head += PAIR
-        return self._lines[at][number].tokens + _BREAK + head
+        return self._texts[at].line(number).tokens + _BREAK + head
 
     def take(self, at: int, number: int) -> float:
         """Keep a line; return the line's price in tokens."""
@@ -131,7 +135,7 @@ class _Choice:
         self.kept[at].add(number)
         self._pairs.add(self._pieces[at].pair)
         piece = self._pieces[at]
-        self._show(self._lines[at][number], is_said=piece.is_said)
+        self._show(self._texts[at].line(number), is_said=piece.is_said)
         return price
 
     def _show(self, line: DigestedLine, *, is_said: bool) -> None:
@@ -139,17 +143,19 @@ class _Choice:
         if line.key:
             self._shown_keys.add(line.key)
 
-    def _sorted(self, at: int, piece: ReducibleText) -> list[tuple[float, int]]:
-        heap: list[tuple[float, int]] = []
-        for line in lines_of(piece.text):
-            must_stay = line.number in piece.kept
-            density = LEAST_WORTH if must_stay else self._density(at, line)
-            if density >= LEAST_WORTH:
-                self._lines[at][line.number] = line
-                if not must_stay:
-                    heap.append((-density, line.number))
-        heapq.heapify(heap)
-        return heap
+    def _queued(self, at: int, piece: ReducibleText) -> _LineQueue:
+        """Return the queue of the lines that are worth their tokens, and are not always kept."""
+        self._uses.lines.check()
+        lines = self._uses.lines.lines(piece.text)
+        self._texts.append(lines)
+        self._uses.widen()
+        n = len(self._uses.seen) - len(self._chances)
+        self._chances.extend(array("d", [-1.0]) * n)
+        return _LineQueue(
+            (-density, line.number)
+            for line in lines
+            if line.number not in piece.kept and (density := self._density(at, line)) >= LEAST_WORTH
+        )
 
     def _density(self, at: int, line: DigestedLine) -> float:
         """Return the expected uses per token that a line adds."""
@@ -159,23 +165,59 @@ class _Choice:
             worth += _TOGETHER * edit_chance(line, self._n_lines[at], read, self._uses)
         for name in line.names:
             if name not in self._shown_names:
-                chance = self._names.get(name)
-                if chance is None:
-                    chance = self._names[name] = name_chance(name, self._uses)
+                chance = self._chances[name]
+                if chance < 0:
+                    chance = self._chances[name] = name_chance(name, self._uses)
                 worth += chance * _MENTIONED if name in self._mentioned else chance
         return worth / (line.tokens + 2 * _BREAK)
 
 
-def name_chance(name: str, uses: Uses) -> float:
-    """Return the chance, 0 to 1, that the agent writes ``name`` again.
+class _LineQueue:
+    """The lines of one text in the order of their worth, in few bytes for each line.
+
+    The order of a line is the negative worth, then the number.
+    """
+
+    def __init__(self, lines: Iterable[tuple[float, int]]) -> None:
+        ordered = sorted(lines, reverse=True)  # The first line is taken from the end.
+        self._worths = array("d", [worth for worth, _ in ordered])
+        self._numbers = array("I", [number for _, number in ordered])
+        self._pushed: list[tuple[float, int]] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._worths or self._pushed)
+
+    def first(self) -> float:
+        """Return the negative worth of the first line."""
+        return self._pushed[0][0] if self._is_pushed_first() else self._worths[-1]
+
+    def pop(self) -> int:
+        """Remove the first line; return its number."""
+        if self._is_pushed_first():
+            return heapq.heappop(self._pushed)[1]
+        self._worths.pop()
+        return self._numbers.pop()
+
+    def push(self, worth: float, number: int) -> None:
+        """Add a line again, with another negative worth."""
+        heapq.heappush(self._pushed, (worth, number))
+
+    def _is_pushed_first(self) -> bool:
+        if not self._worths or not self._pushed:
+            return bool(self._pushed)
+        return self._pushed[0] < (self._worths[-1], self._numbers[-1])
+
+
+def name_chance(name: int, uses: Uses) -> float:
+    """Return the chance, 0 to 1, that the agent writes the identifier with this number again.
 
     The strongest sign is that the agent has already written the name. Further signs are the number
     of texts with the name, and the number of calls since the last use.
     """
-    odds = -2.7 + 0.65 * log1p(uses.spread.get(name, 0))
-    odds -= 0.5 * log1p(uses.n_calls - uses.seen.get(name, 0))
-    written = uses.written.get(name)
-    if written is not None:
+    odds = -2.7 + 0.65 * log1p(uses.spread[name])
+    odds -= 0.5 * log1p(uses.n_calls - uses.seen[name])
+    written = uses.written[name]
+    if written:
         odds += 2.2 - 0.3 * log1p(uses.n_calls - written)
     return _chance(odds)
 
@@ -195,7 +237,7 @@ def edit_chance(line: DigestedLine, n_lines: int, read: Read, uses: Uses) -> flo
     odds = -0.75 - 0.3 * log1p(n_lines)
     odds -= 0.33 * log1p(uses.n_calls - read.call)
     odds -= 0.33 * log1p(uses.n_calls - uses.read_last.get(read.path, read.call))
-    if any(name in uses.written for name in line.names):
+    if any(uses.written[name] for name in line.names):
         odds += 0.7
     return _chance(odds)
 

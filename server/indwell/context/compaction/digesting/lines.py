@@ -8,7 +8,7 @@ replay`` measures loss by identifiers (``compaction-study.md``).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 
 import msgspec
@@ -16,81 +16,7 @@ import msgspec
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Block, Text, ToolResult, ToolUse
 
-MOST_KEPT = 1_000_000  # the limit of characters for all texts whose lines are cached
-LONGEST_END = 400_000  # the number of characters that are examined at each end of a long text
 LONGEST_LINE = 2_000  # the number of characters of a line that are searched for names
-_CHARACTERS = 3.3  # the approximate characters per token, exact enough to compare lines
-
-
-class DigestedLine(msgspec.Struct, frozen=True, gc=False):
-    """A line with its identifiers and its size.
-
-    Attributes:
-        number: The 0-based number of the line in its text.
-        names: The identifiers in the line.
-        key: The form of the line for comparisons, or empty if the line is too short.
-        tokens: The approximate number of tokens.
-    """
-
-    number: int
-    names: tuple[str, ...]
-    key: str
-    tokens: float
-
-
-class _LineCache:
-    """Caches the lines of recent texts, up to ``MOST_KEPT`` characters of text."""
-
-    def __init__(self) -> None:
-        self._lines: dict[str, tuple[DigestedLine, ...]] = {}
-        self._characters = 0
-
-    def lines(self, text: str) -> tuple[DigestedLine, ...]:
-        known = self._lines.get(text)
-        if known is None:
-            known = tuple(_looked_at(text))
-            if self._characters + len(text) > MOST_KEPT:
-                self.forget()
-            if len(text) <= MOST_KEPT:
-                self._lines[text] = known
-                self._characters += len(text)
-        return known
-
-    def forget(self) -> None:
-        self._lines, self._characters = {}, 0
-
-
-_known = _LineCache()
-
-
-def lines_of(text: str) -> tuple[DigestedLine, ...]:
-    """Return the lines of a text that are not blank; of a huge text, only lines at both ends."""
-    return _known.lines(text)
-
-
-def forget() -> None:
-    """Empty the cache, which needs several times the memory of the texts."""
-    _known.forget()
-    argument_texts.cache_clear()
-    forget_identifiers()
-
-
-def _looked_at(text: str) -> Iterator[DigestedLine]:
-    if len(text) <= 2 * LONGEST_END:
-        yield from _numbered(text, 0)
-        return
-    head, tail = text[:LONGEST_END], text[-LONGEST_END:]
-    yield from _numbered(head, 0)
-    yield from _numbered(tail, text.count("\n") - tail.count("\n"))
-
-
-def _numbered(text: str, first: int) -> Iterator[DigestedLine]:
-    lead = number_lead(text)
-    for number, line in enumerate(text.split("\n"), first):
-        if line.strip():
-            names = tuple(names_in(line[:LONGEST_LINE]))
-            key = line_key(line, lead)
-            yield DigestedLine(number, names, key, len(line) / _CHARACTERS + 1)
 
 
 def text_of(block: Block) -> str:
@@ -104,18 +30,13 @@ def text_of(block: Block) -> str:
             return ""
 
 
-@lru_cache(maxsize=1_000)
+@lru_cache(maxsize=64)
 def argument_texts(arguments: str) -> tuple[str, ...]:
     """Return the texts in a call's arguments; the arguments if they are not a JSON object."""
     try:
         return tuple(_texts(msgspec.json.decode(arguments)))
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return (arguments,)
-
-
-def names_of(block: Block) -> Iterable[str]:
-    """Yield the identifiers of a block, perhaps with repetitions."""
-    return (name for line in lines_of(text_of(block)) for name in line.names)
 
 
 def _texts(value: object) -> Iterator[str]:
@@ -144,6 +65,11 @@ _LETTERS = lazy_pattern(r"[^\W\d_]{2,}")
 def names_in(text: str) -> frozenset[str]:
     """Return the identifiers of a text."""
     return frozenset(name for token in set(_TOKEN.findall(text)) for name in _names(token))
+
+
+def identifiers(line: str) -> dict[str, None]:
+    """Return the identifiers of a line in their order, each once."""
+    return dict.fromkeys(name for token in _TOKEN.findall(line) for name in _names(token))
 
 
 def line_key(line: str, lead: str = "") -> str:
@@ -192,17 +118,12 @@ _LED_WITHIN = 4_000
 _LED_LEAST, _LED_LINES = 3, 40
 
 
-def forget_identifiers() -> None:
-    """Empty the cache of identifiers, which may use ten megabytes."""
-    _names.cache_clear()
-
-
 def is_numbered(line: str) -> bool:
     """Return whether the line begins with its number, as in results of reads and searches."""
     return _NUMBERED.match(line) is not None
 
 
-@lru_cache(maxsize=50_000)
+@lru_cache(maxsize=1_000)  # of more tokens, the names would need megabytes
 def _names(token: str) -> tuple[str, ...]:
     """Return the identifiers in a sequence of characters without blanks."""
     token = token.strip("./-@")

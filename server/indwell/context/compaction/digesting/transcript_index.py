@@ -8,17 +8,20 @@ pass. The contents therefore depend only on the transcript; a compaction does no
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-import msgspec
-
-from indwell.context.compaction.digesting.lines import names_of
+from indwell.context.compaction.digesting.line_store import DecisionStopped, LineStore
+from indwell.context.compaction.digesting.lines import text_of
 from indwell.context.compaction.transcripts import TranscriptParts
 from indwell.context.file_work import call_of
 from indwell.messages import Block, Message, Text, ToolResult, ToolUse
+
+# While many messages are indexed at once, the lines of twice as many messages are stored.
+_STORED = 64
 
 
 class Read(NamedTuple):
@@ -28,39 +31,54 @@ class Read(NamedTuple):
     call: int
 
 
-class Uses(msgspec.Struct):
+class Uses:
     """The uses of names and files in a conversation; model calls are numbered from 1.
 
+    A name is its number in ``lines.numbers``.
+
     Attributes:
+        lines: Splits texts into lines, and numbers their identifiers.
         n_calls: The number of model calls so far.
-        written: The model call in which the agent last wrote each identifier.
+        written: The model call in which the agent last wrote each identifier, or 0.
         seen: The model call after which each identifier last occurred in any text.
         spread: The number of blocks that contain each identifier.
         reads: The file that each tool call read, by the call's id.
         read_last: The model call that last read each file, by path.
     """
 
-    n_calls: int = 0
-    written: dict[str, int] = {}
-    seen: dict[str, int] = {}
-    spread: dict[str, int] = {}
-    reads: dict[str, Read] = {}
-    read_last: dict[str, int] = {}
+    def __init__(self) -> None:
+        self.lines = LineStore()
+        self.n_calls = 0
+        self.written, self.seen, self.spread = array("I"), array("I"), array("I")
+        self.reads: dict[str, Read] = {}
+        self.read_last: dict[str, int] = {}
 
     def add(self, message: Message, start: int = 0) -> None:
         """Add a message from its block ``start`` on; the blocks before were added earlier."""
         is_reply = message.role == "assistant"
         self.n_calls += is_reply and not start
         for block in islice(message.blocks, start, None):
-            names = dict.fromkeys(names_of(block), self.n_calls)
-            self.seen |= names
-            if is_reply:
-                self.written |= names
-            for name in names:
-                self.spread[name] = self.spread.get(name, 0) + 1
+            for name in self._names(block):
+                self.seen[name] = self.n_calls
+                self.spread[name] += 1
+                if is_reply:
+                    self.written[name] = self.n_calls
             if isinstance(block, ToolUse) and (path := _read_path(block)):
                 self.reads[block.id] = Read(path, self.n_calls)
                 self.read_last[path] = self.n_calls
+
+    def _names(self, block: Block) -> Iterable[int]:
+        """Return the numbers of a block's identifiers, each once."""
+        found = {name for line in self.lines.lines(text_of(block)) for name in line.names}
+        self.widen()
+        return found
+
+    def widen(self) -> None:
+        """Make room for identifiers that were numbered since the last use of the columns."""
+        n = len(self.lines.numbers) - len(self.seen)
+        if n > 0:
+            for column in (self.written, self.seen, self.spread):
+                column.frombytes(bytes(n * column.itemsize))
 
 
 def uses_of(transcript: Sequence[Message]) -> Uses:
@@ -96,8 +114,16 @@ class TranscriptIndex:
         self._texts: dict[str, int] = {}
         self._ids: dict[str, list[int]] = {}
 
+    def stop(self, *, is_stopped: bool = True) -> None:
+        """Let a decision in another thread end soon, or allow the next decision."""
+        self.uses.lines.is_stopped = is_stopped
+
     def grow(self, whole: tuple[Message, ...]) -> None:
-        """Index the new messages of a transcript, or all if others have changed."""
+        """Index the new messages of a transcript, or all if others have changed.
+
+        Raises:
+            DecisionStopped: The decision shall end; the index has fewer messages.
+        """
         n = len(self.whole)
         if n and not self._begins(whole):
             self._forget()
@@ -105,9 +131,14 @@ class TranscriptIndex:
         if n and (n_known := len(self.whole[-1].blocks)) < len(whole[n - 1].blocks):
             self._add(n - 1, whole[n - 1], n_known)
         for index in range(n, len(whole)):
+            if self.uses.lines.is_stopped:
+                self.whole = whole[:index]
+                raise DecisionStopped
+            if (index - n) % _STORED == _STORED - 1:
+                self.uses.lines.begin()
             self._add(index, whole[index], 0)
-        self.parts.grow(whole)
         self.whole = whole
+        self.parts.grow(whole)
 
     def _begins(self, whole: Sequence[Message]) -> bool:
         """Return whether ``whole`` begins with the indexed messages; compares mostly identities."""

@@ -17,7 +17,14 @@ from indwell.context.compaction.cuts import (
     stamp,
 )
 from indwell.context.compaction.presets import Collapse, Regions, Summarise
-from indwell.context.compaction.step import Action, CompactionStep, SpilledText, SummarySpan, View
+from indwell.context.compaction.step import (
+    Action,
+    CompactionStep,
+    SpilledFile,
+    SpilledText,
+    SummarySpan,
+    View,
+)
 from indwell.context.compaction.transcripts import FILE_LENGTH, Files, is_note, named_files
 from indwell.context.history import (
     freed,
@@ -46,7 +53,7 @@ class KeptBlocks(NamedTuple):
     """The blocks to keep, and texts that are written to files for lack of space."""
 
     blocks: tuple[Block, ...]
-    spills: tuple[SpilledText, ...] = ()
+    spills: tuple[SpilledFile, ...] = ()
 
 
 def summary_span(
