@@ -220,10 +220,20 @@ def test_a_plain_session_uses_no_cursor_movements_and_no_colours(home) -> None:
 
 def test_the_users_own_command_is_attached_only_when_the_user_says_so(home) -> None:
     with (
-        endpoint_in_thread([say("One."), say("Two.")]) as endpoint,
+        endpoint_in_thread([say("Zero."), say("One."), say("Two.")]) as endpoint,
         started(home, endpoint.base_url) as terminal,
     ):
         terminal.until("/help lists commands")
+        terminal.press(f"!yes{ENTER}")
+        terminal.until("the rest is not shown; Esc stops it")
+        terminal.press(ESCAPE)
+        terminal.until("stopped")
+        terminal.press(f"!touch ran{ENTER}two{ENTER}")
+        terminal.until("Run it?")
+        time.sleep(0.8)
+        terminal.press(ENTER)
+        terminal.until("the command did not run")
+        assert not (home.workspace / "ran").exists()
         terminal.press(f"!echo own-$((20 + 3)){ENTER}")
         terminal.until("own-23")
         terminal.until("only you see this")
@@ -233,7 +243,7 @@ def test_the_users_own_command_is_attached_only_when_the_user_says_so(home) -> N
         terminal.until("goes with your next prompt")
         terminal.press(f"second{ENTER}")
         terminal.until("Two.")
-    first, second = (texts_of(one.body["messages"]) for one in endpoint.seen)
+    first, second = (texts_of(one.body["messages"]) for one in endpoint.seen[-2:])
     assert ("own-23" in first, "own-23" in second) == (False, True)
 
 

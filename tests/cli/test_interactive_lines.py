@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import random
+import time
 
 import pytest
 from rich.console import Console
@@ -11,8 +13,10 @@ from rich.console import Console
 from indwell.agent.core.events import PlanChanged
 from indwell.cli.interactive.desk import (
     LOOK_S,
+    PASTE_S,
     PAUSE_S,
     AnswerGate,
+    Line,
     Status,
     live_tail,
     status_line,
@@ -20,6 +24,13 @@ from indwell.cli.interactive.desk import (
 from indwell.cli.interactive.history import MOST, LineHistory
 from indwell.cli.interactive.markdown_lines import rendered
 from indwell.cli.interactive.plain_desk import PlainDesk
+from indwell.cli.interactive.terminal_talk import (
+    LAST_LINES,
+    SHARED_CHARACTERS,
+    SHOWN_CHARACTERS,
+    SHOWN_LINES,
+    OwnOutput,
+)
 from indwell.cli.interactive.view import InteractiveView, MarkdownBlocks
 
 STATUS = Status("some-model", "review", 12_000, 100_000, 0.0123, "working 3 s (Esc stops)")
@@ -90,11 +101,16 @@ def test_links_of_markdown_show_their_address() -> None:
         ("![one](http://two/x.png)", "![one](http://two/x.png)"),
         ("&#x202e;two&#x200b;", "\\u202etwo\\u200b"),
         ("**&#x202e;**", "\\u202e"),
+        ('see [here](http://two "three")', 'see here (http://two "three")'),
+        ('![one](http://two "three")', '![one](http://two "three")'),
+        ("```py two\nthree\n```", "py two\n\n three"),
+        ("| a |\n|---|\n| b | two |", "| a |\n|---|\n| b | two |"),
     ],
 )
 def test_markdown_hides_no_text_and_no_character(written, seen) -> None:
     console = Console(force_terminal=True, color_system=None, width=60)
-    assert rendered(console, written).strip() == seen
+    lines = [line.rstrip() for line in rendered(console, written).strip().split("\n")]
+    assert lines == seen.split("\n")
 
 
 def test_a_plan_is_shown_as_it_is_written_because_it_is_approved_so() -> None:
@@ -112,13 +128,38 @@ class Screen(PlainDesk):
         self._console = Console(record=True, file=io.StringIO(), width=60)
 
 
-def test_a_pasted_line_is_no_command_of_a_plain_session() -> None:
-    taken: list[str] = []
-    desk = PlainDesk(take=lambda line: taken.append(line.words), keep=lambda _line: None)
-    desk._heard("!echo typed\n")
-    desk._heard("words\n")
-    desk._heard("!echo pasted\n")
-    assert taken == ["!echo typed", "words"]
+async def test_a_line_that_came_with_other_lines_is_not_alone() -> None:
+    taken: asyncio.Queue[Line] = asyncio.Queue()
+    desk = PlainDesk(take=taken.put_nowait, keep=lambda _line: None)
+    desk._read(b"!echo first\n")
+    desk._read(b"words\n!echo second\n")
+    lines = [await taken.get() for _ in range(3)]
+    assert [(one.words, one.is_alone) for one in lines if one.words != "words"] == [
+        ("!echo first", False),
+        ("!echo second", False),
+    ]
+    while desk._last_line + PASTE_S > time.monotonic():
+        await asyncio.sleep(PASTE_S)
+    desk._read(b"!echo typed\n")
+    assert await taken.get() == Line("!echo typed")
+
+
+def test_an_endless_output_is_shown_and_kept_within_limits() -> None:
+    output, shown = OwnOutput(), 0
+    for _ in range(100):
+        shown += output.add(b"y\n" * 30_000).count("\n")
+    assert (shown, len(output.tail)) == (SHOWN_LINES + 1, SHARED_CHARACTERS)
+    assert output.end() == "\n".join(("… the last lines:", *["y"] * LAST_LINES, ""))
+    endless = OwnOutput()
+    assert sum(len(endless.add(b"y" * 60_000)) for _ in range(100)) < SHOWN_CHARACTERS + 100
+
+
+def test_a_short_output_is_shown_whole_with_its_empty_lines() -> None:
+    output = OwnOutput()
+    parts = ["one\r\n\ntw", "o\n\n", "é".encode()[:1], "é".encode()[1:]]
+    data = [one if isinstance(one, bytes) else one.encode() for one in parts]
+    assert "".join(map(output.add, data)) + output.end() == "one\n\ntwo\n\né\n"
+    assert output.tail == "one\n\ntwo\n\né"
 
 
 @pytest.mark.parametrize("seed", range(30))

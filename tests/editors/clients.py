@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from editors import emacs, neovim, neovim07
+from editors.acp_user import play_acp
 from editors.place import TIMEOUT_S, environment, missing, put_files, run, serve_model
 from editors.scenarios import FILES, FIRST, LAST, LINES, PATH, QUESTION
+from editors.terminal_user import play_terminal
 from indwell.cli.setup.configurations import CONFIGURATIONS
 from support.loopback_endpoint import LoopbackEndpoint
 
@@ -158,4 +160,6 @@ CLIENTS = {
     "eglot": Client("Emacs, eglot", _emacs("emacs-eglot", "eglot")),
     "lsp-mode": Client("Emacs, lsp-mode", _emacs("emacs-lsp-mode", "lsp-mode")),
     "ale": Client("Vim, ALE", _vim),
+    "acp": Client("ACP", play_acp),
+    "terminal": Client("Terminal", play_terminal),
 }

@@ -48,7 +48,8 @@ FILES = {PATH: TEXT, "README.md": "# Shop\n"}
 # a command that deletes needs permission, with and without a sandbox
 ASKED = "rm -f gone; echo checked"
 LOOKED = f"cat {PATH}"
-RECEIPT = f"Indwell: done · {PATH} +1 −1"
+ACTION = "Fix this"
+COUNTED = f"{PATH} +1 −1"
 MINE = "  # mine"
 QUESTION = "What does is_free do?"
 REPLY = "It says whether an order ships free. 🙂\n\nNothing else."
@@ -96,6 +97,12 @@ class Model:
         return [_text(one["content"]) for one in last if one["role"] == "tool"]
 
 
+def _asked(model: Model, number: int) -> str:
+    """Return the user's text in a request."""
+    messages = model.bodies[number]["messages"]
+    return "\n".join(_text(one["content"]) for one in messages if one["role"] == "user")
+
+
 def _text(content: Any) -> str:
     if isinstance(content, str):
         return content
@@ -121,23 +128,30 @@ class Run:
 # --- fixing a problem, with a formatter that runs when the user saves
 
 
-def _fix(seen: Mapping[str, Any], _model: Model) -> None:
-    assert seen["titles"][0] == "Fix this"
+def formatted(text: str) -> str:
+    """Return a text as the formatter of the scenarios saves it."""
+    return text.replace(NEW[0], NEW[0].replace("  #", " #")).replace("é 🙂.", "É 🙂.")
+
+
+def _fix(seen: Mapping[str, Any], model: Model) -> None:
+    if "titles" in seen:
+        assert seen["titles"][0] == ACTION
+    else:  # the user writes a prompt
+        assert all(part in _asked(model, 0) for part in (ACTION, f"{PATH}#L{FIRST}-{LAST}", OLD[0]))
     assert seen["buffer"] == MENDED
-    assert seen["undone"] == TEXT
-    assert RECEIPT in json.dumps(seen, ensure_ascii=False), "the end of the turn says what changed"
+    shown = json.dumps(seen, ensure_ascii=False)
+    assert seen.get("receipt", f"Indwell: done · {COUNTED}") in shown, "the turn says what changed"
 
 
 def _formatter(seen: Mapping[str, Any], model: Model) -> None:
-    formatted = MENDED.replace(NEW[0], NEW[0].replace("  #", " #")).replace("é 🙂.", "É 🙂.")
-    assert seen["saved"] == seen["disk"] == formatted
-    assert seen["again"] == formatted.replace(OLD[1], NEW[1])
+    assert seen["saved"] == seen["disk"] == formatted(MENDED)
+    assert seen["again"] == formatted(MENDED).replace(OLD[1], NEW[1])
     assert "É 🙂" in model.results()[2], "the model reads what the formatter made"
 
 
 def _one_undo(seen: Mapping[str, Any], _model: Model) -> None:
-    assert seen["undone"] == TEXT
-    assert seen["redone"] == MENDED
+    assert seen.get("undone") == TEXT
+    assert seen.get("redone") == MENDED
 
 
 FIX = Run(
@@ -152,7 +166,7 @@ def _permission(seen: Mapping[str, Any], model: Model) -> None:
     first, second = seen["questions"][:2]
     for question in (first, second):
         assert question["titles"][:2] == ["No", "Once"]
-        assert f"│ {ASKED}" in question["prompt"]
+        assert f"{seen.get('mark', '│ ')}{ASKED}" in question["prompt"]
     refused, allowed = model.results()[:2]
     assert "checked" not in refused.replace(ASKED, "")
     assert "checked" in allowed
@@ -200,6 +214,10 @@ CANCEL = Run((STUCK,), {"cancel": _cancel})
 
 
 def _accept(seen: Mapping[str, Any], _model: Model) -> None:
+    if "by_hunk" in seen:  # the door asks about each hunk before the edit
+        assert all(new in hunk for new, hunk in zip(NEW, seen["by_hunk"], strict=True))
+        assert NEW[0] in seen["buffer"]
+        return
     assert "Accept this change" in seen["offered"]
     assert seen["buffer_accepted"] == CHANGED
     assert "Accept this change" not in seen["offered_accepted"], "it is settled"
@@ -207,6 +225,9 @@ def _accept(seen: Mapping[str, Any], _model: Model) -> None:
 
 
 def _reject(seen: Mapping[str, Any], _model: Model) -> None:
+    if "by_hunk" in seen:
+        assert seen["buffer"] == CHANGED.replace(NEW[1], OLD[1])
+        return
     assert "Reject this change" in seen["offered"]
     assert seen["buffer_rejected"] == CHANGED.replace(NEW[1], OLD[1])
     assert "Reject this change" in seen["offered_last"]
@@ -215,7 +236,7 @@ def _reject(seen: Mapping[str, Any], _model: Model) -> None:
 
 
 def _rewind(seen: Mapping[str, Any], _model: Model) -> None:
-    assert seen["buffer_rewound"] == TEXT
+    assert seen.get("buffer_rewound") == TEXT
 
 
 REVIEW = Run(
@@ -227,7 +248,7 @@ REVIEW = Run(
 
 
 def _chat(seen: Mapping[str, Any], model: Model) -> None:
-    assert seen["chat_path"].endswith(".chat.md")
+    assert seen.get("chat_path", ".chat.md").endswith(".chat.md")
     chat = seen["chat"]
     assert chat.index(QUESTION) < chat.index("It says whether an order ships free. 🙂")
     assert QUESTION in json.dumps(model.bodies[0]["messages"][-1], ensure_ascii=False)

@@ -42,6 +42,8 @@ LOOKED_UP: Mapping[str, Profile] = {  # profiles from the source code of editors
         "workspace": _EDITS,
         "textDocument": {"publishDiagnostics": {}},
     },
+    "ACP": {"textDocument": {}},
+    "Terminal": {"textDocument": {}},
 }
 DECLARED: Mapping[str, Callable[[Profile], bool]] = {
     "progress": lambda it: it.get("window", {}).get("workDoneProgress") is True,

@@ -30,6 +30,7 @@ LINES = (
     *("once\r", "always\r", "this\r", "y\r", "allow\r", "choose\r"),
 )
 REFUSED = "did not allow"
+SECOND = "quartz"  # The screen shows this name only in the second question.
 
 
 @dataclass(frozen=True)
@@ -63,10 +64,16 @@ EDITORS = {
 
 
 class Model:
-    """A model that asks to remove a folder, some time after the prompt."""
+    """A model that asks to run commands, some time after the prompt; the first removes a folder.
 
-    def __init__(self, delay_s: float) -> None:
+    Args:
+        delay_s: The time until the first answer, in seconds.
+        later: The commands after the first.
+    """
+
+    def __init__(self, delay_s: float, *later: str) -> None:
         self._delay_s = delay_s
+        self._later = later
         self.results: list[Any] = []
 
     def __call__(self, seen: Seen) -> Answer:
@@ -74,7 +81,8 @@ class Model:
         results = [one["content"] for one in seen.body["messages"] if one["role"] == "tool"]
         if results:
             self.results.append(results[-1])
-            return DONE
+            done = len(results) - 1
+            return tool("bash", command=self._later[done]) if done < len(self._later) else DONE
         time.sleep(self._delay_s)
         return tool("bash", command="rm -r build")
 
@@ -168,7 +176,7 @@ def test_typed_text_answers_no_question_and_the_start_of_a_title_chooses_an_answ
     folder.mkdir()
     root = put_files(FILES, folder)
     (root / "build").mkdir()
-    model = Model(0.0)
+    model = Model(0.0, f"rm -r {SECOND}")
     with (
         endpoint_in_thread(model) as endpoint,
         Terminal(argv(editor, folder), root, variables(folder, endpoint)) as terminal,
@@ -180,5 +188,9 @@ def test_typed_text_answers_no_question_and_the_start_of_a_title_chooses_an_answ
             assert model.results == []
             terminal.press(keys)
         terminal.wait_for("the answer", lambda: len(model.results) > 0)
-    assert REFUSED not in str(model.results[0])
+        terminal.wait_for("the next question, without a key", lambda: SECOND in terminal.shown)
+        time.sleep(2.0)  # time in which the user reads
+        terminal.press("allow-o\r")
+        terminal.wait_for("the next answer", lambda: len(model.results) > 1)
+    assert not [one for one in model.results if REFUSED in str(one)]
     assert not (root / "build").exists()

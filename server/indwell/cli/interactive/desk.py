@@ -16,6 +16,7 @@ from indwell.context.untrusted_text import visible
 LIVE_LINES = 6  # the limit of shown lines of an unfinished paragraph
 PAUSE_S = 0.7  # seconds without a key before a question may be drawn
 LOOK_S = 0.6  # seconds without a key after a question was drawn, before a key can answer
+PASTE_S = 0.05  # Only a paste brings other keys within this time before or after a line, in seconds.
 
 
 class Line(NamedTuple):
@@ -24,10 +25,13 @@ class Line(NamedTuple):
     Attributes:
         words: The text.
         pasted: Long texts that were pasted; each is folded to its label in the words.
+        is_alone: Whether no other line came just before, and no other key just after. Without
+            bracketed paste, this is the only sign that the user typed the line.
     """
 
     words: str
     pasted: tuple[tuple[str, str], ...] = ()
+    is_alone: bool = True
 
 
 class Desk(Protocol):

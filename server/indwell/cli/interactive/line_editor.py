@@ -31,7 +31,14 @@ from prompt_toolkit.shortcuts import PromptSession
 from prompt_toolkit.styles import Style
 from rich.console import Console
 
-from indwell.cli.interactive.desk import AnswerGate, Line, Status, live_tail, status_line
+from indwell.cli.interactive.desk import (
+    PASTE_S,
+    AnswerGate,
+    Line,
+    Status,
+    live_tail,
+    status_line,
+)
 from indwell.context.untrusted_text import visible
 
 if TYPE_CHECKING:
@@ -136,6 +143,8 @@ class LineEditor:
         self._live = ""
         self._pasted: list[tuple[str, str]] = []
         self._interrupted = float("-inf")
+        self._n_keys = 0
+        self._submitted = float("-inf")
         self._pending: list[str] = []
         self._output = create_output(stdout=sys.stdout)
         no_colour = bool(os.environ.get("NO_COLOR"))
@@ -289,12 +298,24 @@ class LineEditor:
             buffer.reset()
             return True
         pasted, self._pasted = tuple(self._pasted), []
+        now, before = time.monotonic(), self._submitted
+        self._submitted = now
         if text.strip():
-            self._take(Line(text.strip(), tuple(one for one in pasted if f"[{one[0]}]" in text)))
+            labels = tuple(one for one in pasted if f"[{one[0]}]" in text)
+            line = Line(text.strip(), labels, is_alone=now - before >= PASTE_S)
+            if line.words.startswith("!"):
+                asyncio.get_running_loop().call_later(PASTE_S, self._take_later, line, self._n_keys)
+            else:
+                self._take(line)
         return False
+
+    def _take_later(self, line: Line, n_keys: int) -> None:
+        """Take a line, and note whether another key came just after the line."""
+        self._take(line._replace(is_alone=line.is_alone and self._n_keys == n_keys))
 
     def _noted(self, _processor: object) -> None:
         """Let the gate decide about a key before any key binding runs."""
+        self._n_keys += 1
         self._is_key_taken = self._gate.key()
 
     async def _spin(self) -> None:

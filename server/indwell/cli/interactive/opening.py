@@ -87,7 +87,7 @@ class Opened:
         person = InteractivePerson(desk)
         door = InteractiveDoor(view, person, desk)
         service = self._composition.service(door)
-        self.talk = TerminalTalk(service, desk, view)
+        self.talk = TerminalTalk(service, desk, view, person.chosen)
         door.view = self.talk.hear
         self._commands = SlashCommands(self.talk, person, {})
         self.talk.commands = self._commands

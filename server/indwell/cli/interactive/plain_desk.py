@@ -16,11 +16,9 @@ from contextlib import asynccontextmanager, contextmanager
 
 from rich.console import Console
 
-from indwell.cli.interactive.desk import LOOK_S, Line
+from indwell.cli.interactive.desk import LOOK_S, PASTE_S, Line
 from indwell.cli.terminal.stdin import forget_typed
 from indwell.context.untrusted_text import visible
-
-_PASTE_S = 0.05  # Only a paste enters another line within this time, in seconds.
 
 if sys.platform == "win32":
 
@@ -100,6 +98,7 @@ class PlainDesk:
         self._last_key = 0.0
         self._rest = b""
         self._last_line = float("-inf")
+        self._n_heard = 0
         self._end: asyncio.Event = asyncio.Event()
         self._console = Console(
             file=sys.stdout,
@@ -187,6 +186,8 @@ class PlainDesk:
                 self._answer.set_result(None)
             self.leave()
             return
+        self._n_heard += 1
+        at = self._n_heard
         words = line.rstrip("\r\n")
         if self._answer is not None and not self._answer.done():
             self._last_line = time.monotonic()
@@ -194,10 +195,13 @@ class PlainDesk:
             return
         since, self._last_line = time.monotonic() - self._last_line, time.monotonic()
         if words.strip() and not self._is_asking:
-            if words.lstrip().startswith("!") and since < _PASTE_S:
-                self._console.print(
-                    "A pasted line that begins with ! is not run; type the command."
-                )
-                return
             self._keep(words.strip())
-            self._take(Line(words.strip()))
+            line = Line(words.strip(), is_alone=since >= PASTE_S)
+            if line.words.startswith("!"):
+                asyncio.get_running_loop().call_later(PASTE_S, self._take_later, line, at)
+            else:
+                self._take(line)
+
+    def _take_later(self, line: Line, at: int) -> None:
+        """Take a line, and note whether more input came just after the line."""
+        self._take(line._replace(is_alone=line.is_alone and self._n_heard == at))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+import codecs
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, Protocol
 
 from indwell.agent.core import events
@@ -24,6 +25,12 @@ from indwell.service.turns.queue import Ticket, title_of
 
 # the limit of characters for an output that /share attaches; the end is kept
 SHARED_CHARACTERS = 50_000
+# the limits of what the screen shows of a command's output; the last lines are shown at the end
+SHOWN_LINES = 1_000
+SHOWN_CHARACTERS = 100_000
+LAST_LINES = 20
+_HELD_CHARACTERS = 10_000  # the limit of characters that wait for the end of their line
+_NO_RUN, _RUN = "No", "Run it"
 
 
 class Commands(Protocol):
@@ -34,6 +41,46 @@ class Commands(Protocol):
         ...
 
 
+class OwnOutput:
+    """Limits what is shown and kept of the output of the user's own command. Pure.
+
+    Attributes:
+        tail: The end of the output.
+    """
+
+    def __init__(self) -> None:
+        self.tail = ""
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._rest = ""  # The beginning of a line whose end has not arrived yet.
+        self._n_lines, self._n_characters = SHOWN_LINES, SHOWN_CHARACTERS
+        self._is_cut = False
+
+    def add(self, data: bytes) -> str:
+        """Add output; return the lines to show now."""
+        text = self._decoder.decode(data).replace("\r\n", "\n")
+        self.tail = (self.tail + text)[-SHARED_CHARACTERS:]
+        if self._is_cut:
+            return ""
+        whole, end, self._rest = (self._rest + text).rpartition("\n")
+        if not end and len(self._rest) > _HELD_CHARACTERS:
+            whole, end, self._rest = self._rest, "\n", ""
+        if not end:
+            return ""
+        lines = whole[: self._n_characters].split("\n")[: self._n_lines]
+        shown = "\n".join(lines)
+        self._n_lines -= len(lines)
+        self._n_characters -= len(shown)
+        self._is_cut = len(shown) < len(whole)
+        return f"{shown}\n… the rest is not shown; Esc stops it\n" if self._is_cut else f"{shown}\n"
+
+    def end(self) -> str:
+        """Return what is left to show: the last line, or the last lines of a long output."""
+        if not self._is_cut:
+            return f"{self._rest}\n" if self._rest else ""
+        last = self.tail.rstrip("\n")[-_HELD_CHARACTERS:].split("\n")[-LAST_LINES:]
+        return "\n".join(("… the last lines:", *last, ""))
+
+
 class TerminalTalk:
     """The conversation of one terminal.
 
@@ -41,13 +88,21 @@ class TerminalTalk:
         service: The service, whose current session is shown.
         desk: The place at which the user types.
         view: Shows events.
+        choose: Lets the user choose one of some titles; returns None without a choice.
 
     Attributes:
         commands: Carries out slash commands.
     """
 
-    def __init__(self, service: Service, desk: Desk, view: InteractiveView) -> None:
+    def __init__(
+        self,
+        service: Service,
+        desk: Desk,
+        view: InteractiveView,
+        choose: Callable[[str, Sequence[str]], Awaitable[str | None]],
+    ) -> None:
         self.service, self.desk, self.view = service, desk, view
+        self._choose = choose
         self.commands: Commands | None = None
         self._used = 0
         self._shell: asyncio.Task[None] | None = None
@@ -106,7 +161,7 @@ class TerminalTalk:
         words = line.words
         try:
             if words.startswith("!"):
-                await self._run(words[1:].strip())
+                await self._run(words[1:].strip(), is_alone=line.is_alone)
                 return
             if words.startswith("/") and self.commands is not None:
                 self.view.words(words)
@@ -191,10 +246,15 @@ class TerminalTalk:
         prompt = Prompt(words, title=title_of(words))
         self.watch(self.service.begin(prompt, session.id, nothing, mode))
 
-    async def _run(self, command: str) -> None:
+    async def _run(self, command: str, *, is_alone: bool) -> None:
         """Run the user's shell command without a sandbox; the model does not see the command."""
         if not command:
             raise UserError("write the command after `!`, such as `!git status`")
+        if not is_alone:
+            question = f"More text came with this line, as in a paste. Run it?\n│ !{command}"
+            if await self._choose(question, (_NO_RUN, _RUN)) != _RUN:
+                self.view.say("the command did not run", "dim")
+                return
         if self._shell is not None:
             raise UserError("a command runs already; Esc stops it")
         self.view.end_text()
@@ -212,27 +272,20 @@ class TerminalTalk:
             self.desk.refresh()
 
     async def _shell_command(self, command: str) -> None:
-        shown = bytearray()
-        rest = ""
+        output = OwnOutput()
 
         def take(data: bytes) -> None:
-            nonlocal rest
-            shown.extend(data)
-            *lines, rest = (rest + data.decode("utf-8", "replace")).split("\n")
-            for line in lines:
-                self.view.say(line.rstrip("\r"))
+            self.view.output(output.add(data))
 
         try:
             done = await spawn(command, cwd=self.service.root, timeout_s=None, on_chunk=take)
         except ToolError as error:
             raise UserError(str(error)) from error
-        if rest:
-            self.view.say(rest)
+        self.view.output(output.end())
         if done.exit_code:
             self.view.say(f"exit code {done.exit_code}", "yellow")
-        text = shown.decode("utf-8", "replace")[-SHARED_CHARACTERS:]
         label = short_line(f"output of {command}", 80)
-        self._output = PastedText(label, f"$ {command}\n{text}")
+        self._output = PastedText(label, f"$ {command}\n{output.tail}")
         self.view.say("only you see this; /share attaches it to your next prompt", "dim")
 
     def share(self) -> str:

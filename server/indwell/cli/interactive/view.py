@@ -137,6 +137,12 @@ class InteractiveView:
             f"[{style}]{text}[/]" if style else text, emoji=False, highlight=False
         )
 
+    def output(self, text: str) -> None:
+        """Show whole lines of output of the user's own command."""
+        if text:
+            self._desk.console.file.write(visible(text))
+            self._desk.console.file.flush()
+
     def _block(self, markdown: str) -> None:
         """Show Markdown without links that hide their address, and without control characters."""
         shown = visible(markdown.replace("\r\n", "\n"))

@@ -19,8 +19,8 @@
   (let ((words (indwell-words titles)) (enable-recursive-minibuffers t) (note "") (quits 0) (at nil))
     (save-window-excursion
       (with-current-buffer (get-buffer-create "*Indwell asks*")
-        (let ((inhibit-read-only t)) (erase-buffer) (insert message "\n\n"))
-        (cl-mapc (lambda (word title) (insert "  " word ": " title "\n")) words titles)
+        (let ((inhibit-read-only t)) (erase-buffer) (insert message "\n\n")
+          (cl-mapc (lambda (word title) (insert "  " word ": " title "\n")) words titles))
         (goto-char (point-min)) (special-mode) (visual-line-mode)
         (fit-window-to-buffer (display-buffer (current-buffer) '(display-buffer-at-bottom))))
       (while (not (or at (= quits 2)))
