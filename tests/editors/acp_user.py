@@ -140,11 +140,13 @@ async def _chat(user: AcpUser) -> dict[str, Any]:
     await user.say(text_block(QUESTION))
     await user.client.until(lambda: REPLY in user.client.said())
     user.client.updates.clear()
-    await user.connection.load_session(
-        cwd=str(user.root), session_id=user.session, mcp_servers=[]
-    )
+    await user.connection.load_session(cwd=str(user.root), session_id=user.session, mcp_servers=[])
     said = (schema.UserMessageChunk, schema.AgentMessageChunk)
-    return {"chat": "\n".join(one.content.text for _, one in user.client.updates if isinstance(one, said))}
+    return {
+        "chat": "\n".join(
+            one.content.text for _, one in user.client.updates if isinstance(one, said)
+        )
+    }
 
 
 _RUNS: Mapping[str, Callable[[AcpUser], Awaitable[dict[str, Any]]]] = {

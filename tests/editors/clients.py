@@ -16,7 +16,7 @@ from typing import Any
 from editors import emacs, neovim, neovim07
 from editors.acp_user import play_acp
 from editors.place import TIMEOUT_S, environment, missing, put_files, run, serve_model
-from editors.scenarios import FILES, FIRST, LAST, LINES, PATH, QUESTION
+from editors.scenarios import FILES, FIRST, LAST, LINES, PATH, QUESTION, RUNS
 from editors.terminal_user import play_terminal
 from indwell.cli.setup.configurations import CONFIGURATIONS
 from support.loopback_endpoint import LoopbackEndpoint
@@ -32,10 +32,12 @@ class Client:
     Attributes:
         column: The editor's heading in the table of ``docs/editors/README.md``.
         start: Plays a run in a project; arguments: run, root, user's folder, variables.
+        runs: The runs to play; a second configuration of an editor plays only where it differs.
     """
 
     column: str
     start: Start
+    runs: frozenset[str] = frozenset(RUNS)
 
 
 def play(client: Client, run_name: str, folder: Path, endpoint: LoopbackEndpoint) -> dict[str, Any]:
@@ -154,7 +156,7 @@ def _read(screen: int, shown: list[bytes]) -> None:
 
 CLIENTS = {
     "nvim": Client("Neovim 0.11", _neovim("nvim")),
-    "nvim-plain": Client("Neovim 0.11", _neovim("nvim-plain")),
+    "nvim-plain": Client("Neovim 0.11", _neovim("nvim-plain"), frozenset({"ask", "review"})),
     "nvim07": Client("Neovim 0.7", _neovim07),
     "indwell.el": Client("Emacs, indwell.el", _emacs("emacs", "eglot", "indwell")),
     "eglot": Client("Emacs, eglot", _emacs("emacs-eglot", "eglot")),

@@ -31,8 +31,15 @@ def playing(tmp_path_factory: pytest.TempPathFactory) -> Playing:
     return once
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS)
-@pytest.mark.parametrize("editor", CLIENTS)
+@pytest.mark.parametrize(
+    ("editor", "scenario"),
+    [
+        (name, scenario)
+        for name, client in CLIENTS.items()
+        for scenario, run in SCENARIOS.items()
+        if run in client.runs
+    ],
+)
 def test_each_editor_passes_its_scenarios_or_the_table_names_the_reason(
     editor: str, scenario: str, playing: Playing
 ) -> None:

@@ -16,7 +16,9 @@ from indwell.context.untrusted_text import visible
 LIVE_LINES = 6  # the limit of shown lines of an unfinished paragraph
 PAUSE_S = 0.7  # seconds without a key before a question may be drawn
 LOOK_S = 0.6  # seconds without a key after a question was drawn, before a key can answer
-PASTE_S = 0.05  # Only a paste brings other keys within this time before or after a line, in seconds.
+PASTE_S = (
+    0.05  # Only a paste brings other keys within this time before or after a line, in seconds.
+)
 
 
 class Line(NamedTuple):
