@@ -7,17 +7,15 @@ a client undoes are the diffs that it has received.
 from __future__ import annotations
 
 import asyncio
-import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from acp import schema, spawn_agent_process, text_block
-from editors.place import environment
+from acp import schema, text_block
+from editors.place import forked_environment
 from editors.scenarios import ACTION, FIRST, LAST, MINE, PATH, QUESTION, REPLY, formatted
-from support.acp_client import INDWELL, EditorClient
+from support.acp_client import EditorClient, Started, connected
 
 _NAMES = {"no": "No", "once": "Once"}
 
@@ -158,32 +156,15 @@ _RUNS: Mapping[str, Callable[[AcpUser], Awaitable[dict[str, Any]]]] = {
 }
 
 
-@asynccontextmanager
-async def _started(root: Path, folder: Path, more: Mapping[str, str]) -> AsyncIterator[AcpUser]:
-    client = EditorClient()
-    can = schema.ClientCapabilities(
-        fs=schema.FileSystemCapabilities(read_text_file=True, write_text_file=True)
-    )
-    async with spawn_agent_process(
-        client,
-        sys.executable,
-        *("-c", INDWELL, "acp"),
-        env={**environment(folder), **more},
-        cwd=root,
-        transport_kwargs={"stderr": None, "shutdown_timeout": 60},
-        use_unstable_protocol=True,
-    ) as (connection, _process):
-        await connection.initialize(protocol_version=1, client_capabilities=can)
-        user = AcpUser(connection, client, root)
-        await user.begin()
-        yield user
-
-
 def play_acp(run: str, root: Path, folder: Path, variables: Mapping[str, str]) -> dict[str, Any]:
     """Play a run through ``indwell acp``; return the report."""
+    started = Started(root, {**forked_environment(folder), **variables})
+    client = EditorClient()
 
     async def played() -> dict[str, Any]:
-        async with _started(root, folder, variables) as user:
+        async with connected(client, started) as connection:
+            user = AcpUser(connection, client, root)
+            await user.begin()
             return await _RUNS[run](user)
 
     return asyncio.run(played())

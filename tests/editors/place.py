@@ -86,6 +86,12 @@ def environment(folder: Path) -> Mapping[str, str]:
     }
 
 
+def forked_environment(folder: Path) -> Mapping[str, str]:
+    """Return the environment of a process that is forked from a loaded process, if possible."""
+    names = ("LANG", "LC_ALL")  # Python reads these variables only at its start.
+    return {name: value for name, value in environment(folder).items() if name not in names}
+
+
 SHOWN = 8_000  # characters at the end of the session's log that a failure shows
 
 

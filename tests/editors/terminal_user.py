@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from editors.place import environment
+from editors.place import forked_environment
 from editors.scenarios import ACTION, FIRST, LAST, MINE, NEW, PATH, QUESTION
 from support.terminal_screen import Terminal
 
@@ -155,7 +155,7 @@ def play_terminal(
 ) -> dict[str, Any]:
     """Play a run in a terminal; return the report."""
     terminal = Terminal(
-        environment={**environment(folder), **variables, "NO_COLOR": "1"},
+        environment={**forked_environment(folder), **variables, "NO_COLOR": "1"},
         folder=root,
         kind="xterm",
         columns=COLUMNS,

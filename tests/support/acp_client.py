@@ -6,6 +6,7 @@ import asyncio
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -113,9 +114,31 @@ class EditorClient:
         return [one for of, one in self.updates if isinstance(one, kind) and session in {None, of}]
 
 
+@dataclass(frozen=True)
+class Started:
+    """Where ``indwell acp`` runs, if not in the home of a test.
+
+    Attributes:
+        workspace: The working folder.
+        variables: The environment.
+    """
+
+    workspace: Path
+    variables: Mapping[str, str]
+
+    def environment(self, base_url: str = "") -> Mapping[str, str]:
+        """Return the environment."""
+        del base_url
+        return self.variables
+
+
 @asynccontextmanager
 async def connected(
-    client: EditorClient, home: Home, base_url: str = "", *arguments: str, files: bool = True
+    client: EditorClient,
+    home: Home | Started,
+    base_url: str = "",
+    *arguments: str,
+    files: bool = True,
 ) -> AsyncIterator[Any]:
     """Start ``indwell acp``, forked from a loaded process if possible; yield the connection."""
     can = schema.ClientCapabilities(
@@ -130,7 +153,10 @@ async def connected(
 
 @asynccontextmanager
 async def _hatched(
-    client: EditorClient, home: Home, environment: Mapping[str, str], arguments: Sequence[str]
+    client: EditorClient,
+    home: Home | Started,
+    environment: Mapping[str, str],
+    arguments: Sequence[str],
 ) -> AsyncIterator[Any]:
     process = await hatch(("acp", *arguments), environment=environment, folder=home.workspace)
     log = asyncio.create_task(process.stderr.read())
@@ -151,7 +177,10 @@ async def _hatched(
 
 @asynccontextmanager
 async def _spawned(
-    client: EditorClient, home: Home, environment: Mapping[str, str], arguments: Sequence[str]
+    client: EditorClient,
+    home: Home | Started,
+    environment: Mapping[str, str],
+    arguments: Sequence[str],
 ) -> AsyncIterator[Any]:
     async with spawn_agent_process(
         client,

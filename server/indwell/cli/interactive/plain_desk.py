@@ -196,11 +196,11 @@ class PlainDesk:
         since, self._last_line = time.monotonic() - self._last_line, time.monotonic()
         if words.strip() and not self._is_asking:
             self._keep(words.strip())
-            line = Line(words.strip(), is_alone=since >= PASTE_S)
-            if line.words.startswith("!"):
-                asyncio.get_running_loop().call_later(PASTE_S, self._take_later, line, at)
+            typed = Line(words.strip(), is_alone=since >= PASTE_S)
+            if typed.words.startswith("!"):
+                asyncio.get_running_loop().call_later(PASTE_S, self._take_later, typed, at)
             else:
-                self._take(line)
+                self._take(typed)
 
     def _take_later(self, line: Line, at: int) -> None:
         """Take a line, and note whether more input came just after the line."""
