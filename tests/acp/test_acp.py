@@ -166,6 +166,10 @@ async def test_cancel_stops_a_running_command_and_the_session_continues(home: Ho
             connection.prompt(session_id=session, prompt=[text_block("Wait")])
         )
         await client.until(lambda: "begun" in str(client.of(schema.ToolCallProgress)))
+        listing = await connection.prompt(session_id=session, prompt=[text_block("/tasks")])
+        assert listing.stop_reason == "end_turn"
+        assert "there are no tasks" in str(client.updates)
+        assert not turn.done(), "a command that needs no turn is answered while a turn runs"
         await connection.cancel(session_id=session)
         assert (await turn).stop_reason == "cancelled"
         ended = await connection.prompt(session_id=session, prompt=[text_block("Still there?")])

@@ -6,6 +6,9 @@ import asyncio
 import json
 from pathlib import Path
 
+import pytest
+from pygls.exceptions import JsonRpcException
+
 from indwell.lsp.messages import documents
 from indwell.lsp.messages import methods as protocol
 from indwell.lsp.messages.context import ContextParams
@@ -41,6 +44,15 @@ async def test_a_prompt_for_another_session_does_not_wait(tmp_path) -> None:
             "indwell/steer", protocol.SteerParams("And fast.", other)
         )
         assert (steered.session, steered.turn) == (other, 2)
+        listed = await desk.editor.client.protocol.send_request_async(
+            "indwell/steer", protocol.SteerParams("/tasks", other)
+        )
+        assert listed.is_answered
+        assert any("there are no tasks" in str(one) for one in desk.editor.events)
+        with pytest.raises(JsonRpcException, match="needs a turn of its own"):
+            await desk.editor.client.protocol.send_request_async(
+                "indwell/steer", protocol.SteerParams("/compact", other)
+            )
 
         assert await desk.editor.execute("indwell.cancel", {"session": other}) is True
         assert (await beside).ending == "cancelled"

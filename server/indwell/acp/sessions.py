@@ -23,6 +23,7 @@ from indwell.agent.compaction.fit import COMPACT
 from indwell.agent.core import events
 from indwell.agent.core.prompt import Prompt
 from indwell.agent.core.session import Session
+from indwell.agent.features import tasks
 from indwell.bounds.secrets import OtherNames
 from indwell.context.untrusted_text import short_line
 from indwell.errors import UserError
@@ -186,7 +187,7 @@ class AcpSession:
             UserError: The turn cannot begin, or failed; the message is in plain words.
         """
         if self._preparing is not None or self._ticket is not None:
-            raise UserError("a turn is running in this session; wait for its end, or cancel it")
+            return await self._answered_at_once(blocks)
         self._preparing = asyncio.create_task(self._begun(blocks))
         try:
             self._ticket = await self._preparing
@@ -206,6 +207,23 @@ class AcpSession:
         finally:
             self._ticket = None
         return await self._shown_end(finished)
+
+    async def _answered_at_once(
+        self, blocks: Sequence[Block]
+    ) -> tuple[schema.StopReason, events.TurnFinished]:
+        """Answer a command that needs no turn while a turn runs.
+
+        Raises:
+            UserError: The prompt is no such command, or the command cannot be carried out.
+        """
+        words = "\n".join(one.text for one in blocks if isinstance(one, schema.TextContentBlock))
+        session = self._ticket.session if self._ticket is not None else None
+        answer = await session.parts.features.answer_words(words) if session is not None else None
+        if answer is None:
+            raise UserError("a turn is running in this session; wait for its end, or cancel it")
+        self._door.tell(answer)
+        await self._client.flush()
+        return "end_turn", never_started(Prompt(""))
 
     async def _begun(self, blocks: Sequence[Block]) -> Ticket:
         """Read the prompt and submit it; return the ticket of the turn."""
@@ -328,7 +346,10 @@ class AcpSession:
         commands = [
             schema.AvailableCommand(
                 name=COMPACT.removeprefix("/"), description="Shorten the conversation"
-            )
+            ),
+            schema.AvailableCommand(
+                name=tasks.NAME, description="List the tasks of this folder; also while a turn runs"
+            ),
         ]
         commands.append(
             schema.AvailableCommand(name="worktree", description="List, merge or remove worktrees")

@@ -154,12 +154,12 @@ class Host:
         Raises:
             UserError: No turn runs in the session, or too many messages are already waiting.
         """
-        steered, is_choice = await self.service.steer(
+        steered, outcome = await self.service.steer(
             params.text, params.session, numbered=numbered
         )
         assert steered.session is not None
         return protocol.SteerResult(
-            session=steered.session.id, turn=steered.number, delivered=True, is_choice=is_choice
+            session=steered.session.id, turn=steered.number, delivered=True, is_choice=outcome == "chosen", is_answered=outcome == "answered"
         )
 
     def begin(

@@ -16,10 +16,10 @@ from typing import Any
 
 import msgspec
 
-from indwell.agent.compaction.fit import COMPACT
+from indwell.agent.compaction.fit import COMPACT, is_compact
 from indwell.agent.core.event_log import Missed
-from indwell.agent.core.events import TurnFinished
-from indwell.agent.core.prompt import CONTINUE, NOTHING, Prompt, is_blank
+from indwell.agent.core.events import Notice, Steered, TurnFinished
+from indwell.agent.core.prompt import CONTINUE, NOTHING, Prompt, is_blank, is_continue
 from indwell.agent.core.session import Session
 from indwell.agent.features.background.board import BackgroundBoard
 from indwell.agent.features.tasks import SharedTasks, changed_event
@@ -46,7 +46,7 @@ from indwell.service.sessions.stored_sessions import StoredSessions, Sweeper, Un
 from indwell.service.sessions.worktrees.worktrees import Worktrees
 from indwell.service.task_runs import TaskRuns
 from indwell.service.trust_questions import TrustQuestions
-from indwell.service.turns.queue import FRESH, OnEnd, Ticket, WaitingPrompt
+from indwell.service.turns.queue import FRESH, OnEnd, SteeringOutcome, Ticket, WaitingPrompt
 from indwell.service.turns.turns import Turns
 from indwell.sessions.log_lines import LogReading
 from indwell.sessions.task_list import TaskList
@@ -294,8 +294,8 @@ class Service:
 
     async def steer(
         self, text: str, target: str | None, *, numbered: bool = False
-    ) -> tuple[Ticket, bool]:
-        """Add a message of the user to a running turn.
+    ) -> tuple[Ticket, SteeringOutcome]:
+        """Add a message of the user to a running turn, or answer a command that needs no turn.
 
         Args:
             text: The message.
@@ -303,10 +303,12 @@ class Service:
             numbered: Whether the user typed the message below a question's numbered options.
 
         Returns:
-            The turn, and whether the message chose an option of a question.
+            The turn, and what became of the message. The events of the turn show the answer to a
+            command.
 
         Raises:
-            UserError: No turn runs in the session, or too many messages already wait for the turn.
+            UserError: No turn runs in the session, too many messages already wait for the turn, or
+                the message is a command that cannot be carried out now.
         """
         if is_blank(text):
             raise UserError("there are no words to steer with; write what should be done")
@@ -323,7 +325,13 @@ class Service:
                 f"no turn is running in session {target!r}; send the words with "
                 "indwell/prompt instead"
             )
-        return running, session.steer(text, numbered=numbered)
+        if is_compact(text) or is_continue(text):
+            raise UserError(f"{text.strip()} needs a turn of its own; send it when this turn is over")
+        if (answer := await session.parts.features.answer_words(text)) is not None:
+            self.turns.tell(session, Steered(running.number, text, delivered=True))
+            self.turns.tell(session, Notice(running.number, "info", answer))
+            return running, "answered"
+        return running, "chosen" if session.steer(text, numbered=numbered) else "sent"
 
     def compact(self, on_end: OnEnd) -> Ticket:
         """Shorten the current conversation, in a separate turn, after the waiting prompts.

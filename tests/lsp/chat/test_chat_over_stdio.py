@@ -63,6 +63,11 @@ async def test_a_chat_steers_its_running_turn_queues_other_prompts_and_stops_the
         await send(editor, buffer)
         await endpoint.arrived.wait()
         await editor.wait_until(lambda: "Indwell · turn 1" in buffer.text)
+        write(editor, buffer, "/tasks")
+        assert (await send(editor, buffer))["is_answered"]
+        await editor.wait_until(lambda: "there are no tasks" in buffer.text)
+        await editor.wait_until(lambda: draft(buffer) == "")
+        assert "taken" not in buffer.text
         write(editor, buffer, "Be quick.")
         assert (await send(editor, buffer))["delivered"]
         assert draft(buffer) == "Be quick."  # the text stays until the model has received it
@@ -70,6 +75,7 @@ async def test_a_chat_steers_its_running_turn_queues_other_prompts_and_stops_the
         await editor.wait_until(lambda: "Steered." in buffer.text and is_over(buffer, 1))
         assert buffer.text.count("Be quick.") == 1
         assert "> **You, meanwhile:**\n> Be quick." in buffer.text
+        assert "/tasks" not in endpoint.seen[-1].raw.decode(), "the model does not get a command"
         write(editor, buffer, "Second.")
         await send(editor, buffer)
         await editor.wait_until(lambda: is_over(buffer, 2))

@@ -173,6 +173,41 @@ describe("work that is planned, shared out, and runs beside the conversation", (
     await field.waitFor({ state: "detached" });
   });
 
+  test("in mode auto the editor shows a rewrite first, and a place left out there stays", async () => {
+    const text = (): Promise<string> =>
+      chat.host.run(async (vscode, folder) => {
+        const uri = vscode.Uri.file(`${folder}/shop/invoice.py`);
+        return (await vscode.window.showTextDocument(uri)).document.getText();
+      }, chat.folder);
+    const before = await text();
+    const content = before.replaceAll(/^(?!@dataclass).*$/gm, (line) => line.toUpperCase());
+    (await theModel()).on(
+      "overhaul",
+      inOrder(
+        [call("read_file", { path: "shop/invoice.py" })],
+        [call("write_file", { path: "shop/invoice.py", content })],
+        [say("Overhauled.")],
+      ),
+    );
+    await chat.slash("mode auto");
+    await mode("auto");
+    await chat.send("overhaul the invoice");
+    const preview = chat.page.locator(".bulk-edit-panel");
+    await preview.getByText("Change more than half of a file").waitFor();
+    await chat.picture("refactor-preview");
+    process.stdout.write(await preview.innerHTML());
+    await preview.locator(".textedit .edit-checkbox").first().uncheck();
+    await preview.getByRole("button", { name: "Apply" }).click();
+    await chat.panel.getByText("Overhauled.", { exact: true }).waitFor();
+    await chat.idle();
+    const after = await text();
+    assert.equal(after.split("\n")[0], before.split("\n")[0], "the place was left out");
+    assert.match(after, /FROM DATACLASSES/);
+    assert.match(await newest(), /left out 1 of \d+ places/);
+    await chat.slash("mode review");
+    await mode("review");
+  });
+
   test("the memory is opened as a document", async () => {
     await chat.command("indwell.memory");
     await until("the memory", () =>

@@ -115,7 +115,9 @@ class Feature(Generic[SessionT]):
         commands: Names of commands that the user may type after a ``/``, without the ``/``.
         labels: Returns displayed names of the blocks that the user's text attaches.
         answer_words: Returns the answer to a text that needs no model, or None for all other texts.
-            A ``UserError`` ends the turn, and the text is not sent.
+            The slot also gets each text that the user sends to the running turn, and the answer
+            then comes at once. A ``UserError`` ends the turn that began with the text, and the text
+            is not sent.
         refuse_words: Returns why the user's text may not be sent, or empty if it may be sent. The
             function does not access the disk.
         check_words: Returns whether the text may go to the model. Called before anything is queued.

@@ -168,7 +168,7 @@ async def _steered(
     if result.is_choice:  # the answer belongs below its question in the document
         known.raws.remove(raw)
         await _change(chats, document, partial(moving.cleared, words=raw))
-    else:
+    elif not result.is_answered:  # The event of an answered command has moved the text already.
         chats.drafts.vouch(document, raw)
         chats.took(running, words)
     return result

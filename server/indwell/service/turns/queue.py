@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Awaitable, Callable
+from typing import Literal, TypeAlias
 
 import msgspec
 
@@ -25,6 +26,12 @@ from indwell.agent.features.plan import PlanBoard
 from indwell.errors import UserError
 from indwell.messages import Usage
 from indwell.settings.model import Mode
+
+SteeringOutcome: TypeAlias = Literal["sent", "chosen", "answered"]
+"""What became of a message to a running turn.
+
+The message goes to the model, chose an option of a question, or was a command that is answered.
+"""
 
 TITLE_CHARACTERS = 60
 # The limit is in bytes of Base64 for the pictures of all waiting prompts.
