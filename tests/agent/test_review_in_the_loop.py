@@ -21,7 +21,7 @@ from indwell.review.ledger import ReviewLedger
 from indwell.review.verdicts import Scope, accept, reject
 from indwell.sessions.records import Rewound, TurnEndRecord, TurnStartRecord
 from indwell.settings.model import Mode
-from indwell.workspace.base import AppliedChange, Snapshot
+from indwell.workspace.base import UNMARKED, AppliedChange, ChangeMarks, Snapshot
 from support.memory_workspace import ROOT, MemoryWorkspace
 from support.session import World, a_world, asks, call, says, with_parts, with_rules
 
@@ -141,9 +141,15 @@ class Failing(MemoryWorkspace):
         self._error = error
 
     async def write(
-        self, path: Path, base: Snapshot | None, text: str, *, label: str
+        self,
+        path: Path,
+        base: Snapshot | None,
+        text: str,
+        *,
+        label: str,
+        marks: ChangeMarks = UNMARKED,
     ) -> AppliedChange:
-        del path, base, text
+        del path, base, text, marks
         assert label.endswith("(turn 1)")
         self.is_asked.set()
         if self._error is None:

@@ -10,12 +10,14 @@ from hypothesis import strategies as st
 from lsprotocol import types
 from lsprotocol.types import Position, Range
 
-from indwell.errors import EditRefused, TextMoved
+from indwell.errors import EditMayCome, EditRefused, TextMoved
 from indwell.lsp.messages.features import ClientFeatures
 from indwell.lsp.wire.base_protocol import RequestError
+from indwell.lsp.workspace.annotations import AnswerLimits, applied_edits
 from indwell.lsp.workspace.buffer_edits import BufferEdits
 from indwell.lsp.workspace.edits import GRACE_S, MOST_EDITS
-from indwell.workspace.base import AppliedChange, TextStamp, digest
+from indwell.workspace.base import UNMARKED, AppliedChange, ChangeMarks, TextStamp, digest
+from indwell.workspace.comparing.diff import line_edits
 from support.editor_texts import ENCODINGS, texts
 from support.room import in_no_time
 from support.stub_editor import StubEditor
@@ -32,8 +34,12 @@ UNCHANGED = (
 )
 
 
+def limits(seconds: float) -> AnswerLimits:
+    return AnswerLimits(seconds, seconds)
+
+
 def edits_of(editor: StubEditor) -> BufferEdits:
-    return BufferEdits(editor.documents, editor, apply_timeout_s=BRIEF_S, after_check_s=BRIEF_S)
+    return BufferEdits(editor.documents, editor, limits(BRIEF_S), after_check_s=BRIEF_S)
 
 
 async def change(editor: StubEditor, text: str = AFTER) -> AppliedChange:
@@ -205,7 +211,7 @@ async def stopped(editor: StubEditor, edits: BufferEdits) -> float:
 async def test_edt_19_a_cancelled_turn_withdraws_its_edit_and_ends_in_time() -> None:
     editor = StubEditor(PATH, BEFORE)
     editor.behave = editor.ignores
-    edits = BufferEdits(editor.documents, editor, apply_timeout_s=60)
+    edits = BufferEdits(editor.documents, editor, limits(60))
     assert await stopped(editor, edits) == GRACE_S
     assert editor.withdrawn == [edit for edit, _ in editor.sent]
     assert (editor.text, await edits.late_edits()) == (BEFORE, ())
@@ -215,7 +221,7 @@ async def test_edt_19_a_cancelled_turn_withdraws_its_edit_and_ends_in_time() -> 
 async def test_edt_19_the_stop_does_not_wait_for_an_editor_that_confirms_the_cancellation() -> None:
     editor = StubEditor(PATH, BEFORE)
     editor.behave, editor.on_withdraw = obedient()
-    edits = BufferEdits(editor.documents, editor, apply_timeout_s=60)
+    edits = BufferEdits(editor.documents, editor, limits(60))
     assert await stopped(editor, edits) == 0
     editor.behave = editor.applies
     await edits.change(editor.document, PATH, AFTER, "x")  # no earlier edit blocks this one
@@ -226,7 +232,7 @@ async def test_edt_19_the_stop_does_not_wait_for_an_editor_that_confirms_the_can
 async def test_edt_19_an_edit_applied_after_a_stop_is_reported_once_and_not_repeated() -> None:
     editor = StubEditor(PATH, BEFORE)
     editor.behave = editor.ignores
-    edits = BufferEdits(editor.documents, editor, apply_timeout_s=60)
+    edits = BufferEdits(editor.documents, editor, limits(60))
     await stopped(editor, edits)
     assert editor.take(editor.sent[0][0])
     editor.type_text(0, 0, "# mine\n")
@@ -411,6 +417,114 @@ async def test_an_annotated_edit_names_its_author_and_reason() -> None:
     }
     (one,) = edit.document_changes[0].edits
     assert (one.annotation_id, one.new_text, editor.text) == ("indwell", "2", AFTER)
+
+
+REVIEWED = ChangeMarks(frozenset({"unnamed"}))
+ASKING = ChangeMarks(frozenset({"unnamed"}), frozenset({"unnamed", "rewrite"}))
+LONG = "".join(f"line {number}\n" for number in range(20))
+TWO_PLACES = LONG.replace("line 3\n", "row 3\n").replace("line 12\n", "row 12\n")
+
+
+def asking_editor(behave: str = "applies") -> StubEditor:
+    editor = StubEditor(PATH, LONG)
+    editor.features = ClientFeatures(annotations=True)
+    editor.behave = getattr(editor, behave)
+    return editor
+
+
+async def marked(
+    editor: StubEditor, text: str = TWO_PLACES, marks: ChangeMarks = ASKING
+) -> AppliedChange:
+    edits = edits_of(editor)
+    return await edits.change(editor.document, PATH, text, "Indwell: edit a.py", marks)
+
+
+@in_no_time
+@pytest.mark.parametrize(
+    ("marks", "text", "kind", "asks"),
+    [
+        (REVIEWED, TWO_PLACES, "unnamed", False),
+        (ASKING, TWO_PLACES, "unnamed", True),
+        (ASKING, LONG.upper(), "rewrite", True),
+        (UNMARKED, LONG.upper(), "rewrite", False),
+    ],
+)
+async def test_an_edit_is_annotated_by_its_kind_and_asks_only_about_the_given_kinds(
+    marks, text, kind, asks
+) -> None:
+    editor = asking_editor()
+    await marked(editor, text, marks)
+    ((edit, _),) = editor.sent
+    ((identifier, annotation),) = edit.change_annotations.items()
+    assert (identifier, annotation.needs_confirmation) == (f"indwell.{kind}", asks)
+    assert annotation.description.startswith("Indwell: edit a.py. ")
+    plain = StubEditor(PATH, LONG)
+    await marked(plain, text, marks)
+    assert plain.sent[0][0].change_annotations is None, "this editor has no annotations"
+
+
+@in_no_time
+async def test_places_that_the_user_leaves_out_are_found_by_the_text_and_not_sent_again() -> None:
+    editor = asking_editor()
+
+    async def applies_the_second(edit: types.WorkspaceEdit) -> types.ApplyWorkspaceEditResult:
+        del edit.document_changes[0].edits[0]
+        return await editor.applies(edit)
+
+    editor.behave = applies_the_second
+    change = await marked(editor)
+    after = LONG.replace("line 12\n", "row 12\n")
+    assert (change.before, change.after, editor.text) == (LONG, after, after)
+    assert (change.n_left_out, change.verified) == (1, True)
+    assert change.stamp == TextStamp(digest=digest(after), version=2)
+    assert "left out 1 of 2 places" in change.note
+    assert len(editor.sent) == 1
+
+
+@in_no_time
+@pytest.mark.parametrize("is_typed", [False, True])
+async def test_an_edit_that_the_user_does_not_confirm_is_refused_even_after_typing(
+    is_typed,
+) -> None:
+    editor = asking_editor()
+
+    async def declines(edit: types.WorkspaceEdit) -> types.ApplyWorkspaceEditResult:
+        if is_typed:
+            editor.type_text(0, 0, "# mine\n")
+        return await editor.refuses(edit)
+
+    editor.behave = declines
+    with pytest.raises(EditRefused, match="who did not confirm it") as caught:
+        await marked(editor)
+    assert not isinstance(caught.value, TextMoved), "another attempt would ask again"
+    assert editor.text == ("# mine\n" if is_typed else "") + LONG
+
+
+@in_no_time
+async def test_an_asking_edit_waits_longer_and_a_late_answer_is_not_taken_for_a_yes() -> None:
+    editor = asking_editor("ignores")
+    edits = BufferEdits(editor.documents, editor, AnswerLimits(BRIEF_S, 2 * BRIEF_S))
+    with pytest.raises(EditMayCome, match=r"within 0\.1 s"):
+        await edits.change(editor.document, PATH, TWO_PLACES, "x", ASKING)
+    assert editor.withdrawn
+
+
+@given(st.data())
+def test_applied_edits_are_found_for_any_choice(data) -> None:
+    before = data.draw(st.text("ab\n", max_size=40))
+    wanted = data.draw(st.text("ab\n", max_size=40))
+    edits = line_edits(before, wanted)
+    choice = tuple(data.draw(st.booleans()) for _ in edits)
+    now, at = "", 0
+    for edit, is_applied in zip(edits, choice, strict=True):
+        now += before[at : edit.start]
+        now += edit.text if is_applied else before[edit.start : edit.stop]
+        at = edit.stop
+    now += before[at:]
+    found = applied_edits(before, edits, now)
+    assert found is not None
+    assert len(found) == len(edits)
+    assert applied_edits(before, edits, f"{now}typed") is None
 
 
 @in_no_time

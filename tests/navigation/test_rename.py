@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from indwell.agent.features.tool_features import navigation_feature
@@ -93,17 +95,54 @@ async def test_if_one_file_cannot_be_written_the_changes_of_other_files_are_reve
 ) -> None:
     class Stubborn(MemoryWorkspace):
         async def write(
-            self, path: Path, base: Snapshot | None, text: str, *, label: str
+            self, path: Path, base: Snapshot | None, text: str, **more: Any
         ) -> AppliedChange:
             if path == B:
                 raise EditRefused("b.py is read-only")
-            return await super().write(path, base, text, label=label)
+            return await super().write(path, base, text, **more)
 
     workspace = Stubborn(FILES)
     result = await renamed(tmp_path, Renames(EDITS), workspace)
     assert result.is_error
     assert "b.py is read-only" in result.text
     assert texts(workspace) == FILES
+
+
+async def test_a_rename_is_reverted_if_the_user_leaves_out_a_place_in_the_editor(
+    tmp_path: Path,
+) -> None:
+    class Choosing(MemoryWorkspace):
+        async def write(
+            self, path: Path, base: Snapshot | None, text: str, **more: Any
+        ) -> AppliedChange:
+            asked.append((path, sorted(more["marks"].kinds), bool(more["marks"].asks)))
+            is_chosen = path == B and more["marks"].asks
+            change = await super().write(path, base, f"{text}\n" if is_chosen else text, **more)
+            return msgspec.structs.replace(change, n_left_out=1) if is_chosen else change
+
+    asked: list[tuple[Path, list[str], bool]] = []
+    workspace = Choosing(FILES)
+    ledger = await ReviewLedger.open(tmp_path / "review", workspace.roots)
+    features = [navigation_feature(Navigator((Renames(EDITS),)), NO_SERVERS)]
+    async with a_world(
+        tmp_path,
+        [RENAME, says("done")],
+        workspace=workspace,
+        features=features,
+        policy=Policy("auto"),
+    ) as world:
+        rules = replace(world.session.parts.rules(), confirm=("rename",))
+        with_parts(world.session, review=ledger, rules=lambda: rules)
+        await world.turn()
+        (result,) = world.results
+    await ledger.close()
+    assert result.is_error
+    assert "nothing was renamed" in result.text
+    assert texts(workspace) == FILES
+    assert asked == [
+        *((path, ["rename"], True) for path in (A, B)),
+        *((path, [], False) for path in (B, A)),
+    ], "the editor asks about the rename, and not about its revert"
 
 
 @pytest.mark.parametrize(

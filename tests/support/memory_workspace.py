@@ -8,7 +8,9 @@ from typing import TypeVar
 
 from indwell.errors import EditRefused, TextMoved, ToolError
 from indwell.workspace.base import (
+    UNMARKED,
     AppliedChange,
+    ChangeMarks,
     Noted,
     Settlement,
     Snapshot,
@@ -128,10 +130,16 @@ class MemoryWorkspace:
         return TextStamp(index.digest), result
 
     async def write(
-        self, path: Path, base: Snapshot | None, text: str, *, label: str
+        self,
+        path: Path,
+        base: Snapshot | None,
+        text: str,
+        *,
+        label: str,
+        marks: ChangeMarks = UNMARKED,
     ) -> AppliedChange:
         """Change a buffer or else a file; see ``Workspace``."""
-        del label
+        del label, marks
         shown = display(path, self.roots)
         if path == self._root or self._names(path):
             raise ToolError(f"{shown!r} is a folder; name a file in it")
@@ -161,9 +169,11 @@ class MemoryWorkspace:
         self.kept.append(snapshot)
         return None
 
-    async def remove(self, path: Path, base: Snapshot, *, label: str) -> Path | None:
+    async def remove(
+        self, path: Path, base: Snapshot, *, label: str, marks: ChangeMarks = UNMARKED
+    ) -> Path | None:
         """Delete a file and its buffer; see ``Workspace``."""
-        del label
+        del label, marks
         shown = display(path, self.roots)
         if path not in self.files and path not in self.buffers:
             raise EditRefused(f"{shown!r} does not exist any more")

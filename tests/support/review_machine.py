@@ -12,7 +12,7 @@ from collections.abc import Awaitable
 from pathlib import Path
 from random import Random
 
-from indwell.agent.permission.recorded_changes import RecordedWorkspace
+from indwell.agent.permission.recorded_workspace import RecordedWorkspace
 from indwell.review import verdicts
 from indwell.review.hunk import Actor
 from indwell.review.ledger import ReviewLedger

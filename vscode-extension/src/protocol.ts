@@ -1457,13 +1457,15 @@ export interface SteerParams {
  * The turn that receives the message with its next model call.
  *
  * `is_choice` is true if the message only chose an option of a question, or is the line that the question asked
- * for.
+ * for. `is_answered` is true if the message was a command that needs no turn, such as `/tasks`: the turn's
+ * events contain the answer, and the model does not get the message.
  */
 export interface SteerResult {
   readonly session: string;
   readonly turn: number;
   readonly delivered: boolean;
   readonly is_choice: boolean;
+  readonly is_answered: boolean;
 }
 
 /** The user has sent a message to the running turn. */

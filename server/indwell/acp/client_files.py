@@ -19,7 +19,9 @@ from indwell.acp.client import AcpClient, Silent
 from indwell.errors import EditRefused, TextMoved, ToolError
 from indwell.files.listing import exists
 from indwell.workspace.base import (
+    UNMARKED,
     AppliedChange,
+    ChangeMarks,
     Noted,
     PathLocks,
     Settlement,
@@ -79,9 +81,16 @@ class ClientFiles:
         return Snapshot(path, text, stamp, origin="buffer", unsaved=True)
 
     async def write(
-        self, path: Path, base: Snapshot | None, text: str, *, label: str
+        self,
+        path: Path,
+        base: Snapshot | None,
+        text: str,
+        *,
+        label: str,
+        marks: ChangeMarks = UNMARKED,
     ) -> AppliedChange:
         """Change an unsaved buffer through the client, and any other file on disk."""
+        del marks  # An ACP client applies each change without a question.
         async with self._locks.hold(path):
             if base is None:
                 await self._check_new(path)
@@ -135,8 +144,11 @@ class ClientFiles:
         """Save a copy of the text on disk; see ``Workspace``."""
         return await self._disk.keep(snapshot)
 
-    async def remove(self, path: Path, base: Snapshot, *, label: str) -> Path | None:
+    async def remove(
+        self, path: Path, base: Snapshot, *, label: str, marks: ChangeMarks = UNMARKED
+    ) -> Path | None:
         """Delete a file on disk, unless the client has unsaved text of it."""
+        del marks
         async with self._locks.hold(path):
             if await self._known_buffer(path, await self._disk.read(path)) is not None:
                 raise EditRefused(

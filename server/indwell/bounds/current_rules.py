@@ -118,6 +118,7 @@ class CurrentRules:
             is_private=is_of_home,
             secret_files=self._secret.look,
             repositories=self._secret.repositories,
+            confirm=settings.confirm_edits,
         )
 
     def _policy(self, now: _Sources) -> Policy:

@@ -13,7 +13,7 @@ from indwell.errors import ToolError
 from indwell.policy.call_facts import Policy
 from indwell.policy.rules import Widening
 from indwell.sandbox.confinement import Confinement
-from indwell.settings.model import Mode
+from indwell.settings.model import ChangeKind, Mode
 
 
 def lies_in_no_home(_path: Path) -> bool:
@@ -128,6 +128,7 @@ class Rules:
         secret_files: Returns absolute paths in the workspace that lead to secret files; blocks.
         repositories: Returns absolute folders with git settings that the user has not reviewed;
             blocks.
+        confirm: The kinds of changes that the editor asks about if the user sees them nowhere else.
     """
 
     policy: Policy
@@ -136,6 +137,7 @@ class Rules:
     is_private: Callable[[Path], bool] = lies_in_no_home
     secret_files: Callable[[], tuple[str, ...]] = tuple
     repositories: Callable[[], tuple[str, ...]] = tuple
+    confirm: tuple[ChangeKind, ...] = ()
 
     @property
     def mode(self) -> Mode:

@@ -110,6 +110,7 @@ class Host:
             self.client,
             self.composition.disk(roots),
             apply_timeout_s=self.settings.apply_edit_timeout_s,
+            confirm_timeout_s=self.settings.answer_timeout_s,
             notebooks=self.notebooks,
         )
 
@@ -154,12 +155,14 @@ class Host:
         Raises:
             UserError: No turn runs in the session, or too many messages are already waiting.
         """
-        steered, outcome = await self.service.steer(
-            params.text, params.session, numbered=numbered
-        )
+        steered, outcome = await self.service.steer(params.text, params.session, numbered=numbered)
         assert steered.session is not None
         return protocol.SteerResult(
-            session=steered.session.id, turn=steered.number, delivered=True, is_choice=outcome == "chosen", is_answered=outcome == "answered"
+            session=steered.session.id,
+            turn=steered.number,
+            delivered=True,
+            is_choice=outcome == "chosen",
+            is_answered=outcome == "answered",
         )
 
     def begin(

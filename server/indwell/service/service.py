@@ -326,7 +326,9 @@ class Service:
                 "indwell/prompt instead"
             )
         if is_compact(text) or is_continue(text):
-            raise UserError(f"{text.strip()} needs a turn of its own; send it when this turn is over")
+            raise UserError(
+                f"{text.strip()} needs a turn of its own; send it when this turn is over"
+            )
         if (answer := await session.parts.features.answer_words(text)) is not None:
             self.turns.tell(session, Steered(running.number, text, delivered=True))
             self.turns.tell(session, Notice(running.number, "info", answer))

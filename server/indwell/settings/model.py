@@ -21,6 +21,9 @@ InstructionKind: TypeAlias = Literal[
 ]
 """Kinds of instruction files; ``prompt.instruction_files`` has the files' names."""
 
+ChangeKind: TypeAlias = Literal["delete", "rename", "rewrite", "unnamed"]
+"""Kinds of changes that an editor may ask about; ``lsp.workspace.annotations`` has the words."""
+
 CompactionName: TypeAlias = Literal["default", "ladder-a", "auto-b", "regions-d", "slide", "none"]
 """Names in ``context.compaction.presets.PRESETS``; a test compares both."""
 
@@ -398,6 +401,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             "key meant for a file answers it; `0` shows it at once"
         ),
     ] = 2
+    confirm_edits: Annotated[
+        tuple[ChangeKind, ...],
+        Meta(
+            description="Changes of open files that the editor asks about, if the editor can, in "
+            "mode `auto`, where you see no change before or after it is made; `[]` asks about "
+            "none; [more](review.md#when-the-editor-asks)"
+        ),
+    ] = ("delete", "rename", "rewrite", "unnamed")
     tasks_at_once: Annotated[
         Annotated[int, Meta(ge=1, le=3)],
         Meta(

@@ -64,6 +64,7 @@ class ToolFacts(msgspec.Struct, frozen=True):
         background: Whether the command keeps running after the call has ended.
         address: The address of the web page that the call fetches, or empty for other calls.
         foreign: The MCP server's tool that is called, or None for a tool of Indwell.
+        renames: Whether the call renames a symbol, so that a part of its changes is of no use.
     """
 
     tool: str
@@ -80,6 +81,7 @@ class ToolFacts(msgspec.Struct, frozen=True):
     background: bool = False
     address: str = ""
     foreign: ForeignTool | None = None
+    renames: bool = False
 
 
 class Picture(msgspec.Struct, frozen=True):

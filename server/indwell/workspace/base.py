@@ -14,6 +14,7 @@ from typing import Literal, Protocol, TypeVar
 
 import msgspec
 
+from indwell.settings.model import ChangeKind
 from indwell.workspace.large import Large
 from indwell.workspace.text import LineEnd, in_pieces
 
@@ -26,6 +27,21 @@ class TextStamp(msgspec.Struct, frozen=True):
 
     digest: str
     version: int | None = None
+
+
+class ChangeMarks(msgspec.Struct, frozen=True):
+    """The kinds of a change, for editors that can ask about a change before they make it.
+
+    Attributes:
+        kinds: The kinds that the caller knows; ``Workspace`` finds the kind ``rewrite`` itself.
+        asks: The kinds that the editor asks about, because the user sees the change nowhere else.
+    """
+
+    kinds: frozenset[ChangeKind] = frozenset()
+    asks: frozenset[ChangeKind] = frozenset()
+
+
+UNMARKED = ChangeMarks()
 
 
 class Snapshot(msgspec.Struct, frozen=True):
@@ -62,6 +78,7 @@ class AppliedChange(msgspec.Struct, frozen=True):
         note: A remark for the model about the edit; may be empty.
         is_part: Whether ``before`` and ``after`` contain only the changed parts of a large file
             with context lines, from which no file can be restored.
+        n_left_out: Number of places that the user left unchanged when the editor asked.
     """
 
     path: Path
@@ -71,6 +88,7 @@ class AppliedChange(msgspec.Struct, frozen=True):
     verified: bool = True
     note: str = ""
     is_part: bool = False
+    n_left_out: int = 0
 
 
 class Settlement(msgspec.Struct, frozen=True):
@@ -147,7 +165,13 @@ class Workspace(Protocol):
         ...
 
     async def write(
-        self, path: Path, base: Snapshot | None, text: str, *, label: str
+        self,
+        path: Path,
+        base: Snapshot | None,
+        text: str,
+        *,
+        label: str,
+        marks: ChangeMarks = UNMARKED,
     ) -> AppliedChange:
         """Write ``text`` to ``path``; ``base`` is the text that was edited, or None for a new file.
 
@@ -170,7 +194,9 @@ class Workspace(Protocol):
         """
         ...
 
-    async def remove(self, path: Path, base: Snapshot, *, label: str) -> Path | None:
+    async def remove(
+        self, path: Path, base: Snapshot, *, label: str, marks: ChangeMarks = UNMARKED
+    ) -> Path | None:
         """Delete a file that still equals ``base``; return the path of a copy (see ``keep``).
 
         Raises:

@@ -24,7 +24,9 @@ from indwell.files.system.copying import copy_range, write_all
 from indwell.files.user_files import delete_exactly, keep_copy
 from indwell.files.watch.file_watch import FolderWatch
 from indwell.workspace.base import (
+    UNMARKED,
     AppliedChange,
+    ChangeMarks,
     Noted,
     PathLocks,
     Settlement,
@@ -87,13 +89,19 @@ class DiskWorkspace:
         return await asyncio.to_thread(self._read, path)
 
     async def write(
-        self, path: Path, base: Snapshot | None, text: str, *, label: str
+        self,
+        path: Path,
+        base: Snapshot | None,
+        text: str,
+        *,
+        label: str,
+        marks: ChangeMarks = UNMARKED,
     ) -> AppliedChange:
         """Write a file atomically; see ``Workspace``.
 
         A cancelled write is completed or not begun before the cancellation continues.
         """
-        del label
+        del label, marks
         async with self._locks.hold(path):
             return await _to_the_end(lambda: self._write(path, base, text))
 
@@ -125,9 +133,11 @@ class DiskWorkspace:
         """Keep the file's bytes, or the text as UTF-8 if they differ; see ``Workspace``."""
         return await asyncio.to_thread(self._keep, snapshot)
 
-    async def remove(self, path: Path, base: Snapshot, *, label: str) -> Path | None:
+    async def remove(
+        self, path: Path, base: Snapshot, *, label: str, marks: ChangeMarks = UNMARKED
+    ) -> Path | None:
         """Delete a file that still equals ``base``; see ``Workspace``."""
-        del label
+        del label, marks
         async with self._locks.hold(path):
             return await _to_the_end(lambda: self._remove(path, base))
 

@@ -19,6 +19,7 @@ from support.reviewing import (
     act,
     at_line,
     changed,
+    edit,
     look,
     marked,
     titles,
@@ -135,6 +136,46 @@ async def test_review_code_lenses_are_refreshed_and_their_commands_work(home) ->
             assert annotation.label.startswith(label)
             assert annotation.needs_confirmation is False
         assert "turn 1" in next(iter(edit.change_annotations.values())).label
+
+
+async def test_in_mode_auto_the_editor_asks_about_a_file_that_the_prompt_does_not_name(
+    home,
+) -> None:
+    home.configure('mode = "auto"\n')
+    home.write("other.txt", "other\n")
+
+    async def leaves_out_the_first(edit: types.WorkspaceEdit) -> None:
+        ((identifier, annotation),) = edit.change_annotations.items()
+        asked.append((identifier, annotation.label, annotation.needs_confirmation))
+        edit.document_changes[0].edits = edit.document_changes[0].edits[1:]
+
+    asked: list[tuple[str, str, bool]] = []
+    script = [
+        *turn(),
+        say(calls=[edit("work.txt", 4)], usage=USAGE),
+        say("Once more.", usage=USAGE),
+    ]
+    async with (
+        LoopbackEndpoint(script) as endpoint,
+        editing(home, endpoint.base_url, profile=VSCODE) as editor,
+    ):
+        buffer = editor.open(home.workspace / "work.txt")
+        editor.open(home.workspace / "other.txt")  # the file that the user looks at
+        at_once, editor.moments.before = editor.moments.before, leaves_out_the_first
+        params = protocol.PromptParams("Do it.", mentions=("other.txt",))
+        await editor.client.protocol.send_request_async("indwell/prompt", params)
+        label = "Change a file that your prompt does not name"
+        assert asked == [("indwell.unnamed", label, True)]
+        assert buffer.text == changed(15, 26)
+        told = endpoint.seen[2].raw.decode()
+        assert "left out 1 of 3 places" in told
+        assert (await changes(editor)).pending == 0, "an edit in mode auto is accepted"
+        # The prompt names the file, so the editor does not ask.
+        editor.moments.before = at_once
+        await editor.ask("Now line 4 of work.txt.")
+        (annotation,) = editor.edits[-1].change_annotations.values()
+        assert annotation.needs_confirmation is False
+        assert buffer.text == AFTER
 
 
 async def test_review_hints_offer_actions_and_are_never_sent_as_problems(home) -> None:

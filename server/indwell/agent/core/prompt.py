@@ -55,6 +55,24 @@ class Prompt(msgspec.Struct, frozen=True):
         return len(self.words) + sum(len(one.text) for one in self.texts)
 
 
+def names_other_files(prompt: Prompt, name: str) -> bool:
+    """Return whether a prompt names files, but not the file with this displayed name.
+
+    Attached texts count, and so does the name of the file in the user's text. A prompt without any
+    attached file leaves the choice of files to the agent.
+    """
+    attached = {one.path for one in prompt.mentioned} | {one.path for one in prompt.reported}
+    if prompt.selection is not None:
+        attached.add(prompt.selection.path)
+    folders = {one.path.rstrip("/") for one in prompt.folders}
+    if not attached and not folders:
+        return False
+    if prompt.opened is not None:
+        attached.add(prompt.opened.path)
+    is_beneath = any(one in {"", "."} or name.startswith(f"{one}/") for one in folders)
+    return name not in attached and not is_beneath and name.rpartition("/")[2] not in prompt.words
+
+
 def labels(prompt: Prompt) -> tuple[str, ...]:
     """Return a label of a few words for each attachment of a prompt."""
     found = []

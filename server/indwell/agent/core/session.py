@@ -60,6 +60,7 @@ class TurnState(msgspec.Struct):
             text.
         draft: The user's text until the model has received it, then empty.
         steered: The steering messages in the current request, as typed.
+        said: All steering messages of the turn so far, as typed.
         steered_sent: The messages of ``steered`` as the model reads them.
         n_told: The number of steering messages that were reported as delivered, because a request
             may be sent again.
@@ -87,6 +88,7 @@ class TurnState(msgspec.Struct):
     agents: dict[str, int] = msgspec.field(default_factory=dict)
     answer: str = ""
     steered: tuple[str, ...] = ()
+    said: tuple[str, ...] = ()
     steered_sent: tuple[str, ...] = ()
     n_told: int = 0
     gathered: tuple[Text, ...] = ()

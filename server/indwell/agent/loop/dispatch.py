@@ -35,9 +35,9 @@ from indwell.agent.permission.recorded_changes import (
     command_ended,
     command_turn,
     covered,
-    recorded,
     report,
 )
+from indwell.agent.permission.recorded_workspace import recorded
 from indwell.context.conversation import tool_result
 from indwell.context.request.assemble import tool_picture
 from indwell.context.untrusted_text import short_line

@@ -232,6 +232,7 @@ async def _take_steering(session: Session, turn: TurnState) -> None:
     said = session.steering[:n_waiting]
     sent = [(await fitting_words(session, words))[0] for words in said]
     session.steering = session.steering[n_waiting:]
+    turn.said = (*turn.said, *said)
     # If the last request was refused, its steering messages are sent again before the new messages.
     turn.steered, turn.steered_sent = (*turn.steered, *said), (*turn.steered_sent, *sent)
 

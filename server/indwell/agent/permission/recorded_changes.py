@@ -1,21 +1,16 @@
-"""Records changes by tools and commands for review, and asks about risky changes in git.
+"""Records changes by commands and servers for review, and asks about risky changes in git.
 
-Tools use a workspace that records each change before making it. The texts before and after an edit
-are on disk before the edit is sent. Even after a crash, the change can therefore be distinguished
-from the user's changes, and reverted. If the ledger cannot record a command's change, the user is
-told. New entries in git are also reported to the model.
+If the ledger cannot record a command's change, the user is told. New entries in git are also
+reported to the model.
 """
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import hashlib
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
 
 import msgspec
 
@@ -23,32 +18,18 @@ from indwell.agent.core.events import Listener, Notice
 from indwell.agent.core.session import Session
 from indwell.agent.permission.call_facts import display
 from indwell.agent.permission.decision import Permit, put_question
+from indwell.agent.permission.recorded_workspace import is_accepted
 from indwell.bounds.git.known_state import GitEntry
 from indwell.context.untrusted_text import one_line
-from indwell.errors import EditMayCome
 from indwell.files.listing import file_mark
 from indwell.messages import ToolUse
 from indwell.policy.approvals import Question, Reply
 from indwell.policy.rules import Widening
 from indwell.review.checkpoints.coverage import apart as apart_from
-from indwell.review.copies import Patches
-from indwell.review.hunk import Actor, Opaque
-from indwell.review.ledger import ReviewLedger
-from indwell.review.ledger_queries import Pending
-from indwell.review.verdicts import COPIES
+from indwell.review.hunk import Actor
 from indwell.tools.base import Call, Marks, Outcome
-from indwell.workspace.base import (
-    AppliedChange,
-    Snapshot,
-    TextStamp,
-    Workspace,
-)
-from indwell.workspace.large import ByteSplice, Large
 
 NAMED = 3  # the limit of files that a notice about a check's changes names
-T = TypeVar("T")
-R = TypeVar("R")
-OF_BYTES = "bytes:"  # the prefix of the digest of a large file; see ``line_index``
 
 
 def covered(
@@ -339,6 +320,7 @@ def _question(use: ToolUse, words: _ChangeWords, new: Sequence[GitEntry]) -> Que
         rule="",
         uncovered=UNCOVERED,
     )
+<<<<<<< HEAD
 
 
 def recorded(session: Session, use: ToolUse, permit: Permit) -> Workspace:
@@ -484,3 +466,5 @@ async def to_its_end(work: Coroutine[Any, Any, T]) -> T:
     except asyncio.CancelledError:
         await asyncio.wait({task})
         raise
+=======
+>>>>>>> 25e501a9 (Let the editor ask about deletions, renames, rewrites and unnamed files in mode auto)

@@ -16,6 +16,7 @@ from indwell.lsp.chat import layout as moving
 from indwell.lsp.chat.layout import Section, TextSplice, edited, in_breaks, line_break
 from indwell.lsp.chat.rendering import Rendering, taken_line
 from indwell.lsp.editor.client import Client
+from indwell.lsp.workspace.annotations import AnswerLimits
 from indwell.lsp.workspace.buffer_edits import BufferEdits
 from indwell.lsp.workspace.documents import Document, Documents
 from indwell.workspace.base import AppliedChange
@@ -240,9 +241,8 @@ class Paper:
     @property
     def _edits(self) -> BufferEdits:
         if self._made is None:
-            self._made = BufferEdits(
-                self._documents, self._client, apply_timeout_s=self._timeout_s()
-            )
+            limits = AnswerLimits(self._timeout_s(), self._timeout_s())
+            self._made = BufferEdits(self._documents, self._client, limits)
         return self._made
 
 

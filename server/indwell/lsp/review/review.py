@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from indwell.agent.permission.recorded_changes import RecordedWorkspace, is_accepted
+from indwell.agent.permission.recorded_workspace import RecordedWorkspace, is_accepted
 from indwell.errors import NotText, TooLarge, ToolError, UserError
 from indwell.files.listing import exists
 from indwell.lsp.host import Host

@@ -12,6 +12,13 @@ import msgspec
 from indwell.errors import EditMayCome, EditRefused, TextMoved
 from indwell.lsp.editor.client import Client
 from indwell.lsp.wire.base_protocol import RequestError
+from indwell.lsp.workspace.annotations import (
+    NOT_CONFIRMED,
+    AnswerLimits,
+    annotated,
+    applied_edits,
+    changes_most,
+)
 from indwell.lsp.workspace.documents import Document, Documents, digested, unbroken
 from indwell.lsp.workspace.edits import (
     GRACE_S,
@@ -24,7 +31,7 @@ from indwell.lsp.workspace.edits import (
     versioned_edit,
     was_taken,
 )
-from indwell.workspace.base import AppliedChange, TextStamp
+from indwell.workspace.base import UNMARKED, AppliedChange, ChangeMarks, TextStamp
 from indwell.workspace.comparing.diff import TextEdit, line_edits
 from indwell.workspace.comparing.matching import common_last_lines, common_lines
 
@@ -103,7 +110,7 @@ class BufferEdits:
     Args:
         documents: The open documents.
         client: The editor.
-        apply_timeout_s: The time limit for the editor's answer, in seconds.
+        limits: The time limits for the editor's answer.
         after_check_s: The time limit for the change notification after the answer, in seconds.
     """
 
@@ -111,13 +118,13 @@ class BufferEdits:
         self,
         documents: Documents,
         client: Client,
+        limits: AnswerLimits,
         *,
-        apply_timeout_s: float,
         after_check_s: float = AFTER_CHECK_S,
     ) -> None:
         self._documents = documents
         self._client = client
-        self._apply_timeout_s = apply_timeout_s
+        self._limits = limits
         self._after_check_s = after_check_s
         self._unanswered = Unanswered(documents)
 
@@ -125,13 +132,20 @@ class BufferEdits:
         """Return the files to which the editor applied an edit after the time-out, each once."""
         return await self._unanswered.applied()
 
-    async def change(self, document: Document, path: Path, text: str, label: str) -> AppliedChange:
-        """Change the buffer's text to ``text``.
+    async def change(
+        self,
+        document: Document,
+        path: Path,
+        text: str,
+        label: str,
+        marks: ChangeMarks = UNMARKED,
+    ) -> AppliedChange:
+        """Change the buffer's text to ``text``; an editor that asks may apply a part of the change.
 
         Raises:
             TextMoved: The buffer was changed or closed first, and the edit was not applied.
             EditMayCome: The editor has not answered, and has not applied the edit so far.
-            EditRefused: The editor did not apply the edit.
+            EditRefused: The editor did not apply the edit, or the user did not confirm it.
         """
         before = document.text
         if text == before:
@@ -142,7 +156,7 @@ class BufferEdits:
         version, was_clean = document.version, document.dirt != "user"
         edits = await _edits(before, text)
         self._check_unmoved(document, path, version)
-        asked = self._ask(document, path, edits, label, text)
+        asked = self._ask(document, path, edits, label, text, marks=marks)
         # the digest is computed while the editor works
         knowing = asyncio.ensure_future(digested(text))
         document.n_edits += 1
@@ -154,6 +168,8 @@ class BufferEdits:
                 text = document.text  # the editor has chosen the line ends of an empty buffer
                 knowing.cancel()
                 knowing = asyncio.ensure_future(digested(text))
+            if document.text != text and asked.asks:
+                return await self._as_chosen(asked, verdict, await knowing, was_clean=was_clean)
             if document.text != text:
                 if document.version != asked.version:
                     self._documents.on_typing()  # the user made some of the changes
@@ -171,16 +187,67 @@ class BufferEdits:
             raise TextMoved(_moved(path))
 
     def _ask(
-        self, document: Document, path: Path, edits: tuple[TextEdit, ...], label: str, text: str
+        self,
+        document: Document,
+        path: Path,
+        edits: tuple[TextEdit, ...],
+        label: str,
+        text: str,
+        *,
+        marks: ChangeMarks,
     ) -> SentEdit:
-        annotated = self._client.features.annotations
-        encoding = self._documents.encoding
+        before, encoding = document.text, self._documents.encoding
+        if changes_most(before, edits):
+            marks = msgspec.structs.replace(marks, kinds=marks.kinds | {"rewrite"})
         if not self._client.features.says_encoding:
-            edits = whole_lines(document.text, edits)
-        edit = versioned_edit(document, edits, encoding, annotated=annotated, label=label)
+            edits = whole_lines(before, edits)
+        annotation = annotated(self._client, marks, label)
+        edit = versioned_edit(document, edits, encoding, annotation=annotation)
         answer = asyncio.ensure_future(self._client.apply_edit(edit, label))
         answer.add_done_callback(seen)
-        return SentEdit(document, path, edit, document.version, document.text, text, answer)
+        return SentEdit(
+            document,
+            path,
+            edit,
+            document.version,
+            before,
+            text,
+            answer,
+            edits=edits,
+            asks=annotation is not None and annotation.asks,
+        )
+
+    async def _as_chosen(
+        self, asked: SentEdit, verdict: _Verdict, known: str, *, was_clean: bool
+    ) -> AppliedChange:
+        """Decide the result of an edit of which the user left out some or all changes.
+
+        Only the text decides, because editors also report an edit as applied if the user left out
+        some of its changes.
+        """
+        document, name, now = asked.document, asked.path.name, asked.document.text
+        is_same = document.version == asked.version
+        chosen = await asyncio.to_thread(applied_edits, asked.before, asked.edits, now)
+        if chosen is not None and any(chosen) and document.text == now:
+            document.dirt = "agent" if was_clean else "user"
+            stamp = TextStamp(digest=await digested(now), version=document.version)
+            document.learn(now, stamp.digest)
+            n_left_out = len(chosen) - sum(chosen)
+            note = (
+                f"the editor asked the user, who left out {n_left_out} of {len(chosen)} places; "
+                "only the places in the diff were changed; do not repeat the others unless the "
+                "user wants them"
+            )
+            return AppliedChange(
+                asked.path, asked.before, now, stamp, note=note, n_left_out=n_left_out
+            )
+        if not verdict.is_silent and (verdict.problem or not is_same):
+            was = "untouched" if now == asked.before else "changed by others; read_file it again"
+            raise EditRefused(f"{name!r} was not edited: {NOT_CONFIRMED}; its text is {was}")
+        try:
+            return await self._not_as_proposed(asked, verdict, known)
+        except TextMoved as error:  # Another attempt would ask the user again.
+            raise EditRefused(str(error)) from error
 
     async def _not_as_proposed(
         self, asked: SentEdit, verdict: _Verdict, known: str
@@ -221,8 +288,9 @@ class BufferEdits:
     async def _verdict(self, asked: SentEdit) -> _Verdict:
         """Wait until the text contains the edit, the editor refuses it, or the time is over."""
         answer, document, version = asked.answer, asked.document, asked.version
+        limit_s = self._limits.of(asks=asked.asks)
         try:
-            async with asyncio.timeout(self._apply_timeout_s):
+            async with asyncio.timeout(limit_s):
                 await self._first(asked)
             if document.text == asked.expected:
                 answer.cancel()  # The text will be compared, and the answer is ignored.
@@ -231,7 +299,7 @@ class BufferEdits:
         except TimeoutError:
             self._client.withdraw(asked.edit)
             self._unanswered.add(asked)
-            words = f"the editor did not answer the edit within {self._apply_timeout_s:g} s"
+            words = f"the editor did not answer the edit within {limit_s:g} s"
             return _Verdict(words, is_silent=True)
         except RequestError as error:
             return _Verdict(f"the editor refused the edit ({error})")

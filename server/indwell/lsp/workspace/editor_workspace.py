@@ -15,13 +15,16 @@ import msgspec
 from indwell.errors import EditRefused, TextMoved, ToolError
 from indwell.files.listing import FileState, state_of
 from indwell.lsp.editor.client import Client
+from indwell.lsp.workspace.annotations import AnswerLimits
 from indwell.lsp.workspace.buffer_edits import BufferEdits
 from indwell.lsp.workspace.documents import Document, Documents, digested, unbroken
 from indwell.lsp.workspace.edits import FileCreation, FileDeletion
 from indwell.lsp.workspace.notebooks import Notebooks, edited_text, shown_text
 from indwell.workspace.base import (
+    UNMARKED,
     AppliedChange,
     BufferWatch,
+    ChangeMarks,
     Noted,
     PathLocks,
     Settlement,
@@ -33,6 +36,8 @@ from indwell.workspace.base import (
 from indwell.workspace.encoding.notebook import SUFFIX, about_cells, new_notebook
 from indwell.workspace.large import Large
 from indwell.workspace.text import LineEnd
+
+CONFIRM_S = 300.0  # the time limit, in seconds, for the user's answer in the editor
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -54,6 +59,7 @@ class EditorWorkspace:
         client: The editor, which applies edits and saves.
         disk: The workspace on disk, for closed files.
         apply_timeout_s: The time limit for the editor's answer to an edit, in seconds.
+        confirm_timeout_s: The same limit for an edit that the editor asks the user about.
         notebooks: The open notebooks.
     """
 
@@ -64,6 +70,7 @@ class EditorWorkspace:
         disk: Workspace,
         *,
         apply_timeout_s: float,
+        confirm_timeout_s: float = CONFIRM_S,
         notebooks: Notebooks | None = None,
     ) -> None:
         self._documents = documents
@@ -73,9 +80,10 @@ class EditorWorkspace:
         self.roots, self.resolve = disk.roots, disk.resolve
         self.watch = BufferWatch(disk.watch, client.watch_folder)
         documents.on_change(self.watch.note)
-        self._edits = BufferEdits(documents, client, apply_timeout_s=apply_timeout_s)
-        self._creation = FileCreation(client, disk, timeout_s=apply_timeout_s)
-        self._deletion = FileDeletion(client, disk, timeout_s=apply_timeout_s)
+        limits = AnswerLimits(apply_timeout_s, confirm_timeout_s)
+        self._edits = BufferEdits(documents, client, limits)
+        self._creation = FileCreation(client, disk, limits)
+        self._deletion = FileDeletion(client, disk, limits)
         self._agreement = DiskAgreement(disk)
         self._locks = PathLocks()
 
@@ -102,7 +110,13 @@ class EditorWorkspace:
         )
 
     async def write(
-        self, path: Path, base: Snapshot | None, text: str, *, label: str
+        self,
+        path: Path,
+        base: Snapshot | None,
+        text: str,
+        *,
+        label: str,
+        marks: ChangeMarks = UNMARKED,
     ) -> AppliedChange:
         """Change a buffer with a versioned edit, or a closed file on disk; one change at a time."""
         async with self._locks.hold(path):
@@ -113,9 +127,9 @@ class EditorWorkspace:
                 )
             document = self._documents.at(path)
             if document is not None:
-                return await self._change(document, path, base, text, label)
+                return await self._change(document, path, base, text, label, marks=marks)
             if base is None:
-                return await self._create(path, text, label)
+                return await self._create(path, text, label, marks)
             return await self._disk.write(path, base, text, label=label)
 
     async def within(self, path: Path, look: Callable[[Large], T]) -> T:
@@ -139,7 +153,9 @@ class EditorWorkspace:
         """Back up a file; see ``Workspace``."""
         return await self._disk.keep(snapshot)
 
-    async def remove(self, path: Path, base: Snapshot, *, label: str) -> Path | None:
+    async def remove(
+        self, path: Path, base: Snapshot, *, label: str, marks: ChangeMarks = UNMARKED
+    ) -> Path | None:
         """Delete an open file through the editor, and a closed file on disk; see ``Workspace``."""
         async with self._locks.hold(path):
             document = self._documents.at(path)
@@ -149,7 +165,7 @@ class EditorWorkspace:
                 raise EditRefused(f"{path.name!r} was not deleted: {STALE}")
             if document.text != base.text:
                 raise TextMoved(f"{path.name!r} was changed in the editor; it was not deleted")
-            return await self._deletion.remove(document, path, base, label)
+            return await self._deletion.remove(document, path, base, label, marks)
 
     def noting(self) -> Callable[[], Noted]:
         """Record saved files and changed buffers from now on; see ``Workspace``."""
@@ -210,7 +226,14 @@ class EditorWorkspace:
         return await self._agreement.changed(tuple(self._documents))
 
     async def _change(
-        self, document: Document, path: Path, base: Snapshot | None, text: str, label: str
+        self,
+        document: Document,
+        path: Path,
+        base: Snapshot | None,
+        text: str,
+        label: str,
+        *,
+        marks: ChangeMarks,
     ) -> AppliedChange:
         if base is None:
             raise EditRefused(f"{path.name!r} is open in the editor already; read and edit it")
@@ -225,15 +248,16 @@ class EditorWorkspace:
                 "read_file it again"
             )
         _note_agent(document, base.text, text)
-        change = await self._edits.change(document, path, edited_text(document, text), label)
+        told = edited_text(document, text)
+        change = await self._edits.change(document, path, told, label, marks)
         if path.suffix != SUFFIX:
             return change
         after = shown_text(document)
         stamp = TextStamp(digest(after), document.version)
         return msgspec.structs.replace(change, before=base.text, after=after, stamp=stamp)
 
-    async def _create(self, path: Path, text: str, label: str) -> AppliedChange:
-        made = await self._creation.empty_file(path, text, label)
+    async def _create(self, path: Path, text: str, label: str, marks: ChangeMarks) -> AppliedChange:
+        made = await self._creation.empty_file(path, text, label, marks)
         document = self._documents.at(path)
         if document is not None and not document.text:  # the editor opened the new file immediately
             _note_agent(document, "", text)

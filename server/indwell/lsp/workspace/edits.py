@@ -13,8 +13,14 @@ from indwell.files.listing import exists
 from indwell.lsp.editor.client import Client
 from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.wire.base_protocol import RequestError
+from indwell.lsp.workspace.annotations import (
+    NOT_CONFIRMED,
+    Annotation,
+    AnswerLimits,
+    annotated,
+)
 from indwell.lsp.workspace.documents import Document, Documents, digested, unbroken
-from indwell.workspace.base import Snapshot, Workspace
+from indwell.workspace.base import UNMARKED, ChangeMarks, Snapshot, Workspace
 from indwell.workspace.comparing.diff import TextEdit, line_edits
 
 QUICK = 4_096  # longer texts are compared in a thread, because a comparison may take over 10 ms
@@ -22,8 +28,6 @@ LONG = 2_000_000  # longer texts are not compared, because other threads would h
 _SAMPLES = 16
 _SAID = 8  # A comparison ignores lines with fewer than 8 characters.
 MOST_EDITS = 200  # the limit of edits in one document, because editors are slow with thousands
-ANNOTATION = "indwell"
-LABEL = "Indwell"
 # the time, in seconds, for the editor to cancel an edit after a stop, which must end within 0.2 s
 GRACE_S = 0.1
 
@@ -33,8 +37,7 @@ def versioned_edit(
     edits: Sequence[TextEdit],
     encoding: str,
     *,
-    annotated: bool = False,
-    label: str = LABEL,
+    annotation: Annotation | None = None,
 ) -> types.WorkspaceEdit:
     """Return a workspace edit of a document for the document's exact version.
 
@@ -42,16 +45,15 @@ def versioned_edit(
         document: The document that the edits were computed for.
         edits: The edits by offsets, in ascending order.
         encoding: The negotiated position encoding.
-        annotated: Whether to add a change annotation, for editors that show annotations.
-        label: The text of the annotation.
+        annotation: The change annotation, or None for an editor that shows no annotations.
     """
     sent: list[types.TextEdit | types.AnnotatedTextEdit | types.SnippetTextEdit] = []
     for start, stop, text in edits:
         range_ = types.Range(
             start=document.place(start, encoding), end=document.place(stop, encoding)
         )
-        if annotated:
-            one = types.AnnotatedTextEdit(range=range_, new_text=text, annotation_id=ANNOTATION)
+        if annotation is not None:
+            one = types.AnnotatedTextEdit(range=range_, new_text=text, annotation_id=annotation.id)
             sent.append(one)
         else:
             sent.append(types.TextEdit(range=range_, new_text=text))
@@ -60,11 +62,11 @@ def versioned_edit(
     )
     return types.WorkspaceEdit(
         document_changes=[types.TextDocumentEdit(text_document=identifier, edits=sent)],
-        change_annotations=_annotations(label) if annotated else None,
+        change_annotations=None if annotation is None else annotation.table,
     )
 
 
-def creation(uri: str, *, annotated: bool = False, label: str = LABEL) -> types.WorkspaceEdit:
+def creation(uri: str, annotation: Annotation | None = None) -> types.WorkspaceEdit:
     """Return a workspace edit that creates an empty file and keeps an existing file.
 
     Without ``ignoreIfExists`` Neovim 0.7 to 0.11 would empty an existing file.
@@ -72,23 +74,19 @@ def creation(uri: str, *, annotated: bool = False, label: str = LABEL) -> types.
     operation = types.CreateFile(
         uri=uri,
         options=types.CreateFileOptions(ignore_if_exists=True),
-        annotation_id=ANNOTATION if annotated else None,
+        annotation_id=None if annotation is None else annotation.id,
     )
-    return types.WorkspaceEdit(
-        document_changes=[operation], change_annotations=_annotations(label) if annotated else None
-    )
+    return _operation(operation, annotation)
 
 
-def deletion(uri: str, *, annotated: bool = False, label: str = LABEL) -> types.WorkspaceEdit:
+def deletion(uri: str, annotation: Annotation | None = None) -> types.WorkspaceEdit:
     """Return a workspace edit that deletes a file, if the file exists."""
     operation = types.DeleteFile(
         uri=uri,
         options=types.DeleteFileOptions(ignore_if_not_exists=True, recursive=False),
-        annotation_id=ANNOTATION if annotated else None,
+        annotation_id=None if annotation is None else annotation.id,
     )
-    return types.WorkspaceEdit(
-        document_changes=[operation], change_annotations=_annotations(label) if annotated else None
-    )
+    return _operation(operation, annotation)
 
 
 def joined(before: str, edits: Sequence[TextEdit], most: int = MOST_EDITS) -> tuple[TextEdit, ...]:
@@ -125,9 +123,13 @@ def is_rewritten(old: str, new: str) -> bool:
     return bool(said) and not any(line in new for line in said)
 
 
-def _annotations(label: str) -> dict[types.ChangeAnnotationIdentifier, types.ChangeAnnotation]:
-    """Return a change annotation without a confirmation, because the user was asked before."""
-    return {ANNOTATION: types.ChangeAnnotation(label=label, needs_confirmation=False)}
+def _operation(
+    operation: types.CreateFile | types.DeleteFile, annotation: Annotation | None
+) -> types.WorkspaceEdit:
+    return types.WorkspaceEdit(
+        document_changes=[operation],
+        change_annotations=None if annotation is None else annotation.table,
+    )
 
 
 def _line_behind(text: str, offset: int) -> str:
@@ -159,6 +161,8 @@ class SentEdit(msgspec.Struct, eq=False):
         expected: The text after the edit.
         answer: The editor's answer; waiting for it has a time limit.
         looked_at: The version of the document that was checked last.
+        edits: The changes of the text, by offsets in ``before``.
+        asks: Whether the editor asks the user, who may leave out some of the changes.
     """
 
     document: Document
@@ -169,6 +173,8 @@ class SentEdit(msgspec.Struct, eq=False):
     expected: str
     answer: asyncio.Future[types.ApplyWorkspaceEditResult | None]
     looked_at: int | None = None
+    edits: tuple[TextEdit, ...] = ()
+    asks: bool = False
 
 
 class Unanswered:
@@ -310,27 +316,32 @@ class FileCreation:
     Args:
         client: The editor, which creates empty files if it can.
         disk: The files on disk.
-        timeout_s: The time limit for the editor's answer, in seconds.
+        limits: The time limits for the editor's answer.
     """
 
-    def __init__(self, client: Client, disk: Workspace, *, timeout_s: float) -> None:
+    def __init__(self, client: Client, disk: Workspace, limits: AnswerLimits) -> None:
         self._client = client
         self._disk = disk
-        self._timeout_s = timeout_s
+        self._limits = limits
 
-    async def empty_file(self, path: Path, text: str, label: str) -> Snapshot | None:
+    async def empty_file(
+        self, path: Path, text: str, label: str, marks: ChangeMarks = UNMARKED
+    ) -> Snapshot | None:
         """Ask the editor to create a file for ``text``; return None if the caller must create it.
 
         Raises:
-            EditRefused: The file exists now, and was not overwritten.
+            EditRefused: The file exists now, and was not overwritten; or the user did not confirm
+                the new file when the editor asked.
             ToolError: The editor refused to create the file.
         """
         if not await self._is_for_the_editor(path, text):
             return None
-        await self._ask(path, label)
+        is_asked = await self._ask(path, label, marks)
         try:
             made = await self._disk.read(path)
         except ToolError:
+            if is_asked:
+                raise EditRefused(f"{path.name!r} was not created: {NOT_CONFIRMED}") from None
             return None  # the editor did not answer, or a declared capability does not work
         if made.text:
             raise EditRefused(
@@ -350,17 +361,25 @@ class FileCreation:
         # Some editors do not create folders.
         return await asyncio.to_thread(lambda: path.parent.is_dir() and not exists(path))
 
-    async def _ask(self, path: Path, label: str) -> None:
+    async def _ask(self, path: Path, label: str, marks: ChangeMarks) -> bool:
         """Ask the editor to create the empty file; the caller checks the disk.
 
+        Returns:
+            Whether the editor asks the user.
+
         Raises:
+            EditRefused: The user did not confirm the new file.
             ToolError: The editor refused to create the file.
         """
-        annotated = self._client.features.annotations
-        edit = creation(path.as_uri(), annotated=annotated, label=label)
-        reason = await refusal(self._client, edit, label, self._timeout_s)
+        annotation = annotated(self._client, marks, label)
+        is_asked = annotation is not None and annotation.asks
+        edit = creation(path.as_uri(), annotation)
+        reason = await refusal(self._client, edit, label, self._limits.of(asks=is_asked))
+        if reason is not None and is_asked:
+            raise EditRefused(f"{path.name!r} was not created: {NOT_CONFIRMED}{reason}")
         if reason is not None:
             raise ToolError(f"the editor refused to create {path.name!r}{reason}")
+        return is_asked
 
 
 class FileDeletion:
@@ -369,29 +388,36 @@ class FileDeletion:
     Args:
         client: The editor, which deletes files if it can.
         disk: The files on disk.
-        timeout_s: The time limit for the editor's answer, in seconds.
+        limits: The time limits for the editor's answer.
     """
 
-    def __init__(self, client: Client, disk: Workspace, *, timeout_s: float) -> None:
+    def __init__(self, client: Client, disk: Workspace, limits: AnswerLimits) -> None:
         self._client = client
         self._disk = disk
-        self._timeout_s = timeout_s
+        self._limits = limits
 
     async def remove(
-        self, document: Document, path: Path, base: Snapshot, label: str
+        self,
+        document: Document,
+        path: Path,
+        base: Snapshot,
+        label: str,
+        marks: ChangeMarks = UNMARKED,
     ) -> Path | None:
         """Delete the file of an open document, after the caller compared the text with ``base``.
 
         Raises:
             TextMoved: The buffer or its file has another text.
-            EditRefused: The editor refused to delete the file.
+            EditRefused: The editor refused to delete the file, or the user did not confirm it.
             ToolError: No copy can be saved, or the system refuses.
         """
         on_disk = await self._below(document, path)
         kept = await self._disk.keep(base)
         if self._client.features.delete_files and on_disk is not None:
             _check(document, path, base)
-            await self._ask(path, label)
+            is_asked = await self._ask(path, label, marks)
+            if is_asked and await asyncio.to_thread(exists, path):
+                raise EditRefused(f"{path.name!r} was not deleted: {NOT_CONFIRMED}")
         if not await asyncio.to_thread(exists, path):
             return kept
         _check(document, path, base)
@@ -418,17 +444,23 @@ class FileDeletion:
             )
         return on_disk
 
-    async def _ask(self, path: Path, label: str) -> None:
+    async def _ask(self, path: Path, label: str, marks: ChangeMarks) -> bool:
         """Ask the editor to delete the file; the caller checks the disk.
+
+        Returns:
+            Whether the editor asks the user.
 
         Raises:
             EditRefused: The editor refused to delete the file.
         """
-        annotated = self._client.features.annotations
-        edit = deletion(path.as_uri(), annotated=annotated, label=label)
-        reason = await refusal(self._client, edit, label, self._timeout_s)
+        kinds = marks.kinds | {"delete"}
+        annotation = annotated(self._client, msgspec.structs.replace(marks, kinds=kinds), label)
+        is_asked = annotation is not None and annotation.asks
+        edit = deletion(path.as_uri(), annotation)
+        reason = await refusal(self._client, edit, label, self._limits.of(asks=is_asked))
         if reason:  # if the editor gives no reason, the disk decides
             raise EditRefused(f"the editor refused to delete {path.name!r}{reason}")
+        return is_asked
 
 
 def _check(document: Document, path: Path, base: Snapshot) -> None:

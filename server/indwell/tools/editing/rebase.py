@@ -303,7 +303,9 @@ def _account(
             f"{name} had changed since it was read, and the edit was merged with that change:",
             proposal.others,
         ]
-    if late:
+    if late and change.n_left_out:
+        pieces += ["what the user left out, as a diff of the wanted text to the present one:", late]
+    elif late:
         pieces += ["right after the edit, this was changed:", late]
     outcome = Outcome(
         text="\n".join(piece.rstrip("\n") for piece in pieces),

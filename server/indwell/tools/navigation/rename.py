@@ -80,7 +80,7 @@ async def plan_rename(
         await _check_unchanged(files, context)
         return Preview(await asyncio.to_thread(_diffs, files, roots))
 
-    facts = ToolFacts("navigate", "edit", paths, subject=subject_of(arguments))
+    facts = ToolFacts("navigate", "edit", paths, subject=subject_of(arguments), renames=True)
     return Call(effect="edit", arguments=ours, facts=facts, run=run, preview=preview)
 
 
@@ -183,6 +183,7 @@ async def _renamed(
         for one in files:
             base = present[one.base.path]
             made.append(await context.workspace.write(base.path, base, one.text, label=label))
+            _check_complete(made[-1], context)
     # Changes are also reverted for a stopped turn, which must not leave half of a rename.
     except BaseException as error:
         kept = await _taken_back(made, context, label)
@@ -197,6 +198,14 @@ async def _renamed(
         if context.seen.digest(change.path) == one.base.stamp.digest and change.after == one.text:
             context.seen.record(change.path, change.stamp.digest, change.after)
     return await asyncio.to_thread(_outcome, arguments, files, made, context)
+
+
+def _check_complete(change: AppliedChange, context: ToolContext) -> None:
+    if change.n_left_out:
+        name = display(change.path, context.workspace.roots)
+        raise EditRefused(
+            f"nothing was renamed: the editor asked the user, who left out places of {name}"
+        )
 
 
 async def _taken_back(

@@ -41,7 +41,8 @@ from indwell.agent.features.hooks.session_hooks import (
     wanted,
 )
 from indwell.agent.permission.decision import Permit
-from indwell.agent.permission.recorded_changes import around, command_turn, is_accepted
+from indwell.agent.permission.recorded_changes import around, command_turn
+from indwell.agent.permission.recorded_workspace import is_accepted
 from indwell.context import conversation as talk
 from indwell.context.injections import inject
 from indwell.context.untrusted_text import short_line
