@@ -1458,7 +1458,7 @@ export interface SteerParams {
  *
  * `is_choice` is true if the message only chose an option of a question, or is the line that the question asked
  * for. `is_answered` is true if the message was a command that needs no turn, such as `/tasks`: the turn's
- * events contain the answer, and the model does not get the message.
+ * events contain the answer, and the model gets no message.
  */
 export interface SteerResult {
   readonly session: string;
