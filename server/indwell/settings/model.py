@@ -22,8 +22,6 @@ InstructionKind: TypeAlias = Literal[
 """Kinds of instruction files; ``prompt.instruction_files`` has the files' names."""
 
 ChangeKind: TypeAlias = Literal["delete", "rename", "rewrite", "unnamed"]
-"""Kinds of changes that an editor may ask about; ``lsp.workspace.annotations`` has the words."""
-
 CompactionName: TypeAlias = Literal["default", "ladder-a", "auto-b", "regions-d", "slide", "none"]
 """Names in ``context.compaction.presets.PRESETS``; a test compares both."""
 
@@ -404,9 +402,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     confirm_edits: Annotated[
         tuple[ChangeKind, ...],
         Meta(
-            description="Changes of open files that the editor asks about, if the editor can, in "
-            "mode `auto`, where you see no change before or after it is made; `[]` asks about "
-            "none; [more](review.md#when-the-editor-asks)"
+            description="Changes of open files that the editor asks about in mode `auto`, if it "
+            "can; [more](review.md#when-the-editor-asks)"
         ),
     ] = ("delete", "rename", "rewrite", "unnamed")
     tasks_at_once: Annotated[
