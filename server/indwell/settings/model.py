@@ -25,11 +25,9 @@ ChangeKind: TypeAlias = Literal["delete", "rename", "rewrite", "unnamed"]
 CompactionName: TypeAlias = Literal["default", "ladder-a", "auto-b", "regions-d", "slide", "none"]
 """Names in ``context.compaction.presets.PRESETS``; a test compares both."""
 
-FREEDOM: tuple[Mode, ...] = ("plan", "ask", "review", "auto")
-"""Modes from the strictest to the freest."""
+FREEDOM: tuple[Mode, ...] = ("plan", "ask", "review", "auto")  # from the strictest to the freest
 
-DAY_S = 86_400
-"""The longest time that a setting can have; the limit also excludes `inf`."""
+DAY_S = 86_400  # the longest time that a setting can have; the limit also excludes `inf`
 
 _Seconds: TypeAlias = Annotated[float, Meta(gt=0, le=DAY_S)]
 _Price: TypeAlias = Annotated[float, Meta(ge=0, le=1e6)]
@@ -401,17 +399,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = 2
     confirm_edits: Annotated[
         tuple[ChangeKind, ...],
-        Meta(
-            description="Changes of open files that the editor asks about in mode `auto`, if it "
-            "can; [more](review.md#when-the-editor-asks)"
-        ),
+        Meta(description="What the editor asks about; [more](review.md#when-the-editor-asks)"),
     ] = ("delete", "rename", "rewrite", "unnamed")
     tasks_at_once: Annotated[
         Annotated[int, Meta(ge=1, le=3)],
-        Meta(
-            description="How many tasks may run in sessions of their own at the same time; "
-            "[more](tasks.md)"
-        ),
+        Meta(description="How many tasks may run in sessions of their own; [more](tasks.md)"),
     ] = 2
     command_shell: Annotated[
         CommandShellName,
