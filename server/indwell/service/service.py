@@ -16,10 +16,10 @@ from typing import Any
 
 import msgspec
 
-from indwell.agent.compaction.fit import COMPACT, is_compact
+from indwell.agent.compaction.fit import COMPACT
 from indwell.agent.core.event_log import Missed
-from indwell.agent.core.events import Notice, Steered, TurnFinished
-from indwell.agent.core.prompt import CONTINUE, NOTHING, Prompt, is_blank, is_continue
+from indwell.agent.core.events import TurnFinished
+from indwell.agent.core.prompt import CONTINUE, NOTHING, Prompt, is_blank
 from indwell.agent.core.session import Session
 from indwell.agent.features.background.board import BackgroundBoard
 from indwell.agent.features.tasks import SharedTasks, changed_event
@@ -325,15 +325,7 @@ class Service:
                 f"no turn is running in session {target!r}; send the words with "
                 "indwell/prompt instead"
             )
-        if is_compact(text) or is_continue(text):
-            raise UserError(
-                f"{text.strip()} needs a turn of its own; send it when this turn is over"
-            )
-        if (answer := await session.parts.features.answer_words(text)) is not None:
-            self.turns.tell(session, Steered(running.number, text, delivered=True))
-            self.turns.tell(session, Notice(running.number, "info", answer))
-            return running, "answered"
-        return running, "chosen" if session.steer(text, numbered=numbered) else "sent"
+        return running, await self.turns.steer(running, session, text, numbered=numbered)
 
     def compact(self, on_end: OnEnd) -> Ticket:
         """Shorten the current conversation, in a separate turn, after the waiting prompts.

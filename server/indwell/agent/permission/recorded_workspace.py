@@ -63,7 +63,8 @@ def _marks(session: Session, permit: Permit, path: Path) -> ChangeMarks:
     user's verdict.
     """
     rules, kinds = session.parts.rules(), set[ChangeKind]()
-    asks = rules.confirm if rules.mode == "auto" and not permit.was_reviewed else ()
+    is_covered = permit.was_reviewed or session.parts.changes.is_apart or rules.mode != "auto"
+    asks = () if is_covered else rules.confirm
     if permit.requester.facts.renames:
         kinds.add("rename")
     turn = session.helping.turn if session.helping is not None else session.under_way
@@ -76,8 +77,12 @@ def _marks(session: Session, permit: Permit, path: Path) -> ChangeMarks:
 
 
 def is_accepted(session: Session, *, was_reviewed: bool = False) -> bool:
-    """Return whether a change needs no review, because of the mode, or because the user saw it."""
-    return was_reviewed or session.parts.rules().mode == "auto"
+    """Return whether a change needs no review, because of the mode, or because the user saw it.
+
+    The changes in a worktree await review later, in the user's folder.
+    """
+    is_apart = session.parts.changes.is_apart
+    return was_reviewed or is_apart or session.parts.rules().mode == "auto"
 
 
 class RecordedWorkspace:

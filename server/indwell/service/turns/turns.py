@@ -15,9 +15,11 @@ import logging
 from collections.abc import Callable, Mapping
 from functools import partial
 
+from indwell.agent.compaction.fit import is_compact
 from indwell.agent.core import events
 from indwell.agent.core.event_log import EventLog
 from indwell.agent.core.events import Queued
+from indwell.agent.core.prompt import is_continue
 from indwell.agent.core.session import Session
 from indwell.agent.loop.turn import run_turn
 from indwell.errors import UserError
@@ -29,6 +31,7 @@ from indwell.service.turns.queue import (
     OnEnd,
     Open,
     Queue,
+    SteeringOutcome,
     Ticket,
     WaitingPrompt,
     never_started,
@@ -177,6 +180,23 @@ class Turns:
         self._tell_queue(self._last)
         self._unsent()
         return self._queue
+
+    async def steer(
+        self, running: Ticket, session: Session, text: str, *, numbered: bool
+    ) -> SteeringOutcome:
+        """Give a message to a running turn, or answer a command that needs no turn.
+
+        Raises:
+            UserError: The command cannot be carried out now, or too many messages wait.
+        """
+        if is_compact(text) or is_continue(text):
+            name = text.strip()
+            raise UserError(f"{name} needs a turn of its own; send it when this turn is over")
+        if (answer := await session.parts.features.answer_words(text)) is not None:
+            self.tell(session, events.Steered(running.number, text, delivered=True))
+            self.tell(session, events.Notice(running.number, "info", answer))
+            return "answered"
+        return "chosen" if session.steer(text, numbered=numbered) else "sent"
 
     def cancel(self, token: str | int | None = None, *, session: str | None = None) -> bool:
         """Cancel a running turn; return False if the turn does not run.

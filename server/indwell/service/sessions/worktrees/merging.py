@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from indwell.agent.permission.recorded_changes import RecordedWorkspace
+from indwell.agent.permission.recorded_workspace import RecordedWorkspace
 from indwell.errors import EditRefused, TextMoved, ToolError
 from indwell.files.append_log import make_private_folder
 from indwell.files.listing import exists
