@@ -1,10 +1,11 @@
 """Measures what survives a summary: names, decisions and changed files; by code, and by a model.
 
-    python benchmarks/summaries.py [--spans N] [--tokens N] [--model] [--kept FOLDER]
+    python benchmarks/summaries.py [--spans N] [--tokens N] [--model | --server URL] [--kept FOLDER]
 
 Each recorded session gives one span in its middle, up to ``--spans`` for each agent. Three texts
 of the same target length are compared: the engine's extraction, the simulated summary of ``indwell
-replay``, and with ``--model`` a summary by the small model of ``local_model.py``. Only a text that
+replay``, and with ``--model`` a summary by the small model of ``local_model.py``;
+``--server`` asks a server that runs already. Only a text that
 the engine would accept counts as the model's summary; else the engine's extraction stands in. The
 user's text is not counted, because the engine keeps that text.
 """
@@ -175,6 +176,7 @@ def main() -> None:
     parser.add_argument("--spans", type=int, default=20, help="spans of each agent")
     parser.add_argument("--tokens", type=int, default=8_000, help="tokens of a span")
     parser.add_argument("--model", action="store_true", help="also ask a small local model")
+    parser.add_argument("--server", default="", help="the address of a server's API")
     parser.add_argument("--kept", type=Path, default=Path(tempfile.gettempdir()) / "indwell-model")
     options = parser.parse_args()
     writers: dict[str, Callable[[SummarySpan], str]] = {
@@ -182,8 +184,9 @@ def main() -> None:
         "simulated": lambda span: simulated(span, RATIO),
     }
     with contextlib.ExitStack() as stack:
-        if options.model:
-            model = ModelSummaries(stack.enter_context(serving_model(options.kept)))
+        if options.model or options.server:
+            url = options.server or stack.enter_context(serving_model(options.kept))
+            model = ModelSummaries(url)
             writers["model"] = model
         sums = {name: [0, 0, 0, 0] for name in writers}
         whole = [0, 0, 0, 0]
@@ -194,7 +197,7 @@ def main() -> None:
                 text = write(span)
                 figures = (estimate_tokens(text), *survived(text, wanted))
                 sums[name] = [one + other for one, other in zip(sums[name], figures, strict=True)]
-            if options.model:
+            if "model" in writers:
                 print(whole, sums, f"{model.seconds:.0f} s", flush=True)
     rows = {
         name: {
@@ -210,7 +213,7 @@ def main() -> None:
         f"decisions and {whole[3]:,} changed files",
         rows,
     )
-    if options.model:
+    if "model" in writers:
         print(f"{model.accepted} summaries of the model were accepted, {model.refused} refused")
 
 
