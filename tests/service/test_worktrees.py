@@ -205,6 +205,8 @@ async def test_the_next_start_finds_the_worktree_of_a_killed_process(repository)
     repository.told.clear()
     await next_start.sweep()
     assert repository.told == [], "a process that still runs keeps its worktree"
+    with pytest.raises(UserError, match="another process uses the worktree"):
+        await next_start.place("20260101-000000-000-000000000000")
     for one in repository.book._open.values():
         one.lock.close()  # as the system does when it kills the process
     await next_start.sweep()
@@ -238,6 +240,13 @@ async def test_denied_files_are_neither_copied_nor_merged_under_either_name(repo
     assert merged.done == ()
     assert {name for name, _ in merged.kept} == {".env", "private.txt"}
     assert (repository.read(".env"), repository.read("private.txt")) == ("KEY=1\n", "mine\n")
+
+
+async def test_worktree_new_is_for_the_next_new_session_only(folder) -> None:
+    assert "the next new session" in str(await folder.book.answer("new"))
+    places = [await folder.book.place("new") for _ in range(2)]
+    assert [one.worktree is not None for one in places] == [True, False]
+    assert places[1].workspace is folder.workspace
 
 
 async def test_changes_are_deleted_only_by_discard(repository) -> None:

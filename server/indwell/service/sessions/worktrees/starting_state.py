@@ -19,6 +19,7 @@ import msgspec
 from indwell.bounds.git.git_program import run_git
 from indwell.bounds.git.store import UnreadableStore
 from indwell.errors import TooLarge, ToolError, UserError
+from indwell.files.append_log import AppendLog
 from indwell.files.listing import exists
 from indwell.files.private import remove_own_tree
 from indwell.files.spelling import quoted
@@ -173,8 +174,8 @@ async def _outside_git(top: Path) -> tuple[str, ...]:
 
 async def make_worktree(
     store: WorktreeStore, folder: Path, deny: tuple[str, ...], *, made_at: str
-) -> Worktree:
-    """Copy the user's files, and return the complete worktree.
+) -> tuple[Worktree, AppendLog]:
+    """Copy the user's files; return the complete worktree, and the lock of this process.
 
     Args:
         store: The worktrees of the folder.
@@ -192,14 +193,14 @@ async def make_worktree(
         store.create, source.top, made_at=made_at, is_git=bool(source.commit)
     )
     lock = await asyncio.to_thread(store.lock, made)
+    if lock is None:  # Another process has just started, and removes the incomplete copy.
+        raise UserError("the new worktree was removed by another process; try again")
     try:
-        return await _filled(store, made, source, names, deny)
+        return await _filled(store, made, source, names, deny), lock
     except BaseException:
         await asyncio.shield(remove_worktree(store, made))
+        lock.close()
         raise
-    finally:
-        if lock is not None:
-            lock.close()
 
 
 async def _filled(

@@ -353,16 +353,17 @@ class Worktrees:
     async def _made(self) -> WorkPlace:
         folder = self._owner.workspace.roots[0]
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        made = await make_worktree(self._store, folder, self._owner.settings.deny, made_at=now)
-        place = await self._opened(made)
+        deny = self._owner.settings.deny
+        made, lock = await make_worktree(self._store, folder, deny, made_at=now)
+        place = await self._opened(made, lock)
         await self._take_unsaved(made, place.workspace)
         self._owner.warn(
             (f"this session works in the worktree {made.id}, a copy of the folder", *made.left_out)
         )
         return place
 
-    async def _opened(self, worktree: Worktree) -> WorkPlace:
-        """Open a worktree for a session.
+    async def _opened(self, worktree: Worktree, lock: AppendLog | None = None) -> WorkPlace:
+        """Open a worktree for a session; ``lock`` is the lock of a new worktree.
 
         Raises:
             UserError: Another process uses the worktree, or its files are gone.
@@ -374,7 +375,7 @@ class Worktrees:
             )
         opened = self._open.get(worktree.id)
         if opened is None:
-            lock = await asyncio.to_thread(self._store.lock, worktree)
+            lock = lock or await asyncio.to_thread(self._store.lock, worktree)
             if lock is None:
                 raise UserError(f"another process uses the worktree {worktree.id}; end it first")
             files = WorktreeFiles(
