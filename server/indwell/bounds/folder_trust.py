@@ -115,6 +115,10 @@ class FolderTrust:
             made = known_file(root, pointer, "programs", [pointer.parent])
         self._copies = {**self._copies, str(root): (folder.resolve(), made)}
 
+    def is_copy(self, folder: str) -> bool:
+        """Return whether a folder, a real path, is a worktree; see ``stand_for``."""
+        return folder in self._copies
+
     def lets_edit(self, folder: str) -> bool:
         """Return whether the editor's user trusts this folder, a real path; see ``let_edit``."""
         return folder in self._bare

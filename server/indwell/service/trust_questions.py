@@ -99,7 +99,8 @@ class TrustQuestions:
         for standing in standings:
             after = await self._asked(standing, timeout_s) if standing.state == "open" else standing
             was_trusted |= after is not standing and after.state == "trusted"
-            if after.state != "trusted":
+            # The user already knows the trust in the folder of a worktree.
+            if after.state != "trusted" and not self._trust.is_copy(after.folder):
                 await self._tell(after)
         if any(one.state == "open" for one in standings):
             await self.look(tuple(Path(one.folder) for one in standings))

@@ -311,12 +311,14 @@ def _left_out(worktree: Worktree, name: str, deny: tuple[str, ...]) -> str:
 
 
 def is_denied(worktree: Worktree, name: str, deny: tuple[str, ...]) -> bool:
-    """Return whether a pattern matches a file, by its name in the user's folder or in the copy."""
-    place = Path(worktree.top) / name
-    names = {name, str(place), str(Path(worktree.tree) / name)}
-    if place.is_relative_to(worktree.folder):
-        names.add(place.relative_to(worktree.folder).as_posix())
-    return any(matches_any(one, deny) for one in names)
+    """Return whether a pattern matches a file, by its relative or absolute name in the folder."""
+    place, folder = Path(worktree.top) / name, Path(worktree.folder)
+    near = place.relative_to(folder).as_posix() if place.is_relative_to(folder) else name
+    if matches_any(near, deny):
+        return True
+    # A pattern without an inner slash matches the last names, which both spellings share.
+    far = tuple(one for one in deny if one[:1] in {"/", "~"} or "/" in one.strip("/"))
+    return matches_any(str(place), far)
 
 
 def is_utf8(name: str) -> bool:
