@@ -78,7 +78,7 @@ def _run_parsed(options: argparse.Namespace, parser: argparse.ArgumentParser) ->
             return _stats(options, parser) if is_stats else _replay(options, parser)
         case "review":
             return _review(options, parser)
-        case "run" | "commit-message" | "tasks" | "worktrees":
+        case "run" | "commit-message" | "tasks" | "worktrees" | "batch":
             return _with_a_model(options, parser)
         case _:
             return _serve(options, parser)
@@ -151,6 +151,11 @@ def _with_a_model(options: argparse.Namespace, parser: argparse.ArgumentParser) 
         from indwell.cli.stored.tasks import tasks
 
         return tasks(options)
+    if options.command == "batch":
+        from indwell.cli.run.batch import batch
+        from indwell.cli.run.batch_grammar import BatchWish
+
+        return batch(taken(BatchWish, options, secret=tuple(options.secret)))
     is_run = options.command == "run"
     return _run(options, parser) if is_run else _commit_message(options, parser)
 
@@ -305,6 +310,8 @@ def _stdin(options: argparse.Namespace, parser: argparse.ArgumentParser) -> Form
 def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     goes_on = options.resume is not None or options.continues
     stdin = _stdin(options, parser)
+    if options.metered and (not options.json or stdin is not None):
+        parser.error("--metered: needs --json, and reads stdin itself")
     has_words = bool(options.words.strip()) or stdin is not None
     if not has_words and not goes_on and options.new_from is None:
         parser.error("no prompt; say what to do, in quotes")

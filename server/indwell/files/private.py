@@ -24,6 +24,7 @@ from indwell.files.system.copying import write_all
 _NO_FOLLOW = calls.NOFOLLOW
 _CLOSE = calls.CLOEXEC | calls.BINARY
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW | _CLOSE
+_NO_LINKS = frozenset({errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno.EMLINK})
 
 
 def write_private(path: Path, data: bytes) -> Path:
@@ -64,6 +65,21 @@ def write_durable(path: Path, data: bytes) -> None:
         OSError: The system refuses.
     """
     _write_and_rename(path, data, _rename_to_free)
+
+
+def write_once(path: Path, data: bytes) -> bool:
+    """Write a new private file durably; return False if the name is taken.
+
+    Of two processes that write the same file at once, exactly one gets True.
+
+    Raises:
+        OSError: The system refuses.
+    """
+    try:
+        _write_and_rename(path, data, _link_to_free)
+    except FileExistsError:
+        return False
+    return True
 
 
 def replace_durable(path: Path, data: bytes) -> None:
@@ -112,6 +128,19 @@ def _rename_to_free(half: Path, path: Path) -> None:
     if path.exists() or path.is_symlink():
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
     calls.rename(half, path)
+
+
+def _link_to_free(half: Path, path: Path) -> None:
+    """Give the file its name, unless the name is taken; the check and the name are one step."""
+    try:
+        calls.link(half, path)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        # This file system has no hard links, so a short gap remains between check and name.
+        _rename_to_free(half, path)
+        return
+    calls.unlink(half)
 
 
 def rename_own(path: Path, name: str) -> Path:

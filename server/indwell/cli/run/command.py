@@ -22,6 +22,7 @@ from indwell.bounds.secrets import SecretPlaces, denied_name
 from indwell.cli import DONE, FAILED, LIMITED, USAGE, code_of_stop
 from indwell.cli.run.answer import UnusableFile, view_of
 from indwell.cli.run.grammar import RunLimits, RunOptions
+from indwell.cli.run.metered_calls import MeteredCalls
 from indwell.cli.run.session import LeanModels, carrying_out, rewound, session_of, tell_rewound
 from indwell.cli.terminal.front_door import AllowingApprover, TerminalDoor, TerminalPerson
 from indwell.cli.terminal.interruptible_work import stopping, wait_for
@@ -176,9 +177,12 @@ async def _turns(wish: RunOptions, view: events.Listener, ending: AsyncExitStack
         if not wish.words.strip():
             wish, attached = msgspec.structs.replace(wish, words=attached), ""
     door = _door_of(wish, view)
-    service = _service_of(wish, door)
+    calls = MeteredCalls() if wish.metered else None
+    service = _service_of(wish, door, calls)
     opened: list[Session] = []
     ending.push_async_callback(_end, service, opened)
+    if calls is not None:
+        calls.begin()
     await service.settle()
     settings = service.settings
     if wish.approves:
@@ -203,12 +207,12 @@ def _door_of(wish: RunOptions, view: events.Listener) -> TerminalDoor:
     return TerminalDoor(view, approver, console)
 
 
-def _service_of(wish: RunOptions, door: TerminalDoor) -> Service:
+def _service_of(wish: RunOptions, door: TerminalDoor, calls: MeteredCalls | None) -> Service:
     """Return the service for one command, in the folder that the options name."""
     composition = Composition(
         own_environment(),
         scripted=wish.scripted,
-        models=LeanModels(),
+        models=LeanModels(calls),
         is_trust_given=wish.trust,
         in_worktrees=wish.worktree,
     )

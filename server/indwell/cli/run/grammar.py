@@ -66,22 +66,23 @@ def limit_options(run: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="write the answer to FILE instead of stdout; everything else still goes to stderr",
     )
+    run.add_argument("--metered", action="store_true", help=argparse.SUPPRESS)
     run.add_argument(
         "--max-cost",
-        type=_dollars,
+        type=dollars,
         metavar="USD",
         help="end the run before a model call that could exceed this cost",
     )
     run.add_argument(
         "--max-tokens",
-        type=_count,
+        type=count,
         metavar="N",
         help="end the run before a model call that could exceed this number of input and output "
         "tokens",
     )
     run.add_argument(
         "--max-rounds",
-        type=_count,
+        type=count,
         metavar="N",
         help="end the run after N model calls and a closing one; calls of sub-agents do not count",
     )
@@ -95,13 +96,15 @@ def limits_of(options: argparse.Namespace) -> RunLimits:
     return RunLimits(options.max_cost, options.max_tokens, options.max_rounds, options.time_limit)
 
 
-def _count(text: str) -> int:
+def count(text: str) -> int:
+    """Return a whole number of at least 1, for argparse."""
     if not (text.isascii() and text.isdecimal() and len(text) < 13 and int(text)):  # noqa: PLR2004
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
     return int(text)
 
 
-def _dollars(text: str) -> float:
+def dollars(text: str) -> float:
+    """Return an amount of US dollars, for argparse."""
     return _positive(text.removeprefix("$"), "an amount of US dollars, such as 0.50")
 
 
@@ -132,7 +135,8 @@ class RunOptions(msgspec.Struct, frozen=True):
     the run. ``approves`` carries out the session's plan. ``stdin`` reads prompts, or a text to
     which the prompt refers, from standard input. ``quiet`` shows only the answer and failures.
     ``output`` is the file for the answer.
-    ``worktree`` lets the session work in a copy of the folder.
+    ``worktree`` lets the session work in a copy of the folder. ``metered`` asks the starting
+    program before each model call.
     """
 
     words: str
@@ -154,4 +158,5 @@ class RunOptions(msgspec.Struct, frozen=True):
     quiet: bool = False
     output: str | None = None
     worktree: bool = False
+    metered: bool = False
     limits: RunLimits = RunLimits()

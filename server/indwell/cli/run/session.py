@@ -33,6 +33,7 @@ from indwell.sessions.storage.store import SessionStore
 from indwell.settings.model import Settings
 from indwell.settings.paths import state_folder, undo_folder
 from indwell.wiring.compose import look_ahead
+from indwell.wiring.metered_model import CallMeter, metered
 from indwell.wiring.model import Model, make_model
 from indwell.workspace.base import Workspace
 from indwell.workspace.disk import DiskWorkspace
@@ -103,7 +104,14 @@ GO_ON = "Go on where you stopped."
 
 
 class LeanModels:
-    """Creates the model of a command's only session; implements ``ModelMaker``."""
+    """Creates the model of a command's only session; implements ``ModelMaker``.
+
+    Args:
+        meter: Is asked before each model call, if there is a meter.
+    """
+
+    def __init__(self, meter: CallMeter | None = None) -> None:
+        self._meter = meter
 
     async def get(self, settings: Settings, editor: EditorModels) -> Model:
         """Create the model, and probe the sandbox at the same time.
@@ -121,7 +129,7 @@ class LeanModels:
         finally:
             gc.enable()
         await tried
-        return model
+        return model if self._meter is None else metered(model, self._meter)
 
     def begin(self, settings: Settings) -> None:
         """Do nothing, because the session opens immediately."""

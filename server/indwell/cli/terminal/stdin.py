@@ -62,7 +62,7 @@ async def stdin_prompts() -> AsyncIterator[str]:
         WrongInput: A line is not a prompt; the message names the line and the reason.
     """
     number = 0
-    async for given in _lines():
+    async for given in stdin_lines():
         number += 1
         line = given.removeprefix(codecs.BOM_UTF8) if number == 1 else given
         if not line.strip():
@@ -97,7 +97,12 @@ def _is_cut(error: Exception) -> bool:
     return "truncated" in str(error)
 
 
-async def _lines() -> AsyncIterator[bytes]:
+async def stdin_lines() -> AsyncIterator[bytes]:
+    """Yield each line of stdin as soon as it arrives.
+
+    Raises:
+        WrongInput: A line is too long, or stdin is closed.
+    """
     rest = b""
     while piece := await _piece():
         *lines, rest = (rest + piece).split(b"\n")

@@ -1,0 +1,1 @@
+"""``indwell batch``: runs many tasks over many repositories, each in a workspace of its own."""

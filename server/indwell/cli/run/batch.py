@@ -1,0 +1,341 @@
+"""``indwell batch``: runs the tasks of a file, each in its own workspace, and shows progress."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from importlib.util import find_spec
+from pathlib import Path
+
+import msgspec
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from indwell.batch.attempt import work_folder
+from indwell.batch.child_run import BatchOptions
+from indwell.batch.driver import (
+    BatchEnding,
+    BatchEvent,
+    BatchProgress,
+    BatchRun,
+    Engine,
+    LocalEngine,
+    TaskBegan,
+    TaskEnded,
+    TaskLeftOpen,
+    TaskWaits,
+    is_success,
+)
+from indwell.batch.plan import BatchPlan, BatchTask, left_over, read_plan
+from indwell.batch.purse import Purse
+from indwell.batch.records import (
+    BatchStore,
+    FolderStore,
+    TaskResult,
+    all_results,
+    begin_batch,
+    has_begun,
+    spent_before,
+)
+from indwell.cli import DONE, FAILED, LIMITED, code_of_stop
+from indwell.cli.run.batch_grammar import BatchWish
+from indwell.cli.terminal.interruptible_work import wait_for
+from indwell.cli.terminal.json_line import json_line
+from indwell.context.untrusted_text import one_line, visible
+from indwell.errors import ToolError, UserError, WrongArgument
+from indwell.files.append_log import make_private_folder
+from indwell.files.locks import locked
+from indwell.files.private import read_own
+from indwell.sandbox.environment import own_environment
+from indwell.service.user_settings import read_settings
+from indwell.sessions.storage.spending import SpendingLedger
+from indwell.settings.paths import state_folder
+
+MOST_TASKS_B = 256 << 20
+_CODES: Mapping[BatchEnding, int] = {"done": DONE, "budget": LIMITED}
+_MOST_MESSAGE = 200
+
+
+class DryRun(msgspec.Struct, frozen=True, rename="camel"):
+    """What a batch would do; a cost is None if no limit or no earlier result tells it."""
+
+    tasks: int
+    repositories: int
+    left: int
+    most_cost: float | None
+    expected_cost: float | None
+    expected_tokens: int | None
+
+
+def batch(wish: BatchWish) -> int:
+    """Run the batch; return the exit code.
+
+    Raises:
+        UserError: The tasks cannot be read, or the batch cannot begin.
+    """
+    plan = _plan(wish.tasks)
+    store, ray = _store(wish)
+    is_begun = has_begun(store)
+    if wish.resume and not is_begun:
+        raise WrongArgument(f"--resume: {wish.place!r} has no batch; leave out --resume")
+    results = all_results(store) if is_begun else {}
+    left = left_over(plan, {name: one.digest for name, one in results.items()})
+    earlier = [results[task.id] for task in plan.tasks if task.id in results]
+    if wish.dry_run:
+        _tell_dry_run(_dry_run(plan, len(left), earlier), as_json=wish.json)
+        return DONE
+    if is_begun and not wish.resume:
+        raise WrongArgument(
+            f"{wish.place!r} has a batch already; go on with --resume, or choose another --to"
+        )
+    with _only_driver(wish):
+        if not is_begun:
+            begin_batch(store, plan)
+        try:
+            ending = wait_for(_run(wish, store, left, earlier, is_ray=ray))
+        except KeyboardInterrupt as stop:
+            print("stopped; go on with --resume", file=sys.stderr)
+            return code_of_stop(stop)
+    final = all_results(store)
+    is_good = all(task.id in final and is_success(final[task.id]) for task in plan.tasks)
+    return _CODES.get(ending, FAILED) if is_good or ending != "done" else FAILED
+
+
+def _plan(place: str) -> BatchPlan:
+    path = Path(place)
+    try:
+        text = read_own(path, MOST_TASKS_B).decode("utf-8-sig")
+    except (OSError, ToolError, UnicodeDecodeError) as error:
+        raise WrongArgument(f"TASKS: {place!r} cannot be read: {error}") from error
+    folder = str(path.resolve().parent)
+    try:
+        return read_plan(text, is_toml=path.suffix == ".toml", folder=folder)
+    except UserError as error:
+        raise WrongArgument(f"{place}: {error}") from error
+
+
+def _store(wish: BatchWish) -> tuple[BatchStore, bool]:
+    """Return the place of the results, and whether the attempts run on Ray.
+
+    Raises:
+        UserError: Ray is not installed, or the place cannot be used.
+    """
+    is_ray = wish.on == "ray"
+    if not is_ray and "://" not in wish.place:
+        return FolderStore(Path(wish.place)), False
+    if not is_ray:
+        raise WrongArgument("--to: an address needs --on ray; name a folder")
+    if any(find_spec(name) is None for name in ("ray", "fsspec")):
+        raise UserError(
+            "--on ray: Ray is not installed; install it with `pip install 'indwell[ray]'`"
+        )
+    from indwell.batch.on_ray import store_at
+
+    return store_at(wish.place), True
+
+
+@contextmanager
+def _only_driver(wish: BatchWish) -> Iterator[None]:
+    """Exclude another ``indwell batch`` with the same results; an object store has no locks.
+
+    Raises:
+        UserError: Another process runs the batch, or the folder cannot be written.
+    """
+    if "://" in wish.place:
+        yield
+        return
+    try:
+        make_private_folder(Path(wish.place))
+        with locked(Path(wish.place) / "lock", timeout_s=0):
+            yield
+    except TimeoutError as error:
+        raise UserError(f"another `indwell batch` runs in {wish.place!r}") from error
+
+
+async def _run(
+    wish: BatchWish,
+    store: BatchStore,
+    left: Sequence[BatchTask],
+    earlier: list[TaskResult],
+    *,
+    is_ray: bool,
+) -> BatchEnding:
+    environment = own_environment()
+    spent = spent_before(store, {one.id: one for one in earlier})
+    ledger = SpendingLedger(state_folder(environment), lambda: datetime.now(UTC))
+    try:
+        budget, named = await _budget(wish, environment, ledger, spent)
+        options = BatchOptions(wish.trust, wish.allow_commands, wish.scripted, wish.secret)
+        engine: Engine
+        work = work_folder(environment, wish.place)
+        if is_ray:
+            from indwell.batch.on_ray import RayEngine
+
+            engine = RayEngine(
+                wish.place,
+                budget=budget,
+                tokens_per_minute=wish.tokens_per_minute,
+                spent=spent,
+                named=named,
+                n_workers=wish.jobs,
+                secrets={name: environment.get(name, "") for name in wish.secret},
+            )
+        else:
+            now = asyncio.get_running_loop().time()
+            purse = Purse(budget, wish.tokens_per_minute, spent=spent, named=named, now=now)
+            engine = LocalEngine(store, work, purse, environment, wish.jobs or os.cpu_count() or 1)
+        await engine.close_orphans()
+        with _view(wish) as view:
+            tell = _adding(view, ledger, spent)
+            return await BatchRun(left, options, engine, store, tell, earlier=earlier).run()
+    finally:
+        await ledger.close()
+
+
+async def _budget(
+    wish: BatchWish, environment: Mapping[str, str], ledger: SpendingLedger, spent: float
+) -> tuple[float | None, str]:
+    """Return the budget of the batch, and the name of the option or setting that sets it.
+
+    The sessions of the tasks have a state folder of their own, so the batch enforces the budget of
+    the day for all of them.
+    """
+    day = (await asyncio.to_thread(read_settings, environment)).settings.budget_day
+    limits = [] if wish.max_cost is None else [(wish.max_cost, f"--max-cost {wish.max_cost:g}")]
+    if day is not None:
+        left = max(0.0, day - await ledger.today())
+        limits.append((spent + left, f"budget_day = {day:g}"))
+    return min(limits) if limits else (None, "")
+
+
+def _adding(
+    view: Callable[[BatchEvent], None], ledger: SpendingLedger, spent: float
+) -> Callable[[BatchEvent], None]:
+    """Return a listener that also adds the cost of ended calls to the ledger of the day."""
+    so_far = spent
+
+    def tell(event: BatchEvent) -> None:
+        nonlocal so_far
+        if isinstance(event, BatchProgress) and event.cost > so_far:
+            ledger.add(event.cost - so_far)
+            so_far = event.cost
+        view(event)
+
+    return tell
+
+
+def _dry_run(plan: BatchPlan, n_left: int, earlier: list[TaskResult]) -> DryRun:
+    costs = [one.receipt.cost for one in earlier if one.receipt.cost is not None]
+    tokens = [one.receipt.input + one.receipt.output for one in earlier]
+    return DryRun(
+        len(plan.tasks),
+        len({task.repository for task in plan.tasks}),
+        n_left,
+        plan.most_cost,
+        sum(costs) / len(costs) * n_left if costs else None,
+        round(sum(tokens) / len(tokens) * n_left) if tokens else None,
+    )
+
+
+def _tell_dry_run(dry: DryRun, *, as_json: bool) -> None:
+    if as_json:
+        sys.stdout.write(json_line(dry) + "\n")
+        return
+    print(
+        f"{dry.tasks:,} tasks over {dry.repositories:,} repositories; {dry.left:,} have no result"
+    )
+    if dry.most_cost is None:
+        print("cost at most: not limited; give each task `max_cost`, or the batch --max-cost")
+    else:
+        print(f"cost at most: ${dry.most_cost:,.2f}, the sum of `max_cost` of all tasks")
+    if dry.expected_tokens is not None:
+        money = "" if dry.expected_cost is None else f", ${dry.expected_cost:,.2f}"
+        print(f"expected, from the results so far: {dry.expected_tokens:,} tokens{money}")
+
+
+@contextmanager
+def _view(wish: BatchWish) -> Iterator[Callable[[BatchEvent], None]]:
+    """Show events as JSON lines, as a bar on a terminal, or as plain lines."""
+    if wish.json:
+        yield _print_json
+    elif not sys.stderr.isatty():
+        yield _Lines(lambda line: print(line, file=sys.stderr)).take
+    else:
+        columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
+        with Progress(*columns, console=Console(stderr=True)) as bar:
+            lines = _Lines(lambda line: bar.console.print(escape(line)))
+            shown = bar.add_task("starting")
+
+            def tell(event: BatchEvent) -> None:
+                lines.take(event, is_quiet=True)
+                if isinstance(event, BatchProgress):
+                    bar.update(
+                        shown,
+                        total=event.total,
+                        completed=event.done + event.failed + event.open,
+                        description=escape(progress_words(event)),
+                    )
+
+            yield tell
+
+
+class _Lines:
+    """Writes a line for each task that ended, waits or stays open, and the state in between."""
+
+    def __init__(self, write: Callable[[str], None]) -> None:
+        self._write = write
+        self._last = ""
+
+    def take(self, event: BatchEvent, *, is_quiet: bool = False) -> None:
+        """Take an event; a quiet view writes only what went wrong."""
+        match event:
+            case TaskEnded(result=result) if not (is_quiet and is_success(result)):
+                self._write(visible(result_words(result)))
+            case TaskWaits(id=name, message=message, seconds=seconds):
+                why = one_line(message)[:_MOST_MESSAGE]
+                self._write(visible(f"{name}: tried again in {seconds:.0f} s: {why}"))
+            case TaskLeftOpen(id=name, message=message):
+                why = one_line(message)[:_MOST_MESSAGE] or "stopped"
+                self._write(visible(f"{name}: no result: {why}"))
+            case BatchProgress() if not is_quiet and (words := progress_words(event)) != self._last:
+                self._last = words
+                self._write(words)
+            case _:
+                pass
+
+
+def progress_words(now: BatchProgress) -> str:
+    """Return the state of a batch in one line."""
+    ended = now.done + now.failed + now.open
+    parts = [f"{ended}/{now.total}", f"{now.done} done", f"{now.running} running"]
+    parts += [f"{now.failed} failed"] if now.failed else []
+    parts += [f"{now.open} without a result"] if now.open else []
+    parts += [f"${now.cost:.4f}", f"{now.per_minute:g} a minute"]
+    parts += [f"{now.left_s:.0f} s left"] if now.left_s else []
+    return ", ".join(parts)
+
+
+def result_words(result: TaskResult) -> str:
+    """Return a task's result in one line."""
+    patch = result.patch
+    parts = [f"{result.id}: {result.ending}"]
+    if patch.files:
+        parts.append(f"{len(patch.files)} files +{patch.added} -{patch.removed}")
+    if result.after is not None:
+        codes = [one.exit_code for one in (result.before, result.after) if one is not None]
+        words = ["not run" if one is None else "passed" if one == 0 else "failed" for one in codes]
+        parts.append(f"check {' → '.join(words)}")
+    if result.ending != "done" and result.message:
+        parts.append(one_line(result.message)[:_MOST_MESSAGE])
+    return ", ".join(parts)
+
+
+def _print_json(event: BatchEvent) -> None:
+    if not isinstance(event, TaskBegan):
+        sys.stdout.write(json_line(event) + "\n")
+        sys.stdout.flush()

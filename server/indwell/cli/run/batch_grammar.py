@@ -1,0 +1,86 @@
+"""Defines the command-line options of ``indwell batch``."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from indwell.cli.run.grammar import count, dollars
+
+
+class BatchWish(msgspec.Struct, frozen=True):
+    """The options of ``indwell batch``."""
+
+    tasks: str
+    to: str = ""
+    resume: bool = False
+    dry_run: bool = False
+    jobs: int | None = None
+    on: Literal["local", "ray"] = "local"
+    max_cost: float | None = None
+    tokens_per_minute: int | None = None
+    trust: bool = False
+    allow_commands: bool = False
+    scripted: bool = False
+    secret: tuple[str, ...] = ()
+    json: bool = False
+
+    @property
+    def place(self) -> str:
+        """The folder or the address for the results."""
+        if "://" in self.to:
+            return self.to.rstrip("/")
+        return str(Path(self.to or f"{Path(self.tasks).stem}.batch").resolve())
+
+
+def batch_options(batch: argparse.ArgumentParser) -> None:
+    """Add the options of ``indwell batch`` to its parser."""
+    batch.description = (
+        "Runs tasks over many repositories. Each task runs in a workspace of its own and ends with "
+        "one result: a patch, checks before and after, a receipt and the session's log."
+    )
+    batch.epilog = (
+        "Exit codes: 0 every task is done and its check passed, 1 a task failed or has no result, "
+        "2 the command line or a task was wrong, 3 --max-cost is used up, 130 Ctrl-C, 143 SIGTERM."
+    )
+    batch.add_argument("tasks", metavar="TASKS", help="a .toml file, or JSON lines")
+    batch.add_argument(
+        "--to", default="", metavar="FOLDER", help="folder for results (default: TASKS.batch)"
+    )
+    for name, words in (
+        ("--resume", "go on with the tasks that have no result in the folder"),
+        ("--dry-run", "print what would run, and what it would cost at most"),
+        ("--trust", "trust every workspace; without it, they are only read"),
+        ("--allow-commands", "run commands without asking, in the sandbox"),
+        ("--scripted", "use the scripted model that ships with Indwell"),
+        ("--json", "print one event per line"),
+    ):
+        batch.add_argument(name, action="store_true", help=words)
+    batch.add_argument(
+        "--jobs", type=count, metavar="N", help="tasks at once (default: processors)"
+    )
+    batch.add_argument(
+        "--on", choices=("local", "ray"), default="local", help="where tasks run (default: local)"
+    )
+    batch.add_argument(
+        "--max-cost",
+        type=dollars,
+        metavar="USD",
+        help="end the batch before a model call that could exceed this cost, over all tasks",
+    )
+    batch.add_argument(
+        "--tokens-per-minute",
+        type=count,
+        metavar="N",
+        help="limit of tokens of all model calls in a minute",
+    )
+    batch.add_argument(
+        "--secret",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="variable that each worker needs in its own environment (repeatable)",
+    )
