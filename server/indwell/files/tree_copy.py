@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import stat
 from collections.abc import Sequence
@@ -55,12 +54,17 @@ class Copier:
             self._write(target, at, data, mode | 0o600)
         return CopyMark(mode, seen_values(self._targets[0] / at))
 
-    def copy_link(self, at: str, leads_to: str) -> None:
-        """Create a symbolic link in the first folder."""
+    def copy_link(self, at: str, leads_to: str) -> bool:
+        """Create a symbolic link in the first folder; return False if the system refuses links."""
         place = self._targets[0] / at
         self.make_folder(place.parent)
-        with contextlib.suppress(FileExistsError):
+        try:
             calls.symlink(leads_to, place)
+        except FileExistsError:
+            return True
+        except OSError:  # On Windows, most users may not create links.
+            return False
+        return True
 
     def _write(self, target: Path, at: str, data: bytes, mode: int) -> None:
         self.make_folder((target / at).parent)

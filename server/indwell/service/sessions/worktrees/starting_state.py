@@ -281,10 +281,10 @@ def _copied(
         if why := _left_out(made, name, deny):
             left.add(why, name)
         elif (leads_to := link_target(place)) is not None:
-            if _stays_inside(name, leads_to):
-                copier.copy_link(name, leads_to)
-            else:
+            if not _stays_inside(name, leads_to):
                 left.add("links that lead out of the folder", name)
+            elif not copier.copy_link(name, leads_to):
+                left.add("links that the system refuses", name)
         elif exists(place):
             try:
                 files[name] = copier.copy(name)
