@@ -7,7 +7,7 @@ import time
 import msgspec
 
 from indwell.context.compaction.ladder import take
-from indwell.context.compaction.presets import DEFAULT
+from indwell.context.compaction.presets import DEFAULT, adjusted
 from indwell.context.compaction.step import CompactionStep
 from indwell.context.conversation import (
     Config,
@@ -19,7 +19,7 @@ from indwell.context.conversation import (
 )
 from indwell.context.history import MessageSplice
 from indwell.context.injections import inject
-from indwell.context.request.explain import Explained, Headroom, explain
+from indwell.context.request.explain import Explained, Headroom, explain, ladder_words
 from indwell.messages import Message
 from support.requests import READ, assistant, result, use, user
 
@@ -64,6 +64,10 @@ def test_explain_shows_the_headroom_before_each_compaction_step() -> None:
         at = rung.at_tokens or int(rung.at * 10_000)
         name = type(rung.layer).__name__.lower()
         assert room == Headroom(name, at, at - told.tokens, rung.when == "pays")
+    own = adjusted("slide", thresholds=(0.5,), keep_turns=2, keep_tokens=300)
+    assert ladder_words(own, explain(WHOLE, own).headroom) == (
+        "compaction: slide, keeps the newest 2 turns and 300 tokens; slide from 5,000 tokens on",
+    )
 
 
 def test_explain_names_the_messages_of_a_summary_and_the_original_of_a_shortened_result() -> None:

@@ -3,11 +3,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from indwell.context.compaction.presets import DEFAULT
 from indwell.errors import SettingsError
 from indwell.settings.credentials import SECRETS, Secret
-from indwell.settings.load import Loaded, lacking, load, state_folder
+from indwell.settings.load import Loaded, lacking, load, preset_of, state_folder
 from indwell.settings.model import Settings
 
 
@@ -230,3 +232,22 @@ def test_the_state_folder_is_that_of_the_platform_or_set_by_the_user() -> None:
 def test_a_relative_state_folder_is_refused(text: str) -> None:
     with pytest.raises(SettingsError, match="is not an absolute path; write the whole path"):
         state_folder({"INDWELL_STATE": text}, Path("/platform"))
+
+
+def test_a_table_for_compaction_names_the_preset_and_its_thresholds() -> None:
+    text = '[compaction]\npreset = "ladder-50-70-90"\nthresholds = [0.4]\nkeep_turns = 3\n'
+    loaded = load({}, text)
+    assert loaded.notices == ()
+    preset = preset_of(loaded.settings)
+    assert preset.label == "ladder-a, keeps the newest 3 turns"
+    assert [one.at for one in preset.rungs] == [0.4, 0.7, 0.9]
+    assert load({}, 'compaction = "slide"').settings.compaction == "slide"
+
+
+def test_senseless_thresholds_are_reported_and_the_presets_own_apply() -> None:
+    loaded = load({}, "[compaction]\nthresholds = [0.9, 0.5]\nkeep_tokens = 500\n")
+    (notice,) = loaded.notices
+    assert notice.endswith("of compaction_thresholds; the preset's own values apply")
+    assert preset_of(loaded.settings) == msgspec.structs.replace(DEFAULT, keep_tokens=500)
+    (range_notice,) = load({}, "[compaction]\naim = 1.5\n").notices
+    assert "compaction_aim" in range_notice

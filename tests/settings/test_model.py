@@ -9,7 +9,7 @@ from typing import get_args
 import msgspec
 import pytest
 
-from indwell.context.compaction.presets import PRESETS
+from indwell.context.compaction.presets import ALIASES, PRESETS
 from indwell.policy.paths import matches_any
 from indwell.settings.credentials import SECRETS, Secret
 from indwell.settings.model import FREEDOM, CompactionName, Mode, Settings
@@ -84,4 +84,5 @@ def test_files_with_names_similar_to_secret_files_are_not_secret(path: str) -> N
 
 
 def test_only_existing_compaction_presets_can_be_chosen() -> None:
-    assert set(get_args(CompactionName)) == set(PRESETS)
+    assert set(get_args(CompactionName)) == {*PRESETS, *ALIASES}
+    assert set(ALIASES.values()) <= set(PRESETS)

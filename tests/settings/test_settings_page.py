@@ -64,6 +64,8 @@ def type_words(annotation: object) -> str:
     while get_origin(annotation) is not Literal:
         if annotation == tuple[Hook, ...]:
             return "list of tables"
+        if get_origin(annotation) is tuple and type_words(get_args(annotation)[0]) == "number":
+            return "list of numbers"
         for kind, word in zip(kinds, words, strict=True):
             if annotation is kind or get_origin(annotation) is kind:
                 return word

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from indwell.context.compaction.presets import Preset, adjusted
 from indwell.errors import SettingsError
 from indwell.settings.credentials import OPENAI_URL, origin_of
 from indwell.settings.endpoints import in_force, with_variables
@@ -79,12 +80,38 @@ def load(
     )
     merged = with_variables(merged, environment)
     users, notices = _keep_key_at_home(merged, from_file, from_environment, user_file_name)
-    loaded = Loaded(users, from_file.notices + notices)
+    users, senseless = _with_sense(users, user_file_name)
+    loaded = Loaded(users, from_file.notices + notices + senseless)
     if editor_options is not None:
         loaded = _tightened(loaded, editor_options, EDITOR_OPTIONS, chooses=True)
     if workspace_file is not None:
         loaded = _with_workspace(loaded, workspace_file)
     return Loaded(_with_unreadable(loaded.settings), loaded.notices)
+
+
+def preset_of(settings: Settings) -> Preset:
+    """Return the compaction preset with the user's own thresholds.
+
+    Raises:
+        SettingsError: The values contradict each other; ``load`` never returns such settings.
+    """
+    return adjusted(
+        settings.compaction,
+        thresholds=settings.compaction_thresholds,
+        aim=settings.compaction_aim,
+        keep_turns=settings.compaction_keep_turns,
+        keep_tokens=settings.compaction_keep_tokens,
+    )
+
+
+def _with_sense(settings: Settings, file_name: str) -> tuple[Settings, tuple[str, ...]]:
+    """Drop thresholds and an aim that contradict each other or the preset."""
+    try:
+        preset_of(settings)
+    except SettingsError as error:
+        plain = msgspec.structs.replace(settings, compaction_thresholds=(), compaction_aim=None)
+        return plain, (f"{file_name}: {error}; the preset's own values apply",)
+    return settings, ()
 
 
 def lacking(settings: Settings, user_file_name: str = "config.toml") -> str:

@@ -22,8 +22,10 @@ InstructionKind: TypeAlias = Literal[
 """Kinds of instruction files; ``prompt.instruction_files`` has the files' names."""
 
 ChangeKind: TypeAlias = Literal["delete", "rename", "rewrite", "unnamed"]
-CompactionName: TypeAlias = Literal["default", "ladder-a", "auto-b", "regions-d", "slide", "none"]
-"""Names in ``context.compaction.presets.PRESETS``; a test compares both."""
+CompactionName: TypeAlias = Literal[
+    "default", "ladder-a", "ladder-50-70-90", "auto-b", "regions-d", "slide", "none"
+]
+"""Names in ``context.compaction.presets``, ``PRESETS`` and ``ALIASES``; a test compares them."""
 
 FREEDOM: tuple[Mode, ...] = ("plan", "ask", "review", "auto")  # from the strictest to the freest
 
@@ -31,6 +33,7 @@ DAY_S = 86_400  # the longest time that a setting can have; the limit also exclu
 
 _Seconds: TypeAlias = Annotated[float, Meta(gt=0, le=DAY_S)]
 _Price: TypeAlias = Annotated[float, Meta(ge=0, le=1e6)]
+_Share: TypeAlias = Annotated[float, Meta(gt=0, lt=1)]
 _Tokens: TypeAlias = Annotated[int, Meta(ge=1, le=10**9)]
 
 
@@ -212,9 +215,35 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     compaction: Annotated[
         CompactionName,
         Meta(
-            description="Preset for compaction, which keeps a long conversation inside the window"
+            description="Preset for compaction, which keeps a long conversation inside the window; "
+            "`[compaction] preset` is the same; [more](context.md#your-own-thresholds)"
         ),
     ] = "default"
+    compaction_thresholds: Annotated[
+        tuple[_Share, ...],
+        Meta(
+            description="Shares of the prompt's limit above which the steps of the preset may run, "
+            "such as `[0.5, 0.7, 0.9]`; steps without a value keep the preset's"
+        ),
+    ] = ()
+    compaction_aim: Annotated[
+        _Share | None,
+        Meta(description="Share of the prompt's limit down to which the steps shorten"),
+    ] = None
+    compaction_keep_turns: Annotated[
+        Annotated[int, Meta(ge=0, le=1_000)],
+        Meta(
+            description="Number of newest turns that stay unchanged as long as the prompt fits, in "
+            "at most half of its limit"
+        ),
+    ] = 0
+    compaction_keep_tokens: Annotated[
+        Annotated[int, Meta(ge=0, le=10**9)],
+        Meta(
+            description="Number of newest tokens that stay unchanged as long as the prompt fits, "
+            "in at most half of its limit"
+        ),
+    ] = 0
     small_model: Annotated[
         str,
         Meta(

@@ -108,7 +108,10 @@ def check(table: Mapping[str, Any], source: str) -> SourceSettings:
 def flatten(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield entries with their full names; only one level of tables is read."""
     for name, value in table.items():
-        if isinstance(value, Mapping) and name not in TYPES:
+        if isinstance(value, Mapping) and name == "compaction":
+            for inner, item in value.items():
+                yield name if inner == "preset" else f"{name}_{inner}", item
+        elif isinstance(value, Mapping) and name not in TYPES:
             yield from ((f"{name}_{inner}", item) for inner, item in value.items())
         else:
             yield str(name), value

@@ -32,7 +32,6 @@ from indwell.bounds.git.entries import GitEntries
 from indwell.bounds.git.known_state import GitNote
 from indwell.bounds.rules import ReadableFolders
 from indwell.bounds.secrets import SecretPlaces
-from indwell.context.compaction.presets import PRESETS
 from indwell.errors import SessionError
 from indwell.files.private import scratch_folder
 from indwell.navigation.navigator import Navigator
@@ -48,6 +47,7 @@ from indwell.sessions.ids import RANDOM_B, new_id
 from indwell.sessions.storage.spending import SpendingLedger
 from indwell.sessions.storage.store import SessionStore, folder_name
 from indwell.sessions.storage.writer import MemoryLog
+from indwell.settings.load import preset_of
 from indwell.settings.model import Settings
 from indwell.settings.paths import state_folder, user_file, worktrees_folder
 from indwell.settings.permission_rules import RuleBook
@@ -318,7 +318,7 @@ def make_session(
         limits=TurnLimits(
             now_settings.round_limit, budgets, SpendingLedger(state, lambda: datetime.now(UTC))
         ),
-        compaction=CompactionChoice(PRESETS[now_settings.compaction], wish=boards.wish),
+        compaction=CompactionChoice(preset_of(now_settings), wish=boards.wish),
         tools=tools,
         workspace=workspace,
         approver=approver,

@@ -257,15 +257,18 @@ class SlashCommands:
         current = self._service.sessions.current
         if current is None:
             raise UserError("there is no conversation yet")
-        from indwell.context.compaction.presets import PRESETS
-        from indwell.context.request.explain import explain
+        from indwell.context.request.explain import explain, ladder_words
+        from indwell.settings.load import preset_of
 
-        told = explain(current.conversation, PRESETS[self._service.settings.compaction])
+        preset = preset_of(self._service.settings)
+        told = explain(current.conversation, preset)
         window = current.conversation.config.window
         share = f" ({told.tokens / window:.0%} of {window:,})" if window else ""
         self._view.say(f"the next request has about {told.tokens:,} tokens{share}")
         for source, tokens in sorted(told.by_source.items(), key=lambda one: -one[1]):
             self._view.say(f"  {tokens:>9,}  {source}")
+        for line in ladder_words(preset, told.headroom):
+            self._view.say(line)
 
     def _cost(self) -> None:
         current = self._service.sessions.current

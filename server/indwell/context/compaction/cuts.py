@@ -154,7 +154,7 @@ def snip(layer: Snip, view: View) -> Action | None:
         view,
         (
             ResultCut(place, partial(_snipped, place, layer))
-            for place in results_of(view.messages, 0, len(view.messages) - 1)
+            for place in results_of(view.messages, 0, min(len(view.messages) - 1, view.changeable))
             if len(place.result.text) > layer.characters
         ),
     )
@@ -214,7 +214,9 @@ def micro(layer: Micro, view: View) -> Action | None:
         (
             ResultCut(place, partial(_placeholder, place))
             for place in old
-            if len(place.result.text) > layer.longer_than and not _is_placeholder(place)
+            if place.among < view.changeable
+            and len(place.result.text) > layer.longer_than
+            and not _is_placeholder(place)
         ),
     )
 
@@ -261,7 +263,7 @@ def slide(layer: Slide, view: View) -> Action | None:
 def _stop(view: View) -> int:
     """Return the index of the first message to keep, or 0 if no message can be dropped."""
     messages = view.messages
-    last = last_exchange(messages)
+    last = min(last_exchange(messages), view.changeable)
     kept = inject("reminder", _WORDS, turn=0).meta.tokens + BLOCK_OVERHEAD
     freed, at, best = -kept, 0, 0
     for stop in boundaries(messages, 1, last):

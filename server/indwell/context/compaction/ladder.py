@@ -37,6 +37,7 @@ from indwell.context.compaction.step import (
     CompactionStep,
     View,
     full_tokens,
+    kept_from,
 )
 from indwell.context.compaction.summarising.span import collapse, cut_results, regions, summarise
 from indwell.context.conversation import Conversation, Tally, counted
@@ -67,6 +68,7 @@ def next_action(
             tokens=tokens,
             goal=0 if is_always else int(rung.aim * budget),
             must=rung.when == "always" or facts.force,
+            changeable=kept_from(conversation, preset),
         )
         for layer in _layers(rung):
             action = act(layer, view, index) if layer_name(layer) not in facts.failed else None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
+
+from indwell.errors import SettingsError
 
 When: TypeAlias = Literal["always", "pays"]
 """When a layer runs. ``pays``: if the expected calls save more than rewriting the cache costs."""
@@ -113,6 +115,9 @@ class Preset(msgspec.Struct, frozen=True):
         card: Whether a task card replaces removed messages.
         repeats: Whether lines that the model reads again become references before sending.
         every_call: Whether the lowest rung runs before every call, for a prompt of any size.
+        keep_turns: The number of newest turns that only the last rungs may cut.
+        keep_tokens: The number of newest tokens that only the last rungs may cut. Both together
+            keep at most half of the budget.
     """
 
     name: str
@@ -120,6 +125,15 @@ class Preset(msgspec.Struct, frozen=True):
     card: bool = True
     repeats: bool = False
     every_call: bool = False
+    keep_turns: int = 0
+    keep_tokens: int = 0
+
+    @property
+    def label(self) -> str:
+        """The name of the preset for people, with what the user keeps unchanged."""
+        kept = [f"{self.keep_turns:,} turns"] if self.keep_turns else []
+        kept += [f"{self.keep_tokens:,} tokens"] if self.keep_tokens else []
+        return f"{self.name}, keeps the newest {' and '.join(kept)}" if kept else self.name
 
 
 DEFAULT = Preset(
@@ -166,3 +180,68 @@ NONE = Preset("none", (), card=False)
 PRESETS: Mapping[str, Preset] = {
     one.name: one for one in (DEFAULT, LADDER_A, AUTO_B, REGIONS_D, SLIDE, NONE)
 }
+ALIASES: Mapping[str, str] = {"ladder-50-70-90": "ladder-a"}
+"""Maps other names of presets in the user's settings to ``PRESETS``."""
+
+
+def adjusted(
+    name: str,
+    *,
+    thresholds: Sequence[float] = (),
+    aim: float | None = None,
+    keep_turns: int = 0,
+    keep_tokens: int = 0,
+) -> Preset:
+    """Return a preset with the user's values in place of its own.
+
+    Args:
+        name: The name of the preset, or an alias.
+        thresholds: The shares of the budget above which the rungs may run, the lowest first; later
+            rungs keep the values of the preset.
+        aim: The share of the budget at which the rungs aim, except ``Trim``.
+        keep_turns: See ``Preset``.
+        keep_tokens: See ``Preset``.
+
+    Raises:
+        SettingsError: The values contradict each other or the preset.
+    """
+    preset = PRESETS[ALIASES.get(name, name)]
+    n_rungs = len(preset.rungs)
+    if len(thresholds) > n_rungs:
+        raise SettingsError(
+            f"compaction_thresholds has {len(thresholds)} values, and the preset {name!r} has "
+            f"{n_rungs} step{'s' if n_rungs != 1 else ''}; leave the last ones out"
+        )
+    rungs = [
+        _rung(rung, thresholds[at] if at < len(thresholds) else None, aim)
+        for at, rung in enumerate(preset.rungs)
+    ]
+    shares = [one.at for one in rungs]
+    if thresholds and (shares != sorted(set(shares))):
+        shown = ", ".join(f"{one:g}" for one in shares)
+        raise SettingsError(
+            f"the thresholds of the preset {name!r} would be {shown}; each must be above the one "
+            "before, so raise the later values of compaction_thresholds"
+        )
+    low = next((one for one in rungs if 0 < one.at <= one.aim and one.aim != one.at), None)
+    if low is not None and aim is not None:
+        raise SettingsError(
+            f"compaction_aim = {aim:g} is not below the threshold {low.at:g}, so nothing would be "
+            "shortened there; choose a lower value"
+        )
+    return msgspec.structs.replace(
+        preset,
+        rungs=tuple(rungs),
+        every_call=preset.every_call and not thresholds,
+        keep_turns=keep_turns,
+        keep_tokens=keep_tokens,
+    )
+
+
+def _rung(rung: Rung, at: float | None, aim: float | None) -> Rung:
+    if aim is not None and not isinstance(rung.layer, Trim):
+        rung = msgspec.structs.replace(rung, aim=aim)
+    if at is not None:
+        own = rung.aim if aim is not None else min(rung.aim, at)
+        rung = msgspec.structs.replace(rung, at=at, at_tokens=0, aim=own)
+    return rung

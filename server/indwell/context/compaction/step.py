@@ -31,6 +31,9 @@ from indwell.context.history import MessageSplice, is_boundary, last_exchange, p
 from indwell.context.tokens import message_tokens
 from indwell.messages import Block, Message, Source
 
+KEPT_SHARE = 2  # the user may keep at most half of the budget unchanged
+EVERYTHING = 1 << 60  # an index after all messages
+
 GROWN = 0.02
 """After a decision against compaction, the prompt must grow by this share of the budget before the
 next decision. The decision about a prompt of a million tokens takes a second. In a fifth of the
@@ -124,6 +127,8 @@ class View(msgspec.Struct, frozen=True):
         goal: The limit of tokens that the layer should leave.
         must: Whether the layer must reach the goal; otherwise the layer acts only if this saves
             money.
+        changeable: The index after the last message that the layer may change; the last rungs may
+            change all messages.
     """
 
     conversation: Conversation
@@ -131,6 +136,7 @@ class View(msgspec.Struct, frozen=True):
     tokens: int
     goal: int
     must: bool
+    changeable: int = EVERYTHING
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -248,10 +254,11 @@ def nothing_can_pay(conversation: Conversation, preset: Preset, facts: Compactio
         return False
     tokens, asked = _asked(conversation, preset, facts)
     outline = Outline(conversation) if asked else None
+    kept = kept_from(conversation, preset) if asked else 0
     return outline is None or all(
         rung.when == "pays"
         and isinstance(rung.layer, Digest)
-        and not can_pay(rung.layer, _view(conversation, rung, facts, tokens), outline)
+        and not can_pay(rung.layer, _view(conversation, rung, facts, tokens, kept), outline)
         for rung in asked
     )
 
@@ -277,10 +284,31 @@ def goal_of(layer: Digest, view: View) -> float:
     return min(view.goal, layer.root * sqrt(view.budget)) * scale
 
 
+def kept_from(conversation: Conversation, preset: Preset) -> int:
+    """Return the first message that the preset's ``keep_turns`` and ``keep_tokens`` protect."""
+    messages = conversation.messages
+    start = len(messages)
+    if not (messages and (preset.keep_turns or preset.keep_tokens)):
+        return start
+    outline = Outline(conversation)
+    if preset.keep_turns:
+        turns = {messages[-1].turn}
+        while start and len(turns | {messages[start - 1].turn}) <= preset.keep_turns:
+            start -= 1
+            turns.add(messages[start].turn)
+    if preset.keep_tokens:
+        start = min(start, outline.tail(preset.keep_tokens))
+    start = max(start, outline.tail(conversation.config.budget // KEPT_SHARE))
+    last = last_exchange(messages)
+    while start < last and not is_boundary(messages, start):
+        start += 1
+    return min(start, last)
+
+
 def tail_of(view: View, outline: Outline, tokens: int) -> int:
     """Return the first message of the unchanged tail, which has at least the last exchange."""
     last = last_exchange(view.messages)
-    start = outline.tail(tokens)
+    start = min(outline.tail(tokens), view.changeable)
     while start < last and not is_boundary(view.messages, start):
         start += 1
     return min(start, last)
@@ -295,10 +323,19 @@ def _asked(
     return tokens, tuple(one for one in preset.rungs if tokens > (one.at_tokens or one.at * budget))
 
 
-def _view(conversation: Conversation, rung: Rung, facts: CompactionFacts, tokens: int) -> View:
+def _view(
+    conversation: Conversation, rung: Rung, facts: CompactionFacts, tokens: int, kept: int
+) -> View:
     """Return the inputs for the decision of a rung that must save money."""
     goal = int(rung.aim * conversation.config.budget)
-    return View(conversation=conversation, facts=facts, tokens=tokens, goal=goal, must=False)
+    return View(
+        conversation=conversation,
+        facts=facts,
+        tokens=tokens,
+        goal=goal,
+        must=False,
+        changeable=kept,
+    )
 
 
 # The growth is averaged over 160 messages; fewer than 4 model calls count as 4.

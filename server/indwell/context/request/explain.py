@@ -5,7 +5,7 @@ A conversation of 10,000 blocks takes 50 ms, so call ``explain`` in a thread.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -108,6 +108,14 @@ class Explained(msgspec.Struct, frozen=True):
     by_source: Mapping[str, int]
     by_tier: Mapping[str, int]
     headroom: tuple[Headroom, ...]
+
+
+def ladder_words(preset: Preset, headroom: Sequence[Headroom]) -> tuple[str, ...]:
+    """Return lines for people: the preset, and the size from which each rung may run."""
+    if not headroom:
+        return (f"compaction: {preset.label}",)
+    rungs = ", ".join(f"{one.layer} from {one.at:,}" for one in headroom)
+    return (f"compaction: {preset.label}; {rungs} tokens on",)
 
 
 def explain(

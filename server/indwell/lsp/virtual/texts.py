@@ -10,7 +10,7 @@ from typing import Generic, NamedTuple, TypeVar
 import msgspec
 
 from indwell.agent.requests.request_blocks import NOTHING, Forthcoming, forthcoming
-from indwell.context.compaction.presets import PRESETS, Preset
+from indwell.context.compaction.presets import Preset
 from indwell.context.conversation import Conversation, queue, with_input
 from indwell.context.injections import inject
 from indwell.context.request.cache_health import Health, named
@@ -38,6 +38,7 @@ from indwell.review.hunk import Hunk
 from indwell.review.ledger import ReviewLedger
 from indwell.service.sessions.recorded_turns import events_of
 from indwell.sessions.overview import overview
+from indwell.settings.load import preset_of
 from indwell.workspace.base import Workspace
 from indwell.workspace.comparing.diff import unified_diff
 from indwell.workspace.encoding.notebook import SUFFIX, with_cells
@@ -88,7 +89,7 @@ def context_of(
         budget=config.budget,
         used=told.tokens,
         share=share,
-        preset=preset.name,
+        preset=preset.label,
         headroom=tuple(
             HeadroomRow(layer=one.layer, at=one.at, left=one.left, pays=one.pays)
             for one in told.headroom
@@ -373,7 +374,7 @@ async def context_maker(
     coming = await forthcoming(session) if session else NOTHING
     conversation = session.conversation if session else None
     await host.prompting.look()
-    attached, preset = host.prompting.attached(), PRESETS[settings.compaction]
+    attached, preset = host.prompting.attached(), preset_of(settings)
     identifier, health = (session.id, session.health) if session else (None, None)
     return lambda: context_of(
         identifier,

@@ -80,6 +80,7 @@ def summary_span(
     Returns:
         The plan, or None if the conversation would not become clearly shorter.
     """
+    stop = min(stop, view.changeable)
     start, stop = _with_originals(view, start), group_stop(view.conversation.history, stop)
     source = view.originals(start, stop) if start < stop else ()
     if not source:
