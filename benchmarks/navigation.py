@@ -35,7 +35,7 @@ from report import show
 from indwell.navigation.navigator import CodePlace, CodeQuestion, Navigator, SourceFailed
 from indwell.navigation.syntax import SyntaxTrees
 from indwell.navigation.user_servers import RunningServers, UserServers
-from indwell.settings.model import LanguageServerSetting
+from indwell.settings.table_types import LanguageServerSetting
 from indwell.tools.base import ToolContext
 from indwell.tools.known_texts import KnownTexts
 from indwell.tools.navigation.locate import WorkspaceTexts

@@ -10,7 +10,7 @@ import pytest
 from indwell.agent.features.hooks.run import SHARE_OF_ALL
 from indwell.messages import Request, Text
 from indwell.settings.load import WORKSPACE_FILE
-from indwell.settings.model import Hook
+from indwell.settings.table_types import Hook
 from support.bubblewrap import needs_bubblewrap
 from support.checked_project import READ, Project, a_project
 from support.session import asks, call, says

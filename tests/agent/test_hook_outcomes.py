@@ -20,7 +20,7 @@ from indwell.agent.features.hooks.hook_io import (
     shortened,
 )
 from indwell.agent.features.hooks.session_hooks import FoundHook, MatchingHooks, wanted
-from indwell.settings.model import Hook, HookEvent
+from indwell.settings.table_types import Hook, HookEvent
 from support.doc_examples import DOCS
 
 NO_JSON = "it begins as JSON with 'add' or 'block', and is none"

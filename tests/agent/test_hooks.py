@@ -18,7 +18,8 @@ from indwell.agent.loop.turn import run_turn
 from indwell.messages import Request, Text
 from indwell.sessions.audit_trail import Act, acts
 from indwell.sessions.storage.store import SessionStore
-from indwell.settings.model import Hook, HookEvent, Mode
+from indwell.settings.model import Mode
+from indwell.settings.table_types import Hook, HookEvent
 from indwell.settings.values import hooks_of
 from support.bubblewrap import needs_bubblewrap
 from support.checked_project import READ, Project, a_project

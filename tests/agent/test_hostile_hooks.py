@@ -9,7 +9,7 @@ import pytest
 
 from indwell.messages import Text
 from indwell.settings.load import WORKSPACE_FILE
-from indwell.settings.model import Hook
+from indwell.settings.table_types import Hook
 from support.bubblewrap import needs_bubblewrap
 from support.checked_project import READ, a_project
 from support.session import asks, call, says

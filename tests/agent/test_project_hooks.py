@@ -9,7 +9,8 @@ import pytest
 from indwell.agent.features.hooks.session_hooks import HookBook
 from indwell.bounds.folder_trust import FolderTrust
 from indwell.settings.load import WORKSPACE_FILE
-from indwell.settings.model import Hook, Settings
+from indwell.settings.model import Settings
+from indwell.settings.table_types import Hook
 from indwell.wiring.project_files import hooks_of
 from indwell.workspace.disk import DiskWorkspace
 from support.bubblewrap import needs_bubblewrap

@@ -33,7 +33,7 @@ from indwell.context.attachments import (
 )
 from indwell.messages import Image
 from indwell.settings.memory_pages import MemoryPages
-from indwell.settings.model import Hook
+from indwell.settings.table_types import Hook
 from indwell.skills.skill import Skill
 from support.bubblewrap import needs_bubblewrap
 from support.checked_project import a_project

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from indwell.context.compaction.ladder import take
-from indwell.context.compaction.step import CompactionStep
+from indwell.context.compaction.step import CompactionStep, TokenRates
 from indwell.context.conversation import Config, Conversation, counted, system_block
 from indwell.context.history import MessageSplice
-from indwell.context.request.assemble import place_anchors
+from indwell.context.request.assemble import marks_pay, place_anchors
 from indwell.messages import Anchors, Message
 from support.requests import READ, assistant, result, use, user
 
@@ -83,3 +83,22 @@ def test_a_request_never_has_more_than_four_cache_marks() -> None:
         marks = place_anchors(counted(shorter))
         assert marks.tools + marks.system + len(marks.messages) <= 4
         assert marks == place_anchors(shorter)
+
+
+def test_marks_pay_only_if_the_price_of_a_read_is_clearly_below_the_input() -> None:
+    whole = conversation(user("go"), *EXCHANGE)
+    marked = place_anchors(whole)
+    dear_reads = TokenRates(input=1.0, cached=1.0, cache_write=1.25)
+    assert marked.messages
+    assert place_anchors(whole, rates=dear_reads) == Anchors()
+    assert place_anchors(whole, rates=TokenRates(input=0.0, cached=0.0, cache_write=0.0)) == marked
+    assert marks_pay(TokenRates(cache_write=1.0, cached=0.5), for_an_hour=False)
+    only_input_is_known = TokenRates(input=3.0, cached=3.0, cache_write=3.0)
+    assert place_anchors(whole, rates=only_input_is_known) == marked
+
+
+def test_the_chance_of_a_later_call_decides_and_an_hour_needs_a_higher_chance() -> None:
+    rates = TokenRates()
+    for for_an_hour, least in ((False, 0.25 / 1.15), (True, 1.0 / 1.9)):
+        assert marks_pay(rates, for_an_hour=for_an_hour, chance=least + 0.01)
+        assert not marks_pay(rates, for_an_hour=for_an_hour, chance=least - 0.01)

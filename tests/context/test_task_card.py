@@ -42,7 +42,8 @@ def test_the_task_card_lists_the_newest_request_first_and_marks_finished_request
     assert card(*TWO_TURNS) == (
         "<task-card>\n"
         "What is worked on now (turn 2, the user's words):\nNow add a test for it\n\n"
-        "What the user wants kept to:\n- Never touch the docs. (turn 1)\n\n"
+        "What the user wants kept to (if two lines contradict, the later turn counts):\n"
+        "- Never touch the docs. (turn 1)\n\n"
         "Earlier requests; what is finished is not to be done again:\n"
         "- turn 1, finished: Rename the flag. Never touch the docs.\n"
         "</task-card>"

@@ -26,7 +26,8 @@ from indwell.navigation.user_servers import MOST_STARTS, RunningServers, UserSer
 from indwell.policy.call_facts import Policy
 from indwell.policy.rules import Widening
 from indwell.settings.load import load
-from indwell.settings.model import LanguageServerSetting, Settings
+from indwell.settings.model import Settings
+from indwell.settings.table_types import LanguageServerSetting
 from indwell.tools.navigation.navigate import BY_NAME
 from indwell.workspace.base import Snapshot
 from indwell.workspace.disk import DiskWorkspace

@@ -6,7 +6,7 @@ import pytest
 
 from indwell.errors import SettingsError
 from indwell.settings.load import WORKSPACE_FILE, load
-from indwell.settings.model import Hook
+from indwell.settings.table_types import Hook
 from indwell.settings.values import MOST_HOOKS, project_hooks
 
 GOOD = '[[hooks]]\nevent = "before_tool"\ncommand = "x"\ntools = ["bash"]\ntimeout_s = 5\n'

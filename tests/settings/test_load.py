@@ -9,8 +9,9 @@ import pytest
 from indwell.context.compaction.presets import DEFAULT
 from indwell.errors import SettingsError
 from indwell.settings.credentials import SECRETS, Secret
-from indwell.settings.load import Loaded, lacking, load, preset_of, state_folder
+from indwell.settings.load import Loaded, lacking, load, state_folder
 from indwell.settings.model import Settings
+from indwell.settings.values import preset_of
 
 
 def test_empty_settings_give_the_defaults() -> None:

@@ -10,7 +10,8 @@ import msgspec
 
 from indwell.settings.credentials import SECRETS, Secret
 from indwell.settings.load import VARIABLES, Loaded, load
-from indwell.settings.model import Hook, Settings
+from indwell.settings.model import Settings
+from indwell.settings.table_types import Hook
 from indwell.settings.tighten import RULES
 from indwell.settings.values import STRICT
 

@@ -129,6 +129,9 @@ CHINESE = (
 )
 
 
+GO_ON = ("ok, go on", "ok, weiter", "继续")
+
+
 class Judged(NamedTuple):
     question: str
     place: str  # request, notes, words or nothing
@@ -141,10 +144,12 @@ def conversations(name: str) -> list[dict[str, Any]]:
     return found
 
 
-def filler(name: str, turn: int) -> str:
+def filler(name: str, turn: int, *, may_go_on: bool = True) -> str:
     texts = GERMAN if name.startswith("deutsch") else CHINESE if "中文" in name else ENGLISH
     a, b = NOUNS[(turn * 7) % len(NOUNS)], NOUNS[(turn * 11 + 3) % len(NOUNS)]
     text = texts[(turn * 13 + turn // len(texts)) % len(texts)]
+    if text in GO_ON and not may_go_on:
+        text = texts[0]
     return text.format(a=a, b=b, p=PARTS[turn * 5 % len(PARTS)], n=turn * 17 % 900 + 2)
 
 
@@ -159,8 +164,8 @@ def messages(one: dict[str, Any], turns: int) -> tuple[Any, ...]:
 
     for turn in range(1, turns + 1):
         # "go on" after a broken turn would finish that turn
-        other = turn + 1 if said.get(turn - 1, ())[1:] else turn
-        words, *ends = said.get(turn, (filler(one["name"], other),))
+        made_up = filler(one["name"], turn, may_go_on=not said.get(turn - 1, ())[1:])
+        words, *ends = said.get(turn, (made_up,))
         block = user_words(words, turn=turn)
         if made and made[-1].role == "user":
             made[-1] = Message("user", (*made[-1].blocks, block), turn)
@@ -231,7 +236,7 @@ def valid(line: str) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("which", choices=("develop", "kept_back"))
+    parser.add_argument("which", choices=("develop", "kept_back", "third"))
     parser.add_argument("--window", type=int, default=32_000)
     parser.add_argument("--turns", type=int, default=TURNS)
     parser.add_argument("--only", default="", help="a part of a conversation's name")

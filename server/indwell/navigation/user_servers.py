@@ -21,7 +21,7 @@ from indwell.navigation.lsp_answers import CodeReply, answer_of, method_of, para
 from indwell.navigation.navigator import CodeAnswer, CodeQuestion, SourceFailed
 from indwell.sandbox.confinement import Confinement
 from indwell.sandbox.spawn import spawn_server
-from indwell.settings.model import LanguageServerSetting
+from indwell.settings.table_types import LanguageServerSetting
 
 # the limit of starts for one server; a server that ends more often is not started again
 MOST_STARTS = 3

@@ -13,13 +13,19 @@ from typing import Any
 
 import msgspec
 
-from indwell.context.compaction.presets import Preset, adjusted
 from indwell.errors import SettingsError
 from indwell.settings.credentials import OPENAI_URL, origin_of
 from indwell.settings.endpoints import in_force, with_variables
 from indwell.settings.model import Settings
 from indwell.settings.tighten import tighten
-from indwell.settings.values import SourceSettings, check, convert, parse_toml, project_hooks
+from indwell.settings.values import (
+    SourceSettings,
+    check,
+    convert,
+    parse_toml,
+    preset_of,
+    project_hooks,
+)
 
 VARIABLES: Mapping[str, str] = {
     "OPENAI_API_KEY": "api_key",
@@ -87,21 +93,6 @@ def load(
     if workspace_file is not None:
         loaded = _with_workspace(loaded, workspace_file)
     return Loaded(_with_unreadable(loaded.settings), loaded.notices)
-
-
-def preset_of(settings: Settings) -> Preset:
-    """Return the compaction preset with the user's own thresholds.
-
-    Raises:
-        SettingsError: The values contradict each other; ``load`` never returns such settings.
-    """
-    return adjusted(
-        settings.compaction,
-        thresholds=settings.compaction_thresholds,
-        aim=settings.compaction_aim,
-        keep_turns=settings.compaction_keep_turns,
-        keep_tokens=settings.compaction_keep_tokens,
-    )
 
 
 def _with_sense(settings: Settings, file_name: str) -> tuple[Settings, tuple[str, ...]]:

@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from indwell.messages import Effort, Verbosity
 from indwell.settings.credentials import SECRETS, Secret
+from indwell.settings.table_types import Hook, LanguageServerSetting
 
 Mode: TypeAlias = Literal["ask", "review", "auto", "plan"]
 ProviderName: TypeAlias = Literal["openai", "scripted"]
@@ -35,48 +36,6 @@ _Seconds: TypeAlias = Annotated[float, Meta(gt=0, le=DAY_S)]
 _Price: TypeAlias = Annotated[float, Meta(ge=0, le=1e6)]
 _Share: TypeAlias = Annotated[float, Meta(gt=0, lt=1)]
 _Tokens: TypeAlias = Annotated[int, Meta(ge=1, le=10**9)]
-
-
-HookEvent: TypeAlias = Literal[
-    "prompt_submitted", "before_tool", "after_tool", "edit_applied", "turn_end", "compaction"
-]
-
-
-class Hook(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A user's command that runs on an event (H56).
-
-    Attributes:
-        event: The event on which the hook runs.
-        command: The shell command, which gets a JSON object on standard input.
-        tools: Globs of tool names, for tool events, or empty for all tools.
-        timeout_s: Seconds after which the command is ended.
-        if_broken: The decision if the hook cannot run, fails or takes too long.
-    """
-
-    event: HookEvent
-    command: Annotated[str, Meta(min_length=1, max_length=8_000)]
-    tools: tuple[str, ...] = ()
-    timeout_s: Annotated[float, Meta(gt=0, le=600)] = 30.0
-    if_broken: Literal["", "block", "go on"] = ""
-
-
-class LanguageServerSetting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A language server that answers questions about code.
-
-    Attributes:
-        command: The program and its arguments; the program uses its standard streams for the
-            protocol.
-        languages: Ids of the server's languages, such as ``python``.
-        files: Globs of other files, with the language of each.
-        settings: The server's own settings, which the server requests by section.
-        confined: Whether the server runs in the sandbox, without network and without write access.
-    """
-
-    command: Annotated[tuple[str, ...], Meta(min_length=1)]
-    languages: tuple[str, ...] = ()
-    files: dict[str, str] = {}
-    settings: dict[str, Any] = {}
-    confined: bool = True
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,11 +11,13 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from indwell.context.compaction.presets import Preset, adjusted
 from indwell.errors import SettingsError
 from indwell.lazy_pattern import lazy_pattern
 from indwell.settings.credentials import Secret, redacted, told_address
 from indwell.settings.endpoints import ADDRESS_BOUND, EDITOR, MOST_ENDPOINTS, NAME, SHARED
-from indwell.settings.model import Hook, HookEvent, Settings
+from indwell.settings.model import Settings
+from indwell.settings.table_types import Hook, HookEvent
 
 TYPES: Mapping[str, Any] = {
     field.encode_name: field.type for field in msgspec.structs.fields(Settings)
@@ -103,6 +105,21 @@ def check(table: Mapping[str, Any], source: str) -> SourceSettings:
                 raise SettingsError(f"{source}: {error}; correct it and try again") from error
             notices.append(f"{source}: {error}; the default applies")
     return SourceSettings(values, tuple(notices))
+
+
+def preset_of(settings: Settings) -> Preset:
+    """Return the compaction preset with the user's own thresholds.
+
+    Raises:
+        SettingsError: The values contradict each other; ``load.load`` never returns such settings.
+    """
+    return adjusted(
+        settings.compaction,
+        thresholds=settings.compaction_thresholds,
+        aim=settings.compaction_aim,
+        keep_turns=settings.compaction_keep_turns,
+        keep_tokens=settings.compaction_keep_tokens,
+    )
 
 
 def flatten(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

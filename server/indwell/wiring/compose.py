@@ -47,10 +47,10 @@ from indwell.sessions.ids import RANDOM_B, new_id
 from indwell.sessions.storage.spending import SpendingLedger
 from indwell.sessions.storage.store import SessionStore, folder_name
 from indwell.sessions.storage.writer import MemoryLog
-from indwell.settings.load import preset_of
 from indwell.settings.model import Settings
 from indwell.settings.paths import state_folder, user_file, worktrees_folder
 from indwell.settings.permission_rules import RuleBook
+from indwell.settings.values import preset_of
 from indwell.tools.commands.bash import Shell
 from indwell.wiring.conversation import (
     first_conversation,

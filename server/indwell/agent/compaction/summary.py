@@ -24,7 +24,7 @@ from indwell.agent.requests.sending import (
     log_attempt,
     log_request,
 )
-from indwell.context.compaction.step import CompactionFacts, CompactionStep, SummarySpan
+from indwell.context.compaction.step import CompactionFacts, CompactionStep, SummarySpan, TokenRates
 from indwell.context.compaction.summarising.audit import audited
 from indwell.context.compaction.summarising.fallback import extract
 from indwell.context.compaction.summarising.summary import (
@@ -51,7 +51,7 @@ from indwell.context.conversation import (
 from indwell.context.file_work import asked
 from indwell.context.history import transcript
 from indwell.context.injections import inject
-from indwell.context.request.assemble import place_anchors
+from indwell.context.request.assemble import USUAL_RATES, place_anchors
 from indwell.context.tokens import BLOCK_OVERHEAD, estimate_tokens
 from indwell.errors import BadReply, UserError
 from indwell.messages import BROKEN_OFF, Message, Reply, Request, Text, ToolResult, ToolUse, Usage
@@ -91,7 +91,11 @@ def sizes_of(
 
 
 def appended(
-    conversation: Conversation, span: SummarySpan, *, idle_s: float | None = None
+    conversation: Conversation,
+    span: SummarySpan,
+    *,
+    idle_s: float | None = None,
+    rates: TokenRates = USUAL_RATES,
 ) -> Request:
     """Return a request that repeats the main model's last request and adds the instructions."""
     turn = conversation.messages[-1].turn
@@ -107,7 +111,7 @@ def appended(
         max_output=output_limit(span.target),
         # Mark only the prefix that the cache already holds, because no later request repeats the
         # rest.
-        anchors=place_anchors(asking, idle_s=idle_s, calls_to_come=0),
+        anchors=place_anchors(asking, idle_s=idle_s, calls_to_come=0, rates=rates),
         tool_choice="none",
         cache_key=conversation.config.cache_key,
         tokens=estimated_tokens(asking),
@@ -305,7 +309,7 @@ async def _ask(
         assert small is not None
         model, provider, cost, window = small.name, small.provider, small.cost, small.window
     if reader == "main":
-        request = appended(now, span, idle_s=idle_s(session))
+        request = appended(now, span, idle_s=idle_s(session), rates=parts.model.rates)
     else:
         request = alone(model, span)
     last = session.spending.last_usage if reader == "main" else Usage()

@@ -207,7 +207,12 @@ async def _ask_once(
 ) -> Reply:
     """Assemble and send the request, if the budgets allow the call."""
     sending = sending_of(session, turn, words)
-    request = assemble(sending, tool_choice=tool_choice, idle_s=idle_s(session))
+    request = assemble(
+        sending,
+        tool_choice=tool_choice,
+        idle_s=idle_s(session),
+        rates=session.parts.model.rates,
+    )
     usage = expected_usage(
         prompt_tokens(sending), session.spending.last_usage, sending.config.max_output
     )

@@ -258,7 +258,7 @@ class SlashCommands:
         if current is None:
             raise UserError("there is no conversation yet")
         from indwell.context.request.explain import explain, ladder_words
-        from indwell.settings.load import preset_of
+        from indwell.settings.values import preset_of
 
         preset = preset_of(self._service.settings)
         told = explain(current.conversation, preset)

@@ -38,7 +38,7 @@ from indwell.review.hunk import Hunk
 from indwell.review.ledger import ReviewLedger
 from indwell.service.sessions.recorded_turns import events_of
 from indwell.sessions.overview import overview
-from indwell.settings.load import preset_of
+from indwell.settings.values import preset_of
 from indwell.workspace.base import Workspace
 from indwell.workspace.comparing.diff import unified_diff
 from indwell.workspace.encoding.notebook import SUFFIX, with_cells

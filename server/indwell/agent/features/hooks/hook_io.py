@@ -14,7 +14,8 @@ from indwell.context.injections import Kind
 from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.call_facts import Effect
 from indwell.sessions.records import Ending
-from indwell.settings.model import Hook, Mode
+from indwell.settings.model import Mode
+from indwell.settings.table_types import Hook
 
 # the limit of characters for a result, a diff or an answer; arguments are never cut
 MOST_CHARACTERS = 100_000

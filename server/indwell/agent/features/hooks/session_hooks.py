@@ -39,7 +39,7 @@ from indwell.policy.call_facts import Allow, Ask, Decision, Deny, may_stand, rul
 from indwell.policy.decide import decide, judged
 from indwell.policy.rules import NOTHING_MORE, Widening
 from indwell.sessions.records import Decided
-from indwell.settings.model import Hook
+from indwell.settings.table_types import Hook
 from indwell.tools.base import ToolFacts
 
 _SHOWN = 60  # A hook is named by the first 60 characters of its command.

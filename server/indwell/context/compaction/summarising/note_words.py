@@ -39,7 +39,7 @@ STRICT_ANYWHERE: Mapping[str, str] = {  # words of scripts without blanks betwee
 # words such as not, only, without, use, keep, which plain statements also use
 LOOSE: Mapping[str, str] = {
     "en": rf"{_BEGINS}(?:use|keep|leave|avoid|make sure|ensure|prefer|without|stick to|remember)"
-    r"|instead of|no longer|should(?: not|n['’]t)?",
+    r"|instead of|no longer|only\W*$|should(?: not|n['’]t)?",
     "de": r"nicht|kein|keine|keinen|nur|ohne|bitte|statt|verwende|benutze|lass",
     "fr": r"ne|sans|seulement|uniquement|utilise|utilisez|évite|évitez|garde|gardez|au lieu de",
     "es": r"(?:^|[,;:(¡]\s*|\by\s+)no \w+(?:s|e|a)|solo|sólo|sin \w+ar"
@@ -111,10 +111,10 @@ LATER_ANYWHERE: Mapping[str, str] = {
 CHANGES: Mapping[str, str] = {
     "en": r"no longer|any ?more|changed my mind|change of plan|forget (?:about|it|the)|never mind"
     r"|scratch|correction|after all|dropped|drop the|switch(?:ed)? to|instead of|moved|is gone"
-    r"|was lifted|i was wrong|from here on|not .{1,40} but|no,? not"
+    r"|was lifted|(?:is|are) back|i was wrong|from here on|not .{1,40} but|no,? not"
     r"|(?:is|are) too (?:slow|short|long|small|large|big|low|high|much|many)",
-    "de": r"doch nicht|doch lieber|nicht mehr|vergiss|stattdessen|geändert|ändert sich|verschoben"
-    r"|korrektur|ab sofort|sondern",
+    "de": r"doch nicht|doch lieber|vom tisch|nicht mehr|vergiss|stattdessen|geändert"
+    r"|ändert sich|verschoben|korrektur|ab sofort|sondern",
     "fr": r"finalement|ne .{1,40} plus|oublie|plutôt|désormais|correction|en fait",
     "es": r"ya no|al final|olvida|corrección|en realidad",
     "pt": r"já não|afinal|esqueça|correção|na verdade",
@@ -201,6 +201,8 @@ LOCAL_ANYWHERE: Mapping[str, str] = {
     "ja": r"ここ|その|この",
 }
 _EMPTY = """
+is it in on at of to or an as be by do go he if me my no so up us we am
+ab am da du er es ob um wo zu im le la de en et un il ne se ce el lo al su mi ya si
 about after again all also and any are back been before but can could did does don down each even
 ever every everything for from get give goes had has have here how instead into isn its just keep
 let like long longer made make many may mind more most much must need never new next not now off old

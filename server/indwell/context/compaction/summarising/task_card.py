@@ -51,7 +51,7 @@ PATH_LENGTH = 200
 _RESERVE = 40  # the tokens for the tags, and for the note on omitted lines
 OLD_LENGTH, TASK_LENGTH = 80, 100  # the limits of characters for a changed note, and a task
 ALIKE = 12  # sentences whose first 12 characters are equal are alike
-_RULES = "What the user wants kept to:"
+_RULES = "What the user wants kept to (if two lines contradict, the later turn counts):"
 _POINTER = (
     "All rules, choices, facts and open tasks from the user's words, with their turns, are in"
 )

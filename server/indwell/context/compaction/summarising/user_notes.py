@@ -43,7 +43,8 @@ MOST_OF_TASK = 160  # the limit of characters for a task that is not finished
 # A later request finishes a task if they share 70 % of the task's words, and at least 2 words. A
 # word of over 40 requests does not count.
 CLOSED, COMMON = 0.7, 40
-ALIKE = 0.4  # without a certain word of a change, two sentences must share 40 % of their words
+# Two sentences are alike if they share 40 % of their words, and nearly the same from 50 % on.
+ALIKE, SAME = 0.4, 0.5
 MOST_CHANGED = 4  # the limit of earlier sentences that one sentence changes
 
 NoteKind: TypeAlias = Literal["rule", "choice", "later", "loose", "fact"]
@@ -88,8 +89,10 @@ class UserNote(NamedTuple):
     changed_in: int = 0
 
 
-def _pattern(words: Mapping[str, str], anywhere: Mapping[str, str]) -> re.Pattern[str]:
-    by_word = rf"(?<!\w)(?:{'|'.join(words.values())})(?!\w)"
+def _pattern(
+    words: Mapping[str, str], anywhere: Mapping[str, str], not_before: str = ""
+) -> re.Pattern[str]:
+    by_word = rf"(?<!\w)(?:{'|'.join(words.values())})(?![\w{not_before}])"
     return lazy_pattern("|".join((by_word, *anywhere.values())), re.IGNORECASE)
 
 
@@ -101,7 +104,7 @@ _CHANGE = _pattern(words_of.CHANGES, words_of.CHANGES_ANYWHERE)
 _STANDING = _pattern(words_of.STANDING, words_of.STANDING_ANYWHERE)
 _LOCAL = _pattern(words_of.LOCAL, words_of.LOCAL_ANYWHERE)
 _SHIFT = _pattern(words_of.SHIFTS, words_of.SHIFTS_ANYWHERE)
-_TASK = _pattern(words_of.TASKS, words_of.TASKS_ANYWHERE)
+_TASK = _pattern(words_of.TASKS, words_of.TASKS_ANYWHERE, "-")
 _PASSING = _pattern(words_of.PASSING, words_of.PASSING_ANYWHERE)
 _WORD = lazy_pattern(r"\w+")
 _LEAST_WORDS = 3  # A sentence with "!" is a demand if it has 3 or more words; "Good work!" has 2.
@@ -114,6 +117,7 @@ _SENTENCE = lazy_pattern(
 _ASKS = ("?", "？", "؟")
 _WIDE = "\u2e80"  # characters from this one on count as two Latin characters
 _TERM = lazy_pattern(r"[\u3400-\u9fff]+|[^\W_]+(?:[.:/_+-][^\W_]+)*")
+_DIGIT = lazy_pattern(r"\d")
 _STEM = 6  # Two words are the same if their first 6 letters are equal.
 _PASTED = frozenset("<[|{}#=$>`~+❯⏺⎿")  # A sentence of the user does not begin so.
 _GO_ON = lazy_pattern(
@@ -121,7 +125,7 @@ _GO_ON = lazy_pattern(
     r"|(?:mach |bitte )?weiter|继续|接着|continue[rz]?|sigue|continúa|продолжай)\b.{0,30}\s*\Z",
     re.IGNORECASE,
 )
-_LEAST_TERM = 3  # a shorter word says nothing, unless it has a digit
+_LEAST_TERM = 2  # a shorter word says nothing, unless it has a digit
 
 
 def constraints(messages: Sequence[Message]) -> tuple[tuple[int, str], ...]:
@@ -200,27 +204,31 @@ def _changed(
     places: Mapping[str, Sequence[int]],
 ) -> tuple[int, ...]:
     """Return the earlier notes that the sentence changes, by the rare words in common."""
-    if not (one.has_change or one.has_shift):
-        return ()
     shared = Counter(at for term in rare for at in places.get(term, ()))
     hits = [
-        at
-        for at, n in shared.items()
-        if notes[at].turn != turn
-        and (
-            one.has_change
-            or n >= max(2, ALIKE * min(len(one.terms), len(notes[at].terms)))
-            or _has_other_number(one.terms, notes[at].terms)
-        )
+        at for at, n in shared.items() if notes[at].turn != turn and _takes_back(one, notes[at], n)
     ]
     best = sorted(hits, key=lambda at: (-shared[at], -at))[:MOST_CHANGED]
     return tuple(sorted(best))
 
 
-def _has_other_number(new: frozenset[str], old: frozenset[str]) -> bool:
-    """Return whether both sentences have a number, and no number in common."""
-    numbers = [{term for term in terms if term[0].isdigit()} for terms in (new, old)]
-    return all(numbers) and not numbers[0] & numbers[1]
+def _takes_back(new: _Sentence, old: UserNote, n_shared: int) -> bool:
+    """Return whether a sentence that shares ``n_shared`` rare words with a note changes the note.
+
+    A certain word of a change needs one rare word in common. A weak word needs many words in
+    common, or another number. Without such a word, almost the same sentence with another number
+    counts.
+    """
+    if new.has_change:
+        return True
+    numbers, before = (
+        {term for term in terms if term[0].isdigit()} for terms in (new.terms, old.terms)
+    )
+    has_other = bool(numbers - before and before - numbers)
+    share = len(new.terms & old.terms) / max(1, min(len(new.terms), len(old.terms)))
+    if new.has_shift and (has_other or (n_shared > 1 and share >= ALIKE)):
+        return True
+    return has_other and n_shared > 1 and share >= SAME
 
 
 class OpenTask(NamedTuple):
@@ -351,11 +359,11 @@ def _kind(
         return "rule"
     if not in_short or is_question:
         return None
-    if _CHOICE.search(text) or (has_change and not is_task and not _PASSING.search(text)):
+    if _CHOICE.search(text) or (has_change and not _PASSING.search(text)):
         return "choice"
     if is_rule(text, in_short=True):
         return "loose"
-    is_chat = _width(text) < LEAST_OF_FACT
+    is_chat = _width(text) < LEAST_OF_FACT and not _DIGIT.search(text)
     return None if is_chat or not has_facts or _PASSING.search(text) else "fact"
 
 
@@ -394,7 +402,8 @@ NOTES_LENGTH = 16_000  # A new file of notes begins after 16,000 characters.
 MOST_FILES = 8  # With more files, a card names only the first and the last file.
 _HEAD = (
     "Words of the user that may still hold, from all turns so far, oldest first. A line with"
-    " `changed in turn N` no longer holds: the line of turn N does."
+    " `changed in turn N` no longer holds: the line of turn N does. If"
+    " two lines contradict, the later turn counts."
 )
 
 
