@@ -37,6 +37,7 @@ class AcpAgent:
 
     def __init__(self, client: AcpClient, new_maker: Callable[[], SessionMaker]) -> None:
         self._client = client
+        client.stop_turns = self._stop_turns
         self._new_maker = new_maker
         self._sessions: dict[str, AcpSession] = {}
         self._folders = {Path.cwd()}
@@ -297,6 +298,10 @@ class AcpAgent:
         for session in tuple(self._sessions.values()):
             await session.close()
         self._sessions.clear()
+
+    def _stop_turns(self) -> None:
+        for session in self._sessions.values():
+            session.cancel()
 
     def _new(self, roots: Mapping[Path, str], servers: Sequence[Any]) -> AcpSession:
         own_path.keep_out(tuple(roots))

@@ -30,6 +30,7 @@ from indwell.workspace.base import (
     Workspace,
     digest,
 )
+from indwell.workspace.comparing.matching import changed_blocks
 from indwell.workspace.encoding.notebook import SUFFIX
 from indwell.workspace.large import Large
 from indwell.workspace.text import LineEnd
@@ -234,7 +235,7 @@ class ClientFiles:
         if text is None or _unbroken(text) == _unbroken(on_disk.text):
             return None
         if "\r" not in text and "\r\n" in on_disk.text:
-            text = text.replace("\n", "\r\n")
+            text = await asyncio.to_thread(_with_line_ends, text, on_disk.text)
         self._unsaved[path] = text
         return text
 
@@ -242,6 +243,28 @@ class ClientFiles:
 def _is_text_of(text: str, large: Large) -> bool:
     """Return whether a file has this text, if line ends are ignored; blocks."""
     return _unbroken(large.read(0, large.size_b).decode("utf-8", "replace")) == _unbroken(text)
+
+
+def _with_line_ends(text: str, like: str) -> str:
+    """Return a text of lines that end with a line feed, with the line ends of a similar text.
+
+    A line of both texts keeps its end, and a new line gets the end of the line before it.
+    """
+    if like.count("\r\n") == like.count("\n"):
+        return text.replace("\n", "\r\n")
+    old, new = like.split("\n"), text.split("\n")
+    ends = ["\r\n" if line.endswith("\r") else "\n" for line in old[:-1]]
+    ends.append(ends[-1])
+    made: list[str] = []
+    at = 0
+    same = [line.removesuffix("\r") for line in old]
+    for block in changed_blocks(same, new):
+        made += ends[at : block.a0]
+        made += [made[-1] if made else ends[0]] * (block.b1 - block.b0)
+        at = block.a1
+    made += ends[at:]
+    made[-1] = ""  # No line end follows the last line.
+    return "".join(line + end for line, end in zip(new, made, strict=True))
 
 
 def _unbroken(text: str) -> str:

@@ -80,7 +80,7 @@ class AcpPerson:
             title = f"Hunk {number} of {len(question.hunks)}, {hunk.header}"
             options = [_option("no", NO, "reject_once"), _option("yes", YES, "allow_once")]
             chosen = await self._door.permission(
-                title, _shown(hunk.text), options, self._timeout_s, "edit", question.id
+                title, _shown(hunk.text, "diff"), options, self._timeout_s, "edit", question.id
             )
             if chosen is None:
                 break
@@ -292,10 +292,10 @@ def _option(
     return schema.PermissionOption(option_id=identifier, name=name, kind=kind)
 
 
-def _shown(text: str) -> str:
+def _shown(text: str, language: str = "") -> str:
     """Return the exact text in a code fence that the text cannot close."""
     fence = "```"
     while fence in text:
         fence += "`"
-    language = "diff" if "\n@@ " in text or text.startswith("@@ ") else ""
+    language = "diff" if "\n@@ " in text or text.startswith("@@ ") else language
     return f"{fence}{language}\n{text}\n{fence}"

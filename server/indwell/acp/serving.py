@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+import msgspec
 from acp.agent.router import build_agent_router
 from acp.connection import Connection
 from acp.interfaces import Agent
@@ -69,7 +70,8 @@ class LineTransport:
     def __init__(self, read_fd: int, write_fd: int) -> None:
         self._loop = asyncio.get_running_loop()
         self._reader = asyncio.StreamReader(limit=LINE_B)
-        self._unsent: queue.SimpleQueue[tuple[bytes, asyncio.Future[None]]] = queue.SimpleQueue()
+        self._unsent: queue.SimpleQueue[tuple[dict[str, Any], asyncio.Future[None]]]
+        self._unsent = queue.SimpleQueue()
         for work, fd in ((self._read, read_fd), (self._write, write_fd)):
             threading.Thread(target=work, args=(fd,), daemon=True).start()
 
@@ -80,8 +82,7 @@ class LineTransport:
             ConnectionError: The client has gone.
         """
         written: asyncio.Future[None] = self._loop.create_future()
-        data = json.dumps(message, separators=(",", ":")).encode() + b"\n"
-        self._unsent.put((data, written))
+        self._unsent.put((message, written))
         await written
 
     async def receive(self) -> dict[str, Any] | None:
@@ -118,8 +119,8 @@ class LineTransport:
     def _write(self, fd: int) -> None:
         with suppress(RuntimeError):  # the event loop has ended
             while True:
-                data, written = self._unsent.get()
-                error = _write_all(fd, data)
+                message, written = self._unsent.get()
+                error = _write_all(fd, _encoded(message))
                 self._loop.call_soon_threadsafe(_settle, written, error)
                 if error is not None:  # After a failed write, nothing more is written.
                     self._loop.call_soon_threadsafe(self._reader.feed_eof)
@@ -130,6 +131,15 @@ def _read_some(fd: int) -> bytes:
         return os.read(fd, READ_B)
     except OSError:
         return b""
+
+
+def _encoded(message: dict[str, Any]) -> bytes:
+    """Return a message as a line of ASCII, because some clients end lines also at U+2028."""
+    with suppress(UnicodeEncodeError):  # half of a surrogate pair, which JSON can escape
+        data = msgspec.json.encode(message)
+        if data.isascii():
+            return data + b"\n"
+    return json.dumps(message, separators=(",", ":")).encode() + b"\n"
 
 
 def _write_all(fd: int, data: bytes) -> ConnectionError | None:

@@ -109,16 +109,18 @@ class RuleBook:
                 if after != before:
                     data = msgspec.json.format(msgspec.json.encode(sorted(after)))
                     write_atomic(self._path, data, [self._path.parent])
+                # another session may write right after the lock is released
+                self._always, self._mark = after, _mark(self._path)
         except (ToolError, OSError) as error:
             raise SettingsError(f"the permissions could not be stored ({error})") from error
-        self._always, self._mark = after, _mark(self._path)
         return before
 
     def _look(self) -> None:
         mark = _mark(self._path)
         if mark != self._mark:
-            self._mark = mark
-            self._always, self._problem = _load(self._path)
+            always, problem = _load(self._path)
+            # The mark is older than the rules, so rules stored meanwhile are read again.
+            self._always, self._problem, self._mark = always, problem, mark
 
 
 def _mark(path: Path) -> _Mark:
