@@ -47,7 +47,8 @@ class TogetherClient(EditorClient):
 
     Attributes:
         whose: The session and the text of each question.
-        meanwhile: Sends something while the answers are sent.
+        meanwhile: Sends something while answers are sent, but not while the last answers are sent,
+            because the turns may end first.
     """
 
     def __init__(self, n_open: int, answer: Callable[[str], str]) -> None:
@@ -69,7 +70,8 @@ class TogetherClient(EditorClient):
         mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._open.append(mine)
         if len(self._open) == self._n_open:
-            if self.meanwhile is not None:
+            await self.ended()
+            if self.meanwhile is not None and len(self._sent) < ROUNDS - 1:
                 self._sent.append(asyncio.create_task(self.meanwhile()))
                 await asyncio.sleep(0)
             self._chance.shuffle(self._open)
@@ -100,7 +102,7 @@ def rounds(seen: Seen) -> Answer:
 
 
 def is_allowed(word: str, number: int) -> bool:
-    return (number + WORDS.index(word)) % 2 == 0
+    return number % len(WORDS) == WORDS.index(word)
 
 
 def answer_of(asked: str) -> str:
