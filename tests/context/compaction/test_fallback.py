@@ -46,6 +46,8 @@ def test_extraction_is_a_usable_summary_within_its_target() -> None:
     assert why_unusable(plan, text) == ""
     assert estimate_tokens(text) <= plan.target * 1.1
     assert "- I look at 1.3." in text
+    assert estimate_tokens(text) >= plan.target * 0.7, "lines of the results fill the rest"
+    assert set(text.partition("word for word:\n")[2].splitlines()) & set(code(300).splitlines())
 
 
 def test_a_simulated_summary_has_the_requested_size_and_verbatim_lines() -> None:

@@ -18,6 +18,7 @@ from indwell.messages import Message, Text, ToolResult, ToolUse
 MOST_PATHS = 20  # the limit of files in a summary
 MOST_ERRORS = 5  # the limit of errors in a summary
 ERROR_LENGTH = 150  # the limit of characters for an error's line
+LEAST_LINES = 60  # the least number of tokens that are worth a list of lines
 _MOST_STATEMENT = 400  # the limit of characters for one statement of the assistant
 _MOST_LINE = 300  # the limit of characters for a line in a simulated summary
 # the characters per token of code and logs; only decides how many lines are tried
@@ -39,9 +40,11 @@ PATH = lazy_pattern(
 
 
 def extract(span: SummarySpan) -> str:
-    """Summarise a span without a model: files, errors, and the assistant's statements.
+    """Summarise a span without a model: files, errors, statements, and other lines.
 
-    The assistant's statements fill the rest of the span's target, newest first.
+    The assistant's statements fill the rest of the span's target, newest first. The most useful
+    lines of calls and results fill what the statements leave: with them, 60 % of the names that
+    later work needs survive, without them 21 % (``benchmarks/summaries.py``).
     """
     parts = ["No model could sum this up; these facts were taken from it."]
     if files := _files(span.source):
@@ -51,6 +54,13 @@ def extract(span: SummarySpan) -> str:
     left = span.target - sum(map(estimate_tokens, parts))
     if said := _statements(span.source, left):
         parts.append("Said by the assistant:\n" + "\n".join(said))
+    text = "\n\n".join(parts)
+    left = span.target - estimate_tokens(text)
+    known = {line.removeprefix("- ") for line in text.splitlines()}
+    telling = (one for one in _telling(span.source) if one[2].strip() not in known)
+    ranked = sorted(telling, key=lambda one: (one[0], -one[1])) if left > LEAST_LINES else []
+    if lines := _chosen(ranked, int(left * _CHARACTERS_A_TOKEN)):
+        parts.append("Lines of calls and results, word for word:\n" + lines)
     return "\n\n".join(parts)
 
 
