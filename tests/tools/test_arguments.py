@@ -176,6 +176,9 @@ def test_a_tool_may_provide_its_own_json_schema() -> None:
         ('{"issue": "x"}', r"'issue' must be an integer; it takes {issue: integer}"),
         ("[]", "Expected `object`"),
         ("{", "are not JSON"),
+        (r'{"issue": "\ud83d"}', r"contain \\ud83d, which is half of a surrogate pair"),
+        ('{"issue": "\ud83d"}', r"contain \\ud83d, which is half of a surrogate pair"),
+        (r'{"issue": "\ud83d\ude00"}', "must be an integer"),
     ):
         with pytest.raises(ToolError, match=complaint):
             tool.bind(text)

@@ -252,3 +252,12 @@ def test_an_exact_match_changes_only_the_matched_text(before: str, old: str, new
         return  # deletions may remove a line end, too
     result = apply(text, [Replacement(f"<{old}>", new)], "f")
     assert (result[: len(before)], result[len(result) - len(before) :]) == (before, before)
+
+
+def test_the_marker_of_a_cut_line_is_named_as_the_reason_if_old_does_not_appear() -> None:
+    text = "x" * 5_000 + "\n"
+    old = "x" * 2_000 + "[… 3,000 more characters]"
+    words = refusal(text, Replacement(old, "y"))
+    assert "old contains '[… 3,000 more characters]', which only marks that read_file cut" in words
+    marked = old + "\n"  # a file may really contain such a text
+    assert edited(marked, (old, "y")) == "y\n"

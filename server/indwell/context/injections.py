@@ -142,6 +142,7 @@ def _attribute(value: str) -> str:
 
 
 SHARE = 4  # a text may take a quarter of the window
+READ_OF_LINE = 2_000  # the characters of a line that read_file shows
 _SHOWN = 1_500  # the number of characters at each end that are kept in the message
 
 
@@ -152,10 +153,17 @@ def is_oversize(text: str, window: int) -> bool:
 
 
 def oversize_words(text: str, path: str) -> str:
-    """Return the replacement for a too long text: head, tail, length, and a path."""
+    """Return the replacement for a too long text: head, tail, length, and how to read all of it."""
     lines = text.count("\n") + 1
+    longest = max(map(len, text.split("\n")))
+    read = "read_file reads it in pieces"
+    if longest > READ_OF_LINE:
+        read = (
+            f"read_file shows only {READ_OF_LINE:,} characters of a line, and its longest line has "
+            f"{longest:,}, so read that line with a command such as `cut -c 2001-4000`"
+        )
     return (
         f"{text[:_SHOWN]}\n[… this text is too long for one message: {len(text):,} characters in "
-        f"{lines:,} lines; all of it is in {path}, and read_file reads it in pieces …]\n"
+        f"{lines:,} lines; all of it is in {path}, and {read} …]\n"
         f"{text[-_SHOWN:]}"
     )

@@ -7,6 +7,7 @@ function that creates a value. Models also use argument names of other agents, s
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -73,6 +74,11 @@ class Arguments(Generic[A]):
                 f"bad arguments for {tool}: {_short(str(error), _MAX_COMPLAINT)}; {takes}"
             ) from error
         except (msgspec.DecodeError, UnicodeEncodeError) as error:
+            if half := _half_of_pair(text):
+                raise ToolError(
+                    f"the arguments of {tool} contain {half}, which is half of a surrogate pair "
+                    "and no character; write the whole character"
+                ) from error
             raise ToolError(
                 f"the arguments of {tool} are not JSON "
                 f"({_short(str(error), _MAX_COMPLAINT)}): {_short(text)!r}"
@@ -148,6 +154,14 @@ def _check_names(text: str) -> None:
 
     # Numbers stay text, because Python refuses to parse very long numbers.
     json.loads(text or "{}", object_pairs_hook=no_doubles, parse_int=str, parse_float=str)
+
+
+def _half_of_pair(text: str) -> str:
+    """Return the escape of the first surrogate without its partner, or an empty text."""
+    # A text that is no JSON may contain a surrogate as a character.
+    with contextlib.suppress(ValueError, RecursionError):
+        text = json.dumps(json.loads(text), ensure_ascii=False)
+    return next((f"\\u{ord(one):04x}" for one in text if "\ud800" <= one <= "\udfff"), "")
 
 
 def _short(words: str, limit: int = _MAX_QUOTE) -> str:

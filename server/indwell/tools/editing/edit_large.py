@@ -22,6 +22,7 @@ from indwell.tools.editing.replace import (
     MAX_PLACES,
     Replacement,
     changes_ends_only,
+    missing_words,
     other_ends,
     put,
 )
@@ -143,7 +144,8 @@ def _applied(large: Large, edit: Replacement, path: str) -> tuple[Large, list[Sp
         raise ToolError("new holds half of a surrogate pair, which no file can hold")
     places, is_exact = _places(large, edit, path)
     if not places:
-        raise ToolError(f"old text does not appear in {quoted(path)}{_nearest(large, edit.old)}")
+        nearest = f"old text does not appear in {quoted(path)}{_nearest(large, edit.old)}"
+        raise ToolError(missing_words(path, edit.old) or nearest)
     if len(places) > 1 and not edit.all:
         many = f"{len(places)}" if len(places) < MAX_COUNTED else f"at least {MAX_COUNTED}"
         numbers = large.line_numbers([place.start for place in places[:MAX_PLACES]])

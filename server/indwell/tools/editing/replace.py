@@ -37,6 +37,7 @@ SHOWN_CHARS = 1_200
 MOST_SIMILAR = 3
 LIKENESS = 60  # The similarity of a line to the wanted line is at least 60 percent.
 FUZZY_CHARS = 200
+_CUT_LINE = lazy_pattern(r"\[… [\d,]{1,20} more (?:characters|bytes)\]")
 _NUMBERED = lazy_pattern(r"\s*\d+(\t| ?\| ?)")
 _QUOTES = str.maketrans(
     "\u2018\u2019\u201a\u201b\u201c\u201d\u201e\u201f\u00ab\u00bb", '\'\'\'\'""""""'
@@ -112,11 +113,26 @@ def _replaced_one(text: str, edit: Replacement, path: str, *, exactly: bool) -> 
     if not places:
         alike = None if exactly else find_alike(text, edit.old)
         if alike is None:
-            raise ToolError(f"old text does not appear in {quoted(path)}{closest(text, edit.old)}")
+            raise ToolError(missing_words(path, edit.old) or _missing(path, text, edit.old))
         places, is_exact = [alike], False
         note = f"matched with other trailing blanks at line {line_at(text, alike[0])}"
     _check_unique(text, places, edit, path)
     return put(text, places, edit, is_exact=is_exact), note
+
+
+def missing_words(path: str, old: str) -> str:
+    """Return why a file lacks ``old`` if ``old`` has the marker of a cut line, or an empty text."""
+    marker = _CUT_LINE.search(old)
+    if marker is None:
+        return ""
+    return (
+        f"old contains {marker[0]!r}, which only marks that read_file cut a long line of "
+        f"{quoted(path)}; use a part of the line before that marker as old"
+    )
+
+
+def _missing(path: str, text: str, old: str) -> str:
+    return f"old text does not appear in {quoted(path)}{closest(text, old)}"
 
 
 def changes_ends_only(edit: Replacement) -> bool:
@@ -139,7 +155,7 @@ def _with_other_ends(text: str, edit: Replacement, path: str) -> tuple[str, str]
     if not places:
         if _places(text, edit)[0]:
             raise ToolError(other_ends(path))
-        raise ToolError(f"old text does not appear in {quoted(path)}{closest(text, edit.old)}")
+        raise ToolError(_missing(path, text, edit.old))
     _check_unique(text, places, edit, path)
     where = f" in {len(places)} places" if len(places) > 1 else ""
     return put(text, places, edit, is_exact=True), f"changed only line endings{where}"

@@ -22,7 +22,7 @@ from indwell.context.compaction.digesting.lines import (
 
 LONGEST_END = 400_000  # the number of characters that are examined at each end of a long text
 _CHARACTERS = 3.3  # the approximate characters per token, exact enough to compare lines
-_LEAST_STORED = 200  # a text with fewer characters is divided again at each use
+_LEAST_STORED = 40  # a text with fewer characters is divided again at each use
 _LARGEST_SHORT = 65_535  # the largest number of two bytes
 _LEAST_SLOTS = 1_024  # a power of two, and so is every later number of slots
 
@@ -123,6 +123,8 @@ def _packed(values: list[int], largest: int) -> array[int]:
 
 class TextLines:
     """The lines of a text that are not blank; of a huge text, only lines at both ends."""
+
+    __slots__ = ("_parts",)
 
     def __init__(self, text: str, numbers: NameNumbers) -> None:
         self._parts = tuple(_StoredPart(*part, numbers) for part in _ends(text))

@@ -108,17 +108,21 @@ def _files(source: Sequence[Message]) -> list[str]:
 
 
 def _errors(source: Sequence[Message]) -> list[str]:
-    """Return the newest lines that state an error, up to ``MOST_ERRORS``."""
+    """Return the newest lines that state an error, up to ``MOST_ERRORS``, oldest first."""
     found: dict[str, None] = {}
-    for message in source:
-        for block in message.blocks:
+    for line in _result_lines_from_end(source):
+        if len(found) == MOST_ERRORS:
+            break
+        if ERROR.search(line[: 4 * ERROR_LENGTH]):
+            found[line.strip()[:ERROR_LENGTH]] = None
+    return [f"- {line}" for line in reversed(found)]
+
+
+def _result_lines_from_end(source: Sequence[Message]) -> Iterator[str]:
+    for message in reversed(source):
+        for block in reversed(message.blocks):
             if isinstance(block, ToolResult):
-                for line in block.text.splitlines():
-                    if ERROR.search(line[: 4 * ERROR_LENGTH]):
-                        short = line.strip()[:ERROR_LENGTH]
-                        found.pop(short, None)
-                        found[short] = None
-    return [f"- {line}" for line in list(found)[-MOST_ERRORS:]]
+                yield from reversed(block.text.splitlines())
 
 
 def _statements(source: Sequence[Message], room: int) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
+from operator import itemgetter
 from typing import NamedTuple, TypeGuard
 
 from indwell.context.compaction.cuts import (
@@ -14,8 +15,11 @@ from indwell.context.compaction.cuts import (
     cut_step,
     head_and_tail,
     results_of,
+    spill_name,
+    spill_path,
     stamp,
 )
+from indwell.context.compaction.digesting.digest import short_use
 from indwell.context.compaction.presets import Collapse, Regions, Summarise
 from indwell.context.compaction.step import (
     Action,
@@ -27,6 +31,7 @@ from indwell.context.compaction.step import (
 )
 from indwell.context.compaction.transcripts import FILE_LENGTH, Files, is_note, named_files
 from indwell.context.history import (
+    MessageSplice,
     freed,
     group_start,
     group_stop,
@@ -38,6 +43,7 @@ from indwell.context.history import (
     tokens_of,
 )
 from indwell.context.injections import inject
+from indwell.context.pairing import tool_uses
 from indwell.context.tokens import BLOCK_OVERHEAD
 from indwell.messages import Block, Message, Source, Text, ToolResult
 
@@ -299,8 +305,33 @@ def cut_results(view: View, layer: str = "collapse") -> CompactionStep | None:
         )
         best = step or best
         if step and freed(view.messages, step.splices) >= wanted:
-            break
-    return best
+            return step
+    return _cut_call(view, layer) or best
+
+
+def _cut_call(view: View, layer: str) -> CompactionStep | None:
+    """Shorten the largest call if its arguments alone take over half of the budget.
+
+    The digest does not change the newest exchange, so a call could otherwise fill the window.
+    """
+    calls = (
+        (one.meta.tokens, at, one)
+        for at, message in enumerate(view.messages)
+        for one in tool_uses(message)
+        if one.meta.tokens > view.budget // 2
+    )
+    tokens, at, use = max(calls, key=itemgetter(0), default=(0, 0, None))
+    if use is None:
+        return None
+    spill = SpilledText(spill_name(use.id, use.arguments), use.arguments)
+    path = spill_path(view.facts.spill_folder, spill.name)
+    shorter = short_use(use, (), (), path)
+    if shorter.meta.tokens >= tokens:
+        return None
+    message = view.messages[at]
+    blocks = tuple(shorter if one is use else one for one in message.blocks)
+    splice = MessageSplice(at, at + 1, (Message(message.role, blocks, message.turn),))
+    return CompactionStep(layer, (splice,), (spill,))
 
 
 def _shortened(place: ResultPlace, room: int, path: str) -> str:
