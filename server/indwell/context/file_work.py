@@ -169,16 +169,18 @@ def failing(messages: Sequence[Message]) -> tuple[Failing, ...]:
 
     Other commands are skipped, because a search without a match also fails.
     """
-    runs: dict[str, Failing] = {}
+    runs: dict[str, tuple[str, ToolResult]] = {}
     for use, result in answered(messages):
         call = call_of(use)
-        if call.kind != "command" or not _CHECK.search(call.main):
+        if call.kind != "command" or (key := _check_key(call.main)) is None:
             continue
-        key = _same_command(call.main)
         runs.pop(key, None)
         if _failed(result):
-            runs[key] = Failing(call.main, result.meta.turn, error_line(result.text))
-    return (*runs.values(), *_told(messages))
+            runs[key] = call.main, result
+    failed = (
+        Failing(main, result.meta.turn, error_line(result.text)) for main, result in runs.values()
+    )
+    return (*failed, *_told(messages))
 
 
 # Only Indwell can write this tag; quotes and brackets in a check's name are replaced.
@@ -259,8 +261,11 @@ def _failed(result: ToolResult) -> bool:
     return told is not None and int(told[1]) != 0
 
 
-def _same_command(command: str) -> str:
-    """Return a key that is equal for repeated runs of a command."""
+@lru_cache(maxsize=4_096)
+def _check_key(command: str) -> str | None:
+    """Return a key that is equal for repeated runs of a check, or None if there is no check."""
+    if not _CHECK.search(command):
+        return None
     bare = re.sub(r"^(?:cd\s+\S+\s*(?:&&|;)\s*)+", "", command)
     return re.sub(r"\s*(?:2>&1|\|\s*(?:tail|head|grep|tee|cat)\b[^|]*)", "", bare).strip()
 
@@ -330,11 +335,22 @@ MAIN_LENGTH = 120
 
 def call_of(use: ToolUse) -> ParsedCall:
     """Parse the arguments of a tool call."""
-    return _call(use.name, use.arguments)
+    if len(use.arguments) > _LONGEST_CACHED:
+        return _parsed(use.name, use.arguments)
+    return _cached(use.name, use.arguments)
 
 
-@lru_cache(maxsize=1_024)
-def _call(name: str, arguments: str) -> ParsedCall:
+# A summary reads all calls of a session, so the cache has the calls of a long session. The cache
+# keeps no longer arguments, because a call that has ended would occupy their memory.
+_LONGEST_CACHED = 1_000
+
+
+@lru_cache(maxsize=16_384)
+def _cached(name: str, arguments: str) -> ParsedCall:
+    return _parsed(name, arguments)
+
+
+def _parsed(name: str, arguments: str) -> ParsedCall:
     name = name.lower()
     kind = _KINDS.get(name, "other")
     try:

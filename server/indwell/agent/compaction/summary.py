@@ -222,14 +222,16 @@ def _step(
     card: Text | None = None
     least: Text | None = None
     notes = Files("", ())
+    whole, index = transcript(now.messages, now.history), session.shortening.index
     if session.parts.compaction.preset.card:
-        whole = transcript(now.messages, now.history)
         notes = note_files(asked(whole), facts.spill_folder)
         card = card_of(now, pending, notes.named)
         least = least_card(whole)
         live = now.messages[: span.start] + now.messages[span.stop :]
         text = audited(span, text, card, live=live)
-    files = transcript_files(now, span.start, span.stop, facts.spill_folder)
+    # A cancelled turn does not wait for this thread, so the thread may only read the index.
+    parts = index.parts if index.whole == whole else None
+    files = transcript_files(now, span.start, span.stop, facts.spill_folder, parts)
     step = apply_summary(now, span, text, card=card, least=least, transcript=files.named)
     step = without_stale(now.messages, step, facts)
     note = f"{step.note}, without a model ({trouble})" if trouble else step.note
