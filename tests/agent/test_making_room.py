@@ -345,3 +345,24 @@ async def test_a_system_prompt_that_is_too_large_is_reported_once_with_numbers(
         await world.turn()
         told = [one for one in world.told(Notice) if "system prompt (8,0" in one.message]
         assert len(told) == 1
+
+
+async def test_the_files_of_notes_that_the_task_card_names_are_written(tmp_path: Path) -> None:
+    written: dict[str, str] = {}
+
+    async def keep_as(name: str, text: str) -> Path:
+        written[name] = text
+        return tmp_path / name
+
+    rules = "\n".join(f"Never touch the folder part{at} of the shop." for at in range(60))
+    async with a_long_world(tmp_path, works(12), keep_as=keep_as) as world:
+        with_parts(world.session, preset=msgspec.structs.replace(PRESETS["regions-d"], card=True))
+        await world.turn(rules)
+        await world.turn("go on")
+        texts = (one for message in work_of(world)[-1].messages for one in message.blocks)
+        (card,) = (one for one in texts if one.meta.source == "task_card")
+        assert isinstance(card, Text)
+        named = [one for one in written if one.startswith("notes-") and one in card.text]
+        assert named
+        notes = "".join(written[one] for one in named)
+        assert all(f"the folder part{at} of" in notes for at in range(60))
