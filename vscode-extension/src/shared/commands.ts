@@ -6,8 +6,29 @@ import type { ToHost } from "./messages.ts";
 export interface SlashCommand {
   readonly name: string;
   readonly detail: string;
-  readonly values: "none" | "modes" | "models" | "efforts" | "words";
+  readonly values: "none" | "modes" | "models" | "efforts" | "words" | readonly ServerVerb[];
 }
+
+/** A word after a command that the server carries out, such as `merge` after `/worktree`. */
+export interface ServerVerb {
+  readonly name: string;
+  readonly detail: string;
+}
+
+const TASK_VERBS: readonly ServerVerb[] = [
+  { name: "add", detail: "Add a task, with its title" },
+  { name: "run", detail: "Run the tasks in sessions of their own" },
+  { name: "done", detail: "Mark a task as done" },
+  { name: "stop", detail: "Stop a running task" },
+  { name: "clear", detail: "Remove the tasks that are done" },
+];
+const WORKTREE_VERBS: readonly ServerVerb[] = [
+  { name: "new", detail: "Let the next new session work in a copy of the folder" },
+  { name: "diff", detail: "Show the changes of a worktree" },
+  { name: "merge", detail: "Bring the changes of a worktree into the folder, for review" },
+  { name: "remove", detail: "Remove a worktree without changes" },
+  { name: "discard", detail: "Remove a worktree, and delete its changes" },
+];
 
 /** All commands, in the order in which an empty `/` lists them. */
 export const COMMANDS: readonly SlashCommand[] = [
@@ -19,6 +40,8 @@ export const COMMANDS: readonly SlashCommand[] = [
   { name: "effort", detail: "Choose how much the model thinks", values: "efforts" },
   { name: "review", detail: "Review the pending changes", values: "none" },
   { name: "sessions", detail: "List past sessions, or search in them", values: "words" },
+  { name: "tasks", detail: "List the tasks of the folder", values: TASK_VERBS },
+  { name: "worktree", detail: "List the worktrees of the folder", values: WORKTREE_VERBS },
   { name: "export", detail: "Save the session as Markdown", values: "none" },
   { name: "request", detail: "Show the next request, block by block", values: "none" },
   { name: "mcp", detail: "List, add and remove MCP servers", values: "none" },
@@ -79,7 +102,8 @@ export function commandOutcome(
       if (value === AUTO) return post({ type: "effort", effort: "" });
       return offered.efforts.includes(value) ? post({ type: "effort", effort: value }) : NONE;
     default:
-      return command.values satisfies never;
+      // The server carries out the command, so the text is sent unchanged.
+      return NONE;
   }
 }
 

@@ -68,7 +68,8 @@ function valueRows(command: string, offered: Offered): readonly FoundRow[] {
   if (command === "model") return offered.models.map((model) => row(model.name, modelWords(model)));
   if (command === "effort")
     return [AUTO, ...offered.efforts].map((one) => row(one, effortWords(one)));
-  return [];
+  const values = COMMANDS.find((one) => one.name === command)?.values;
+  return Array.isArray(values) ? values.map((verb) => row(verb.name, verb.detail)) : [];
 }
 
 function ranked(query: string, rows: readonly FoundRow[]): readonly ShownRow[] {

@@ -39,6 +39,7 @@ test("commands are listed best first, and skills of the host beside them", () =>
   assert.deepEqual(labels("mode r"), ["review"]);
   assert.deepEqual(labels("model lar"), ["maker/large"]);
   assert.deepEqual(labels("effort "), ["auto", "low", "high"]);
+  assert.equal(labels("worktree me")[0], "merge");
 });
 
 test("rows of the host keep its order and are only marked", () => {
