@@ -9,6 +9,7 @@ result into the store itself, so the end of the head loses no finished task.
 from __future__ import annotations
 
 import asyncio
+import functools
 import os
 import time
 from collections.abc import Mapping
@@ -130,13 +131,19 @@ class _RemotePurse:
         await self._actor.leave.remote(holder)
 
 
+@functools.cache
+def _environment() -> Mapping[str, str]:
+    """Return all variables of a worker, whose secrets are taken from the system only once."""
+    return own_environment()
+
+
 def remote_attempt(job: bytes, place: str, actor: Any) -> bytes:  # noqa: ANN401 - as above
     """Run an attempt in a worker of Ray; the job and the end are JSON."""
     return asyncio.run(_attempt(job, place, actor))
 
 
 async def _attempt(job: bytes, place: str, actor: Any) -> bytes:  # noqa: ANN401 - as above
-    environment = own_environment()
+    environment = _environment()
     work = work_folder(environment, place)
     make_private_folder(work)
     await asyncio.to_thread(sweep, work)
@@ -171,7 +178,7 @@ async def _listen(actor: Any, stop: asyncio.Event) -> None:  # noqa: ANN401
 
 def remote_sweep(place: str) -> int:
     """Remove the workspaces that dead workers left on this machine."""
-    return clear(work_folder(own_environment(), place))
+    return clear(work_folder(_environment(), place))
 
 
 class RayEngine:
@@ -185,6 +192,7 @@ class RayEngine:
         named: The option or setting that sets the budget.
         n_workers: The number of attempts at once, or None for the processors of the cluster.
         secrets: Variables that a cluster which starts here passes on to its workers.
+        environment: All variables of this process, among them the token of the cluster.
 
     Raises:
         UserError: No cluster answers.
@@ -200,6 +208,7 @@ class RayEngine:
         named: str,
         n_workers: int | None,
         secrets: Mapping[str, str],
+        environment: Mapping[str, str],
     ) -> None:
         import ray
 
@@ -207,16 +216,20 @@ class RayEngine:
         self._place = place
         # A cluster that starts here inherits the variables; nothing is in a task's description.
         hidden = {name: value for name, value in secrets.items() if name not in os.environ}
-        os.environ.update(hidden)
+        own = {name: value for name, value in environment.items() if name.startswith("RAY_")}
+        os.environ.update({**own, **hidden})
         try:
             ray.init(
                 address=os.environ.get("RAY_ADDRESS"),
                 log_to_driver=False,
-                include_dashboard=False,
+                include_dashboard=None if "RAY_ADDRESS" in os.environ else False,
                 logging_level="error",
             )
         except (ConnectionError, RuntimeError, ValueError) as error:
-            raise UserError(f"--on ray: no cluster could be used: {error}") from error
+            raise UserError(
+                f"--on ray: no cluster could be used: {error}; if the cluster wants a token, set "
+                "RAY_AUTH_MODE=token"
+            ) from error
         finally:
             for name in hidden:
                 del os.environ[name]

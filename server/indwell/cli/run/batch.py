@@ -184,6 +184,7 @@ async def _run(
                 named=named,
                 n_workers=wish.jobs,
                 secrets={name: environment.get(name, "") for name in wish.secret},
+                environment=environment,
             )
         else:
             now = asyncio.get_running_loop().time()
