@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
 from pathlib import Path
 
-from editors.clients import CLIENTS, play
+from editors.clients import CLIENTS, play, vim
+from editors.place import serve_model
 from editors.scenarios import (
     DONE,
     LOOKED,
@@ -19,6 +22,7 @@ from editors.scenarios import (
     edits,
     tool,
 )
+from indwell.cli.setup.configurations import CONFIGURATIONS
 from support.loopback_endpoint import endpoint_in_thread
 
 APPENDED = "# by a command\n"
@@ -46,3 +50,21 @@ def test_vim_saves_without_a_question_after_a_command_and_keeps_typed_text(
     assert report["lingers"] == 0, "what allows a reload is gone, whether it was used or not"
     mine = f"{TEXT}{APPENDED}".replace(first, f"{first}{MINE}")
     assert report["kept"] == [mine, f"{TEXT}{APPENDED}{APPENDED}", 1]
+
+
+def test_vim_without_ale_says_what_is_missing_and_opens_every_buffer(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = 1\n")
+    configuration = tmp_path / "indwell.vim"
+    configuration.write_text(CONFIGURATIONS["vim"].text(serve_model()), "utf-8")
+    script = tmp_path / "script.vim"
+    script.write_text(
+        f"source {configuration}\nfiletype plugin on\n"
+        "edit a.py\nenew\nIndwellRun indwell.chat\nedit .\nIndwellRun indwell.chat\n"
+        "redir! > said\nsilent messages\nredir END\nqa!\n"
+    )
+    options = ("-n", "-i", "NONE", "-u", "NONE", "-N", "-es")
+    subprocess.run([vim(), *options, "-S", str(script)], cwd=tmp_path, timeout=60, check=True)
+    said = (tmp_path / "said").read_text()
+    assert "Indwell: this Vim has no ALE; install ALE" in said
+    assert "Error" not in said
+    assert not re.search(r"\bE\d+:", said), said

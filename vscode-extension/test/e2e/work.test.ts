@@ -189,14 +189,29 @@ describe("work that is planned, shared out, and runs beside the conversation", (
         [say("Overhauled.")],
       ),
     );
+    (await theModel()).on(
+      "refit",
+      inOrder(
+        [
+          call("write_file", {
+            path: "shop/invoice.py",
+            content: before.replaceAll(/.+/g, "# gone"),
+          }),
+        ],
+        [say("Left alone.")],
+      ),
+    );
     await chat.slash("mode auto");
     await mode("auto");
     await chat.send("overhaul the invoice");
     const preview = chat.page.locator(".bulk-edit-panel");
+    await preview.getByText("invoice.py").waitFor();
+    await chat.command("refactorPreview.groupByType");
     await preview.getByText("Change more than half of a file").waitFor();
-    await chat.picture("refactor-preview");
-    process.stdout.write(await preview.innerHTML());
-    await preview.locator(".textedit .edit-checkbox").first().uncheck();
+    // Nothing is ticked at first. The box of the file ticks all its places.
+    const boxes = preview.locator(".edit-checkbox");
+    await boxes.first().click();
+    await boxes.nth(1).click();
     await preview.getByRole("button", { name: "Apply" }).click();
     await chat.panel.getByText("Overhauled.", { exact: true }).waitFor();
     await chat.idle();
@@ -204,6 +219,13 @@ describe("work that is planned, shared out, and runs beside the conversation", (
     assert.equal(after.split("\n")[0], before.split("\n")[0], "the place was left out");
     assert.match(after, /FROM DATACLASSES/);
     assert.match(await newest(), /left out 1 of \d+ places/);
+
+    await chat.send("refit the invoice");
+    await preview.getByRole("button", { name: "Discard" }).click();
+    await chat.panel.getByText("Left alone.", { exact: true }).waitFor();
+    await chat.idle();
+    assert.equal(await text(), after);
+    assert.match(await newest(), /who did not confirm it/);
     await chat.slash("mode review");
     await mode("review");
   });

@@ -1,12 +1,17 @@
 filetype plugin on  " without it ALE starts nothing; `vim` without a .vimrc of yours has it
 let g:ale_lsp_show_message_severity = 'information'  " ends of turns, and answers
 let s:indwell_types = {}
+function! s:IndwellHasAle() abort  " says once what is missing, instead of an error at each file
+  if !empty(globpath(&runtimepath, 'autoload/ale/linter.vim')) | return 1 | endif
+  if !exists('s:indwell_told') | echomsg 'Indwell: this Vim has no ALE; install ALE, or use `indwell` in a terminal' | endif
+  let s:indwell_told = 1
+endfunction
 function! s:IndwellRoot(buffer) abort
   let l:git = ale#path#FindNearestDirectory(a:buffer, '.git')
   return empty(l:git) ? '' : fnamemodify(l:git, ':h:h')
 endfunction
 function! s:IndwellAdd(type) abort  " beside what ALE does for this type of file already
-  if empty(a:type) || has_key(s:indwell_types, a:type) | return | endif
+  if empty(a:type) || has_key(s:indwell_types, a:type) || !s:IndwellHasAle() | return | endif
   let s:indwell_types[a:type] = 1
   let l:names = map(copy(ale#linter#Get(a:type)), 'v:val.name')
   call ale#linter#Define(a:type, {'name': 'indwell', 'lsp': 'stdio', 'executable': @PROGRAM@,
@@ -120,5 +125,14 @@ function! s:IndwellStarted() abort
   endfor
 endfunction
 autocmd User ALELSPStarted call s:IndwellStarted()
-command! -nargs=1 IndwellRun
-  \ call ale#lsp_linter#SendRequest(bufnr(''), 'indwell', ale#lsp#message#ExecuteCommand(<q-args>, []))
+function! s:IndwellIsFile(buffer) abort
+  return getbufvar(a:buffer, '&buftype') ==# '' && !empty(bufname(a:buffer)) && has_key(s:indwell_types, getbufvar(a:buffer, '&filetype'))
+endfunction
+function! s:IndwellRun(command) abort  " in netrw or a buffer without a file: for the project of another file
+  unlet! s:indwell_told
+  if !s:IndwellHasAle() | return | endif
+  let l:files = filter([bufnr('')] + map(getbufinfo({'bufloaded': 1}), 'v:val.bufnr'), {_, it -> s:IndwellIsFile(it)})
+  if empty(l:files) | echomsg 'Indwell: open a file of your project first' | return | endif
+  call ale#lsp_linter#SendRequest(l:files[0], 'indwell', ale#lsp#message#ExecuteCommand(a:command, []))
+endfunction
+command! -nargs=1 IndwellRun call s:IndwellRun(<q-args>)
