@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from indwell.lsp.messages import status
+from indwell.lsp.messages import status, views
 from support.chatting import held
 from support.loopback_endpoint import HANG, Answer, say, stream
 from support.turns_at_once import Desk, a_desk
@@ -44,6 +44,12 @@ async def test_tasks_run_in_their_order_and_at_most_two_at_once(tmp_path) -> Non
             gate.set()
         await until_states(desk, t1="done", t2="done", t3="done", t4="done")
         sessions = [one["session"] for one in (await tasks(desk)).tasks]
+        listed = await desk.editor.client.protocol.send_request_async(
+            "indwell/sessions", views.SessionsParams()
+        )
+        assert {one.id: one.task for one in listed.sessions} == {
+            session: f"t{number} done" for number, session in enumerate(sessions, 1)
+        }
         assert len(set(sessions)) == 4
         assert (await desk.status()).session is None, "the user's session is another one"
 

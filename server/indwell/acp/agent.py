@@ -18,6 +18,7 @@ from indwell.acp.sessions import AcpSession, SessionMaker
 from indwell.errors import SessionError, SettingsError, UserError
 from indwell.own_path import own_path
 from indwell.service.sessions.stored_sessions import StoredSessions
+from indwell.sessions.overview import Overview
 
 AUTH_REQUIRED = -32000
 NOT_FOUND = -32002
@@ -184,6 +185,7 @@ class AcpAgent:
         stored = self._stored(root)
         try:
             found, more = await stored.sessions(limit=PAGE, before=cursor)
+            tasks = await stored.tasks_by_session()
         except UserError as error:
             raise RequestError(FAILED, str(error)) from error
         return schema.ListSessionsResponse(
@@ -191,7 +193,7 @@ class AcpAgent:
                 schema.SessionInfo(
                     session_id=one.id,
                     cwd=one.workspace or str(root),
-                    title=one.title or one.preview or None,
+                    title=_listed_title(one, tasks.get(one.id, "")),
                     updated_at=one.at or None,
                 )
                 for one in found
@@ -364,3 +366,9 @@ def _folder(path: str) -> Path:
 def _folders(cwd: str, additional: Sequence[str] | None) -> Mapping[Path, str]:
     """Return the session's folders, resolved, each with the client's spelling."""
     return {_folder(one): one for one in (cwd, *(additional or ()))}
+
+
+def _listed_title(one: Overview, task: str) -> str | None:
+    """Return a session's title for the list, after its task and the task's state, if it has one."""
+    title = one.title or one.preview
+    return f"{task}: {title}" if task else title or None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -75,9 +75,9 @@ def queue_result(queue: Queue) -> views.QueueResult:
 
 
 def sessions_result(
-    found: Sequence[Overview], current: str | None, *, more: bool
+    found: Sequence[Overview], current: str | None, *, more: bool, tasks: Mapping[str, str]
 ) -> views.SessionsResult:
-    """Return a page of the list of sessions."""
+    """Return a page of the list of sessions; ``tasks`` has the task of a session, by its id."""
     rows = (
         views.SessionRow(
             id=one.id,
@@ -89,6 +89,7 @@ def sessions_result(
             usage=_usage(one.usage, one.cost),
             open=one.id == current,
             notices=one.notices,
+            task=tasks.get(one.id, ""),
         )
         for one in found
     )

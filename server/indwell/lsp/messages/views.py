@@ -107,7 +107,8 @@ class SessionsParams(Value, frozen=True):
 class SessionRow(Value, frozen=True):
     """A session in the list; ``open`` is true for the current one, ``notices`` describe damage.
 
-    ``title`` is the user's title, or the beginning of the first prompt.
+    ``title`` is the user's title, or the beginning of the first prompt. ``task`` names the task that
+    the session works on, with its state, such as ``t3 done``, or is empty.
     """
 
     id: str
@@ -119,6 +120,7 @@ class SessionRow(Value, frozen=True):
     usage: UsageResult
     open: bool
     notices: tuple[str, ...]
+    task: str = ""
 
 
 class SessionsResult(Value, frozen=True):

@@ -277,7 +277,8 @@ def _looking_back(server: Server, host: Host) -> None:
         found, more = await host.service.stored.sessions(
             limit=limit, before=params.before, query=params.query
         )
-        return answers.sessions_result(found, host.sessions.id, more=more)
+        tasks = await host.service.stored.tasks_by_session()
+        return answers.sessions_result(found, host.sessions.id, more=more, tasks=tasks)
 
     @server.feature("indwell/session")
     async def session(params: views.SessionParams) -> views.SessionResult:

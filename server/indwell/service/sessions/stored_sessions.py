@@ -201,6 +201,17 @@ class StoredSessions:
             lambda: listed(store, limit=limit, before=before, query=query)
         )
 
+    async def tasks_by_session(self) -> Mapping[str, str]:
+        """Return the task that a session works on and its state, such as ``t3 done``, by session.
+
+        The result is empty if the tasks cannot be read; the list of tasks reports that problem.
+        """
+        try:
+            tasks = await asyncio.to_thread(self.tasks.take_over)
+        except UserError:
+            return {}
+        return {one.session: f"{one.id} {one.state}" for one in tasks.tasks if one.session}
+
     async def session(self, session: str) -> LogReading:
         """Read the log of a session."""
         return await asyncio.to_thread(self.store.open, session)

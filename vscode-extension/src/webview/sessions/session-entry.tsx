@@ -114,7 +114,8 @@ function Action(props: {
 function figures(row: SessionRow): string {
   const turns = row.turns === 1 ? "1 turn" : `${row.turns} turns`;
   const cost = row.usage.cost === null ? "" : (costFigure(row.usage.cost) ?? "");
-  return [ageWords(new Date(row.at), new Date()), turns, cost]
+  const task = row.task ? `task ${row.task}` : "";
+  return [task, ageWords(new Date(row.at), new Date()), turns, cost]
     .filter((word) => word !== "")
     .join(" · ");
 }
