@@ -6,14 +6,18 @@ import asyncio
 import base64
 import json
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from acp.exceptions import RequestError
 
 from acp import schema, text_block
 from indwell.acp.updates import changes_in
+from indwell.sessions.storage.task_store import TaskStore
+from indwell.sessions.task_list import TaskList, added
 from support.acp_client import INDWELL, EditorClient, allow, connected, refuse
 from support.editing import EDIT, MENDED, READ, SOURCE, Home, bash, texts_of
 from support.loopback_endpoint import LoopbackEndpoint, say
@@ -177,6 +181,14 @@ async def test_cancel_stops_a_running_command_and_the_session_continues(home: Ho
     assert "Here I am." in client.said(session)
 
 
+def _task_of(tasks: TaskList, *, session: str) -> TaskList:
+    """Return the list with a task that a session has carried out."""
+    with_task = added(tasks, "Say something", "")
+    (task,) = with_task.tasks
+    done = msgspec.structs.replace(task, session=session, state="done")
+    return msgspec.structs.replace(with_task, tasks=(done,))
+
+
 async def test_a_stored_session_is_listed_loaded_with_its_turns_forked_and_deleted(
     home: Home,
 ) -> None:
@@ -185,11 +197,12 @@ async def test_a_stored_session_is_listed_loaded_with_its_turns_forked_and_delet
         async with connected(EditorClient(), home, endpoint.base_url) as connection:
             session = await begun(connection, home)
             await connection.prompt(session_id=session, prompt=[text_block("My first words")])
+        TaskStore(home.state, home.workspace).change(partial(_task_of, session=session))
         client = EditorClient()
         async with connected(client, home, endpoint.base_url) as connection:
             listed = await connection.list_sessions(cwd=str(home.workspace))
             assert [(one.session_id, one.title) for one in listed.sessions] == [
-                (session, "My first words")
+                (session, "t1 done: My first words")
             ]
             await connection.load_session(
                 cwd=str(home.workspace), session_id=session, mcp_servers=[]
