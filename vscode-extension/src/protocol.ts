@@ -1312,8 +1312,8 @@ export interface SessionResult {
 /**
  * A session in the list; `open` is true for the current one, `notices` describe damage.
  *
- * `title` is the user's title, or the beginning of the first prompt. `task` names the task that the session
- * works on, with its state, such as `t3 done`, or is empty.
+ * `title` is the user's title, or the beginning of the first prompt. `task` names the task of the session and
+ * the task's state, such as `t3 done`, or is empty.
  */
 export interface SessionRow {
   readonly id: string;
