@@ -24,6 +24,7 @@ function session(
     usage: { input: 20_000, cached: 15_000, output: 900, cost: 0.04 },
     open: false,
     notices: [],
+    task: "",
     ...more,
   };
 }

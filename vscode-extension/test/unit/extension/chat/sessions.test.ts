@@ -50,6 +50,7 @@ function row(id: string): SessionRow {
     usage,
     open: false,
     notices: [],
+    task: "",
   };
 }
 
