@@ -83,6 +83,17 @@ async def test_the_replay_json_has_the_specified_fields_and_sums_over_files(home
     assert [one["sessions"] for one in each] == [1, 1, 1]
 
 
+async def test_leave_out_replays_only_sessions_that_no_number_was_fitted_on(home) -> None:
+    both = written(home, "both.jsonl", record("entire-1", entries(3)), record("b", entries(2)))
+    ended = await replay(home, both, "--json", "--each", "--leave-out", "--preset", "none")
+    assert [one.get("session") for one in ended.events] == ["b", None]
+    assert "sessions left out: 1 named entire-…" in ended.stderr
+    one = written(home, "one.jsonl", record("entire-1", entries(3)))
+    ended = await replay(home, one, "--leave-out")
+    assert (ended.code, ended.stdout) == (2, "")
+    assert "fitted on sessions named entire-…" in ended.stderr
+
+
 async def test_worker_processes_give_the_figures_of_one_process(home) -> None:
     names = [f"s{number}" for number in range(9)]
     files = [written(home, f"{one}.jsonl", record(one, entries(8))) for one in names]
@@ -124,7 +135,7 @@ async def test_damaged_lines_are_reported_with_their_numbers_and_the_rest_is_rep
         "bad: line 4 contains no message and was left out",
     ]
     table = await replay(home, path, "--preset", "none")
-    assert "repaired: bad: line 2 is not a JSON object" in table.stdout
+    assert "note: bad: line 2 is not a JSON object" in table.stdout
 
 
 async def test_the_readable_part_of_a_truncated_gzip_file_is_replayed(home) -> None:

@@ -17,6 +17,7 @@ import msgspec
 
 from indwell.cli.stored.imported import read_sessions
 from indwell.cli.terminal.json_line import json_line
+from indwell.context.compaction.digesting.line_choice import FITTED_ON
 from indwell.context.compaction.presets import PRESETS
 from indwell.context.compaction.step import TokenRates
 from indwell.context.untrusted_text import one_line
@@ -116,7 +117,7 @@ def print_table(report: ReplayReport, *, each: bool) -> None:
     lines = [f"cost in {unit}; includes summaries and lost text that was read again"]
     lines.append("`indwell replay --help` explains rows and presets")
     lines += _rules(report)
-    lines += [f"repaired: {note}" for note in report.notes[:_NOTES]]
+    lines += [f"note: {note}" for note in report.notes[:_NOTES]]
     if len(report.notes) > _NOTES:
         lines.append(f"and {len(report.notes) - _NOTES} notes more")
     for line in lines:
@@ -207,6 +208,7 @@ class ReplayOptions(msgspec.Struct, frozen=True):
         json: Whether to print JSON.
         each: Whether to print a result for each session, too.
         plot: The file for a picture, or None if no picture is wanted.
+        leave_out: Whether to leave out the sessions that the engine's numbers were fitted on.
     """
 
     files: tuple[str, ...]
@@ -220,6 +222,7 @@ class ReplayOptions(msgspec.Struct, frozen=True):
     json: bool = False
     each: bool = False
     plot: str | None = None
+    leave_out: bool = False
 
 
 class _Job(msgspec.Struct, frozen=True):
@@ -279,6 +282,7 @@ def wish_of(options: argparse.Namespace) -> ReplayOptions:
         json=options.json,
         each=options.each,
         plot=options.plot,
+        leave_out=options.leave_out,
     )
 
 
@@ -320,6 +324,9 @@ def replay(wish: ReplayOptions) -> int:
     if not sessions:
         why = "".join(f"; {note}" for note in notes[:3])
         raise UserError(f"no conversation in {', '.join(wish.files)}{why}")
+    if wish.leave_out:
+        sessions, note = unfitted(sessions)
+        notes = [note, *notes]
     listed = _rates(wish)
     measured = tuple(_all(wish, sessions, listed[0] if listed else TokenRates()))
     troubles = dict.fromkeys(why for row in measured for one in row for why in one.troubles)
@@ -338,6 +345,22 @@ def replay(wish: ReplayOptions) -> int:
         longest, series = report.series()
         _write(path, drawn(series, wish.window, path.suffix.lower(), title=longest))
     return 0
+
+
+def unfitted(sessions: Sequence[Recorded]) -> tuple[list[Recorded], str]:
+    """Return the sessions that no number of the engine was fitted on, and a sentence about them.
+
+    Raises:
+        UserError: The numbers were fitted on all of the sessions.
+    """
+    kept = [one for one in sessions if not one.id.startswith(FITTED_ON)]
+    if not kept:
+        raise UserError(
+            f"--leave-out: the engine's numbers were fitted on sessions named {FITTED_ON}…, and "
+            "there are no others here; replay sessions of another project or agent"
+        )
+    n_left = len(sessions) - len(kept)
+    return kept, f"sessions left out: {n_left} named {FITTED_ON}…, on which numbers were fitted"
 
 
 def _rates(wish: ReplayOptions) -> tuple[TokenRates, str] | None:

@@ -52,6 +52,12 @@ def replay_options(replay: argparse.ArgumentParser) -> None:
         metavar="N",
         help="tokens of the context window (default: 64000)",
     )
+    replay.add_argument(
+        "--leave-out",
+        action="store_true",
+        help="leave out the sessions that numbers of the engine were fitted on, by their ids; "
+        "fails if no other session is there",
+    )
     _summaries(replay.add_argument_group("summaries and prices"))
     _cache(replay.add_argument_group("the provider's cache"))
     output = replay.add_argument_group("output")
