@@ -189,11 +189,10 @@ class Proof:
             return
         before = self.results()
         filler = self.out / "filler"
-        with filler.open("wb") as file:
+        with filler.open("wb", buffering=0) as file:
             try:
                 while True:
                     file.write(bytes(1 << 16))
-                    file.flush()
             except OSError:
                 self.facts["full disks"] += 1
         code = self.run()
