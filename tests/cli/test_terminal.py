@@ -121,8 +121,18 @@ async def test_a_command_in_a_terminal_question_is_shown_without_markup_or_contr
         assert await TerminalApprover(console).ask(question) == "unanswered"
     assert written.getvalue().splitlines()[:2] == [
         "Run a command in a:bomb:\\u001b? (why\\u0007)",
-        "echo :bomb: [red]",
+        "│ echo :bomb: [red]",
     ]
+
+
+async def test_a_command_of_several_lines_cannot_imitate_the_notes_of_its_question() -> None:
+    written = io.StringIO()
+    command = "rm -rf dist\nsandboxed (bubblewrap), no network"
+    with closed_stdin():
+        question = Question("1", "Run a command?", command, "", "")
+        await TerminalApprover(Console(file=written, force_terminal=False)).ask(question)
+    lines = written.getvalue().splitlines()
+    assert lines[1:3] == ["│ rm -rf dist", "│ sandboxed (bubblewrap), no network"]
 
 
 async def asked(question: Question) -> str:

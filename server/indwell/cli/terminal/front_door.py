@@ -87,15 +87,19 @@ class TerminalApprover:
         return Chosen(tuple(allowed)) if allowed else "no"
 
     def _tell_detail(self, question: Question) -> None:
-        """Show the complete detail; colour the lines of a diff."""
+        """Show the complete detail; colour the lines of a diff, and mark all other lines.
+
+        The mark separates the lines of a command from Indwell's own notes below the command.
+        """
         is_diff = not question.cwd and "\n@@ " in question.detail
         self._tell_lines(question.detail, is_diff=is_diff)
 
     def _tell_lines(self, text: str, *, is_diff: bool) -> None:
         for line in visible(text).split("\n"):
             colour = _DIFF_COLOURS.get(line[:1], "") if is_diff else ""
+            shown = line if is_diff else f"│ {line}"
             self._console.print(
-                line, style=colour, markup=False, emoji=False, highlight=False, soft_wrap=True
+                shown, style=colour, markup=False, emoji=False, highlight=False, soft_wrap=True
             )
 
     def _tell_notes(self, question: Question) -> None:
