@@ -1,4 +1,4 @@
-"""Measures how the time and memory of compaction grow with a conversation's number of messages.
+"""Measures how the time of compaction grows with a conversation's number of messages.
 
     PYTHONPATH=server python benchmarks/lengths.py [N…] [--json]
 
@@ -77,17 +77,18 @@ def _renamed(one: Block, mark: str) -> Block:
             return one
 
 
-def replayed(n: int) -> Iterator[tuple[int, Point]]:
-    """Yield each request of the recording with the number of messages so far."""
-    for number, point in enumerate(points(tuple(recording(n)), RULES), 1):
+def replayed(messages: tuple[Message, ...]) -> Iterator[tuple[int, Point]]:
+    """Yield each request of a recording with the number of messages so far."""
+    for number, point in enumerate(points(messages, RULES), 1):
         yield 2 * number, point
 
 
 def cost(lengths: tuple[int, ...]) -> dict[str, dict[str, float]]:
     """Return the CPU seconds for 1,000 messages, on average and of the newest 1,000 messages."""
+    messages = tuple(recording(max(lengths)))
     began = time.process_time()
     at = {0: 0.0}
-    for n, _ in replayed(max(lengths)):
+    for n, _ in replayed(messages):
         at[n] = time.process_time() - began
     return {
         f"{n:,} messages": {
@@ -99,18 +100,22 @@ def cost(lengths: tuple[int, ...]) -> dict[str, dict[str, float]]:
 
 
 async def waits(n: int) -> dict[str, float]:
-    """Return the delays of the event loop while a thread makes all requests."""
+    """Return the delays of the event loop while a thread makes all requests.
+
+    A delay is the CPU time that the process spent meanwhile, so other load does not count.
+    """
     late: list[float] = []
 
     async def tick() -> None:
         while True:
-            began = time.perf_counter()
+            began = time.process_time()
             await asyncio.sleep(0.001)
-            late.append((time.perf_counter() - began - 0.001) * 1e3)
+            late.append((time.process_time() - began) * 1e3)
 
+    messages = tuple(recording(n))
     sys.setswitchinterval(SWITCH_S)
     ticking = asyncio.create_task(tick())
-    await asyncio.to_thread(lambda: sum(1 for _ in replayed(n)))
+    await asyncio.to_thread(lambda: sum(1 for _ in replayed(messages)))
     ticking.cancel()
     return {"p50 ms": percentile(late, 50), "p99 ms": percentile(late, 99), "most ms": max(late)}
 
