@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -13,6 +14,7 @@ from indwell.errors import ToolError
 from indwell.files.append_log import make_private_folder
 from indwell.files.private import read_own
 from indwell.files.reading import opened_beneath, read_regular
+from indwell.files.spelling import quoted
 from indwell.files.system import calls
 from indwell.files.system.copying import set_mode, write_all
 
@@ -43,10 +45,11 @@ class Copier:
         """Copy the file at a relative path into each folder; return the first copy's mark.
 
         Raises:
-            ToolError: The path is not a regular file, is unreadable, or is over the limit.
+            ToolError: The path is or passes through a link, is not a regular file, is unreadable,
+                or is over the limit, or the copy has another file of this name.
             OSError: A copy cannot be written.
         """
-        with opened_beneath(self._source / at, [self._source]) as opened:
+        with opened_beneath(self._source / at, [self._source], resolved=True) as opened:
             data = read_regular(opened.descriptor, opened.path, self.left_b)
             mode = stat.S_IMODE(opened.stat.st_mode) & 0o777
         self.left_b -= len(data)
@@ -55,7 +58,11 @@ class Copier:
         return CopyMark(mode, seen_values(self._targets[0] / at))
 
     def copy_link(self, at: str, leads_to: str) -> bool:
-        """Create a symbolic link in the first folder; return False if the system refuses links."""
+        """Create a symbolic link in the first folder; return False if the system refuses links.
+
+        Raises:
+            ToolError: The copy has a link or a file in place of a folder of the path.
+        """
         place = self._targets[0] / at
         self.make_folder(place.parent)
         try:
@@ -68,7 +75,10 @@ class Copier:
 
     def _write(self, target: Path, at: str, data: bytes, mode: int) -> None:
         self.make_folder((target / at).parent)
-        descriptor = calls.open_file(target / at, _NEW, mode)
+        try:
+            descriptor = calls.open_file(target / at, _NEW, mode)
+        except FileExistsError as error:
+            raise ToolError(f"{quoted(at)} is already copied under another spelling") from error
         try:
             write_all(descriptor, data)
             set_mode(descriptor, mode)
@@ -76,10 +86,23 @@ class Copier:
             os.close(descriptor)
 
     def make_folder(self, folder: Path) -> None:
-        """Create a folder in one of the new folders, with its parents, if it is missing."""
-        if os.fspath(folder) not in self._folders:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._folders.add(os.fspath(folder))
+        """Create a folder in one of the new folders, with its parents, if it is missing.
+
+        The copy has links of the user's folder, so each existing parent is checked.
+
+        Raises:
+            ToolError: A link or a file has the name of the folder, or of a parent.
+        """
+        if os.fspath(folder) in self._folders:
+            return
+        if folder.parent == folder:
+            raise ToolError(f"{quoted(folder)} is outside of the copy")
+        self.make_folder(folder.parent)
+        with suppress(FileExistsError):
+            folder.mkdir(mode=0o700)
+        if not is_real_folder(folder):
+            raise ToolError(f"{quoted(folder)} is a link or a file in the copy, not a folder")
+        self._folders.add(os.fspath(folder))
 
 
 def link_target(path: Path) -> str | None:
@@ -88,6 +111,14 @@ def link_target(path: Path) -> str | None:
         return str(path.readlink())
     except (OSError, ValueError):
         return None
+
+
+def is_real_folder(path: Path) -> bool:
+    """Return whether a folder, not a link to a folder, has the name."""
+    try:
+        return stat.S_ISDIR(calls.lstat(path).st_mode)
+    except OSError:
+        return False
 
 
 def seen_values(path: Path) -> tuple[int, int, int, int]:

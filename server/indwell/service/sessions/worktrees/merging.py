@@ -19,25 +19,30 @@ from indwell.agent.permission.recorded_workspace import RecordedWorkspace
 from indwell.errors import EditRefused, TextMoved, ToolError
 from indwell.files.append_log import make_private_folder
 from indwell.files.listing import exists
-from indwell.files.private import remove_own, replace_own
+from indwell.files.private import remove_own, remove_own_tree, replace_own
 from indwell.files.spelling import quoted
 from indwell.files.tree_copy import (
     CopyMark,
     bytes_of,
+    is_real_folder,
     link_target,
     mode_of,
     private_bytes,
     seen_values,
 )
 from indwell.files.user_files import ANY_MODE, delete_exactly, put_back
-from indwell.policy.rules import globs_of
 from indwell.review.checkpoints.folder_comparison import FileChange, LedgerEntry, entry_of
 from indwell.review.copies import Copies
 from indwell.review.hunk import Actor, Opaque
 from indwell.review.ledger import ReviewLedger
 from indwell.review.verdicts import COPIES
 from indwell.service.sessions.worktrees.record import Worktree, WorktreeStore
-from indwell.service.sessions.worktrees.starting_state import is_denied, is_utf8, listed_files
+from indwell.service.sessions.worktrees.starting_state import (
+    denied_globs,
+    is_denied,
+    is_utf8,
+    listed_files,
+)
 from indwell.settings.model import Settings
 from indwell.workspace.base import Workspace
 from indwell.workspace.comparing.merge import Conflict, merge
@@ -116,7 +121,7 @@ def _compared(store: WorktreeStore, worktree: Worktree, names: Sequence[str]) ->
             continue
         try:
             before = private_bytes(base / name, MOST_B)
-            after = bytes_of(tree, name, MOST_B)
+            after = None if is_real_folder(tree / name) else bytes_of(tree, name, MOST_B)
         except (OSError, ToolError):
             odd.append(name)
             continue
@@ -167,7 +172,7 @@ class WorktreeMerge:
     ) -> None:
         self._store, self._worktree = store, worktree
         self._files, self._ledger, self._hide = workspace, ledger, hide
-        self._deny = (*settings.deny, *globs_of("edit", settings.rules_deny))
+        self._deny = denied_globs(settings, "read", "edit")
         self._actor = Actor(worktree.session or worktree.id, max(worktree.turn, 1))
         self._recorded = RecordedWorkspace(
             workspace, ledger, self._actor, CALL, lambda: False, hide=hide
@@ -186,29 +191,38 @@ class WorktreeMerge:
             (name, "it is a link, a folder or too large; copy it yourself") for name in changes.odd
         ]
         marks = await asyncio.to_thread(self._store.files, self._worktree)
-        for one in changes.files:
+        # Deletions come first, because a folder may have taken the name of a deleted file.
+        for one in sorted(changes.files, key=lambda one: one.after is not None):
             try:
                 why = await self._merged(one)
+                if not why:
+                    # After a kill before this line, another merge changes nothing.
+                    await asyncio.to_thread(self._keep_base, one)
             except (ToolError, OSError) as error:
                 why = str(error)
             if why:
                 kept.append((one.name, why))
                 continue
             done.append(one.name)
-            # The user's file comes first. After a kill in between, another merge changes nothing.
-            await asyncio.to_thread(self._keep_base, one)
             if one.after is None:
                 marks.pop(one.name, None)
             else:
                 marks[one.name] = CopyMark(one.mode)
             await asyncio.to_thread(self._store.save_files, self._worktree, marks)
-        return Merged(tuple(done), tuple(kept))
+        return Merged(tuple(sorted(done)), tuple(kept))
 
     def _keep_base(self, one: WorktreeFile) -> None:
-        place = self._store.base(self._worktree) / one.name
+        base = self._store.base(self._worktree)
+        place = base / one.name
         if one.after is None:
             remove_own(place)
             return
+        # The base may still have a file of a folder's name, or an empty folder of a file's name.
+        for above in Path(one.name).parents:
+            if not is_real_folder(base / above):
+                remove_own(base / above)
+        if is_real_folder(place):
+            remove_own_tree(place)
         make_private_folder(place.parent)
         replace_own(place, one.after)
 

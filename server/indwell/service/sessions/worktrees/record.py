@@ -98,7 +98,8 @@ class WorktreeStore:
         except (OSError, ToolError, msgspec.MsgspecError, UnicodeDecodeError):
             return None
         # A record names the folders that are deleted, so a forged record must not count.
-        is_own = Path(found.tree).is_relative_to(self._trees / identifier)
+        tree = Path(found.tree)
+        is_own = tree.parent == self._trees.resolve() / identifier and tree.name != ".."
         return (
             found if found.id == identifier and found.folder == str(self._of) and is_own else None
         )

@@ -11,6 +11,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from typing import TypeAlias
 
@@ -18,20 +19,25 @@ import msgspec
 
 from indwell.bounds.git.git_program import run_git
 from indwell.bounds.git.store import UnreadableStore
+from indwell.bounds.secrets import SecretPlaces, denied_name
 from indwell.errors import TooLarge, ToolError, UserError
 from indwell.files.append_log import AppendLog
-from indwell.files.listing import exists
+from indwell.files.listing import exists, linked_mark
 from indwell.files.private import remove_own_tree
 from indwell.files.spelling import quoted
 from indwell.files.tree_copy import Copier, CopyMark, link_target, new_private_folder
 from indwell.policy.paths import matches_any
+from indwell.policy.rules import Subject, globs_of
 from indwell.sandbox import find_program
 from indwell.service.sessions.worktrees.record import Worktree, WorktreeStore
+from indwell.settings.model import Settings
 from indwell.tools.searching.ripgrep import listen
 from indwell.workspace.git.repository import GIT, Repository, around, is_bare, repository_of
 
 MOST_FILES = 50_000
 MOST_B = 1 << 30  # The limit is in bytes of all files; each file is stored twice.
+Globs: TypeAlias = tuple[tuple[str, ...], ...]
+"""Lists of globs. A ``!`` glob takes names out of its own list only."""
 _Copied: TypeAlias = tuple[dict[str, CopyMark], tuple[str, ...]]
 _LIST_S = 120.0
 _NAMED = 5
@@ -173,7 +179,7 @@ async def _outside_git(top: Path) -> tuple[str, ...]:
 
 
 async def make_worktree(
-    store: WorktreeStore, folder: Path, deny: tuple[str, ...], *, made_at: str
+    store: WorktreeStore, folder: Path, deny: Globs, *, made_at: str
 ) -> tuple[Worktree, AppendLog]:
     """Copy the user's files; return the complete worktree, and the lock of this process.
 
@@ -208,7 +214,7 @@ async def _filled(
     made: Worktree,
     source: CopySource,
     names: Iterable[str],
-    deny: tuple[str, ...],
+    deny: Globs,
 ) -> Worktree:
     try:
         if source.commit:
@@ -237,6 +243,12 @@ async def _add_to_git(source: CopySource, made: Worktree) -> None:
         UnreadableStore: Git refuses.
         UserError: Git's entry is not in the repository's own folder.
     """
+    assert source.repository is not None
+    entries = source.repository.folders[-1] / "worktrees"
+    if link_target(entries) is not None:
+        raise UserError(
+            f"{quoted(entries)} is a link, so git would write elsewhere; remove the link"
+        )
     words = ("worktree", "add", "--quiet", "--no-checkout", "--detach", made.tree, source.commit)
     await _git(source.top, *words)
     await asyncio.to_thread(pointer_of, made)
@@ -265,7 +277,7 @@ def _copied(
     store: WorktreeStore,
     made: Worktree,
     names: Iterable[str],
-    deny: tuple[str, ...],
+    deny: Globs,
     stopping: threading.Event,
 ) -> _Copied:
     """Copy the files; blocks. Returns the copies' marks, and what was left out."""
@@ -274,35 +286,66 @@ def _copied(
     files: dict[str, CopyMark] = {}
     left = _Left()
     copier = Copier(top, (tree, base), MOST_B)
+    links = _Links(top, deny)
     for name in names:
         if stopping.is_set():
             break
         place = top / name
-        if why := _left_out(made, name, deny):
+        leads_to = link_target(place)
+        why = _left_out(made, name, deny) or links.why(place, name, leads_to)
+        if why:
             left.add(why, name)
-        elif (leads_to := link_target(place)) is not None:
-            if not _stays_inside(name, leads_to):
-                left.add("links that lead out of the folder", name)
-            elif not copier.copy_link(name, leads_to):
-                left.add("links that the system refuses", name)
-        elif exists(place):
-            try:
+            continue
+        try:
+            if leads_to is not None:
+                if not copier.copy_link(name, leads_to):
+                    left.add("links that the system refuses", name)
+            elif exists(place):
                 files[name] = copier.copy(name)
-            except TooLarge as error:
-                raise UserError(
-                    f"the files of {quoted(top)} are larger than {MOST_B >> 30} GB; open a smaller "
-                    "folder, or work without a worktree"
-                ) from error
-            except ToolError:
-                left.add("files that cannot be read", name)
+        except TooLarge as error:
+            raise UserError(
+                f"the files of {quoted(top)} are larger than {MOST_B >> 30} GB; open a smaller "
+                "folder, or work without a worktree"
+            ) from error
+        except ToolError:
+            left.add("files that cannot be read", name)
     copier.make_folder(made.root)
     return files, left.words
 
 
-def _left_out(worktree: Worktree, name: str, deny: tuple[str, ...]) -> str:
+class _Links:
+    """Finds symbolic links that lead out, and other names (hard links) of denied files."""
+
+    def __init__(self, top: Path, deny: Globs) -> None:
+        self._top, self._deny = top, deny
+        self._secret: dict[tuple[str, ...], tuple[str, ...]] = {}
+
+    def why(self, place: Path, name: str, leads_to: str | None) -> str:
+        """Return why a link or a file with several names is not copied, or an empty text; blocks.
+
+        Args:
+            place: The path in the user's folder.
+            name: The path relative to the copied folder.
+            leads_to: The target, if the path is a symbolic link.
+        """
+        if leads_to is not None:
+            return "" if _stays_inside(name, leads_to) else "links that lead out of the folder"
+        if linked_mark(place) is None or not any(self._matches(place, one) for one in self._deny):
+            return ""
+        return "other names of files that a deny rule hides"
+
+    def _matches(self, place: Path, globs: tuple[str, ...]) -> bool:
+        if globs not in self._secret:
+            self._secret[globs] = SecretPlaces([self._top], lambda: globs).look()
+        return bool(denied_name(place, [self._top], self._secret[globs], globs))
+
+
+def _left_out(worktree: Worktree, name: str, deny: Globs) -> str:
     """Return why a file is not copied, or an empty text."""
     if not is_utf8(name):
         return "names that are not UTF-8"
+    if not _is_plain(name):
+        return "names that no file of a repository has"
     if is_denied(worktree, name, deny):
         return "files that a deny rule hides"
     place = Path(worktree.top) / name
@@ -310,8 +353,23 @@ def _left_out(worktree: Worktree, name: str, deny: tuple[str, ...]) -> str:
     return "submodules and nested repositories" if is_folder else ""
 
 
-def is_denied(worktree: Worktree, name: str, deny: tuple[str, ...]) -> bool:
+def _is_plain(name: str) -> bool:
+    """Return whether a name leads to a file of the folder; a forged index may have any names."""
+    path = Path(name)
+    return not path.anchor and not any(one == ".." or one.casefold() == GIT for one in path.parts)
+
+
+def denied_globs(settings: Settings, *subjects: Subject) -> Globs:
+    """Return the globs of files that no model may see, and of the user's rules for ``subjects``."""
+    return settings.deny, *(globs_of(one, settings.rules_deny) for one in subjects)
+
+
+def is_denied(worktree: Worktree, name: str, deny: Globs) -> bool:
     """Return whether a pattern matches a file, by its relative or absolute name in the folder."""
+    return any(_matches(worktree, name, one) for one in deny)
+
+
+def _matches(worktree: Worktree, name: str, deny: tuple[str, ...]) -> bool:
     place, folder = Path(worktree.top) / name, Path(worktree.folder)
     near = place.relative_to(folder).as_posix() if place.is_relative_to(folder) else name
     if matches_any(near, deny):
@@ -331,11 +389,16 @@ def is_utf8(name: str) -> bool:
 
 
 def _stays_inside(name: str, leads_to: str) -> bool:
-    """Return whether the target of a link is inside the copied folder, by the written names."""
-    if not leads_to or os.path.isabs(leads_to):  # noqa: PTH117 - a text, not a path
+    """Return whether the target of a link is inside the copied folder, by the written names.
+
+    A ``..`` behind another name does not count as inside, because that name may be a link.
+    """
+    target, folders = Path(leads_to), Path(name).parts[:-1]
+    n_up = len(tuple(takewhile("..".__eq__, target.parts)))
+    if not leads_to or target.anchor or n_up > len(folders) or not is_utf8(leads_to):
         return False
-    target = os.path.normpath(os.path.join(os.path.dirname(name), leads_to))  # noqa: PTH118, PTH120
-    return target.split("/")[0] not in {"..", ".git"} and is_utf8(leads_to)
+    names = (*folders[: len(folders) - n_up], *target.parts[n_up:])
+    return ".." not in names and names[:1] != (GIT,)
 
 
 async def remove_worktree(store: WorktreeStore, worktree: Worktree) -> None:

@@ -31,6 +31,7 @@ from indwell.service.sessions.worktrees.merging import (
 )
 from indwell.service.sessions.worktrees.record import Worktree, WorktreeStore
 from indwell.service.sessions.worktrees.starting_state import (
+    denied_globs,
     make_worktree,
     pointer_of,
     remove_worktree,
@@ -353,7 +354,7 @@ class Worktrees:
     async def _made(self) -> WorkPlace:
         folder = self._owner.workspace.roots[0]
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        deny = self._owner.settings.deny
+        deny = denied_globs(self._owner.settings, "read")
         made, lock = await make_worktree(self._store, folder, deny, made_at=now)
         place = await self._opened(made, lock)
         await self._take_unsaved(made, place.workspace)
