@@ -252,6 +252,31 @@ async def test_two_sessions_work_at_once_and_each_question_is_in_its_own(home: H
     assert len(client.asked) == 2
 
 
+async def test_a_listed_session_says_that_it_asks_and_how_it_ended(home: Home) -> None:
+    states: list[dict[str, Any]] = []
+
+    class Looking(EditorClient):
+        async def request_permission(
+            self, session_id: str, tool_call: Any, options: list[Any], **meta: Any
+        ) -> schema.RequestPermissionResponse:
+            await look(self.agent)
+            return await super().request_permission(session_id, tool_call, options, **meta)
+
+    async def look(agent: Any) -> None:
+        found = await agent.list_sessions(cwd=str(home.workspace))
+        states.extend(one.field_meta["indwell"] for one in found.sessions)
+
+    script = [bash("touch made; rm -f shop.py"), say("Done.")]
+    async with (
+        LoopbackEndpoint(script) as endpoint,
+        connected(Looking(refuse), home, endpoint.base_url) as connection,
+    ):
+        session = await begun(connection, home)
+        await connection.prompt(session_id=session, prompt=[text_block("Remove it")])
+        await look(connection)
+    assert states == [{"state": "asking"}, {"state": "done"}]
+
+
 async def test_a_folder_without_trust_asks_once_and_stays_restricted_after_a_no(
     home: Home,
 ) -> None:

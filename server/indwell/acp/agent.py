@@ -26,6 +26,7 @@ FAILED = -32603
 WRONG = -32602
 PAGE = 50  # the limit of sessions in one answer
 LOGIN = "login"
+META = "indwell"  # the key of data that only Indwell defines
 
 
 class AcpAgent:
@@ -195,12 +196,18 @@ class AcpAgent:
                     cwd=one.workspace or str(root),
                     title=_listed_title(one, tasks.get(one.id, "")),
                     updated_at=one.at or None,
+                    field_meta=self._state(one.id),
                 )
                 for one in found
                 if one.turns
             ],
             next_cursor=found[-1].id if more and found else None,
         )
+
+    def _state(self, identifier: str) -> dict[str, object] | None:
+        """Return the extra data of a listed session, which say what an open session does."""
+        session = self._sessions.get(identifier)
+        return {META: {"state": session.state}} if session is not None and session.state else None
 
     async def delete_session(self, session_id: str, **meta: object) -> None:
         """Stop a session's turn if one runs, then delete the session, open or not."""

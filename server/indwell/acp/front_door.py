@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -130,6 +130,7 @@ class AcpDoor:
         session: The session's id, or empty until the client knows the session. Until then,
             questions get no answer, and remarks are delayed.
         translation: Turns events into updates.
+        n_open: The number of questions that the user has not answered yet.
     """
 
     has_section = False
@@ -146,6 +147,7 @@ class AcpDoor:
         self._calls: dict[str, str] = {}
         self._remarks: list[str] = []
         self._n_questions = 0
+        self.n_open = 0
 
     @property
     def can_type(self) -> bool:
@@ -243,7 +245,8 @@ class AcpDoor:
         asked = schema.ToolCallUpdate(
             tool_call_id=call, title=title, kind=kind, status="pending", content=content
         )
-        chosen = await self.client.permission(self.session, asked, options, timeout_s)
+        with self._open():
+            chosen = await self.client.permission(self.session, asked, options, timeout_s)
         if call.startswith("question-"):
             self.client.update(self.session, ended(call))
         known = {one.option_id for one in options}
@@ -254,7 +257,16 @@ class AcpDoor:
         del placeholder
         if not self.session or not self.client.has_forms:
             return None
-        return await self.client.typed(self.session, prompt, timeout_s)
+        with self._open():
+            return await self.client.typed(self.session, prompt, timeout_s)
+
+    @contextmanager
+    def _open(self) -> Iterator[None]:
+        self.n_open += 1
+        try:
+            yield
+        finally:
+            self.n_open -= 1
 
     async def show_page(self, page: Path) -> bool:
         """Return False, because the protocol cannot open a page."""

@@ -119,11 +119,20 @@ class AcpSession:
         self._ticket: Ticket | None = None
         self._mode: Mode | None = None
         self._models: tuple[str, ...] = ()
+        self._ended = ""  # how the last turn ended
 
     @property
     def id(self) -> str:
         """The id of the session, or empty until the session is open."""
         return self.service.sessions.id or ""
+
+    @property
+    def state(self) -> str:
+        """What the session does: ``asking``, ``running``, ``done``, ``failed``, or nothing yet."""
+        if self._door.n_open:
+            return "asking"
+        is_running = self._preparing is not None or self._ticket is not None
+        return "running" if is_running else self._ended
 
     async def begin(self) -> None:
         """Open the session as a new session.
@@ -237,6 +246,7 @@ class AcpSession:
     async def _shown_end(
         self, finished: events.TurnFinished
     ) -> tuple[schema.StopReason, events.TurnFinished]:
+        self._ended = "failed" if finished.ending == "failed" else "done"
         if finished.ending == "failed":
             await self._client.flush()
             raise UserError(finished.message)
