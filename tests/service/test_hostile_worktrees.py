@@ -10,6 +10,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from indwell.bounds.git.git_program import run_git
+from indwell.bounds.git.store import UnreadableStore
 from indwell.errors import ToolError, UserError
 from indwell.files.tree_copy import Copier, new_private_folder
 from indwell.service.sessions.worktrees.record import WorktreeStore
@@ -150,3 +152,19 @@ async def test_a_file_becomes_a_folder_and_a_folder_a_file_in_a_merge(repository
         "new\n",
         "new\n",
     )
+
+
+async def test_git_is_told_to_run_no_hook_that_a_setting_defines(repository) -> None:
+    async def is_on(name: str) -> bytes:
+        return await run_git(
+            repository.path, "config", "--get", f"hook.{name}.enabled", never_in=()
+        )
+
+    with pytest.raises(UnreadableStore):  # No setting defines a hook, so git gets no more options.
+        await is_on("post-checkout")
+    repository.write(
+        ".git/more", '[hook "Evil.One"]\n\tcommand = touch ran\n\tevent = post-checkout\n'
+    )
+    shell(repository.path, "git config include.path more && git config hook.Evil.One.enabled true")
+    for name in ("Evil.One", "post-checkout", "reference-transaction"):
+        assert await is_on(name) == b"false\n"

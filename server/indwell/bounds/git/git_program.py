@@ -9,12 +9,13 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from indwell.bounds.git.store import UnreadableStore
 from indwell.errors import ToolError
 from indwell.sandbox import find_program, run_program
-from indwell.workspace.git.repository import repository_of
+from indwell.workspace.git.repository import HOOKS, Repository, repository_of
 
 # the limit of bytes for one run's output; a larger repository cannot be compared
 OUTPUT_B = 64 << 20
@@ -34,6 +35,7 @@ _SETTINGS = (
     *("-c", "core.commitGraph=false", "-c", "core.multiPackIndex=false"),
     *("-c", "advice.graftFileDeprecated=false"),
 )
+_HOOK, _COMMAND = "hook.", ".command"
 
 
 async def run_git(
@@ -67,13 +69,33 @@ async def run_git(
     repository = await asyncio.to_thread(repository_of, holder)
     if repository is None or not repository.folders:
         raise UnreadableStore("it is not a repository any more")
+    command = [str(git), f"--git-dir={repository.folders[0]}"]
+    ended = partial(_ended, holder=holder, seconds=seconds, limit_b=limit_b)
+    hooks: Mapping[str, str] = {}
+    if _may_have_hooks(repository):
+        names = ("config", "--list", "--null", "--name-only")
+        hooks = _without(await ended([*command, *names], env=_ALONE))
+    whole = [*command, *options, *_SETTINGS, *words]
+    return await ended(whole, env={**_ALONE, **hooks, **(env or {})}, stdin=stdin)
+
+
+async def _ended(
+    command: Sequence[str],
+    holder: Path,
+    *,
+    seconds: float,
+    limit_b: int,
+    env: Mapping[str, str],
+    stdin: bytes = b"",
+) -> bytes:
+    """Run git to its end, and return its output."""
     try:
         ended = await run_program(
-            [str(git), f"--git-dir={repository.folders[0]}", *options, *_SETTINGS, *words],
+            command,
             cwd=holder,
             timeout_s=seconds,
             limit_b=limit_b,
-            env={**_ALONE, **(env or {})},
+            env=env,
             stdin=stdin,
             alone=True,
         )
@@ -85,3 +107,31 @@ async def run_git(
         said = ended.errors.decode("utf-8", "replace").strip().splitlines()
         raise UnreadableStore(said[-1] if said else "git did not come to its end")
     return ended.head + ended.tail
+
+
+def _may_have_hooks(repository: Repository) -> bool:
+    """Return whether a setting may define a hook, as git 2.54 and later read such settings.
+
+    The setting ``core.hooksPath`` does not turn off these hooks.
+    """
+    texts = [one.text for one in repository.configurations]
+    if not repository.is_whole or None in texts:
+        return True
+    return any(word in (text or "").lower() for text in texts for word in ("hook", "include"))
+
+
+def _without(names: bytes) -> Mapping[str, str]:
+    """Return the environment that turns off every hook that the settings of these names define."""
+    keys = (os.fsdecode(one) for one in names.split(b"\0"))
+    known = {
+        one.removeprefix(_HOOK).removesuffix(_COMMAND)
+        for one in keys
+        if one.startswith(_HOOK) and one.endswith(_COMMAND)
+    }
+    # Git 2.55 also has a switch for each event.
+    pairs = [
+        (f"GIT_CONFIG_{what}_{at}", value)
+        for at, name in enumerate(sorted(known | HOOKS))
+        for what, value in (("KEY", f"{_HOOK}{name}.enabled"), ("VALUE", "false"))
+    ]
+    return {"GIT_CONFIG_COUNT": str(len(pairs) // 2), **dict(pairs)}
