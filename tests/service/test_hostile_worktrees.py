@@ -168,3 +168,30 @@ async def test_git_is_told_to_run_no_hook_that_a_setting_defines(repository) -> 
     shell(repository.path, "git config include.path more && git config hook.Evil.One.enabled true")
     for name in ("Evil.One", "post-checkout", "reference-transaction"):
         assert await is_on(name) == b"false\n"
+
+
+async def test_a_file_that_git_obeys_only_in_the_users_folder_is_not_merged(repository) -> None:
+    repository.write(".gitconfig", "[core]\n\tabbrev = 9\n")
+    repository.write("tools/hooks/pre-commit", "true\n")
+    shell(repository.path, "git config include.path ../.gitconfig")
+    shell(repository.path, f"git config core.hooksPath {repository.path}/tools/hooks")
+    place, root = await begun(repository)
+    repository.write(".gitconfig", "[core]\n\tfsmonitor = evil\n", at=root)
+    repository.write("tools/hooks/pre-commit", "evil\n", at=root)
+    repository.write("tools/hooks/pre-push", "evil\n", at=root)
+    repository.write("shop.py", "pass\n", at=root)
+    await repository.book.left(place)
+    merged = await repository.book.merge(repository.stored[0])
+    assert merged.done == ("shop.py",)
+    kept = {name for name, why in merged.kept if "git runs or obeys it" in why}
+    assert kept == {".gitconfig", "tools/hooks/pre-commit", "tools/hooks/pre-push"}
+    assert repository.read("tools/hooks/pre-commit") == "true\n"
+
+
+async def test_hooks_that_git_obeys_in_both_folders_are_merged(repository) -> None:
+    repository.write(".husky/pre-commit", "true\n")
+    shell(repository.path, "git config core.hooksPath .husky")
+    place, root = await begun(repository)
+    repository.write(".husky/pre-commit", "make check\n", at=root)
+    await repository.book.left(place)
+    assert (await repository.book.merge(repository.stored[0])).done == (".husky/pre-commit",)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import difflib
+import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -31,6 +32,7 @@ from indwell.files.tree_copy import (
     seen_values,
 )
 from indwell.files.user_files import ANY_MODE, delete_exactly, put_back
+from indwell.policy.paths import is_beneath
 from indwell.review.checkpoints.folder_comparison import FileChange, LedgerEntry, entry_of
 from indwell.review.copies import Copies
 from indwell.review.hunk import Actor, Opaque
@@ -48,6 +50,7 @@ from indwell.workspace.base import Workspace
 from indwell.workspace.comparing.merge import Conflict, merge
 from indwell.workspace.encoding.notebook import SUFFIX
 from indwell.workspace.encoding.rewriting import created
+from indwell.workspace.git.repository import git_places, places_of
 
 MOST_B = 64 << 20  # The limit is in bytes of one file.
 LABEL = "Indwell: merge a worktree"
@@ -179,6 +182,7 @@ class WorktreeMerge:
         )
         self._copies = Copies(ledger.folder / COPIES)
         self._private = private
+        self._obeyed: tuple[str, ...] = ()
 
     async def run(self, changes: WorktreeChanges) -> Merged:
         """Merge each file; a file that cannot be merged stays in the worktree.
@@ -191,6 +195,7 @@ class WorktreeMerge:
             (name, "it is a link, a folder or too large; copy it yourself") for name in changes.odd
         ]
         marks = await asyncio.to_thread(self._store.files, self._worktree)
+        self._obeyed = await asyncio.to_thread(_obeyed_in_folder, self._worktree)
         # Deletions come first, because a folder may have taken the name of a deleted file.
         for one in sorted(changes.files, key=lambda one: one.after is not None):
             try:
@@ -236,6 +241,9 @@ class WorktreeMerge:
         path = self._files.resolve(str(place))
         if path != place:
             return "a link leads to another place in your folder"
+        if is_beneath(str(path), self._obeyed):
+            there = quoted(str(Path(self._worktree.tree) / one.name))
+            return f"git runs or obeys it in your folder; look at {there}, and copy it yourself"
         change = FileChange(one.name, one.before, one.after, one.mode)
         entry = await asyncio.to_thread(
             entry_of,
@@ -333,6 +341,21 @@ class WorktreeMerge:
             put = partial(put_back, mode=one.mode, expected=now, private=self._private)
             await asyncio.to_thread(put, path, now, self._files.roots)
         return ""
+
+
+def _obeyed_in_folder(worktree: Worktree) -> tuple[str, ...]:
+    """Return the paths of the user's folder that git obeys there, but not in the copy; blocks.
+
+    An example is a file that ``include.path`` names. Indwell did not ask when the session changed
+    the file in the copy, and git would obey the merged file before the review.
+    """
+    asked = _names_in(worktree.tree, places_of(Path(worktree.tree)).obeyed)
+    names = _names_in(worktree.top, git_places(Path(worktree.top)).obeyed)
+    return tuple(str(Path(worktree.top) / one) for one in names if one not in asked)
+
+
+def _names_in(root: str, paths: Sequence[str]) -> tuple[str, ...]:
+    return tuple(os.path.relpath(one, root) for one in paths if is_beneath(one, (root,)))
 
 
 def _is_plain(data: bytes | None, text: str | None) -> bool:
