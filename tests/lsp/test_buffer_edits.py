@@ -558,3 +558,12 @@ def test_buffer_edits_turn_any_text_into_any_other_and_touch_only_differences(
     assert editor.text == wanted
     for edit, _label in editor.sent:
         assert all(one.range.start.line >= 3 for one in edit.document_changes[0].edits)
+
+
+def test_a_text_that_thousands_of_choices_could_explain_is_not_searched_for_minutes() -> None:
+    def chosen(n_edits: int) -> tuple[bool, ...] | None:
+        edits = [(4 * one, 4 * one + 2, "a\na\n") for one in range(n_edits)]
+        return applied_edits("a\n" * 2 * n_edits, edits, "a\n" * (2 * n_edits + 5))
+
+    assert sum(chosen(10) or ()) == 5
+    assert chosen(3_000) is None

@@ -7,7 +7,7 @@ confirmation, the editor shows the changes first, and the user can leave some of
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 
@@ -17,6 +17,8 @@ from indwell.settings.model import ChangeKind
 from indwell.workspace.base import ChangeMarks
 from indwell.workspace.comparing.diff import TextEdit
 
+_Choice: TypeAlias = "tuple[bool, _Choice] | None"
+MOST_TRIED = 50_000  # This many tries take a fraction of a second.
 ANNOTATION = "indwell"
 LABEL = "Indwell"
 LEAST_LINES = 10  # In a shorter file, a small edit already changes more than half of the text.
@@ -107,24 +109,38 @@ def changes_most(text: str, edits: Sequence[TextEdit]) -> bool:
 def applied_edits(before: str, edits: Sequence[TextEdit], now: str) -> tuple[bool, ...] | None:
     """Return for each edit whether a text contains it, or None if the text has other changes.
 
+    The answer is also None if too many choices of edits could explain the text.
+
     Args:
         before: The text before the edits.
         edits: The edits, in ascending order and without overlap.
         now: The text after the user chose edits.
     """
-    # The offsets in ``now`` up to which the text can be explained, each with one choice of edits.
-    found: dict[int, tuple[bool, ...]] = {0: ()}
-    at = 0
+    # The offsets in ``now`` up to which the text can be explained, each with one choice of edits:
+    # the last edit of the choice, and the choice before the last edit.
+    found: dict[int, _Choice] = {0: None}
+    at = n_tried = 0
     for start, stop, new in edits:
         kept, old = before[at:start], before[start:stop]
-        longer: dict[int, tuple[bool, ...]] = {}
+        longer: dict[int, _Choice] = {}
+        n_tried += len(found)
+        if n_tried > MOST_TRIED:
+            return None
         for offset, choice in found.items():
             if not now.startswith(kept, offset):
                 continue
             behind = offset + len(kept)
             for text, is_applied in ((new, True), (old, False)):
                 if now.startswith(text, behind):
-                    longer.setdefault(behind + len(text), (*choice, is_applied))
+                    longer.setdefault(behind + len(text), (is_applied, choice))
         found, at = longer, stop
     rest = before[at:]
-    return found.get(len(now) - len(rest)) if now.endswith(rest) else None
+    whole = len(now) - len(rest)
+    if whole not in found or not now.endswith(rest):
+        return None
+    chosen: list[bool] = []
+    last = found[whole]
+    while last is not None:
+        is_applied, last = last
+        chosen.append(is_applied)
+    return tuple(reversed(chosen))
