@@ -195,3 +195,39 @@ async def test_hooks_that_git_obeys_in_both_folders_are_merged(repository) -> No
     repository.write(".husky/pre-commit", "make check\n", at=root)
     await repository.book.left(place)
     assert (await repository.book.merge(repository.stored[0])).done == (".husky/pre-commit",)
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [("gone.txt", "old\n", None), ("gone.bin", "old\0", None), ("picture.bin", "old\0", "new\0")],
+)
+async def test_a_merge_that_was_killed_after_a_change_is_recorded_for_review_by_the_next(
+    repository, name, before, after
+) -> None:
+    repository.write(name, before)
+    place, root = await begun(repository)
+    for folder in (root, repository.path):
+        (folder / name).unlink()
+        if after is not None:
+            repository.write(name, after, at=folder)
+    await repository.book.left(place)
+    (one,) = repository.stored
+    # The killed process had noted and changed the file, but had recorded nothing.
+    base = WorktreeStore(repository.environment, repository.path).base(one)
+    base.with_name("merging").write_text(str(repository.path / name))
+    assert (await repository.book.merge(one)).done == (name,)
+    (hunk,) = await repository.hunks()
+    assert name in hunk
+
+
+async def test_two_processes_do_not_merge_one_worktree_at_once(repository) -> None:
+    place, root = await begun(repository)
+    repository.write("shop.py", "pass\n", at=root)
+    await repository.book.left(place)
+    (one,) = repository.stored
+    lock = WorktreeStore(repository.environment, repository.path).lock(one, "merging-lock")
+    assert lock is not None
+    with pytest.raises(UserError, match="another process merges"):
+        await repository.book.merge(one)
+    lock.close()
+    assert (await repository.book.merge(one)).done == ("shop.py",)

@@ -20,7 +20,7 @@ from indwell.agent.permission.recorded_workspace import RecordedWorkspace
 from indwell.errors import EditRefused, TextMoved, ToolError
 from indwell.files.append_log import make_private_folder
 from indwell.files.listing import exists
-from indwell.files.private import remove_own, remove_own_tree, replace_own
+from indwell.files.private import remove_own, remove_own_tree, replace_durable, replace_own
 from indwell.files.spelling import quoted
 from indwell.files.tree_copy import (
     CopyMark,
@@ -183,6 +183,8 @@ class WorktreeMerge:
         self._copies = Copies(ledger.folder / COPIES)
         self._private = private
         self._obeyed: tuple[str, ...] = ()
+        self._noted = store.base(worktree).with_name("merging")
+        self._interrupted = ""
 
     async def run(self, changes: WorktreeChanges) -> Merged:
         """Merge each file; a file that cannot be merged stays in the worktree.
@@ -195,6 +197,8 @@ class WorktreeMerge:
             (name, "it is a link, a folder or too large; copy it yourself") for name in changes.odd
         ]
         marks = await asyncio.to_thread(self._store.files, self._worktree)
+        noted = await asyncio.to_thread(private_bytes, self._noted, MOST_B)
+        self._interrupted = (noted or b"").decode("utf-8", "replace")
         self._obeyed = await asyncio.to_thread(_obeyed_in_folder, self._worktree)
         # Deletions come first, because a folder may have taken the name of a deleted file.
         for one in sorted(changes.files, key=lambda one: one.after is not None):
@@ -214,6 +218,7 @@ class WorktreeMerge:
             else:
                 marks[one.name] = CopyMark(one.mode)
             await asyncio.to_thread(self._store.save_files, self._worktree, marks)
+        await asyncio.to_thread(remove_own, self._noted)
         return Merged(tuple(sorted(done)), tuple(kept))
 
     def _keep_base(self, one: WorktreeFile) -> None:
@@ -284,11 +289,15 @@ class WorktreeMerge:
                 "" if now.text == entry.after else "your folder has another file of this name now"
             )
         if not is_there:
-            return "" if entry.after is None else "you have deleted it meanwhile"
+            if entry.after is not None:
+                return "you have deleted it meanwhile"
+            await self._record_interrupted(path, entry.before)
+            return ""
         now = await self._files.read(path)
         if entry.after is None:
             if now.text != entry.before:
                 return "the session deleted it, and you have changed it meanwhile"
+            await self._note(path)
             await self._recorded.remove(path, now, label=LABEL)
             return ""
         merged = await asyncio.to_thread(merge, entry.before, entry.after, now.text)
@@ -303,13 +312,15 @@ class WorktreeMerge:
         if path in self._files.unsaved():
             return "it is not saved in the editor; save it first"
         now = await asyncio.to_thread(bytes_of, Path(self._worktree.top), one.name, MOST_B)
-        if now == one.after:
-            return ""
-        if now != one.before:
-            return "you have changed it meanwhile, and it cannot be merged by lines"
         opaque = entry.opaque
         if opaque is None:
             opaque = await asyncio.to_thread(self._opaque, one)
+        if now == one.after:
+            await self._record_interrupted(path, None, opaque)
+            return ""
+        if now != one.before:
+            return "you have changed it meanwhile, and it cannot be merged by lines"
+        await self._note(path)
         roots = self._files.roots
         try:
             if one.after is None:
@@ -322,6 +333,19 @@ class WorktreeMerge:
             return str(error)
         await self._ledger.made(self._actor, CALL, path, None, None, accepted=False, opaque=opaque)
         return ""
+
+    async def _note(self, path: Path) -> None:
+        """Note durably which file is changed next, before the ledger has the change."""
+        await asyncio.to_thread(replace_durable, self._noted, str(path).encode())
+
+    async def _record_interrupted(
+        self, path: Path, before: str | None, opaque: Opaque | None = None
+    ) -> None:
+        """Record the change of a merge that was killed between the change and its record."""
+        if str(path) == self._interrupted and path not in self._ledger.paths():
+            await self._ledger.made(
+                self._actor, CALL, path, before, None, accepted=False, opaque=opaque
+            )
 
     def _opaque(self, one: WorktreeFile) -> Opaque:
         """Keep the bytes of a text that is merged as a whole, such as a notebook."""

@@ -178,15 +178,17 @@ class WorktreeStore:
                 f"the list of files of worktree {worktree.id} cannot be written ({error.strerror})"
             ) from error
 
-    def lock(self, worktree: Worktree) -> AppendLog | None:
+    def lock(self, worktree: Worktree, name: str = _LOCK) -> AppendLog | None:
         """Lock a worktree for this process; return None if another process uses the worktree.
+
+        Another ``name`` is a lock of its own, for one kind of work.
 
         The system releases the lock when the process ends, even if the process is killed.
         """
         folder = self._folder / worktree.id
         try:
             make_private_folder(folder)
-            return AppendLog(folder / _LOCK)
+            return AppendLog(folder / name)
         except OSError:
             return None
 

@@ -281,7 +281,13 @@ class Worktrees:
                 hide=Secrecy(lambda: self._owner.settings, (), self._environment).hide,
                 private=undo_folder(self._environment),
             )
-            merged = await merge.run(await changes_in(self._store, worktree))
+            merging = await asyncio.to_thread(self._store.lock, worktree, "merging-lock")
+            if merging is None:
+                raise UserError(f"another process merges the worktree {worktree.id}; try again")
+            try:
+                merged = await merge.run(await changes_in(self._store, worktree))
+            finally:
+                merging.close()
             if not merged.kept and worktree.id not in self._open:
                 lock = self._store.lock(worktree)
                 if lock is not None:
