@@ -110,7 +110,7 @@ def test_held_and_spent_money_together_never_exceed_the_budget() -> None:
     purse.settle(grants[0].id, 5, 0.1)
     third = purse.ask("w2", 10, 0.4, 0.0)
     assert isinstance(third, Grant)
-    purse.leave("w1")  # A dead worker's call counts in full.
+    purse.close_calls("w1")  # A dead worker's call counts in full.
     purse.settle(third.id, 5, 0.3)
     assert purse.state == PurseState(pytest.approx(0.8), 20, 0, 3)
     assert isinstance(purse.ask("w3", 10, 0.4, 0.0), NoMoney)
@@ -134,7 +134,7 @@ def test_tokens_of_a_minute_are_handed_out_as_time_passes() -> None:
 # Records
 
 
-def test_of_many_writers_exactly_one_writes_a_result(tmp_path) -> None:
+def test_exactly_one_of_many_writers_writes_a_result(tmp_path) -> None:
     store, one, won = FolderStore(tmp_path), task("one"), []
     start = threading.Barrier(8)
 

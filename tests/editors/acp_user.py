@@ -1,7 +1,7 @@
 """Plays the shared scenarios through ``indwell acp``, as a client of the protocol's Python SDK.
 
-A client of the protocol has no code actions. The user writes a prompt with a part of the file. What
-a client undoes are the diffs that it has received.
+A client of the protocol has no code actions. The user writes a prompt with a part of the file. The
+client undoes an edit by the diffs that it has received.
 """
 
 from __future__ import annotations

@@ -494,7 +494,7 @@ async def test_an_edit_that_the_user_does_not_confirm_is_refused_even_after_typi
         return await editor.refuses(edit)
 
     editor.behave = declines
-    with pytest.raises(EditRefused, match="who did not confirm it") as caught:
+    with pytest.raises(EditRefused, match="who did not confirm the change") as caught:
         await marked(editor)
     assert not isinstance(caught.value, TextMoved), "another attempt would ask again"
     assert editor.text == ("# mine\n" if is_typed else "") + LONG

@@ -144,7 +144,7 @@ async def test_a_file_becomes_a_folder_and_a_folder_a_file_in_a_merge(repository
     (root / "folder/one").unlink()
     (root / "folder").rmdir()
     repository.write("folder", "new\n", at=root)
-    await repository.book.left(place)
+    await repository.book.close_place(place)
     shell(repository.path, "rm -r file folder")
     merged = await repository.book.merge(repository.stored[0])
     assert (merged.kept, repository.read("file/one"), repository.read("folder")) == (
@@ -180,7 +180,7 @@ async def test_a_file_that_git_obeys_only_in_the_users_folder_is_not_merged(repo
     repository.write("tools/hooks/pre-commit", "evil\n", at=root)
     repository.write("tools/hooks/pre-push", "evil\n", at=root)
     repository.write("shop.py", "pass\n", at=root)
-    await repository.book.left(place)
+    await repository.book.close_place(place)
     merged = await repository.book.merge(repository.stored[0])
     assert merged.done == ("shop.py",)
     kept = {name for name, why in merged.kept if "git runs or obeys it" in why}
@@ -193,7 +193,7 @@ async def test_hooks_that_git_obeys_in_both_folders_are_merged(repository) -> No
     shell(repository.path, "git config core.hooksPath .husky")
     place, root = await begun(repository)
     repository.write(".husky/pre-commit", "make check\n", at=root)
-    await repository.book.left(place)
+    await repository.book.close_place(place)
     assert (await repository.book.merge(repository.stored[0])).done == (".husky/pre-commit",)
 
 
@@ -210,7 +210,7 @@ async def test_a_merge_that_was_killed_after_a_change_is_recorded_for_review_by_
         (folder / name).unlink()
         if after is not None:
             repository.write(name, after, at=folder)
-    await repository.book.left(place)
+    await repository.book.close_place(place)
     (one,) = repository.stored
     # The killed process had noted and changed the file, but had recorded nothing.
     base = WorktreeStore(repository.environment, repository.path).base(one)
@@ -223,7 +223,7 @@ async def test_a_merge_that_was_killed_after_a_change_is_recorded_for_review_by_
 async def test_two_processes_do_not_merge_one_worktree_at_once(repository) -> None:
     place, root = await begun(repository)
     repository.write("shop.py", "pass\n", at=root)
-    await repository.book.left(place)
+    await repository.book.close_place(place)
     (one,) = repository.stored
     lock = WorktreeStore(repository.environment, repository.path).lock(one, "merging-lock")
     assert lock is not None

@@ -94,7 +94,7 @@ def repository(folder) -> Folder:
 
 async def begun(folder: Folder, session: str = "s1") -> tuple[WorkPlace, Path]:
     place = await folder.book.place("worktree")
-    await folder.book.begun(place, session)
+    await folder.book.record_session(place, session)
     return place, place.workspace.roots[0]
 
 
@@ -131,7 +131,7 @@ async def test_making_and_removing_a_worktree_runs_no_program_of_the_repository(
     ran.unlink(missing_ok=True)
     place, root = await begun(repository)
     repository.write("shop.py", MERGED, at=root)
-    await repository.book.left(place)
+    await repository.book.close_place(place)
     (one,) = repository.stored
     assert (await repository.book.merge(one)).done == ("shop.py",)
     assert not ran.exists()
@@ -141,7 +141,7 @@ async def test_making_and_removing_a_worktree_runs_no_program_of_the_repository(
 async def test_a_worktree_without_changes_is_removed_with_gits_entry(repository) -> None:
     place, root = await begun(repository)
     assert len(repository.entries) == 1
-    await repository.book.left(place)
+    await repository.book.close_place(place)
     assert (root.exists(), repository.stored, repository.entries) == (False, (), [])
 
 
@@ -151,7 +151,7 @@ async def test_merged_changes_await_review_by_hunk_beside_the_users_own(reposito
     repository.write("added.py", "x = 1\n", at=root)
     repository.write("shop.py", SHOP.replace("'shop'", "'store'"))
     assert repository.read("shop.py").count("+ 1") == 1, "nothing is merged before the user asks"
-    await repository.book.left(place)
+    await repository.book.close_place(place)
     said = await repository.book.answer("merge")
     assert said is not None
     assert "2 files await your review" in said
@@ -166,7 +166,7 @@ async def test_a_conflict_stays_in_the_worktree_and_loses_nothing(repository) ->
     repository.write("shop.py", MERGED, at=root)
     mine = repository.write("shop.py", SHOP.replace("+ 1", "+ 2")).read_text()
     repository.write("gone.txt", "by the session\n", at=root)
-    await repository.book.left(place)
+    await repository.book.close_place(place)
     (one,) = repository.stored
     merged = await repository.book.merge(one)
     assert merged.done == ("gone.txt",)
@@ -189,7 +189,7 @@ async def test_deleted_binary_and_executable_files_are_merged_exactly(repository
     (root / "picture.bin").write_bytes(b"\0\1\3")
     repository.write("run.sh", "#!/bin/sh\n", at=root).chmod(0o755)
     repository.write("kept.txt", "the user goes on\n")
-    await repository.book.left(place)
+    await repository.book.close_place(place)
     merged = await repository.book.merge(repository.stored[0])
     assert sorted(merged.done) == ["old.txt", "picture.bin", "run.sh"]
     assert [name for name, _ in merged.kept] == ["kept.txt"]
@@ -235,7 +235,7 @@ async def test_denied_files_are_neither_copied_nor_merged_under_either_name(repo
     assert not (root / "private.txt").exists()
     repository.write(".env", "KEY=2\n", at=root)
     repository.write("private.txt", "theirs\n", at=root)
-    await repository.book.left(place)
+    await repository.book.close_place(place)
     merged = await repository.book.merge(repository.stored[0])
     assert merged.done == ()
     assert {name for name, _ in merged.kept} == {".env", "private.txt"}
@@ -254,7 +254,7 @@ async def test_changes_are_deleted_only_by_discard(repository) -> None:
     repository.write("shop.py", MERGED, at=root)
     with pytest.raises(UserError, match="a session uses the worktree"):
         await repository.book.answer("discard")
-    await repository.book.left(place)
+    await repository.book.close_place(place)
     with pytest.raises(UserError, match="has changes"):
         await repository.book.answer("remove")
     await repository.book.answer("discard")
@@ -268,7 +268,7 @@ async def test_outside_of_git_the_copy_leaves_out_ignored_files(folder) -> None:
     assert {one.name for one in root.rglob("*")} == {".gitignore", "shop.py"}
     folder.write("shop.py", MERGED, at=root)
     folder.write("build/new.o", "x", at=root)
-    await folder.book.left(place)
+    await folder.book.close_place(place)
     assert (await folder.book.merge(folder.stored[0])).done == ("shop.py",)
 
 
@@ -281,7 +281,7 @@ async def test_a_session_in_a_part_of_a_repository_gets_the_whole_repository(fol
     assert (root.name, (root / "inner.py").read_text()) == ("part", "x = 1\n")
     assert (root.parent / "shop.py").read_text() == SHOP
     folder.write("inner.py", "x = 2\n", at=root)
-    await folder.book.left(place)
+    await folder.book.close_place(place)
     assert (await folder.book.merge(folder.stored[0])).done == ("part/inner.py",)
     assert folder.read("inner.py") == "x = 2\n"
 

@@ -29,10 +29,10 @@ FILE_S = 10.0
 # about 50 MB of memory, and more than an hour of an ordinary turn
 WAITING_CHARACTERS = 16_000_000
 _JOINED_CHARACTERS = 64_000  # A longer text is not joined with the next, because joining copies it.
-_OTHER_CHARACTERS = 500  # About as many characters has an update without its texts.
+_OTHER_CHARACTERS = 500  # An update without its texts has about this many characters.
 LEFT_OUT = (
-    "the client did not read what Indwell sent, so Indwell stopped the turn and left out some of "
-    "it; load the session again to see all of it"
+    "the client did not read what Indwell sent, so Indwell stopped the turn and dropped some "
+    "updates; load the session again to see all updates"
 )
 _TEXTS = (schema.AgentMessageChunk, schema.AgentThoughtChunk)
 
@@ -60,8 +60,8 @@ class AcpClient:
         self.stop_turns: Callable[[], None] = _nothing
         self._connection: Connection | None = None
         self._waiting: deque[tuple[str, Update | LargeUpdate]] = deque()
-        self._n_characters = 0  # in the waiting updates
-        self._left_out: dict[str, int] = {}  # The left out updates of each session.
+        self._n_characters = 0  # the number of characters in the waiting updates
+        self._left_out: dict[str, int] = {}  # The number of dropped updates, by session.
         self._n_remarks = 0
         self._sending: asyncio.Task[None] | None = None
 
@@ -88,7 +88,7 @@ class AcpClient:
         return bool(forms and forms.form)
 
     def update(self, session: str, update: Update | LargeUpdate) -> None:
-        """Queue an update for the client and return at once; a full queue leaves it out."""
+        """Queue an update for the client and return at once; a full queue drops the update."""
         if self._left_out:
             self._left_out[session] = self._left_out.get(session, 0) + 1
             return
@@ -215,7 +215,7 @@ class AcpClient:
                 self._n_characters = 0
 
     def _tell_left_out(self) -> None:
-        """Tell each session of which updates were left out; later updates are queued again."""
+        """Tell each session whose updates were dropped; later updates are queued again."""
         for session in self._left_out:
             self._n_remarks += 1
             self._waiting.append((session, remark(LEFT_OUT, f"indwell-client-{self._n_remarks}")))

@@ -44,7 +44,7 @@ from indwell.files.private import read_own, remove_own, remove_own_tree
 from indwell.policy.rules import Widening
 from indwell.sandbox.spawn import spawn
 from indwell.service.user_settings import read_settings
-from indwell.settings.paths import state_folder
+from indwell.settings.paths import batches_folder
 
 LEAST_FREE_B = 32 << 20  # With less free space, any failure counts as a full disk.
 _TAIL_CHARS = 4_000
@@ -141,15 +141,11 @@ def clear(work: Path) -> int:
 def work_folder(environment: Mapping[str, str], place: str) -> Path:
     """Return the folder for the workspaces of the batch with its results at ``place``.
 
-    The folder is beside the state folder: commands see nothing in the state folder, and no
-    repository is around the workspaces.
-
     Raises:
         SettingsError: ``INDWELL_STATE`` is not an absolute path.
     """
-    state = state_folder(environment)
     name = hashlib.sha256(place.encode("utf-8", "replace")).hexdigest()[:16]
-    return state.with_name(f"{state.name}-batches") / name
+    return batches_folder(environment) / name
 
 
 def _lock_of(folder: Path) -> Path:
@@ -189,27 +185,29 @@ class _Attempt:
         except Unfetched as error:
             return AttemptEnd("unreachable", str(error))
         except ToolError as error:
-            return await self._kept(self._result("failed", str(error)), {})
+            return await self._written(self._result("failed", str(error)), {})
         if self._stop.is_set():
             return AttemptEnd("stopped")
         ended = await self._turn()
         self.cost = ended.cost
-        if (early := self._early(ended)) is not None:
+        if (early := self._without_result(ended)) is not None:
             return early
         try:
             patch, facts = await patch_between(self._place, first, await snapshot(self._place))
         except ToolError as error:
-            return await self._kept(self._result("failed", str(error)), {})
+            return await self._written(self._result("failed", str(error)), {})
         after = await self._checked()
         if self._stop.is_set() and self._task.check:
             return AttemptEnd("stopped", cost=self.cost)
-        result = self._result(*_told(ended), commit=commit, before=before, after=after, facts=facts)
+        result = self._result(
+            *_ending_of(ended), commit=commit, before=before, after=after, facts=facts
+        )
         finished = ended.finished or {}
         result = msgspec.structs.replace(
             result, answer=finished.get("answer", ""), receipt=ended.receipt
         )
         files = {"patch.diff": patch, **await asyncio.to_thread(self._logs)}
-        return await self._kept(result, files)
+        return await self._written(result, files)
 
     async def _turn(self) -> ChildEnd:
         """Run the turn in a process of its own, whose state is in the attempt's folder."""
@@ -221,7 +219,7 @@ class _Attempt:
             never_in=(self._place.tree,),
         )
 
-    def _early(self, ended: ChildEnd) -> AttemptEnd | None:
+    def _without_result(self, ended: ChildEnd) -> AttemptEnd | None:
         """Return the end of an attempt that gives no result, or None."""
         event = ended.finished or {}
         if self._stop.is_set():
@@ -234,7 +232,7 @@ class _Attempt:
         if event.get("retryable"):
             return AttemptEnd("unreachable", str(event.get("message", "")), self.cost)
         if ended.exit_code < 0 or (not event and ended.exit_code > 128):  # noqa: PLR2004 - a signal
-            words = f"its process was ended by a signal (exit code {ended.exit_code})"
+            words = f"a signal ended the run (exit code {ended.exit_code})"
             return AttemptEnd("lost", words, self.cost)
         return None
 
@@ -299,7 +297,7 @@ class _Attempt:
             seconds=round(time.monotonic() - self._clock, 3),
         )
 
-    async def _kept(self, result: TaskResult, files: Mapping[str, bytes]) -> AttemptEnd:
+    async def _written(self, result: TaskResult, files: Mapping[str, bytes]) -> AttemptEnd:
         """Write the files, then the record; a record of another worker is kept."""
         folder = f"{FILES}/{self._task.id}.{self._number}"
         for name, data in files.items():
@@ -310,11 +308,14 @@ class _Attempt:
         return AttemptEnd("result", result.message, self.cost, result)
 
 
-def _told(ended: ChildEnd) -> tuple[TaskEnding, str]:
+def _ending_of(ended: ChildEnd) -> tuple[TaskEnding, str]:
     """Return the ending of a run's turn, and the reason in words."""
     event = ended.finished
     if event is None:
-        return "failed", ended.errors or f"it ended with the code {ended.exit_code} and no words"
+        return (
+            "failed",
+            ended.errors or f"the run ended with exit code {ended.exit_code} and no message",
+        )
     ending = _ENDINGS.get(str(event.get("ending")), "failed")
     # The time limit ends a turn as a cancellation with the exit code of a limit.
     if ended.exit_code == 3:  # noqa: PLR2004 - the exit code of a limit

@@ -93,7 +93,7 @@ class ChildRun:
     """One process of ``indwell run``.
 
     Args:
-        holder: The name of the attempt, under which the purse holds money.
+        holder: The id of the task, under which the purse reserves money.
         purse: Grants the model calls.
         stop: Set to stop the process with time to clean up.
     """
@@ -134,7 +134,7 @@ class ChildRun:
             for one in tuple(self._working):
                 one.cancel()
             await asyncio.gather(*self._working, return_exceptions=True)
-            await self._purse.leave(self._holder)
+            await self._purse.close_calls(self._holder)
         tail = self._errors.decode("utf-8", "replace").strip()
         return ChildEnd(ended.exit_code, self._finished, tail, self._cost, self._refused)
 

@@ -75,9 +75,9 @@ class LocalPurse:
         """Report what a call used."""
         self.purse.settle(grant, tokens, cost)
 
-    async def leave(self, holder: str) -> None:
+    async def close_calls(self, holder: str) -> None:
         """Report that the holder makes no more calls."""
-        self.purse.leave(holder)
+        self.purse.close_calls(holder)
 
 
 class LocalEngine:
@@ -220,7 +220,7 @@ class BatchRun:
             if workers:
                 await asyncio.wait(workers, return_when=asyncio.FIRST_EXCEPTION)
         except asyncio.CancelledError:
-            self._end("stopped")
+            self._begin_no_more("stopped")
             await asyncio.wait(workers)
             raise
         finally:
@@ -241,12 +241,12 @@ class BatchRun:
             task = self._waiting.popleft()
             self._n_running += 1
             try:
-                await self._task(task)
+                await self._run_task(task)
             finally:
                 self._n_running -= 1
             await self._progress()
 
-    async def _task(self, task: BatchTask) -> None:
+    async def _run_task(self, task: BatchTask) -> None:
         """Run attempts of a task until there is a result, or no further attempt makes sense."""
         self._tell(TaskBegan(task.id))
         n_failures = dict.fromkeys(RETRIES, 0)
@@ -256,10 +256,10 @@ class BatchRun:
             except WorkerLost as error:
                 end = AttemptEnd("lost", str(error))
             if end.result is not None:
-                self._ended(end.result)
+                self._count_result(end.result)
                 return
             if end.ending in {"budget", "disk"}:
-                self._end(end.ending)
+                self._begin_no_more(end.ending)
             limit = RETRIES.get(end.ending, 0)
             n_failed = n_failures[end.ending] = n_failures.get(end.ending, 0) + 1
             if n_failed > limit or self._stop.is_set():
@@ -296,12 +296,12 @@ class BatchRun:
                 attempt=1 + RETRIES["lost"],
             )
             await asyncio.to_thread(write_result, self._store, result)
-            self._ended(result)
+            self._count_result(result)
             return
         self._n_open += 1
         self._tell(TaskLeftOpen(task.id, end.ending, end.message))
 
-    def _ended(self, result: TaskResult) -> None:
+    def _count_result(self, result: TaskResult) -> None:
         self._n_ended += 1
         if is_success(result):
             self._n_done += 1
@@ -309,7 +309,7 @@ class BatchRun:
             self._n_failed += 1
         self._tell(TaskEnded(result))
 
-    def _end(self, why: BatchEnding) -> None:
+    def _begin_no_more(self, why: BatchEnding) -> None:
         """Begin no more tasks; stop the running ones, unless only the money is used up."""
         if self._why == "done":
             self._why = why

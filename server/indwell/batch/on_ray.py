@@ -93,9 +93,9 @@ class PurseActor:
         """Take what a call used."""
         self._purse.settle(grant, tokens, cost)
 
-    def leave(self, holder: str) -> None:
+    def close_calls(self, holder: str) -> None:
         """Count the open calls of a worker that has ended."""
-        self._purse.leave(holder)
+        self._purse.close_calls(holder)
 
     def spent(self) -> bytes:
         """Return what all workers have spent, as JSON."""
@@ -126,9 +126,9 @@ class _RemotePurse:
         """Report what a call used."""
         await self._actor.settle.remote(grant, tokens, cost)
 
-    async def leave(self, holder: str) -> None:
+    async def close_calls(self, holder: str) -> None:
         """Report that the holder makes no more calls."""
-        await self._actor.leave.remote(holder)
+        await self._actor.close_calls.remote(holder)
 
 
 @functools.cache
@@ -260,7 +260,7 @@ class RayEngine:
         except RayError as error:
             if isinstance(getattr(error, "cause", None), UserError):
                 raise UserError(str(error.cause)) from error
-            self._actor.leave.remote(job.task.id)
+            self._actor.close_calls.remote(job.task.id)
             raise WorkerLost(str(error).strip().splitlines()[0]) from error
         finally:
             stopping.cancel()

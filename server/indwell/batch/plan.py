@@ -227,7 +227,7 @@ def left_over(plan: BatchPlan, done: Mapping[str, str]) -> Sequence[BatchTask]:
     for task in plan.tasks:
         if done.get(task.id, task.digest) != task.digest:
             raise WrongTasks(
-                f"the task {task.id!r} has changed since its result was written; give it another "
-                "id, or choose another folder with --to"
+                f"the task {task.id!r} has changed since its result was written; give the task "
+                "another id, or choose another folder with --to"
             )
     return [task for task in plan.tasks if task.id not in done]

@@ -48,7 +48,7 @@ class SharedPurse(Protocol):
         """Report what a call used."""
         ...
 
-    async def leave(self, holder: str) -> None:
+    async def close_calls(self, holder: str) -> None:
         """Report that the holder makes no more calls; calls under way count as made."""
         ...
 
@@ -130,7 +130,7 @@ class Purse:
         if self._rate:
             self._free += held.tokens - tokens
 
-    def leave(self, holder: str) -> None:
+    def close_calls(self, holder: str) -> None:
         """Count the calls of a lost worker at their full price, because the endpoint may have."""
         for number, held in tuple(self._held.items()):
             if held.holder == holder:

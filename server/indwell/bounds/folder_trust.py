@@ -101,8 +101,8 @@ class FolderTrust:
         """
         self._bare = {**self._bare, **{str(root.resolve()): by for root in roots}}
 
-    def stand_for(self, worktree: Path, folder: Path, pointer: Path | None = None) -> None:
-        """Trust a worktree as its folder is trusted, while its own files that matter are equal.
+    def trust_copy(self, worktree: Path, folder: Path, pointer: Path | None = None) -> None:
+        """Trust a worktree like its folder, while hooks, settings and instructions are equal.
 
         Args:
             worktree: The folder of a session.
@@ -116,7 +116,7 @@ class FolderTrust:
         self._copies = {**self._copies, str(root): (folder.resolve(), made)}
 
     def is_copy(self, folder: str) -> bool:
-        """Return whether a folder, a real path, is a worktree; see ``stand_for``."""
+        """Return whether a folder, a real path, is a worktree; see ``trust_copy``."""
         return folder in self._copies
 
     def lets_edit(self, folder: str) -> bool:
@@ -243,7 +243,7 @@ class FolderTrust:
     def _look_at_copy(
         self, root: Path, of: TrustStanding, pointer: Executable | None
     ) -> TrustStanding:
-        """Return the trust in a worktree, from the trust in the folder that was copied."""
+        """Return the trust in a worktree; ``of`` is the trust in the folder that was copied."""
         folder = str(root)
         if of.state != "trusted" or of.is_whole:
             state: State = "trusted" if of.state == "trusted" else "restricted"

@@ -153,9 +153,9 @@ def _with_a_model(options: argparse.Namespace, parser: argparse.ArgumentParser) 
         return tasks(options)
     if options.command == "batch":
         from indwell.cli.run.batch import batch
-        from indwell.cli.run.batch_grammar import BatchWish
+        from indwell.cli.run.batch_grammar import BatchArguments
 
-        return batch(taken(BatchWish, options, secret=tuple(options.secret)))
+        return batch(taken(BatchArguments, options, secret=tuple(options.secret)))
     is_run = options.command == "run"
     return _run(options, parser) if is_run else _commit_message(options, parser)
 

@@ -188,7 +188,7 @@ def make_parser() -> argparse.ArgumentParser:
     memory_options(commands.add_parser("memory", help="list, add and delete remembered facts"))
     tasks_options(commands.add_parser("tasks", help="list, add and run the tasks of a folder"))
     worktrees_options(
-        commands.add_parser("worktrees", help="list, merge and remove the copies of a folder")
+        commands.add_parser("worktrees", help="list, merge and remove the worktrees of a folder")
     )
     mcp_options(commands.add_parser("mcp", help="list, add, remove and try MCP servers"))
     trust_options(commands.add_parser("trust", help="trust a folder, or revoke its trust"))

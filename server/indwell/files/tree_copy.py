@@ -45,8 +45,8 @@ class Copier:
         """Copy the file at a relative path into each folder; return the first copy's mark.
 
         Raises:
-            ToolError: The path is or passes through a link, is not a regular file, is unreadable,
-                or is over the limit, or the copy has another file of this name.
+            ToolError: The path passes through a link, or is no regular, readable file within the
+                limit, or the copy has another file of this name.
             OSError: A copy cannot be written.
         """
         with opened_beneath(self._source / at, [self._source], resolved=True) as opened:

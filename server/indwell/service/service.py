@@ -482,7 +482,7 @@ class Service:
     async def _settle_turn(self, session: Session | None) -> None:
         """Record what a turn changed in a worktree, and close idle sessions."""
         if session is not None and session.parts.changes.is_apart:
-            await self.worktrees.worked(session)
+            await self.worktrees.record_turn(session)
         await self.sessions.close_idle()
 
     def _afterwards(self, ticket: Ticket) -> None:

@@ -387,11 +387,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = 2
     confirm_edits: Annotated[
         tuple[ChangeKind, ...],
-        Meta(description="What the editor asks about; [more](review.md#when-the-editor-asks)"),
+        Meta(
+            description="Kinds of changes that the editor asks about in mode `auto`; "
+            "[more](review.md#when-the-editor-asks)"
+        ),
     ] = ("delete", "rename", "rewrite", "unnamed")
     tasks_at_once: Annotated[
         Annotated[int, Meta(ge=1, le=3)],
-        Meta(description="How many tasks may run in sessions of their own; [more](tasks.md)"),
+        Meta(description="Number of tasks that may run at once; [more](tasks.md)"),
     ] = 2
     command_shell: Annotated[
         CommandShellName,

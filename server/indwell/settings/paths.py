@@ -47,6 +47,18 @@ def worktrees_folder(environment: Mapping[str, str]) -> Path:
     return state.with_name(f"{state.name}-worktrees")
 
 
+def batches_folder(environment: Mapping[str, str]) -> Path:
+    """Return the folder for the workspaces of ``indwell batch``, beside the state folder.
+
+    Commands see nothing in the state folder, and no repository is around the workspaces.
+
+    Raises:
+        SettingsError: ``INDWELL_STATE`` is not an absolute path.
+    """
+    state = state_folder(environment)
+    return state.with_name(f"{state.name}-batches")
+
+
 def undo_folder(environment: Mapping[str, str]) -> Path | None:
     """Return the folder for old texts during writes in place, or None if no state folder exists."""
     try:

@@ -103,7 +103,7 @@ class Composition:
             scripted=self._scripted,
             is_resident=is_resident,
         )
-        service.worktrees.is_wanted = self._in_worktrees
+        service.worktrees.is_for_every_session = self._in_worktrees
         return service
 
     def play_demo(self) -> None:

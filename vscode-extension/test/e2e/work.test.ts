@@ -225,7 +225,7 @@ describe("work that is planned, shared out, and runs beside the conversation", (
     await chat.panel.getByText("Left alone.", { exact: true }).waitFor();
     await chat.idle();
     assert.equal(await text(), after);
-    assert.match(await newest(), /who did not confirm it/);
+    assert.match(await newest(), /who did not confirm the change/);
     await chat.slash("mode review");
     await mode("review");
   });

@@ -23,7 +23,7 @@ class WorktreeBook(Protocol):
 
 
 class SharedWorktrees:
-    """The worktrees of the folder, as one session's user sees them.
+    """The worktrees of the folder, for the commands that the user writes in one session.
 
     Attributes:
         book: The worktrees; None in a process that offers no worktrees.

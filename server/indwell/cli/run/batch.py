@@ -43,7 +43,7 @@ from indwell.batch.records import (
     spent_before,
 )
 from indwell.cli import DONE, FAILED, LIMITED, code_of_stop
-from indwell.cli.run.batch_grammar import BatchWish
+from indwell.cli.run.batch_grammar import BatchArguments
 from indwell.cli.terminal.interruptible_work import wait_for
 from indwell.cli.terminal.json_line import json_line
 from indwell.context.untrusted_text import one_line, visible
@@ -72,32 +72,32 @@ class DryRun(msgspec.Struct, frozen=True, rename="camel"):
     expected_tokens: int | None
 
 
-def batch(wish: BatchWish) -> int:
+def batch(arguments: BatchArguments) -> int:
     """Run the batch; return the exit code.
 
     Raises:
         UserError: The tasks cannot be read, or the batch cannot begin.
     """
-    plan = _plan(wish.tasks)
-    store, ray = _store(wish)
+    plan = _plan(arguments.tasks)
+    store, ray = _store(arguments)
     is_begun = has_begun(store)
-    if wish.resume and not is_begun:
-        raise WrongArgument(f"--resume: {wish.place!r} has no batch; leave out --resume")
+    if arguments.resume and not is_begun:
+        raise WrongArgument(f"--resume: {arguments.place!r} has no batch; leave out --resume")
     results = all_results(store) if is_begun else {}
     left = left_over(plan, {name: one.digest for name, one in results.items()})
     earlier = [results[task.id] for task in plan.tasks if task.id in results]
-    if wish.dry_run:
-        _tell_dry_run(_dry_run(plan, len(left), earlier), as_json=wish.json)
+    if arguments.dry_run:
+        _tell_dry_run(_dry_run(plan, len(left), earlier), as_json=arguments.json)
         return DONE
-    if is_begun and not wish.resume:
+    if is_begun and not arguments.resume:
         raise WrongArgument(
-            f"{wish.place!r} has a batch already; go on with --resume, or choose another --to"
+            f"{arguments.place!r} has a batch already; go on with --resume, or choose another --to"
         )
-    with _only_driver(wish):
+    with _only_driver(arguments):
         if not is_begun:
             begin_batch(store, plan)
         try:
-            ending = wait_for(_run(wish, store, left, earlier, is_ray=ray))
+            ending = wait_for(_run(arguments, store, left, earlier, is_ray=ray))
         except KeyboardInterrupt as stop:
             print("stopped; go on with --resume", file=sys.stderr)
             return code_of_stop(stop)
@@ -119,15 +119,15 @@ def _plan(place: str) -> BatchPlan:
         raise WrongArgument(f"{place}: {error}") from error
 
 
-def _store(wish: BatchWish) -> tuple[BatchStore, bool]:
+def _store(arguments: BatchArguments) -> tuple[BatchStore, bool]:
     """Return the place of the results, and whether the attempts run on Ray.
 
     Raises:
         UserError: Ray is not installed, or the place cannot be used.
     """
-    is_ray = wish.on == "ray"
-    if not is_ray and "://" not in wish.place:
-        return FolderStore(Path(wish.place)), False
+    is_ray = arguments.on == "ray"
+    if not is_ray and "://" not in arguments.place:
+        return FolderStore(Path(arguments.place)), False
     if not is_ray:
         raise WrongArgument("--to: an address needs --on ray; name a folder")
     if any(find_spec(name) is None for name in ("ray", "fsspec")):
@@ -136,29 +136,29 @@ def _store(wish: BatchWish) -> tuple[BatchStore, bool]:
         )
     from indwell.batch.on_ray import store_at
 
-    return store_at(wish.place), True
+    return store_at(arguments.place), True
 
 
 @contextmanager
-def _only_driver(wish: BatchWish) -> Iterator[None]:
+def _only_driver(arguments: BatchArguments) -> Iterator[None]:
     """Exclude another ``indwell batch`` with the same results; an object store has no locks.
 
     Raises:
         UserError: Another process runs the batch, or the folder cannot be written.
     """
-    if "://" in wish.place:
+    if "://" in arguments.place:
         yield
         return
     try:
-        make_private_folder(Path(wish.place))
-        with locked(Path(wish.place) / "lock", timeout_s=0):
+        make_private_folder(Path(arguments.place))
+        with locked(Path(arguments.place) / "lock", timeout_s=0):
             yield
     except TimeoutError as error:
-        raise UserError(f"another `indwell batch` runs in {wish.place!r}") from error
+        raise UserError(f"another `indwell batch` runs in {arguments.place!r}") from error
 
 
 async def _run(
-    wish: BatchWish,
+    arguments: BatchArguments,
     store: BatchStore,
     left: Sequence[BatchTask],
     earlier: list[TaskResult],
@@ -169,29 +169,33 @@ async def _run(
     spent = spent_before(store, {one.id: one for one in earlier})
     ledger = SpendingLedger(state_folder(environment), lambda: datetime.now(UTC))
     try:
-        budget, named = await _budget(wish, environment, ledger, spent)
-        options = BatchOptions(wish.trust, wish.allow_commands, wish.scripted, wish.secret)
+        budget, named = await _budget(arguments, environment, ledger, spent)
+        options = BatchOptions(
+            arguments.trust, arguments.allow_commands, arguments.scripted, arguments.secret
+        )
         engine: Engine
-        work = work_folder(environment, wish.place)
+        work = work_folder(environment, arguments.place)
         if is_ray:
             from indwell.batch.on_ray import RayEngine
 
             engine = RayEngine(
-                wish.place,
+                arguments.place,
                 budget=budget,
-                tokens_per_minute=wish.tokens_per_minute,
+                tokens_per_minute=arguments.tokens_per_minute,
                 spent=spent,
                 named=named,
-                n_workers=wish.jobs,
-                secrets={name: environment.get(name, "") for name in wish.secret},
+                n_workers=arguments.jobs,
+                secrets={name: environment.get(name, "") for name in arguments.secret},
                 environment=environment,
             )
         else:
             now = asyncio.get_running_loop().time()
-            purse = Purse(budget, wish.tokens_per_minute, spent=spent, named=named, now=now)
-            engine = LocalEngine(store, work, purse, environment, wish.jobs or os.cpu_count() or 1)
+            purse = Purse(budget, arguments.tokens_per_minute, spent=spent, named=named, now=now)
+            engine = LocalEngine(
+                store, work, purse, environment, arguments.jobs or os.cpu_count() or 1
+            )
         await engine.close_orphans()
-        with _view(wish) as view:
+        with _view(arguments) as view:
             tell = _adding(view, ledger, spent)
             return await BatchRun(left, options, engine, store, tell, earlier=earlier).run()
     finally:
@@ -199,7 +203,7 @@ async def _run(
 
 
 async def _budget(
-    wish: BatchWish, environment: Mapping[str, str], ledger: SpendingLedger, spent: float
+    arguments: BatchArguments, environment: Mapping[str, str], ledger: SpendingLedger, spent: float
 ) -> tuple[float | None, str]:
     """Return the budget of the batch, and the name of the option or setting that sets it.
 
@@ -207,7 +211,11 @@ async def _budget(
     the day for all of them.
     """
     day = (await asyncio.to_thread(read_settings, environment)).settings.budget_day
-    limits = [] if wish.max_cost is None else [(wish.max_cost, f"--max-cost {wish.max_cost:g}")]
+    limits = (
+        []
+        if arguments.max_cost is None
+        else [(arguments.max_cost, f"--max-cost {arguments.max_cost:g}")]
+    )
     if day is not None:
         left = max(0.0, day - await ledger.today())
         limits.append((spent + left, f"budget_day = {day:g}"))
@@ -260,9 +268,9 @@ def _tell_dry_run(dry: DryRun, *, as_json: bool) -> None:
 
 
 @contextmanager
-def _view(wish: BatchWish) -> Iterator[Callable[[BatchEvent], None]]:
+def _view(arguments: BatchArguments) -> Iterator[Callable[[BatchEvent], None]]:
     """Show events as JSON lines, as a bar on a terminal, or as plain lines."""
-    if wish.json:
+    if arguments.json:
         yield _print_json
     elif not sys.stderr.isatty():
         yield _Lines(lambda line: print(line, file=sys.stderr)).take

@@ -11,7 +11,7 @@ import msgspec
 from indwell.cli.run.grammar import count, dollars
 
 
-class BatchWish(msgspec.Struct, frozen=True):
+class BatchArguments(msgspec.Struct, frozen=True):
     """The options of ``indwell batch``."""
 
     tasks: str
@@ -53,7 +53,7 @@ def batch_options(batch: argparse.ArgumentParser) -> None:
     for name, words in (
         ("--resume", "go on with the tasks that have no result in the folder"),
         ("--dry-run", "print what would run, and what it would cost at most"),
-        ("--trust", "trust every workspace; without it, they are only read"),
+        ("--trust", "trust every workspace; Indwell only reads a workspace that is not trusted"),
         ("--allow-commands", "run commands without asking, in the sandbox"),
         ("--scripted", "use the scripted model that ships with Indwell"),
         ("--json", "print one event per line"),
@@ -69,7 +69,8 @@ def batch_options(batch: argparse.ArgumentParser) -> None:
         "--max-cost",
         type=dollars,
         metavar="USD",
-        help="end the batch before a model call that could exceed this cost, over all tasks",
+        help="end the batch before a model call that could raise the cost of all tasks above "
+        "this amount",
     )
     batch.add_argument(
         "--tokens-per-minute",

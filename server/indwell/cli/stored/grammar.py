@@ -83,8 +83,9 @@ def tasks_options(tasks: argparse.ArgumentParser) -> None:
 def worktrees_options(worktrees: argparse.ArgumentParser) -> None:
     """Add the options of ``indwell worktrees`` to its parser."""
     worktrees.description = (
-        "Lists the private copies of this folder in which sessions work (`--worktree`), and brings "
-        "their changes into the folder, where you review them with `indwell review`."
+        "Lists the worktrees of this folder: private copies in which sessions work (`--worktree`). "
+        "A merge brings the changes of a worktree into the folder. Review merged changes with "
+        "`indwell review`."
     )
     actions = worktrees.add_subparsers(dest="action", metavar="ACTION")
     actions.add_parser("list", help="list the worktrees (the default)")

@@ -18,7 +18,7 @@ from indwell.files.private import remove_own, remove_own_tree, size_b
 from indwell.service.stored_keys import key_store
 from indwell.sessions.storage.retention import delete, stored
 from indwell.settings.keys import LOCK_NAME, KeyStore
-from indwell.settings.paths import state_folder, user_file, worktrees_folder
+from indwell.settings.paths import batches_folder, state_folder, user_file, worktrees_folder
 
 OURS = (
     *(
@@ -98,6 +98,7 @@ def _items(store: KeyStore) -> Iterator[PurgeItem]:
 def _paths() -> Iterator[Path]:
     state = state_folder(os.environ)
     yield worktrees_folder(os.environ)
+    yield batches_folder(os.environ)
     # The folders have Python environments and caches of editor extensions; see docs/privacy.md.
     others = (
         platformdirs.user_cache_path("indwell", appauthor=False),

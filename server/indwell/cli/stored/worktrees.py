@@ -80,7 +80,7 @@ class _Command:
             words = json_line(merged) if options.json else visible(merged_words(worktree, merged))
             print(words)
             if merged.done and not options.json:
-                print("review them with `indwell review`")
+                print("review the changes with `indwell review`")
             return 1 if merged.kept else 0
         if action == "diff":
             return await self._diff(book, worktree)

@@ -7,10 +7,11 @@ finds an older prefix only if this prefix ends at a mark, or at most 20 blocks b
 (Anthropic's rules, 2026).
 
 A mark writes the new tokens to the cache, at more than the price of input. Without the mark, a
-later call has to write these tokens. So marks pay if the chance of a later call, times the price of
-a write less the price of a read, exceeds the price of a write less the price of input. At the usual
-ratios (1.25 and 0.1 times the input) this chance is 22 %, and 53 % for a lifetime of an hour (2
-times the input). Wires without marks (OpenAI's) ignore the marks.
+later call has to write these tokens. So marks pay if
+``chance of a later call * (price of write - price of read) > price of write - price of input``.
+At the usual prices (1.25 and 0.1 times the input), marks pay from a chance of 22 % on. For a
+lifetime of an hour (a write costs 2 times the input), marks pay from 53 % on. Wires without marks
+(OpenAI's) ignore the marks.
 
 All marks of a request have the same lifetime. Different lifetimes would not help, because a
 provider bills the tokens after the newest cached prefix.

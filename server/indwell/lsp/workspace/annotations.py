@@ -24,7 +24,8 @@ LABEL = "Indwell"
 LEAST_LINES = 10  # In a shorter file, a small edit already changes more than half of the text.
 
 NOT_CONFIRMED = (
-    "the editor asked the user, who did not confirm it; do not repeat it unless the user wants it"
+    "the editor asked the user, who did not confirm the change; repeat the change only if the user "
+    "wants it"
 )
 
 _WORDS: Mapping[ChangeKind, tuple[str, str]] = {

@@ -111,7 +111,7 @@ class OpenSessions:
         Raises:
             UserError: The ledger cannot be opened, or another process uses the session's worktree.
         """
-        return await self._places.changed_by(session)
+        return await self._places.rewind_place(session)
 
     @property
     def answer_timeout_s(self) -> float:
@@ -270,7 +270,7 @@ class OpenSessions:
             if old.session.turns:
                 await self._next.begun()
             await old.session.close()
-            await self._places.left(old.place, old.session)
+            await self._places.close_place(old.place, old.session)
 
     async def _close_workspace(self) -> None:
         if self.workspace is not None:
@@ -329,7 +329,7 @@ class OpenSessions:
         """Close a session, and inform the user if records are lost."""
         try:
             await old.session.close()
-            await self._places.left(old.place, old.session)
+            await self._places.close_place(old.place, old.session)
         except UserError as error:
             self._door.warn(str(error))
 
@@ -386,10 +386,10 @@ class OpenSessions:
                 session, place.workspace, approver, settings.read, place.ledger
             )
         except BaseException:
-            await self._places.left(place)
+            await self._places.close_place(place)
             raise
         opened.append(resumed.session)
-        await self._places.begun(place, session)
+        await self._places.record_session(place, session)
         return OpenSession(resumed.session, place, settings, model_identity(now)), resumed
 
     async def _placed(self, target: str) -> WorkPlace:
@@ -411,11 +411,11 @@ class OpenSessions:
                 place.workspace, approver, settings.read, place.ledger
             )
         except BaseException:
-            await self._places.left(place)
+            await self._places.close_place(place)
             raise
         opened.append(session)
         await self._tell_state(session, settings.now)
-        await self._places.begun(place, session.id)
+        await self._places.record_session(place, session.id)
         return OpenSession(session, place, settings, model_identity(now))
 
     async def _tell_state(self, session: Session, settings: Settings) -> None:

@@ -1,7 +1,7 @@
 filetype plugin on  " without it ALE starts nothing; `vim` without a .vimrc of yours has it
 let g:ale_lsp_show_message_severity = 'information'  " ends of turns, and answers
 let s:indwell_types = {}
-function! s:IndwellHasAle() abort  " says once what is missing, instead of an error at each file
+function! s:IndwellHasAle() abort  " says once that ALE is missing, instead of an error for each file
   if !empty(globpath(&runtimepath, 'autoload/ale/linter.vim')) | return 1 | endif
   if !exists('s:indwell_told') | echomsg 'Indwell: this Vim has no ALE; install ALE, or use `indwell` in a terminal' | endif
   let s:indwell_told = 1
@@ -128,7 +128,7 @@ autocmd User ALELSPStarted call s:IndwellStarted()
 function! s:IndwellIsFile(buffer) abort
   return getbufvar(a:buffer, '&buftype') ==# '' && !empty(bufname(a:buffer)) && has_key(s:indwell_types, getbufvar(a:buffer, '&filetype'))
 endfunction
-function! s:IndwellRun(command) abort  " in netrw or a buffer without a file: for the project of another file
+function! s:IndwellRun(command) abort  " in a buffer without a file, takes the project of another open file
   unlet! s:indwell_told
   if !s:IndwellHasAle() | return | endif
   let l:files = filter([bufnr('')] + map(getbufinfo({'bufloaded': 1}), 'v:val.bufnr'), {_, it -> s:IndwellIsFile(it)})

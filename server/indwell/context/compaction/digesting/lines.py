@@ -93,8 +93,8 @@ def number_lead(text: str) -> str:
     """Return ``": "`` or ``". "`` if this text separates line numbers from lines, or else "".
 
     Some agents' tools number the lines of a file in one of these two ways. Searches write a colon
-    alone, so a text counts only if three consecutive numbers come first, and if one of the
-    separators is followed by no second blank.
+    alone. A text therefore counts only if three consecutive numbers come first, and if at least
+    one of the separators is not followed by a second blank.
     """
     first = _LED_LINE.search(text, 0, _LED_WITHIN)
     if first is None:

@@ -1,9 +1,9 @@
 """Indexes the complete transcript of a conversation, so that a decision reads only new messages.
 
-An index belongs to one session and lives as long as the session. Before each use, the index takes
-the transcript of now, and adds the messages and blocks that are new. If the transcript no longer
-begins with the indexed messages, as after a rewind or a repair, the index is built again in one
-pass. The contents therefore depend only on the transcript; a compaction does not change them.
+An index belongs to one session and lives as long as the session. Before each use, the index
+compares itself with the current transcript, and adds new messages and blocks. After a rewind or a
+repair, the transcript no longer begins with the indexed messages, so the index is built again. The
+contents therefore depend only on the transcript; a compaction does not change the contents.
 """
 
 from __future__ import annotations

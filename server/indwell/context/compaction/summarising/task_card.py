@@ -41,7 +41,9 @@ from indwell.messages import Message, Text
 
 REQUEST_SHARE = 0.5  # the share of the budget for the current request
 MOST_FILES, MOST_CHECKS, MOST_EARLIER = 40, 5, 60
-NOTES_SHARE = 0.5  # the share of the rest for notes, and of what then is left for open tasks
+# the share of the card's remaining space for notes, and of the space that then remains for open
+# tasks
+NOTES_SHARE = 0.5
 EARLIER_LENGTH = 160  # the limit of characters for an earlier request
 # the limit of characters for a short request, such as "yes, go on", which needs the request before
 # it
@@ -50,7 +52,7 @@ BEFORE_LENGTH = 600  # the limit of characters for the request before a short re
 PATH_LENGTH = 200
 _RESERVE = 40  # the tokens for the tags, and for the note on omitted lines
 OLD_LENGTH, TASK_LENGTH = 80, 100  # the limits of characters for a changed note, and a task
-ALIKE = 12  # sentences whose first 12 characters are equal are alike
+ALIKE_LENGTH = 12  # sentences whose first 12 characters are equal are alike
 _RULES = "What the user wants kept to (if two lines contradict, the later turn counts):"
 _POINTER = (
     "All rules, choices, facts and open tasks from the user's words, with their turns, are in"
@@ -140,8 +142,8 @@ def _note_lines(notes: Sequence[UserNote], shown: str, *, are_facts: bool) -> li
     """Return lines of the notes that are still valid, without those that ``shown`` contains.
 
     A fact that changes an earlier statement counts as a choice. Among notes of one weight,
-    sentences of different beginnings come first, and the newest and the oldest take turns, because
-    the frame of the work is mostly set at the beginning.
+    sentences of different beginnings come first. The newest and the oldest sentences take turns,
+    because users state the frame of the work mostly at the beginning.
     """
     valid = [
         one
@@ -156,7 +158,7 @@ def _note_lines(notes: Sequence[UserNote], shown: str, *, are_facts: bool) -> li
     alike: Counter[str] = Counter()
     ordered: list[tuple[int, int, UserNote]] = []
     for one in (valid[at] for at in dict.fromkeys(from_ends)):
-        beginning = one.text[:ALIKE].lower()
+        beginning = one.text[:ALIKE_LENGTH].lower()
         ordered.append((one.weight, alike[beginning], one))
         alike[beginning] += 1
     ordered.sort(key=lambda each: each[:2])

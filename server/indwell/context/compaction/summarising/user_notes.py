@@ -6,7 +6,8 @@ words for each language. A word that plain statements also use (such as *not*) c
 requests. Other statements are facts, unless they begin as a plain task or describe a passing state.
 
 A later sentence that takes a choice back, and shares rare words with an earlier sentence, changes
-the earlier sentence. A changed sentence is no longer shown as valid, but beside the newer one.
+the earlier sentence. The card no longer shows a changed sentence as valid, but quotes it beside
+the newer sentence.
 
 The time is linear in the text: each text is read once and cached, and an index of rare words finds
 the earlier sentences.
@@ -36,15 +37,15 @@ LONG = 2_000  # in a text with more characters, such as a pasted log, only words
 MOST_OF_RULE, LEAST_OF_RULE = 240, 8  # the limits of a rule's length, in Latin characters
 MOST_OF_FACTS = 800  # A longer text is mostly pasted, so its plain statements do not count.
 LEAST_OF_FACT = 14  # a shorter statement is chat, such as "Looks good."
-EARLY = 3  # a task in one of the first turns says what the conversation is about
+EARLY_TURNS = 3  # a task in one of these first turns states the aim of the conversation
 # A word is rare if at most 4 sentences, or 1 % of the sentences (at most 12), have the word.
 RARE, RARE_SHARE, MOST_RARE = 4, 0.01, 12
 MOST_OF_TASK = 160  # the limit of characters for a task that is not finished
 # A later request finishes a task if they share 70 % of the task's words, and at least 2 words. A
 # word of over 40 requests does not count.
-CLOSED, COMMON = 0.7, 40
+CLOSED_SHARE, COMMON_REQUESTS = 0.7, 40
 # Two sentences are alike if they share 40 % of their words, and nearly the same from 50 % on.
-ALIKE, SAME = 0.4, 0.5
+ALIKE_SHARE, SAME_SHARE = 0.4, 0.5
 MOST_CHANGED = 4  # the limit of earlier sentences that one sentence changes
 
 NoteKind: TypeAlias = Literal["rule", "choice", "later", "loose", "fact"]
@@ -119,7 +120,7 @@ _WIDE = "\u2e80"  # characters from this one on count as two Latin characters
 _TERM = lazy_pattern(r"[\u3400-\u9fff]+|[^\W_]+(?:[.:/_+-][^\W_]+)*")
 _DIGIT = lazy_pattern(r"\d")
 _STEM = 6  # Two words are the same if their first 6 letters are equal.
-_PASTED = frozenset("<[|{}#=$>`~+❯⏺⎿")  # A sentence of the user does not begin so.
+_PASTED = frozenset("<[|{}#=$>`~+❯⏺⎿")  # No sentence of the user begins so.
 _GO_ON = lazy_pattern(
     r"\s*(?:/?continue|go (?:on|ahead)|please (?:continue|go on)|proceed|resume|carry on"
     r"|(?:mach |bitte )?weiter|继续|接着|continue[rz]?|sigue|continúa|продолжай)\b.{0,30}\s*\Z",
@@ -163,7 +164,7 @@ def user_notes(requests: Sequence[UserPrompt]) -> tuple[UserNote, ...]:
     found: dict[str, tuple[int, _Sentence]] = {}
     for number, request in enumerate(requests):
         for one in _sentences(request.words):
-            if one.is_early_task and number >= EARLY:
+            if one.is_early_task and number >= EARLY_TURNS:
                 continue
             found.pop(one.text, None)
             found[one.text] = (request.turn, one)
@@ -226,9 +227,9 @@ def _takes_back(new: _Sentence, old: UserNote, n_shared: int) -> bool:
     )
     has_other = bool(numbers - before and before - numbers)
     share = len(new.terms & old.terms) / max(1, min(len(new.terms), len(old.terms)))
-    if new.has_shift and (has_other or (n_shared > 1 and share >= ALIKE)):
+    if new.has_shift and (has_other or (n_shared > 1 and share >= ALIKE_SHARE)):
         return True
-    return has_other and n_shared > 1 and share >= SAME
+    return has_other and n_shared > 1 and share >= SAME_SHARE
 
 
 class OpenTask(NamedTuple):
@@ -295,10 +296,13 @@ def _is_closed(
     if any(one.turn > turn and 2 * len(one.terms & rare) >= len(terms) > 0 for one in drops):
         return True
     shared = Counter(
-        at for term in terms if len(places.get(term, ())) <= COMMON for at in places.get(term, ())
+        at
+        for term in terms
+        if len(places.get(term, ())) <= COMMON_REQUESTS
+        for at in places.get(term, ())
     )
     return any(
-        n >= max(2, CLOSED * len(terms))
+        n >= max(2, CLOSED_SHARE * len(terms))
         and requests[at].turn > turn
         and requests[at].state == "finished"
         for at, n in shared.items()

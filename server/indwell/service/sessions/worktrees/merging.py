@@ -52,7 +52,7 @@ from indwell.workspace.encoding.notebook import SUFFIX
 from indwell.workspace.encoding.rewriting import created
 from indwell.workspace.git.repository import git_places, places_of
 
-MOST_B = 64 << 20  # The limit is in bytes of one file.
+MOST_B = 64 << 20  # the limit for one file, in bytes
 LABEL = "Indwell: merge a worktree"
 CALL = "worktree"  # the id of the call that a merge's changes belong to
 _TRIES = 3
@@ -68,14 +68,14 @@ class WorktreeFile(msgspec.Struct, frozen=True):
         before: The bytes at the start, or None if there was no file.
         after: The bytes now, or None if there is no file.
         mode: The permissions of the file now.
-        was: The permissions at the start.
+        old_mode: The permissions at the start.
     """
 
     name: str
     before: bytes | None
     after: bytes | None
     mode: int = 0
-    was: int = 0
+    old_mode: int = 0
 
     @property
     def kind(self) -> str:
@@ -84,14 +84,19 @@ class WorktreeFile(msgspec.Struct, frozen=True):
 
 
 class WorktreeChanges(msgspec.Struct, frozen=True):
-    """All changes in a worktree; ``odd`` are changed links, folders and files over the limit."""
+    """All changes in a worktree.
+
+    Attributes:
+        files: The changed files.
+        unmergeable: Changed links and folders, and files over the limit.
+    """
 
     files: tuple[WorktreeFile, ...] = ()
-    odd: tuple[str, ...] = ()
+    unmergeable: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         """Return whether anything has changed."""
-        return bool(self.files or self.odd)
+        return bool(self.files or self.unmergeable)
 
 
 class Merged(msgspec.Struct, frozen=True):
@@ -118,7 +123,7 @@ def _compared(store: WorktreeStore, worktree: Worktree, names: Sequence[str]) ->
     tree, base = Path(worktree.tree), store.base(worktree)
     marks = store.files(worktree)
     files: list[WorktreeFile] = []
-    odd: list[str] = []
+    unmergeable: list[str] = []
     for name, mark in marks.items():
         if mark.seen == seen_values(tree / name) and mark.seen[0]:
             continue
@@ -126,7 +131,7 @@ def _compared(store: WorktreeStore, worktree: Worktree, names: Sequence[str]) ->
             before = private_bytes(base / name, MOST_B)
             after = None if is_real_folder(tree / name) else bytes_of(tree, name, MOST_B)
         except (OSError, ToolError):
-            odd.append(name)
+            unmergeable.append(name)
             continue
         mode = mode_of(tree / name)
         is_run = after is not None and (mode ^ mark.mode) & _RUNS
@@ -137,16 +142,16 @@ def _compared(store: WorktreeStore, worktree: Worktree, names: Sequence[str]) ->
             continue
         if (leads_to := link_target(tree / name)) is not None:
             is_old = link_target(Path(worktree.top) / name) == leads_to
-            odd += [] if is_old else [name]
+            unmergeable += [] if is_old else [name]
             continue
         try:
             after = bytes_of(tree, name, MOST_B)
         except ToolError:
-            odd.append(name)
+            unmergeable.append(name)
             continue
         if after is not None:
             files.append(WorktreeFile(name, None, after, mode_of(tree / name)))
-    return WorktreeChanges(tuple(sorted(files, key=lambda one: one.name)), tuple(odd))
+    return WorktreeChanges(tuple(sorted(files, key=lambda one: one.name)), tuple(unmergeable))
 
 
 class WorktreeMerge:
@@ -194,7 +199,8 @@ class WorktreeMerge:
         """
         done: list[str] = []
         kept = [
-            (name, "it is a link, a folder or too large; copy it yourself") for name in changes.odd
+            (name, "it is a link, a folder or too large; copy it yourself")
+            for name in changes.unmergeable
         ]
         marks = await asyncio.to_thread(self._store.files, self._worktree)
         noted = await asyncio.to_thread(private_bytes, self._noted, MOST_B)
@@ -259,7 +265,9 @@ class WorktreeMerge:
             self._hide,
         )
         if entry.is_lost:
-            return "its earlier bytes contain a secret or cannot be kept, so it could not be undone"
+            return (
+                "its old bytes contain a secret or cannot be stored, so no undo would be possible"
+            )
         if one.before == one.after:
             return await self._with_mode(one, path)
         is_text = entry.opaque is None and path.suffix != SUFFIX
@@ -352,11 +360,15 @@ class WorktreeMerge:
         before, after = (
             None if data is None else self._copies.put(data) for data in (one.before, one.after)
         )
-        return Opaque("merged as a whole from a worktree", before, after, one.was)
+        return Opaque("merged as a whole from a worktree", before, after, one.old_mode)
 
     async def _with_mode(self, one: WorktreeFile, path: Path) -> str:
         """Make the user's file executable, or not, as in the worktree."""
-        if one.after is None or not (one.mode ^ one.was) & _RUNS or path in self._files.unsaved():
+        if (
+            one.after is None
+            or not (one.mode ^ one.old_mode) & _RUNS
+            or path in self._files.unsaved()
+        ):
             return ""
         if one.before is None and not one.mode & _RUNS:
             return ""
@@ -411,7 +423,7 @@ def _diff(one: WorktreeFile) -> Iterator[str]:
         yield f"{one.name}: not text\n"
         return
     if one.before == one.after:
-        yield f"{one.name}: mode {one.was:o} -> {one.mode:o}\n"
+        yield f"{one.name}: mode {one.old_mode:o} -> {one.mode:o}\n"
     names = (
         ("/dev/null" if one.before is None else f"a/{one.name}"),
         ("/dev/null" if one.after is None else f"b/{one.name}"),

@@ -24,7 +24,7 @@ from indwell.settings.paths import state_folder, worktrees_folder
 FOLDER = "worktrees"
 _ID = lazy_pattern(r"w[0-9a-f]{4}")
 _RECORD, _FILES, _LOCK = "record.json", "files.json", "lock"
-_MOST_B = 64 << 20  # The limit is in bytes of one record.
+_MOST_B = 64 << 20  # the limit for one record, in bytes
 _TRIES = 100
 
 

@@ -35,7 +35,7 @@ from indwell.tools.searching.ripgrep import listen
 from indwell.workspace.git.repository import GIT, Repository, around, is_bare, repository_of
 
 MOST_FILES = 50_000
-MOST_B = 1 << 30  # The limit is in bytes of all files; each file is stored twice.
+MOST_B = 1 << 30  # the limit for all files together, in bytes; each file is stored twice
 Globs: TypeAlias = tuple[tuple[str, ...], ...]
 """Lists of globs. A ``!`` glob takes names out of its own list only."""
 _Copied: TypeAlias = tuple[dict[str, CopyMark], tuple[str, ...]]
@@ -299,7 +299,7 @@ def _copied(
         try:
             if leads_to is not None:
                 if not copier.copy_link(name, leads_to):
-                    left.add("links that the system refuses", name)
+                    left.add("links that the system does not let Indwell create", name)
             elif exists(place):
                 files[name] = copier.copy(name)
         except TooLarge as error:
@@ -314,7 +314,7 @@ def _copied(
 
 
 class _Links:
-    """Finds symbolic links that lead out, and other names (hard links) of denied files."""
+    """Finds symbolic links that lead out of the folder, and hard links to denied files."""
 
     def __init__(self, top: Path, deny: Globs) -> None:
         self._top, self._deny = top, deny
@@ -332,7 +332,7 @@ class _Links:
             return "" if _stays_inside(name, leads_to) else "links that lead out of the folder"
         if linked_mark(place) is None or not any(self._matches(place, one) for one in self._deny):
             return ""
-        return "other names of files that a deny rule hides"
+        return "hard links to files that a deny rule hides"
 
     def _matches(self, place: Path, globs: tuple[str, ...]) -> bool:
         if globs not in self._secret:
@@ -345,7 +345,7 @@ def _left_out(worktree: Worktree, name: str, deny: Globs) -> str:
     if not is_utf8(name):
         return "names that are not UTF-8"
     if not _is_plain(name):
-        return "names that no file of a repository has"
+        return "names that git does not allow"
     if is_denied(worktree, name, deny):
         return "files that a deny rule hides"
     place = Path(worktree.top) / name

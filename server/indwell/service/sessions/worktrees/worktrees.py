@@ -45,7 +45,8 @@ from indwell.workspace.worktree import WorktreeFiles
 
 _NAMED = 5
 NO_WORKTREES = (
-    "no session of this folder has a worktree; `/worktree new` makes the next one work in one"
+    "this folder has no worktree; `/worktree new`, or the option `--worktree`, makes one for the "
+    "next new session"
 )
 
 
@@ -93,8 +94,8 @@ class Worktrees:
         trust: Knows the trusted folders; a worktree is trusted as its folder is.
 
     Attributes:
-        is_wanted: Whether each new session works in a worktree.
-        is_next: Whether the next new session works in a worktree.
+        is_for_every_session: Whether each new session works in a worktree.
+        is_for_next_session: Whether the next new session works in a worktree.
     """
 
     def __init__(
@@ -104,7 +105,7 @@ class Worktrees:
         ledger: Callable[[], Awaitable[ReviewLedger]],
         trust: FolderTrust,
     ) -> None:
-        self.is_wanted = self.is_next = False
+        self.is_for_every_session = self.is_for_next_session = False
         self._environment, self._owner, self._ledger, self._trust = (
             environment,
             owner,
@@ -136,13 +137,13 @@ class Worktrees:
             UserError: No worktree can be made, or another process uses the session's worktree.
         """
         is_new = target in FRESH
-        if is_new and (target == APART or self.is_wanted or self.is_next):
-            self.is_next = False
+        if is_new and (target == APART or self.is_for_every_session or self.is_for_next_session):
+            self.is_for_next_session = False
             return await self._made()
-        place = await self.existing("" if is_new else target)
-        return await self._made() if self.is_wanted and place.worktree is None else place
+        place = await self.existing_place("" if is_new else target)
+        return await self._made() if self.is_for_every_session and place.worktree is None else place
 
-    async def existing(self, session: str) -> WorkPlace:
+    async def existing_place(self, session: str) -> WorkPlace:
         """Return where a stored session works, without making a worktree.
 
         Raises:
@@ -153,24 +154,24 @@ class Worktrees:
             return await self._opened(found)
         return WorkPlace(self._owner.workspace, await self._ledger())
 
-    async def changed_by(self, session: str) -> WorkPlace:
+    async def rewind_place(self, session: str) -> WorkPlace:
         """Return where a rewind restores files: in a worktree only before its changes are merged.
 
         Raises:
-            UserError: See ``existing``; also if the worktree cannot be read.
+            UserError: See ``existing_place``; also if the worktree cannot be read.
         """
         found = await self._of_session(session)
         is_apart = found is not None and bool(await changes_in(self._store, found))
-        return await self.existing(session if is_apart else "")
+        return await self.existing_place(session if is_apart else "")
 
-    async def begun(self, place: WorkPlace, session: str) -> None:
-        """Record which session works in the worktree of ``place``."""
+    async def record_session(self, place: WorkPlace, session: str) -> None:
+        """Record that the session works in the worktree of ``place``."""
         if place.worktree is not None and place.worktree.session != session:
             worktree = msgspec.structs.replace(place.worktree, session=session)
             await asyncio.to_thread(self._store.save, worktree)
 
-    async def worked(self, session: Session) -> None:
-        """After a turn, record it, and tell the user which changes wait in the worktree."""
+    async def record_turn(self, session: Session) -> None:
+        """Record the last turn of a session, and tell the user which changes are not merged yet."""
         try:
             worktree = await self._of_session(session.id)
             if worktree is not None:
@@ -179,7 +180,7 @@ class Worktrees:
         except UserError as error:
             self._owner.warn((str(error),))
 
-    async def left(self, place: WorkPlace, session: Session | None = None) -> None:
+    async def close_place(self, place: WorkPlace, session: Session | None = None) -> None:
         """Close the worktree of a session that has ended, and remove the worktree if unchanged.
 
         Args:
@@ -227,7 +228,7 @@ class Worktrees:
         """
         action, *names = words.split() or ["list"]
         if action == "new" and not names:
-            self.is_next = True
+            self.is_for_next_session = True
             return "the next new session works in a worktree of its own; `/new` begins it"
         if action == "list" and not names:
             return await self.listed(session) or NO_WORKTREES
@@ -242,7 +243,7 @@ class Worktrees:
         return await self.remove(worktree, is_discarded=action == "discard")
 
     async def listed(self, session: str = "") -> str:
-        """Return a line for each worktree, or an empty text; ``session`` is the user's."""
+        """Return a line for each worktree, or an empty text; ``session`` is the user's session."""
         lines = []
         for one in await asyncio.to_thread(self._store.listed):
             changes = await changes_in(self._store, one)
@@ -392,7 +393,7 @@ class Worktrees:
             ledger = await ReviewLedger.open(self._store.ledger(worktree), files.roots, hide=hide)
             opened = self._open[worktree.id] = _Open(files, ledger, lock)
             pointer = await asyncio.to_thread(pointer_of, worktree)
-            self._trust.stand_for(files.roots[0], Path(worktree.folder), pointer)
+            self._trust.trust_copy(files.roots[0], Path(worktree.folder), pointer)
         return WorkPlace(opened.files, opened.ledger, worktree)
 
     async def _take_unsaved(self, worktree: Worktree, files: Workspace) -> None:
@@ -424,7 +425,7 @@ class Worktrees:
         await asyncio.to_thread(answers.forget, worktree.root)
 
     async def _tell(self, worktree: Worktree, changes: WorktreeChanges) -> None:
-        names = (*(f"{one.kind} {one.name}" for one in changes.files), *changes.odd)
+        names = (*(f"{one.kind} {one.name}" for one in changes.files), *changes.unmergeable)
         if changes and self._told.get(worktree.id) != names:
             self._told[worktree.id] = names
             of = f" ({worktree.title})" if worktree.title else ""
@@ -440,7 +441,7 @@ def change_words(changes: WorktreeChanges) -> str:
     """Return the changed files in words."""
     names = [
         *(f"{one.kind} {quoted(one.name)}" for one in changes.files),
-        *map(quoted, changes.odd),
+        *map(quoted, changes.unmergeable),
     ]
     if not names:
         return "no changes"
