@@ -34,7 +34,7 @@ from support.terminal_screen import INTERRUPT, Terminal
 KEYS = [
     "requests", "tokens", "cached_share", "cost", "kept", "edit_lines", "recoverable",
     "summary_cost", "compactions", "largest_request", "violations", "seconds",
-    "study_cost", "study_kept", "study_edit_lines",
+    "study_cost", "study_kept", "study_edit_lines", "filled",
 ]  # fmt: skip
 """As the issue fixes them for programs."""
 USAGE = {"prompt_tokens": 5_000, "completion_tokens": 100}
@@ -79,6 +79,9 @@ async def test_the_replay_json_has_the_specified_fields_and_sums_over_files(home
         for key in ("requests", "tokens", "compactions", "violations"):
             assert figures[key] == sum(one[key] for one in mine)
         assert figures["cost"] == pytest.approx(sum(one["cost"] for one in mine), abs=1e-5)
+        filled = figures["filled"]
+        assert filled["older"] > 0
+        assert sum(filled.values()) == pytest.approx(1, abs=0.001)
         assert figures["largest_request"] == max(one["largest_request"] for one in mine)
     assert [one["sessions"] for one in each] == [1, 1, 1]
 

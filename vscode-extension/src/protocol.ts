@@ -314,7 +314,8 @@ export interface ContextParams {
  *
  * `window` and `budget` are in tokens, null before the first turn. `used` is an estimate, and `share` is its
  * share of the budget, from 0 on. The tokens are also given by source and by tier. `preset` is the compaction
- * preset with its layers. `health` describes the session so far, null before the first turn.
+ * preset with its layers. `health` describes the session so far, null before the first turn. `parts` divides the
+ * window, on the scale of `used`, and is empty before the first turn.
  */
 export interface ContextResult {
   readonly session: string | null;
@@ -330,6 +331,7 @@ export interface ContextResult {
   readonly blocks: readonly BlockRow[];
   readonly attached: readonly AttachedRow[];
   readonly health: HealthRow | null;
+  readonly parts: readonly WindowPartRow[];
 }
 
 /** Names the session to delete permanently. */
@@ -1837,6 +1839,20 @@ export interface VerdictResult {
   readonly message: string;
   /** Whether the command is still at work; if so, a message later reports the end. */
   readonly running: boolean;
+}
+
+/**
+ * A part of the model's window, with its share of the window from 0 to 1.
+ *
+ * `system` includes reminders, `instructions` also skills and memory. `words` are earlier words of the user and
+ * the plan, which compaction never cuts. `older` and `newest` are exchanges; `reply` is the room for the reply.
+ * `limit` is the most tokens of the task card (`card`), null for other parts.
+ */
+export interface WindowPartRow {
+  readonly name: "system" | "tools" | "instructions" | "card" | "words" | "older" | "newest" | "reply" | "free";
+  readonly tokens: number;
+  readonly share: number;
+  readonly limit: number | null;
 }
 
 /** Requests that the server answers. */

@@ -23,19 +23,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from indwell.context.compaction.presets import PRESETS
-from indwell.context.compaction.summarising.task_card import task_card
+from indwell.context.compaction.summarising.task_card import card_limit, task_card
 from indwell.context.compaction.summarising.user_notes import note_files
 from indwell.context.conversation import user_words
 from indwell.context.file_work import asked
 from indwell.context.tokens import estimate_tokens
 from indwell.messages import Message, Meta, Text, ToolResult, ToolUse
-from indwell.replay.replayed_conversation import (
-    CARD_SHARE,
-    LEAST_CARD,
-    MOST_CARD,
-    ReplayRules,
-    points,
-)
+from indwell.replay.replayed_conversation import ReplayRules, points
 
 HERE = Path(__file__).parent
 TURNS = 1_000
@@ -201,7 +195,7 @@ def carded(one: dict[str, Any], window: int, turns: int) -> tuple[str, dict[str,
     """Return the task card after all turns, and its files, without a replay."""
     whole = messages(one, turns)
     notes = note_files(asked(whole), "spill")
-    budget = min(max(window // CARD_SHARE, LEAST_CARD), MOST_CARD)
+    budget = card_limit(window)
     card = task_card(whole, budget_tokens=budget, notes_in=notes.named)
     assert card is not None
     return card.text, {spill.name: spill.text for spill in notes.spills}

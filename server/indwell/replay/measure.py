@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from operator import add
 
 import msgspec
 
@@ -14,6 +15,7 @@ from indwell.context.compaction.presets import PRESETS, Preset
 from indwell.context.compaction.step import CompactionFacts, TokenRates
 from indwell.context.file_work import asked
 from indwell.context.pairing import problems
+from indwell.context.request.window_parts import PART_NAMES, Counts, message_parts, window_parts
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Message, Text
 from indwell.providers.pricing import HOUR
@@ -65,15 +67,30 @@ def replayed(
     facts = CompactionFacts(rates=rates, spill_folder=SPILL_FOLDER)
     rules = ReplayRules(chosen, window, ratio, facts=facts, cache=cache, summarise=summarise)
     moments_s = request_moments(session, pause_s)
-    served, promises = PrefixCache(cache), Promises()
+    served, promises, counts = PrefixCache(cache), Promises(), _KnownCounts()
     reader = reader or Reader()
     meter, plain = LossMeter(reader, reading), LossMeter(reader, reading, is_plain=True)
     total = RequestSums()
     for point, at_s in zip(points(session.messages, rules, moments_s), moments_s, strict=True):
         here, loss = served.served(point.request, at_s=at_s), meter.at(point)
         figures = _figures(point, here, loss, promises.at(point), rules)
+        parts = tuple(one.tokens for one in window_parts(point.conversation, counts))
+        figures = msgspec.structs.replace(figures, parts=parts)
         total += _by_the_study(figures, point.tokens, plain.at(point), rules)
-    return total
+    return msgspec.structs.replace(total, window_tokens=window * total.requests)
+
+
+class _KnownCounts:
+    """Counts each message once; the messages stay alive, so an identity has one message."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Message, Counts]] = {}
+
+    def __call__(self, message: Message) -> Counts:
+        known = self._known.get(id(message))
+        if known is None:
+            known = self._known[id(message)] = (message, message_parts(message))
+        return known[1]
 
 
 def _by_the_study(
@@ -164,6 +181,8 @@ class RequestSums(msgspec.Struct, frozen=True):
         seconds: Computing time in seconds.
         study_cost, study_kept, study_lines_kept: ``cost``, ``kept`` and ``lines_kept`` by the rules
             of the study; see ``_by_the_study``.
+        window_tokens: Tokens of the window, once for each request.
+        parts: Tokens of each part of the window (``window_parts.PART_NAMES``).
         sizes: Tokens of each request, in order.
         troubles: Why summaries were not written by the requested model.
     """
@@ -192,11 +211,14 @@ class RequestSums(msgspec.Struct, frozen=True):
     study_cost: float = 0.0
     study_kept: int = 0
     study_lines_kept: int = 0
+    window_tokens: int = 0
+    parts: tuple[int, ...] = (0,) * len(PART_NAMES)
     sizes: tuple[int, ...] = ()
     troubles: tuple[str, ...] = ()
 
     def __add__(self, other: RequestSums) -> RequestSums:
         sums = {name: getattr(self, name) + getattr(other, name) for name in self.__struct_fields__}
+        sums["parts"] = tuple(map(add, self.parts, other.parts))
         sums["largest_request"] = max(self.largest_request, other.largest_request)
         return RequestSums(**sums)
 
@@ -214,6 +236,13 @@ class RequestSums(msgspec.Struct, frozen=True):
             "words of the user missing": self.words_missing,
             "current task missing": self.task_missing,
             "finished work not marked": self.unfinished,
+        }
+
+    def filled(self) -> dict[str, float | None]:
+        """Return the mean share of the window that each part takes."""
+        return {
+            name: share(tokens, self.window_tokens)
+            for name, tokens in zip(PART_NAMES, self.parts, strict=True)
         }
 
     def shown(self) -> dict[str, float | None]:

@@ -45,7 +45,7 @@ from indwell.context.compaction.summarising.summary import (
     apply_summary,
     readers,
 )
-from indwell.context.compaction.summarising.task_card import least_card, task_card
+from indwell.context.compaction.summarising.task_card import card_limit, least_card, task_card
 from indwell.context.compaction.summarising.user_notes import note_files
 from indwell.context.compaction.transcripts import Files, source_text, transcript_files
 from indwell.context.conversation import (
@@ -329,8 +329,6 @@ def _prefix(tokens: int) -> Text:
 
 
 INSTRUCTIONS = 400  # The summariser's instructions have this many tokens (``prompt.system``).
-# The values equal those in ``agent.compaction.summary``.
-LEAST_CARD, MOST_CARD, CARD_SHARE = 300, 2_000, 20
 
 
 class WrittenSummary(msgspec.Struct, frozen=True):
@@ -403,7 +401,7 @@ def _step(
     least: Text | None = None
     notes = Files("", ())
     if preset.card:
-        budget = min(max(conversation.config.budget // CARD_SHARE, LEAST_CARD), MOST_CARD)
+        budget = card_limit(conversation.config.budget)
         whole = transcript(conversation.messages, conversation.history)
         notes = note_files(asked(whole), facts.spill_folder)
         card = task_card(whole, budget_tokens=budget, notes_in=notes.named)

@@ -15,6 +15,7 @@ from indwell.lsp.messages.context import (
     ContextResult,
     HeadroomRow,
     HealthRow,
+    WindowPartRow,
 )
 from indwell.lsp.virtual.markdown import (
     MOST_CHARACTERS,
@@ -98,6 +99,11 @@ def context(*blocks: BlockRow, **changed) -> ContextResult:
         "health": HealthRow(
             {}, {"gen_ai.usage.input_tokens": 900, "gen_ai.usage.cache_read.input_tokens": 600}, 0
         ),
+        "parts": (
+            WindowPartRow(name="card", tokens=0, share=0.0, limit=2_000),
+            WindowPartRow(name="newest", tokens=1_234, share=0.0193, limit=None),
+            WindowPartRow(name="free", tokens=38_766, share=0.6057, limit=None),
+        ),
     }
     return ContextResult(**{**facts, **changed})
 
@@ -121,6 +127,8 @@ def test_the_request_document_lists_every_block_of_the_next_request() -> None:
 - session: 20261121-034012
 - model: a-model
 - tokens: 1,234 of a budget of 40,000, 3% of it (window 64,000)
+  - 1,234: 1.9%  newest exchange
+  - 38,766: 60.6%  free
 - by source: tool: 1,222, user: 12
 - by tier: 3 tools: 1,222, 1 user: 12
 - prompt cache: served 600 of 900 tokens of this session

@@ -57,6 +57,17 @@ export const context: ContextResult = {
   ],
   attached: [],
   health: { turn: {}, session: { "indwell.cache.hit_rate": 0.82 }, misses: 0 },
+  parts: [
+    { name: "system", tokens: 1_570, share: 0.038, limit: null },
+    { name: "tools", tokens: 3_900, share: 0.095, limit: null },
+    { name: "instructions", tokens: 800, share: 0.02, limit: null },
+    { name: "card", tokens: 0, share: 0, limit: 1_638 },
+    { name: "words", tokens: 220, share: 0.005, limit: null },
+    { name: "older", tokens: 4_100, share: 0.1, limit: null },
+    { name: "newest", tokens: 1_840, share: 0.045, limit: null },
+    { name: "reply", tokens: 8_192, share: 0.2, limit: null },
+    { name: "free", tokens: 20_338, share: 0.497, limit: null },
+  ],
 };
 
 function block(

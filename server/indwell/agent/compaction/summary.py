@@ -36,7 +36,7 @@ from indwell.context.compaction.summarising.summary import (
     why_unusable,
     without_stale,
 )
-from indwell.context.compaction.summarising.task_card import least_card, task_card
+from indwell.context.compaction.summarising.task_card import card_limit, least_card, task_card
 from indwell.context.compaction.summarising.user_notes import note_files
 from indwell.context.compaction.transcripts import Files, pieces, source_text, transcript_files
 from indwell.context.conversation import (
@@ -167,8 +167,6 @@ def _quoted(message: Message) -> str:
 LEAST_CUT = 2  # A summary that was cut off must have at least half of the allowed length.
 # the limit of model calls for one summary; a part that needs more calls is extracted instead
 MOST_PIECES = 8
-# The task card has 1/20 of the budget, between 300 and 2,000 tokens.
-LEAST_CARD, MOST_CARD, CARD_SHARE = 300, 2_000, 20
 
 
 async def summary_step(
@@ -203,7 +201,7 @@ def card_of(
         notes_in: The names of the files with all notes; a session that inherits the card cannot
             read these files.
     """
-    budget = min(max(conversation.config.budget // CARD_SHARE, LEAST_CARD), MOST_CARD)
+    budget = card_limit(conversation.config.budget)
     messages = transcript(conversation.messages, conversation.history)
     return task_card(messages, budget_tokens=budget, pending=pending, notes_in=notes_in)
 

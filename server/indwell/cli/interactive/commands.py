@@ -258,6 +258,7 @@ class SlashCommands:
         if current is None:
             raise UserError("there is no conversation yet")
         from indwell.context.request.explain import explain, ladder_words
+        from indwell.context.request.window_parts import part_words, window_parts
         from indwell.settings.values import preset_of
 
         preset = preset_of(self._service.settings)
@@ -265,8 +266,11 @@ class SlashCommands:
         window = current.conversation.config.window
         share = f" ({told.tokens / window:.0%} of {window:,})" if window else ""
         self._view.say(f"the next request has about {told.tokens:,} tokens{share}")
-        for source, tokens in sorted(told.by_source.items(), key=lambda one: -one[1]):
-            self._view.say(f"  {tokens:>9,}  {source}")
+        for tokens, words in part_words(window_parts(current.conversation)):
+            self._view.say(f"  {tokens:>9,}  {words}")
+        sources = sorted(told.by_source.items(), key=lambda one: -one[1])
+        listed = ", ".join(f"{source} {tokens:,}" for source, tokens in sources)
+        self._view.say(f"by source: {listed}")
         for line in ladder_words(preset, told.headroom):
             self._view.say(line)
 

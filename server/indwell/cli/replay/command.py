@@ -20,6 +20,7 @@ from indwell.cli.terminal.json_line import json_line
 from indwell.context.compaction.digesting.line_choice import FITTED_ON
 from indwell.context.compaction.presets import PRESETS
 from indwell.context.compaction.step import TokenRates
+from indwell.context.request.window_parts import PART_NAMES
 from indwell.context.untrusted_text import one_line
 from indwell.errors import ToolError, UserError
 from indwell.files.atomic import write_atomic
@@ -133,7 +134,10 @@ def _rules(report: ReplayReport) -> Iterator[str]:
 
 
 def _object(report: ReplayReport, n: int, figures: Iterable[RequestSums]) -> dict[str, object]:
-    by_name = {name: one.shown() for name, one in zip(report.presets, figures, strict=True)}
+    by_name = {
+        name: {**one.shown(), "filled": one.filled()}
+        for name, one in zip(report.presets, figures, strict=True)
+    }
     return {"window": report.window, "sessions": n, "presets": by_name}
 
 
@@ -152,8 +156,13 @@ def _table(presets: Sequence[str], figures: Iterable[RequestSums]) -> object:
     table.add_column("", no_wrap=True)
     for name in presets:
         table.add_column(name, justify="right", no_wrap=True)
+    figures = tuple(figures)
+    fills = [one.filled() for one in figures]
     for row in zip(_ROWS, *map(_cells, figures), strict=True):
         table.add_row(*row)
+    for part in PART_NAMES:
+        if any(fill[part] for fill in fills):
+            table.add_row(f"window: {part}", *(_cell(fill[part], ".1%") for fill in fills))
     return table
 
 

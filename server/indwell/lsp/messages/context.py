@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from indwell.context.request.window_parts import PartName
 from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.messages.values import Value
 from indwell.messages import Tier
@@ -102,6 +103,21 @@ class HeadroomRow(Value, frozen=True):
     pays: bool
 
 
+class WindowPartRow(Value, frozen=True):
+    """A part of the model's window, with its share of the window from 0 to 1.
+
+    ``system`` includes reminders, ``instructions`` also skills and memory. ``words`` are earlier
+    words of the user and the plan, which compaction never cuts. ``older`` and ``newest`` are
+    exchanges; ``reply`` is the room for the reply. ``limit`` is the most tokens of the task card
+    (``card``), null for other parts.
+    """
+
+    name: PartName
+    tokens: int
+    share: float
+    limit: int | None
+
+
 class HealthRow(Value, frozen=True):
     """Statistics of calls, cache and compactions, named as in ``request.cache_health``.
 
@@ -120,7 +136,8 @@ class ContextResult(Value, frozen=True):
     ``window`` and ``budget`` are in tokens, null before the first turn. ``used`` is an estimate,
     and ``share`` is its share of the budget, from 0 on. The tokens are also given by source and by
     tier. ``preset`` is the compaction preset with its layers. ``health`` describes the session so
-    far, null before the first turn.
+    far, null before the first turn. ``parts`` divides the window, on the scale of ``used``, and is
+    empty before the first turn.
     """
 
     session: str | None
@@ -136,6 +153,7 @@ class ContextResult(Value, frozen=True):
     blocks: tuple[BlockRow, ...]
     attached: tuple[AttachedRow, ...]
     health: HealthRow | None
+    parts: tuple[WindowPartRow, ...] = ()
 
 
 class DiagnosticsParams(Value, frozen=True):

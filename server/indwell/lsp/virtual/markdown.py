@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 
 from indwell.agent.core import events
+from indwell.context.request.window_parts import WindowPart, part_words
 from indwell.context.untrusted_text import one_line, short_line, visible
 from indwell.lazy_pattern import lazy_pattern
 from indwell.lsp.chat.markdown import Neutral
@@ -89,6 +90,9 @@ def _summary(context: ContextResult) -> Iterator[str]:
     budget = f" of a budget of {context.budget:,}{share}" if context.budget is not None else ""
     window = f" (window {context.window:,})" if context.window is not None else ""
     yield f"- tokens: {context.used:,}{budget}{window}"
+    parts = [WindowPart(one.name, one.tokens, one.share, one.limit) for one in context.parts]
+    for tokens, words in part_words(parts):
+        yield f"  - {tokens:,}: {words}"
     if context.sources:
         yield f"- by source: {_sums(context.sources)}"
     if context.tiers:

@@ -15,6 +15,7 @@ from indwell.context.conversation import Conversation, queue, with_input
 from indwell.context.injections import inject
 from indwell.context.request.cache_health import Health, named
 from indwell.context.request.explain import EXCERPT, BlockFacts, explain
+from indwell.context.request.window_parts import window_parts
 from indwell.context.tokens import estimate_tokens
 from indwell.context.untrusted_text import one_line, visible
 from indwell.errors import ToolError, UserError
@@ -27,6 +28,7 @@ from indwell.lsp.messages.context import (
     ContextResult,
     HeadroomRow,
     HealthRow,
+    WindowPartRow,
 )
 from indwell.lsp.prompts.prompt_builder import PromptAttachments, opened_id, selection_id, words_of
 from indwell.lsp.virtual.markdown import request_markdown, transcript_markdown
@@ -99,6 +101,10 @@ def context_of(
         blocks=tuple(map(_row, told.blocks)),
         attached=rows,
         health=_health(health) if health else None,
+        parts=tuple(
+            WindowPartRow(name=one.name, tokens=one.tokens, share=one.share, limit=one.limit)
+            for one in window_parts(next_)
+        ),
     )
 
 

@@ -7,6 +7,7 @@ import {
   contextSlices,
   headroomWords,
   tierRows,
+  windowWords,
 } from "./context-slices.ts";
 
 export interface ContextBreakdownProps {
@@ -136,6 +137,11 @@ function facts(
       name: "By origin",
       value: origins.map((row) => `${row.name} ${tokenFigure(row.tokens)}`).join(" · "),
       title: "Text from others than you and Indwell is data for the model, not instructions",
+    },
+    {
+      name: "Window",
+      value: windowWords(context.parts ?? [], tokenFigure),
+      title: "An exchange is a prompt, or a reply with its results; your words are never cut",
     },
     {
       name: "Compaction",

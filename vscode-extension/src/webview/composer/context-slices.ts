@@ -1,5 +1,5 @@
 /** Divides the model's window into a few familiar slices. Pure. */
-import type { BlockRow, ContextResult } from "../../protocol.ts";
+import type { BlockRow, ContextResult, WindowPartRow } from "../../protocol.ts";
 
 export interface ContextSlice {
   readonly name: string;
@@ -80,6 +80,28 @@ export function tierRows(
   return Object.entries(tiers).flatMap(([tier, tokens]) =>
     typeof tokens === "number" && tokens > 0 ? [{ name: names[tier] ?? tier, tokens }] : [],
   );
+}
+
+const PARTS: ReadonlyMap<WindowPartRow["name"], string> = new Map([
+  ["card", "task card"],
+  ["words", "your earlier words"],
+  ["older", "older exchanges"],
+  ["newest", "newest exchange"],
+  ["reply", "room for the reply"],
+  ["free", "free"],
+]);
+
+/** Describes the parts of the window that the slices do not show, without empty parts. */
+export function windowWords(
+  parts: ContextResult["parts"],
+  words: (tokens: number) => string,
+): string {
+  const named = parts.flatMap(({ name, tokens, limit }) => {
+    const label = PARTS.get(name);
+    if (label === undefined || tokens <= 0) return [];
+    return [`${label} ${words(tokens)}${limit === null ? "" : ` of at most ${words(limit)}`}`];
+  });
+  return named.join(" · ");
 }
 
 /** Describes when the next compaction step runs; returns an empty text if the preset has none. */

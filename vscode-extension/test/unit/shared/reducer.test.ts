@@ -85,6 +85,7 @@ const CONTEXT: ContextResult = {
   blocks: [],
   attached: [],
   health: null,
+  parts: [],
 };
 
 function start(...actions: readonly Action[]): PanelState {

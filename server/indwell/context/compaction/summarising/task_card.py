@@ -39,6 +39,8 @@ from indwell.context.tokens import estimate_tokens
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Message, Text
 
+# The task card has 1/20 of the prompt's limit, between 300 and 2,000 tokens.
+_LEAST_CARD, _MOST_CARD, _CARD_SHARE = 300, 2_000, 20
 REQUEST_SHARE = 0.5  # the share of the budget for the current request
 MOST_FILES, MOST_CHECKS, MOST_EARLIER = 40, 5, 60
 # the share of the card's remaining space for notes, and of the space that then remains for open
@@ -67,6 +69,11 @@ _COMMENT = lazy_pattern(r"(?<!\S)#|;#")
 MOST_NAMES, NAME_LENGTH = 4, 80
 MOST_RUNS = 12  # the limit of turn ranges in the line that sums up many unfinished requests
 _EARLIER = "Earlier requests; what is finished is not to be done again:"
+
+
+def card_limit(budget: int) -> int:
+    """Return the most tokens of a task card, for a prompt of at most ``budget`` tokens."""
+    return min(max(budget // _CARD_SHARE, _LEAST_CARD), _MOST_CARD)
 
 
 def task_card(

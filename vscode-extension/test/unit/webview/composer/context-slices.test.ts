@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { BlockRow } from "../../../../src/protocol.ts";
+import type { BlockRow, WindowPartRow } from "../../../../src/protocol.ts";
 import {
   cacheHitRate,
   contextSlices,
   headroomWords,
   tierRows,
+  windowWords,
 } from "../../../../src/webview/composer/context-slices.ts";
 
 function block(source: string, tokens: number, more: Partial<BlockRow> = {}): BlockRow {
@@ -93,6 +94,17 @@ test("the nearest rung of compaction is said, and whether it must pay", () => {
   );
   assert.equal(said(rung(500, 0, false)), "with the next request");
   assert.equal(said(), "");
+});
+
+test("the window's parts name the card's limit, and leave out slices and empty parts", () => {
+  const part = (name: WindowPartRow["name"], tokens: number, limit: number | null = null) => ({
+    name,
+    tokens,
+    share: 0,
+    limit,
+  });
+  const parts = [part("tools", 900), part("card", 200, 1_200), part("words", 0), part("free", 7)];
+  assert.equal(windowWords(parts, String), "task card 200 of at most 1200 · free 7");
 });
 
 test("the hit rate of the cache is null where nobody knows it", () => {
