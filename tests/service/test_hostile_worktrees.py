@@ -231,3 +231,16 @@ async def test_two_processes_do_not_merge_one_worktree_at_once(repository) -> No
         await repository.book.merge(one)
     lock.close()
     assert (await repository.book.merge(one)).done == ("shop.py",)
+
+
+async def test_a_diff_names_links_and_no_name_of_gits_own_folder_is_merged(repository) -> None:
+    place, root = await begun(repository)
+    (root / "shop.py").unlink()
+    (root / "shop.py").symlink_to("/etc/hostname")
+    repository.write("sub/.GIT/hooks/pre-commit", "evil\n", at=root)
+    await repository.book.close_place(place)
+    shown = str(await repository.book.answer("diff"))
+    assert "shop.py: a link, a folder" in shown
+    merged = await repository.book.merge(repository.stored[0])
+    assert merged.done == ()
+    assert {name for name, _ in merged.kept} == {"shop.py", "sub/.GIT/hooks/pre-commit"}

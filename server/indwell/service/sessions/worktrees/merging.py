@@ -42,6 +42,7 @@ from indwell.service.sessions.worktrees.record import Worktree, WorktreeStore
 from indwell.service.sessions.worktrees.starting_state import (
     denied_globs,
     is_denied,
+    is_plain,
     is_utf8,
     listed_files,
 )
@@ -54,6 +55,7 @@ from indwell.workspace.git.repository import git_places, places_of
 
 MOST_B = 64 << 20  # the limit for one file, in bytes
 LABEL = "Indwell: merge a worktree"
+UNMERGEABLE = "a link, a folder, a device or too large"
 CALL = "worktree"  # the id of the call that a merge's changes belong to
 _TRIES = 3
 _NAMED = 5
@@ -198,10 +200,7 @@ class WorktreeMerge:
             UserError: The worktree's list of files cannot be written.
         """
         done: list[str] = []
-        kept = [
-            (name, "it is a link, a folder or too large; copy it yourself")
-            for name in changes.unmergeable
-        ]
+        kept = [(name, f"it is {UNMERGEABLE}; copy it yourself") for name in changes.unmergeable]
         marks = await asyncio.to_thread(self._store.files, self._worktree)
         noted = await asyncio.to_thread(private_bytes, self._noted, MOST_B)
         self._interrupted = (noted or b"").decode("utf-8", "replace")
@@ -247,7 +246,7 @@ class WorktreeMerge:
         place = Path(self._worktree.top) / one.name
         if not place.is_relative_to(self._worktree.folder):
             return f"it is outside of {quoted(self._worktree.folder)}"
-        if ".git" in Path(one.name).parts or is_denied(self._worktree, one.name, self._deny):
+        if not is_plain(one.name) or is_denied(self._worktree, one.name, self._deny):
             return "a deny rule protects it in your folder"
         path = self._files.resolve(str(place))
         if path != place:
@@ -413,7 +412,8 @@ def _conflict_words(conflicts: Sequence[Conflict]) -> str:
 
 def diff_of(changes: WorktreeChanges) -> str:
     """Return the changes as one diff; takes a while for large files."""
-    return "".join(line for one in changes.files for line in _diff(one))
+    others = "".join(f"{name}: {UNMERGEABLE}\n" for name in changes.unmergeable)
+    return "".join(line for one in changes.files for line in _diff(one)) + others
 
 
 def _diff(one: WorktreeFile) -> Iterator[str]:

@@ -344,7 +344,7 @@ def _left_out(worktree: Worktree, name: str, deny: Globs) -> str:
     """Return why a file is not copied, or an empty text."""
     if not is_utf8(name):
         return "names that are not UTF-8"
-    if not _is_plain(name):
+    if not is_plain(name):
         return "names that git does not allow"
     if is_denied(worktree, name, deny):
         return "files that a deny rule hides"
@@ -353,7 +353,7 @@ def _left_out(worktree: Worktree, name: str, deny: Globs) -> str:
     return "submodules and nested repositories" if is_folder else ""
 
 
-def _is_plain(name: str) -> bool:
+def is_plain(name: str) -> bool:
     """Return whether a name leads to a file of the folder; a forged index may have any names."""
     path = Path(name)
     return not path.anchor and not any(one == ".." or one.casefold() == GIT for one in path.parts)
