@@ -276,6 +276,9 @@ async def test_an_effort_chosen_in_a_chat_applies_from_the_next_turn(home) -> No
             write(editor, buffer, f"prompt {turn}")
             await send(editor, buffer)
             await editor.wait_until(lambda turn=turn: is_over(buffer, turn))
+        write(editor, buffer, "/context")
+        await send(editor, buffer)
+        assert "> - 8,000: 25.0%  room for the reply" in buffer.text
     (log,) = home.logs()
     assert [one.effort for one in log if isinstance(one, RequestRecord)] == ["", "high", ""]
 

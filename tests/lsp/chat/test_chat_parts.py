@@ -44,7 +44,7 @@ def test_mentions_are_found_in_the_text() -> None:
     ("/mode plan", ChatCommand("mode", "plan")),
     ("/effort high", ChatCommand("effort", effort="high")),
     ("/effort auto", ChatCommand("effort", effort="")),
-    ("/effort", ChatCommand("effort")),
+    ("/effort", ChatCommand("effort")), ("/context", ChatCommand("context")),
     ("/compact", None), ("/continue", None), ("/tasks", None), ("/tasks run", None),
     ("/tasks add Write docs", None), ("/usr/bin is odd", None), ("/new thing", None),
     ("fix /new", None),

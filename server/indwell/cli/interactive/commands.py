@@ -30,7 +30,6 @@ TERMINAL_COMMANDS: tuple[tuple[str, str], ...] = (
     ("/review", "accept or reject the pending changes"),
     ("/plan", "show the plan; /plan approve, /plan reject"),
     ("/share", "attach the output of the last !command to your next prompt"),
-    ("/context", "show what fills the context window"),
     ("/cost", "show the tokens and the cost of this session"),
     ("/trust", "ask again whether this folder is trusted"),
     ("/help", "show the commands and the keys"),

@@ -87,6 +87,7 @@ _LINES_LOOKED_AT = 20_000
 
 COMMANDS: tuple[tuple[str, str], ...] = (
     ("/new", "begin a new chat"),
+    ("/context", "show what fills the context window"),
     ("/compact", "shorten the conversation"),
     ("/continue", "continue a turn that was interrupted"),
     ("/mode ask", "ask before each edit"),
@@ -227,7 +228,7 @@ def _end(
         found[place] = one._replace(last=max(one.first, filled[last - 1]))
 
 
-Name: TypeAlias = Literal["new", "stop", "mode", "effort"]
+Name: TypeAlias = Literal["new", "stop", "context", "mode", "effort"]
 
 EFFORT_WORDS: Mapping[str, Effort] = {"auto": "", **{one: one for one in EFFORTS}}
 """The words that may follow ``/effort``, with the effort of each."""
@@ -264,7 +265,7 @@ def command_of(words: str, skills: Collection[str] = ()) -> ChatCommand | None:
         return ChatCommand("effort", effort=EFFORT_WORDS[value] if value else None)
     if name == "effort":
         raise UserError(f"use one of {', '.join(f'`/effort {one}`' for one in EFFORT_WORDS)}")
-    if name in {"new", "stop"} and value is None:
+    if name in {"new", "stop", "context"} and value is None:
         return ChatCommand(name)  # type: ignore[arg-type] # see the test above
     if value is not None:
         return None  # The text is a sentence that begins with a slash.

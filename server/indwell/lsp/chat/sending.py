@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from indwell.context.attachments import STATE_MENTIONS
+from indwell.context.request.window_parts import part_words, window_parts
 from indwell.errors import EditRefused, SessionError, ToolError, UserError
 from indwell.files.listing import exists
 from indwell.lsp.chat import layout
@@ -192,6 +193,9 @@ async def _obeyed(
         case "effort":
             await _note(chats, document, _effort_note(host, chats, document, command.effort))
             return None
+        case "context":
+            await _note(chats, document, await _context_note(host, chats, document))
+            return None
         case "new":
             return await opened(host, chats, ChatArguments(new=True))
 
@@ -206,6 +210,17 @@ def _effort_note(host: Host, chats: Chats, document: Document, effort: Effort | 
     is_open = host.sessions.find(session) is not None
     host.service.commands.set_effort(effort, session if is_open else None)
     return f"The effort is `{effort or 'auto'}` from the next turn on."
+
+
+async def _context_note(host: Host, chats: Chats, document: Document) -> str:
+    """Return a message about the parts of the window in the document's session."""
+    session = host.sessions.find(chats.session_of(document))
+    if session is None:
+        return "This chat has no open session yet; its first prompt opens one."
+    conversation = session.conversation
+    parts = await asyncio.to_thread(window_parts, conversation)
+    lines = [f"The window has {conversation.config.window:,} tokens:", ""]
+    return "\n".join([*lines, *(f"- {tokens:,}: {words}" for tokens, words in part_words(parts))])
 
 
 async def _called(host: Host, words: str) -> Collection[str]:
