@@ -28,7 +28,7 @@ from indwell.cli.interactive.terminal_talk import (
     SHARED_CHARACTERS,
     SHOWN_CHARACTERS,
     SHOWN_LINES,
-    OwnOutput,
+    UserCommandOutput,
 )
 from indwell.cli.interactive.view import InteractiveView, MarkdownBlocks
 
@@ -143,17 +143,17 @@ async def test_a_line_that_came_with_other_lines_is_not_alone() -> None:
 
 
 def test_an_endless_output_is_shown_and_kept_within_limits() -> None:
-    output, shown = OwnOutput(), 0
+    output, shown = UserCommandOutput(), 0
     for _ in range(100):
         shown += output.add(b"y\n" * 30_000).count("\n")
     assert (shown, len(output.tail)) == (SHOWN_LINES + 1, SHARED_CHARACTERS)
     assert output.end() == "\n".join(("… the last lines:", *["y"] * LAST_LINES, ""))
-    endless = OwnOutput()
+    endless = UserCommandOutput()
     assert sum(len(endless.add(b"y" * 60_000)) for _ in range(100)) < SHOWN_CHARACTERS + 100
 
 
 def test_a_short_output_is_shown_whole_with_its_empty_lines() -> None:
-    output = OwnOutput()
+    output = UserCommandOutput()
     parts = ["one\r\n\ntw", "o\n\n", "é".encode()[:1], "é".encode()[1:]]
     data = [one if isinstance(one, bytes) else one.encode() for one in parts]
     assert "".join(map(output.add, data)) + output.end() == "one\n\ntwo\n\né\n"

@@ -183,7 +183,7 @@ async def test_a_file_that_git_obeys_only_in_the_users_folder_is_not_merged(repo
     await repository.book.close_place(place)
     merged = await repository.book.merge(repository.stored[0])
     assert merged.done == ("shop.py",)
-    kept = {name for name, why in merged.kept if "git runs or obeys it" in why}
+    kept = {name for name, why in merged.kept if "git runs or obeys this file" in why}
     assert kept == {".gitconfig", "tools/hooks/pre-commit", "tools/hooks/pre-push"}
     assert repository.read("tools/hooks/pre-commit") == "true\n"
 

@@ -38,7 +38,7 @@ Update: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class LargeUpdate:
-    """An update that takes long to make, so it is made in a thread, right before it is sent.
+    """An update that takes long to make; a thread makes the update right before it is sent.
 
     Attributes:
         make: Makes the update.

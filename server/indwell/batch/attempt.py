@@ -59,7 +59,7 @@ _ENDINGS: Mapping[str, TaskEnding] = {
 
 
 class AttemptJob(msgspec.Struct, frozen=True):
-    """What a worker needs to know about an attempt; no secret is in here."""
+    """The data that a worker needs for an attempt; contains no secret."""
 
     task: BatchTask
     options: BatchOptions

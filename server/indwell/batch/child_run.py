@@ -21,7 +21,7 @@ _MOST_LINE_B = 64 << 20
 
 
 class BatchOptions(msgspec.Struct, frozen=True):
-    """What the command line says about all tasks; no secret is in here.
+    """The options of the command line that hold for all tasks; contains no secret.
 
     Attributes:
         trust: Whether each workspace is trusted.

@@ -57,7 +57,7 @@ class Engine(Protocol):
         ...
 
     async def close(self) -> None:
-        """Let go of the machines after the last attempt."""
+        """Release the machines after the last attempt."""
         ...
 
 

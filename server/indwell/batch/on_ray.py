@@ -3,7 +3,7 @@
 Ray and fsspec are optional, so only functions import them.
 
 Ray places the attempts, moves them to the machines, and notices dead workers. A worker writes its
-result into the store itself, so the end of the head loses no finished task.
+result into the store itself, so no finished task is lost if the cluster's head node dies.
 """
 
 from __future__ import annotations

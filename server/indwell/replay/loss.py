@@ -59,14 +59,16 @@ class LossMeter:
     Args:
         reader: Reads the texts.
         reading: The altered sources that count.
-        is_plain: Whether a name counts as kept wherever the request contains the name, also in a
-            list or a marker. Otherwise a name in a rewritten text counts only in an original line
-            or in a sentence (``said_in``).
+        counts_mentions: Whether a name counts as kept wherever the request contains the name, also
+            in a list or a marker. Otherwise a name in a rewritten text counts only in an original
+            line or in a sentence (``said_in``).
     """
 
-    def __init__(self, reader: Reader, reading: Reading = "any", *, is_plain: bool = False) -> None:
+    def __init__(
+        self, reader: Reader, reading: Reading = "any", *, counts_mentions: bool = False
+    ) -> None:
         self._reader = reader
-        self._is_plain = is_plain
+        self._counts_mentions = counts_mentions
         self._reading = reading
         self._sources: dict[str, _Source] = {}
         self._of_name: dict[str, list[str]] = {}
@@ -180,7 +182,7 @@ class LossMeter:
             self._marks[text] = _marks(block)
         if source is not None:
             self._live[text] = source.traces
-        elif self._is_plain:
+        elif self._counts_mentions:
             self._live[text] = self._reader.traces(text)
         else:
             self._live[text] = said_in(text, self._of_line)

@@ -69,14 +69,14 @@ def replayed(
     moments_s = request_moments(session, pause_s)
     served, promises, counts = PrefixCache(cache), Promises(), _KnownCounts()
     reader = reader or Reader()
-    meter, plain = LossMeter(reader, reading), LossMeter(reader, reading, is_plain=True)
+    meter, plain = LossMeter(reader, reading), LossMeter(reader, reading, counts_mentions=True)
     total = RequestSums()
     for point, at_s in zip(points(session.messages, rules, moments_s), moments_s, strict=True):
         here, loss = served.served(point.request, at_s=at_s), meter.at(point)
         figures = _figures(point, here, loss, promises.at(point), rules)
         parts = tuple(one.tokens for one in window_parts(point.conversation, counts))
         figures = msgspec.structs.replace(figures, parts=parts)
-        total += _by_the_study(figures, point.tokens, plain.at(point), rules)
+        total += _study_figures(figures, point.tokens, plain.at(point), rules)
     return msgspec.structs.replace(total, window_tokens=window * total.requests)
 
 
@@ -93,7 +93,7 @@ class _KnownCounts:
         return known[1]
 
 
-def _by_the_study(
+def _study_figures(
     figures: RequestSums, tokens: int, plain: Loss, rules: ReplayRules
 ) -> RequestSums:
     """Add the figures by the rules of the study (``compaction-study.md``).
@@ -180,7 +180,7 @@ class RequestSums(msgspec.Struct, frozen=True):
             rule, by rule; for the last three, see ``Broken``.
         seconds: Computing time in seconds.
         study_cost, study_kept, study_lines_kept: ``cost``, ``kept`` and ``lines_kept`` by the rules
-            of the study; see ``_by_the_study``.
+            of the study; see ``_study_figures``.
         window_tokens: Tokens of the window, once for each request.
         parts: Tokens of each part of the window (``window_parts.PART_NAMES``).
         sizes: Tokens of each request, in order.

@@ -86,7 +86,7 @@ def load(
     )
     merged = with_variables(merged, environment)
     users, notices = _keep_key_at_home(merged, from_file, from_environment, user_file_name)
-    users, senseless = _with_sense(users, user_file_name)
+    users, senseless = _with_valid_preset(users, user_file_name)
     loaded = Loaded(users, from_file.notices + notices + senseless)
     if editor_options is not None:
         loaded = _tightened(loaded, editor_options, EDITOR_OPTIONS, chooses=True)
@@ -95,7 +95,7 @@ def load(
     return Loaded(_with_unreadable(loaded.settings), loaded.notices)
 
 
-def _with_sense(settings: Settings, file_name: str) -> tuple[Settings, tuple[str, ...]]:
+def _with_valid_preset(settings: Settings, file_name: str) -> tuple[Settings, tuple[str, ...]]:
     """Drop thresholds and an aim that contradict each other or the preset."""
     try:
         preset_of(settings)

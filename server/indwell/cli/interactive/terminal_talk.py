@@ -41,7 +41,7 @@ class Commands(Protocol):
         ...
 
 
-class OwnOutput:
+class UserCommandOutput:
     """Limits what is shown and kept of the output of the user's own command. Pure.
 
     Attributes:
@@ -272,7 +272,7 @@ class TerminalTalk:
             self.desk.refresh()
 
     async def _shell_command(self, command: str) -> None:
-        output = OwnOutput()
+        output = UserCommandOutput()
 
         def take(data: bytes) -> None:
             self.view.output(output.add(data))

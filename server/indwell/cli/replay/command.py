@@ -334,7 +334,7 @@ def replay(wish: ReplayOptions) -> int:
         why = "".join(f"; {note}" for note in notes[:3])
         raise UserError(f"no conversation in {', '.join(wish.files)}{why}")
     if wish.leave_out:
-        sessions, note = unfitted(sessions)
+        sessions, note = without_fitted_sessions(sessions)
         notes = [note, *notes]
     listed = _rates(wish)
     measured = tuple(_all(wish, sessions, listed[0] if listed else TokenRates()))
@@ -356,7 +356,7 @@ def replay(wish: ReplayOptions) -> int:
     return 0
 
 
-def unfitted(sessions: Sequence[Recorded]) -> tuple[list[Recorded], str]:
+def without_fitted_sessions(sessions: Sequence[Recorded]) -> tuple[list[Recorded], str]:
     """Return the sessions that no number of the engine was fitted on, and a sentence about them.
 
     Raises:

@@ -22,9 +22,9 @@ from indwell.tools.editing.replace import (
     MAX_PLACES,
     Replacement,
     changes_ends_only,
-    missing_words,
     other_ends,
     put,
+    why_missing,
 )
 from indwell.tools.truncate import cut_diff, untorn
 from indwell.workspace.base import AppliedChange, Snapshot, TextStamp
@@ -145,7 +145,7 @@ def _applied(large: Large, edit: Replacement, path: str) -> tuple[Large, list[Sp
     places, is_exact = _places(large, edit, path)
     if not places:
         nearest = f"old text does not appear in {quoted(path)}{_nearest(large, edit.old)}"
-        raise ToolError(missing_words(path, edit.old) or nearest)
+        raise ToolError(why_missing(path, edit.old) or nearest)
     if len(places) > 1 and not edit.all:
         many = f"{len(places)}" if len(places) < MAX_COUNTED else f"at least {MAX_COUNTED}"
         numbers = large.line_numbers([place.start for place in places[:MAX_PLACES]])

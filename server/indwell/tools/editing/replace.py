@@ -113,14 +113,14 @@ def _replaced_one(text: str, edit: Replacement, path: str, *, exactly: bool) -> 
     if not places:
         alike = None if exactly else find_alike(text, edit.old)
         if alike is None:
-            raise ToolError(missing_words(path, edit.old) or _missing(path, text, edit.old))
+            raise ToolError(why_missing(path, edit.old) or _missing(path, text, edit.old))
         places, is_exact = [alike], False
         note = f"matched with other trailing blanks at line {line_at(text, alike[0])}"
     _check_unique(text, places, edit, path)
     return put(text, places, edit, is_exact=is_exact), note
 
 
-def missing_words(path: str, old: str) -> str:
+def why_missing(path: str, old: str) -> str:
     """Return why a file lacks ``old`` if ``old`` has the marker of a cut line, or an empty text."""
     marker = _CUT_LINE.search(old)
     if marker is None:

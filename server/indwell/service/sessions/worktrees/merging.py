@@ -253,7 +253,9 @@ class WorktreeMerge:
             return "a link leads to another place in your folder"
         if is_beneath(str(path), self._obeyed):
             there = quoted(str(Path(self._worktree.tree) / one.name))
-            return f"git runs or obeys it in your folder; look at {there}, and copy it yourself"
+            return (
+                f"git runs or obeys this file in your folder; look at {there}, and copy it yourself"
+            )
         change = FileChange(one.name, one.before, one.after, one.mode)
         entry = await asyncio.to_thread(
             entry_of,

@@ -66,7 +66,7 @@ class CopySource(msgspec.Struct, frozen=True):
     commit: str = ""
 
 
-class _Left:
+class _Omissions:
     """Collects what is not copied, for a sentence to the user."""
 
     def __init__(self) -> None:
@@ -284,7 +284,7 @@ def _copied(
     top, tree, base = Path(made.top), Path(made.tree), store.base(made)
     new_private_folder(base)
     files: dict[str, CopyMark] = {}
-    left = _Left()
+    left = _Omissions()
     copier = Copier(top, (tree, base), MOST_B)
     links = _Links(top, deny)
     for name in names:

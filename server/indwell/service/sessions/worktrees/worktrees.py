@@ -59,7 +59,7 @@ class WorkPlace(NamedTuple):
 
 
 class WorktreeOwner(Protocol):
-    """Has the user's files and settings; the service implements it."""
+    """Has the user's files and settings; the service implements this interface."""
 
     @property
     def workspace(self) -> Workspace:
