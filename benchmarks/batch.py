@@ -4,9 +4,10 @@
 
 A loopback endpoint answers with a price of $0.02 for each call. The batch first runs with a budget
 for half of the tasks, then is resumed. Every ``--kill`` seconds, the process of an attempt is
-killed with -9 (on Ray, the worker above it), and the driver (on Ray, the head) once. As root, the
-disk of the results is full once. The program fails if a task has no result, if a workspace or a
-process is left, or if the budget was passed. For comparison, ``indwell run`` does some tasks alone.
+killed with -9 (on Ray, its parent worker), and the driver (on Ray, the head) once. If the program
+runs as root, the disk of the results is full once. The program fails if a task has no result, if a
+workspace or a process is left, or if the budget was passed. For comparison, ``indwell run`` does
+some tasks alone.
 """
 
 from __future__ import annotations

@@ -235,8 +235,8 @@ class BufferEdits:
             n_left_out = len(chosen) - sum(chosen)
             note = (
                 f"the editor asked the user, who left out {n_left_out} of {len(chosen)} places; "
-                "only the places in the diff were changed; do not repeat the others unless the "
-                "user wants them"
+                "only the places in the diff were changed; do not repeat the other places unless "
+                "the user wants them"
             )
             return AppliedChange(
                 asked.path, asked.before, now, stamp, note=note, n_left_out=n_left_out
