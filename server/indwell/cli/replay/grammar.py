@@ -19,7 +19,7 @@ rows of the table:
   seconds      of computing
   study: ...   cost, kept and edit lines by the rules of a published study: a name is kept wherever
                the request shows it, and summaries are free
-  window: ...  mean share of the window that each part takes; system stands for prompt and tools
+  window: ...  mean share of the window that each part takes; system is the system prompt with tools
 
 presets:
   default      Indwell's own: old results become digests when that pays, then summaries by region
