@@ -324,7 +324,12 @@ async def test_an_archive_becomes_a_workspace_and_nothing_leaves_it(tmp_path, na
     archive = shutil.make_archive(str(tmp_path / "code"), kind, tmp_path / "in")
     place = AttemptPlace(tmp_path / "attempt")
     place.folder.mkdir()
-    await prepare(BatchTask(repository=archive, prompt="x", id="x"), place, {})
+    task = BatchTask(repository=archive, prompt="x", id="x")
+    if kind == "gztar" and not hasattr(tarfile, "data_filter"):  # Python before 3.11.4
+        with pytest.raises(ToolError, match="give a .zip archive or a folder"):
+            await prepare(task, place, {})
+        return
+    await prepare(task, place, {})
     assert (place.tree / "a.txt").read_text() == "one\n"
 
     evil = tmp_path / "evil.tar"
@@ -332,7 +337,7 @@ async def test_an_archive_becomes_a_workspace_and_nothing_leaves_it(tmp_path, na
         packed.add(tmp_path / "in/project/a.txt", "../../escaped.txt")
     other = AttemptPlace(tmp_path / "other")
     other.folder.mkdir()
-    with pytest.raises(ToolError, match="cannot be unpacked"):
+    with pytest.raises(ToolError, match="cannot be unpacked|cannot check"):
         await prepare(BatchTask(repository=str(evil), prompt="x", id="x"), other, {})
     assert not (tmp_path / "escaped.txt").exists()
 

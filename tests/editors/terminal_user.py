@@ -93,7 +93,7 @@ def _ask(user: TerminalUser) -> dict[str, Any]:
     user.command(_MINE)
     user.fix()
     user.end()
-    report = {"refused": refused, "questions": questions, "mark": "\n"}
+    report = {"refused": refused, "questions": questions}
     return report | {"buffer": user.disk, "disk": user.disk}
 
 

@@ -8,6 +8,7 @@ from editors import neovim
 from editors.place import put_files
 from editors.scenarios import (
     ASKED,
+    COUNTED,
     FILES,
     FIRST,
     LAST,
@@ -15,7 +16,6 @@ from editors.scenarios import (
     NEW,
     OLD,
     PATH,
-    RECEIPT,
     edits,
     tool,
 )
@@ -65,4 +65,4 @@ def test_a_sub_agents_edit_belongs_to_the_turn_and_its_questions_name_the_sub_ag
     (question,) = seen["questions"]
     assert question["prompt"].startswith("Sub-agent general: Run a command in ")
     assert model.results == ["Mended; the check was refused."]
-    assert RECEIPT in seen["messages"]
+    assert f"Indwell: done · {COUNTED}" in seen["messages"]

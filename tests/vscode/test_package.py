@@ -44,7 +44,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
         missing("Node or the extension's packages are not installed: scripts/setup")
     out = tmp_path_factory.mktemp("package")
     command = [str(ROOT / "scripts" / "package-vscode"), str(out)]
-    made = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100)
+    made = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert made.returncode == 0, made.stderr
     return next(out.glob("*.vsix"))
 

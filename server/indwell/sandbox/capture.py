@@ -40,6 +40,7 @@ class Capture(asyncio.Protocol):
         self._tail = bytearray()
         self._on_chunk = on_chunk
         self._is_last = False
+        self._is_held = False
 
     @property
     def head(self) -> bytes:
@@ -84,12 +85,15 @@ class Capture(asyncio.Protocol):
         self._go_on()
 
     def _hold_until(self, free: asyncio.Future[None] | None) -> None:
-        if free is None or self._is_last or not self._transport.is_reading():
+        # A pipe's ``is_reading`` is missing in Python before 3.11.4.
+        if free is None or self._is_last or self._is_held:
             return
+        self._is_held = True
         self._transport.pause_reading()
         free.add_done_callback(lambda _free: self._go_on())
 
     def _go_on(self) -> None:
+        self._is_held = False
         self._transport.resume_reading()
 
     def _read_at_most(self, size_b: int) -> None:

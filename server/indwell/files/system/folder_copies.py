@@ -38,12 +38,18 @@ def copy_folder(source: Path, target: Path) -> None:
 def unpack(archive: Path, target: Path) -> None:
     """Unpack an archive into a new folder; a single folder in the archive becomes the new folder.
 
-    Members outside the folder, devices, and links that lead outside are refused.
+    Members outside the folder, devices, and links that lead outside are refused. Python before
+    3.11.4 cannot check the members of a tar archive, so a tar archive is refused there.
 
     Raises:
-        ToolError: The archive cannot be read, or has such a member.
+        ToolError: The archive cannot be read, has such a member, or cannot be checked.
         OSError: The files cannot be written.
     """
+    if archive.suffix != ".zip" and not hasattr(tarfile, "data_filter"):
+        raise ToolError(
+            f"{quoted(archive)} is not unpacked, because this Python cannot check a tar archive; "
+            "install Python 3.11.4 or later, or give a .zip archive or a folder"
+        )
     inside = target.with_name(f"{target.name}.unpacked")
     inside.mkdir(mode=0o700)
     try:
