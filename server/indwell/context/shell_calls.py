@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
@@ -234,7 +235,7 @@ class _Account:
         if name == "sed" and any(one.text.startswith("-i") for one in words):
             return not filters and self._edits(words)
         if self._reports(first) or self._looks(name, words):
-            return all(_program(one)[0] in _FILTERS | _COUNTS for one in filters)
+            return all(_only_prints(one) for one in filters)
         return self._reads(name, words, filters)
 
     def _reports(self, simple: _Simple) -> bool:
@@ -323,6 +324,17 @@ def _program(simple: _Simple) -> tuple[str, tuple[_Word, ...]]:
     return name, words[1:]
 
 
+def _only_prints(simple: _Simple) -> bool:
+    """Return whether a program after a pipe only prints lines, or a count of lines."""
+    name, words = _program(simple)
+    texts = [one.text for one in words]
+    if name == "xargs":
+        return next((one for one in texts if not one.startswith("-")), "") in _PRINTERS
+    if name in _WRITES:
+        return not any(_WRITES[name].search(one) for one in texts)
+    return _sed(words) is not None if name == "sed" else name in _FILTERS | _COUNTS
+
+
 def _first(words: Sequence[_Word]) -> str:
     return words[0].text if words else ""
 
@@ -334,10 +346,17 @@ _SEARCHES = frozenset({
     "select-string", "sls", "get-childitem", "gci", "dir", "test-path",
     "find_file", "search_file", "search_dir", "wc", "stat", "file", "du",
 })  # fmt: skip
-_ACTS = frozenset({"-exec", "-execdir", "-delete", "-ok", "-x", "-X", "--exec", "--exec-batch"})
+_ACTS = frozenset({
+    "-exec", "-execdir", "-delete", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch",
+    "-fls", "-fprint", "-fprint0", "-fprintf",
+})  # fmt: skip
 _GIT_REPORTS = frozenset({"status", "log", "rev-parse", "diff", "show"})
 _GIT_SEARCHES = frozenset({"grep", "ls-files"})
-_COUNTS = frozenset({"wc", "sort", "uniq", "xargs", "cut", "awk", "tr", "measure-object"})
+_COUNTS = frozenset({"wc", "uniq", "cut", "tr", "measure-object"})
+_PRINTERS = frozenset({
+    "cat", "du", "echo", "egrep", "fgrep", "file", "grep", "head", "ls", "rg", "stat", "tail", "wc",
+})  # fmt: skip
+_WRITES = {"awk": lazy_pattern(r"[|>]|system|getline"), "sort": lazy_pattern("^(?:-o|--output)")}
 _FILTERS = frozenset({
     "sed", "head", "tail", "cat", "nl", "grep", "egrep", "rg", "less", "more",
     "select-object", "select", "out-string", "select-string", "where-object",
@@ -355,7 +374,7 @@ class _Taken(NamedTuple):
 
 
 _SED_RANGE = lazy_pattern(r"(\d+)(?:,(\d+|\$))?p;?")
-_SED_PRINTS = lazy_pattern(r"(?:\d+(?:,(?:\d+|\$))?p[;\s]*)+|/.+/(?:,.+)?p|\$p")
+_SED_PRINTS = lazy_pattern(r"(?:\d+(?:,(?:\d+|\$))?p[;\s]*)+|/[^/]+/(?:,(?:/[^/]+/|\d+|\$))?p|\$p")
 _AWK_RANGE = lazy_pattern(
     r"\s*NR\s*>=\s*(\d+)\s*&&\s*NR\s*<=\s*(\d+)\s*(?:\{\s*printf?\b[^;{}]*\$0[^;{}]*\}|\{\s*print\s*\})?\s*"
 )
@@ -408,14 +427,6 @@ def _ends(words: Sequence[_Word], *, is_head: bool) -> _Taken | None:
     return _Taken(tuple(paths), number if count.startswith("+") else 0)
 
 
-def _head(words: Sequence[_Word]) -> _Taken | None:
-    return _ends(words, is_head=True)
-
-
-def _tail(words: Sequence[_Word]) -> _Taken | None:
-    return _ends(words, is_head=False)
-
-
 def _cat(words: Sequence[_Word]) -> _Taken | None:
     """Return what a program prints that prints all lines of its files."""
     return _Taken(tuple(one for one in words if not one.text.startswith("-")))
@@ -458,7 +469,8 @@ def _get_content(words: Sequence[_Word]) -> _Taken | None:
 
 
 _READERS: dict[str, Callable[[Sequence[_Word]], _Taken | None]] = {
-    "sed": _sed, "awk": _awk, "head": _head, "tail": _tail, "open": _open,
+    "sed": _sed, "awk": _awk, "open": _open,
+    "head": partial(_ends, is_head=True), "tail": partial(_ends, is_head=False),
     "cat": _cat, "nl": _cat, "bat": _cat, "less": _cat, "more": _cat,
     "get-content": _get_content, "gc": _get_content, "type": _get_content,
     "select-object": _get_content, "select": _get_content,

@@ -29,7 +29,7 @@ WORDS: Mapping[PartName, str] = {
     "tools": "tools",
     "instructions": "instructions, skills and memory",
     "card": "task card",
-    "words": "your earlier words and plan, never cut",
+    "words": "your earlier words and plan",
     "older": "older exchanges, as cut",
     "newest": "newest exchange",
     "reply": "room for the reply",
