@@ -31,6 +31,8 @@ _ALONE: Mapping[str, str] = {
 }
 _SETTINGS = (
     *("-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=false"),
+    # The same settings are in the environment of every program; here they do not depend on it.
+    *("-c", "core.fsmonitor=false", "-c", "safe.bareRepository=explicit"),
     # A command could have written these two files, which git would otherwise trust.
     *("-c", "core.commitGraph=false", "-c", "core.multiPackIndex=false"),
     *("-c", "advice.graftFileDeprecated=false"),
@@ -121,7 +123,10 @@ def _may_have_hooks(repository: Repository) -> bool:
 
 
 def _without(names: bytes) -> Mapping[str, str]:
-    """Return the environment that turns off every hook that the settings of these names define."""
+    """Return the environment that turns off every hook that the settings of these names define.
+
+    The variables replace those of ``sandbox.environment``, so ``_SETTINGS`` repeats the latter.
+    """
     keys = (os.fsdecode(one) for one in names.split(b"\0"))
     known = {
         one.removeprefix(_HOOK).removesuffix(_COMMAND)
