@@ -51,7 +51,7 @@ async def service_of(home: Home, *, scripted: bool = False) -> Service:
     service = composition.service(NotingDoor())
     service.start((home.workspace,), {})
     service.sessions.workspace = composition.disk((home.workspace,))
-    await service.configuration.read_again()
+    await service.configuration.ask()  # A session waits 5 s for this answer.
     return service
 
 
