@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -14,10 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from editors import emacs, neovim, neovim07
-from editors.acp_user import play_acp
 from editors.place import TIMEOUT_S, environment, missing, put_files, run, serve_model
 from editors.scenarios import FILES, FIRST, LAST, LINES, PATH, QUESTION, RUNS
-from editors.terminal_user import play_terminal
 from indwell.cli.setup.configurations import CONFIGURATIONS
 from support.loopback_endpoint import LoopbackEndpoint
 
@@ -154,6 +153,22 @@ def _read(screen: int, shown: list[bytes]) -> None:
             shown.append(part)
 
 
+def _acp(run: str, root: Path, folder: Path, variables: Mapping[str, str]) -> dict[str, Any]:
+    if sys.platform == "win32":
+        missing("the tests on Windows play Neovim alone")
+    from editors.acp_user import play_acp  # noqa: PLC0415 - needless on Windows
+
+    return play_acp(run, root, folder, variables)
+
+
+def _terminal(run: str, root: Path, folder: Path, variables: Mapping[str, str]) -> dict[str, Any]:
+    if sys.platform == "win32":
+        missing("the tests on Windows play Neovim alone")
+    from editors.terminal_user import play_terminal  # noqa: PLC0415 - impossible on Windows
+
+    return play_terminal(run, root, folder, variables)
+
+
 CLIENTS = {
     "nvim": Client("Neovim 0.11", _neovim("nvim")),
     "nvim-plain": Client("Neovim 0.11", _neovim("nvim-plain"), frozenset({"ask", "review"})),
@@ -162,6 +177,6 @@ CLIENTS = {
     "eglot": Client("Emacs, eglot", _emacs("emacs-eglot", "eglot")),
     "lsp-mode": Client("Emacs, lsp-mode", _emacs("emacs-lsp-mode", "lsp-mode")),
     "ale": Client("Vim, ALE", _vim),
-    "acp": Client("ACP", play_acp),
-    "terminal": Client("Terminal", play_terminal),
+    "acp": Client("ACP", _acp),
+    "terminal": Client("Terminal", _terminal),
 }

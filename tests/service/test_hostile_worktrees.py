@@ -18,6 +18,9 @@ from indwell.service.sessions.worktrees.record import WorktreeStore
 from indwell.settings.model import Settings
 from service.test_worktrees import SHOP, Folder, begun
 from support.git_shell import run as shell
+from support.platforms import posix_only
+
+pytestmark = posix_only("git")
 
 
 @pytest.fixture

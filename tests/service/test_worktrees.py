@@ -16,6 +16,9 @@ from indwell.service.sessions.worktrees.worktrees import WorkPlace, Worktrees
 from indwell.settings.model import Settings
 from indwell.workspace.disk import DiskWorkspace
 from support.git_shell import run as shell
+from support.platforms import posix_only
+
+pytestmark = posix_only("git")
 
 SHOP = "def total(items):\n    return sum(items) + 1\n\n\ndef name():\n    return 'shop'\n"
 MERGED = SHOP.replace(" + 1", "")
