@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -190,7 +191,8 @@ async def test_deleted_binary_and_executable_files_are_merged_exactly(repository
     (root / "old.txt").unlink()
     (root / "kept.txt").unlink()
     (root / "picture.bin").write_bytes(b"\0\1\3")
-    repository.write("run.sh", "#!/bin/sh\n", at=root).chmod(0o755)
+    (root / "picture.bin").chmod(0o6777)
+    repository.write("run.sh", "#!/bin/sh\n", at=root).chmod(0o6777)
     repository.write("kept.txt", "the user goes on\n")
     await repository.book.close_place(place)
     merged = await repository.book.merge(repository.stored[0])
@@ -198,7 +200,10 @@ async def test_deleted_binary_and_executable_files_are_merged_exactly(repository
     assert [name for name, _ in merged.kept] == ["kept.txt"]
     assert not (repository.path / "old.txt").exists()
     assert (repository.path / "picture.bin").read_bytes() == b"\0\1\3"
-    assert os.access(repository.path / "run.sh", os.X_OK)
+    assert (repository.path / "picture.bin").stat().st_mode & 0o6002 == 0
+    mode = stat.S_IMODE((repository.path / "run.sh").stat().st_mode)
+    assert mode & 0o6022 == 0, "nobody else may write, and the file runs with nobody else's rights"
+    assert mode & 0o100
 
 
 async def test_the_next_start_finds_the_worktree_of_a_killed_process(repository) -> None:

@@ -90,7 +90,7 @@ def child_command(task: BatchTask, tree: Path, options: BatchOptions) -> list[st
 
 
 class ChildRun:
-    """One process of ``indwell run``.
+    """Runs ``indwell run`` for one attempt, and answers the process's requests for money.
 
     Args:
         holder: The id of the task, under which the purse reserves money.

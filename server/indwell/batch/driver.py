@@ -22,7 +22,7 @@ from indwell.batch.purse import GrantAnswer, Purse, PurseState
 from indwell.batch.records import AttemptEnd, BatchStore, TaskResult, write_result
 
 RETRIES: Mapping[str, int] = {"unreachable": 3, "lost": 1}
-"""The number of further attempts for each ending without a result."""
+"""How often a task is tried again, by the reason why an attempt gave no result."""
 FIRST_WAIT_S = 5.0  # the wait before the second attempt at an endpoint that is down, in seconds
 MOST_WAIT_S = 60.0
 

@@ -49,7 +49,10 @@ class CheckOutcome(msgspec.Struct, frozen=True):
 
 
 class TaskReceipt(msgspec.Struct, frozen=True):
-    """What an attempt used; the cost is in US dollars, or None if the price is unknown."""
+    """The model calls, tokens, seconds and cost of an attempt.
+
+    The cost is in US dollars, and None if the model's price is unknown.
+    """
 
     rounds: int = 0
     input: int = 0

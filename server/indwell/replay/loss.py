@@ -54,7 +54,7 @@ class _Source(msgspec.Struct, frozen=True):
 
 
 class LossMeter:
-    """Measures what compaction has removed, for each request of a replay.
+    """Measures how much text that the agent needed later was missing from the requests of a replay.
 
     Args:
         reader: Reads the texts.

@@ -76,8 +76,8 @@ class Arguments(Generic[A]):
         except (msgspec.DecodeError, UnicodeEncodeError) as error:
             if half := _half_of_pair(text):
                 raise ToolError(
-                    f"the arguments of {tool} contain {half}, which is half of a surrogate pair "
-                    "and no character; write the whole character"
+                    f"the arguments of {tool} contain {half}, which is half of a surrogate pair; "
+                    "write both halves, or the character itself"
                 ) from error
             raise ToolError(
                 f"the arguments of {tool} are not JSON "

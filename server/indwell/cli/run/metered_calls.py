@@ -80,7 +80,7 @@ class MeteredCalls:
         return number
 
     def settle(self, grant: int, tokens: int, cost: float | None) -> None:
-        """Report what a call used."""
+        """Tell the batch how many tokens and dollars a finished call has taken."""
         _write(CallSettled(grant, tokens, cost))
 
     async def _read(self, owner: asyncio.Task[object]) -> None:

@@ -53,7 +53,7 @@ class SpilledPart(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The messages as data."""
+        """The text of the file: the messages, marked as data that gives no orders."""
         return as_data("\n\n".join(filter(None, map(shown, self.messages))))
 
 

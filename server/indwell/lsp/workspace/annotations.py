@@ -55,7 +55,7 @@ class AnswerLimits(msgspec.Struct, frozen=True):
     asking_s: float
 
     def of(self, *, asks: bool) -> float:
-        """Return the time limit for an edit."""
+        """Return how many seconds the editor has to apply an edit; ``asks`` is for asked edits."""
         return self.asking_s if asks else self.plain_s
 
 

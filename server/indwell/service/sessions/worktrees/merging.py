@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import difflib
 import os
+import stat
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -60,6 +61,8 @@ CALL = "worktree"  # the id of the call that a merge's changes belong to
 _TRIES = 3
 _NAMED = 5
 _RUNS = 0o111
+_READS = 0o444
+_MOST = 0o775  # A merge sets no other bits: no set-user-id, and no write access for everyone.
 
 
 class WorktreeFile(msgspec.Struct, frozen=True):
@@ -336,7 +339,7 @@ class WorktreeMerge:
                 assert one.before is not None
                 await asyncio.to_thread(delete_exactly, path, roots, one.before)
             else:
-                put = partial(put_back, mode=one.mode or ANY_MODE, private=self._private)
+                put = partial(put_back, mode=one.mode & _MOST or ANY_MODE, private=self._private)
                 await asyncio.to_thread(partial(put, path, one.after, roots, expected=one.before))
         except EditRefused as error:
             return str(error)
@@ -357,7 +360,7 @@ class WorktreeMerge:
             )
 
     def _opaque(self, one: WorktreeFile) -> Opaque:
-        """Keep the bytes of a text that is merged as a whole, such as a notebook."""
+        """Store both versions of a file that cannot be merged line by line, such as a notebook."""
         before, after = (
             None if data is None else self._copies.put(data) for data in (one.before, one.after)
         )
@@ -375,7 +378,10 @@ class WorktreeMerge:
             return ""
         now = await asyncio.to_thread(bytes_of, Path(self._worktree.top), one.name, MOST_B)
         if now is not None:
-            put = partial(put_back, mode=one.mode, expected=now, private=self._private)
+            own = stat.S_IMODE((await asyncio.to_thread(path.lstat)).st_mode)
+            # Only the right to run is taken over, for those who may read the user's file.
+            mode = own | (own & _READS) >> 2 if one.mode & _RUNS else own & ~_RUNS
+            put = partial(put_back, mode=mode, expected=now, private=self._private)
             await asyncio.to_thread(put, path, now, self._files.roots)
         return ""
 

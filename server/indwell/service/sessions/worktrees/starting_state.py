@@ -53,7 +53,7 @@ _UNFINISHED: Mapping[str, str] = {
 
 
 class CopySource(msgspec.Struct, frozen=True):
-    """What is copied: the repository around a folder, or the folder alone if there is none.
+    """The folder that a worktree copies: the whole repository, or the user's folder without git.
 
     Attributes:
         top: The copied folder.

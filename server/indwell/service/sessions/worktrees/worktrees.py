@@ -371,7 +371,11 @@ class Worktrees:
         return place
 
     async def _opened(self, worktree: Worktree, lock: AppendLog | None = None) -> WorkPlace:
-        """Open a worktree for a session; ``lock`` is the lock of a new worktree.
+        """Open a worktree for a session.
+
+        Args:
+            worktree: The worktree.
+            lock: The lock that its maker holds, or None to take the lock now.
 
         Raises:
             UserError: Another process uses the worktree, or its files are gone.
