@@ -39,6 +39,7 @@ from indwell.batch.workspace import AttemptPlace, Unfetched, patch_between, prep
 from indwell.bounds.command_bounds import confiner
 from indwell.errors import ToolError, UserError
 from indwell.files.append_log import list_names, make_private_folder
+from indwell.files.atomic import write_atomic
 from indwell.files.locks import locked
 from indwell.files.private import read_own, remove_own, remove_own_tree
 from indwell.policy.rules import Widening
@@ -180,7 +181,7 @@ class _Attempt:
         await asyncio.to_thread(make_private_folder, self._place.folder)
         try:
             commit = await prepare(self._task, self._place, self._environment)
-            before = await self._checked()
+            before = None if self._task.hidden else await self._checked()
             first = await snapshot(self._place)
         except Unfetched as error:
             return AttemptEnd("unreachable", str(error))
@@ -196,7 +197,12 @@ class _Attempt:
             patch, facts = await patch_between(self._place, first, await snapshot(self._place))
         except ToolError as error:
             return await self._written(self._result("failed", str(error)), {})
-        after = await self._checked()
+        try:
+            await asyncio.to_thread(_reveal, self._task, self._place.tree)
+            after = await self._checked()
+        except ToolError as error:
+            why = f"the hidden files cannot be written: {error}"
+            after = CheckOutcome(None, 0.0, why)
         if self._stop.is_set() and self._task.check:
             return AttemptEnd("stopped", cost=self.cost)
         result = self._result(
@@ -306,6 +312,17 @@ class _Attempt:
         result = msgspec.structs.replace(result, files=places)
         await asyncio.to_thread(write_result, self._store, result)
         return AttemptEnd("result", result.message, self.cost, result)
+
+
+def _reveal(task: BatchTask, tree: Path) -> None:
+    """Write the hidden files over the agent's files; blocks.
+
+    Raises:
+        ToolError: The agent put a link or a folder where a hidden file belongs.
+    """
+    root = tree.resolve()
+    for name, text in task.hidden.items():
+        write_atomic(root / name, text.encode(), (root,), parents=True, resolved=True)
 
 
 def _ending_of(ended: ChildEnd) -> tuple[TaskEnding, str]:

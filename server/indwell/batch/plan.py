@@ -19,6 +19,7 @@ from indwell.messages import Effort
 from indwell.settings.model import Mode
 
 MOST_TASKS = 100_000
+MOST_HIDDEN_B = 4 << 20
 MOST_PROMPT_B = 100_000  # The prompt is an argument of a program, and Linux allows 128 KiB.
 CHECK_S = 600.0
 _DIGITS = 10  # of a digest in an id
@@ -43,6 +44,8 @@ class BatchTask(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
         file: A file that the prompt is about, as ``PATH`` or ``PATH:L1-L2`` in the repository.
         check: A shell command that runs before the turn and after the turn.
         check_time_limit: The time limit of one run of ``check``, in seconds.
+        hidden: Texts of files that the check needs, by relative path. The files enter the workspace
+            after the turn has ended, so ``check`` does not run before the turn.
         labels: The values of the matrix from which the task was made.
         mode: The permission mode.
         model: The model, or empty for the model of the settings.
@@ -60,6 +63,7 @@ class BatchTask(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     file: str = ""
     check: str = ""
     check_time_limit: float = CHECK_S
+    hidden: Mapping[str, str] = {}
     labels: Mapping[str, str] = {}
     mode: Mode | None = None
     model: str = ""
@@ -207,10 +211,25 @@ def _wrong(task: BatchTask) -> str:
         return "`prompt` is empty; write what to do"
     if len(task.prompt.encode("utf-8", "replace")) > MOST_PROMPT_B:
         return f"`prompt` has more than {MOST_PROMPT_B:,} bytes; put the text into a file"
+    if why := _wrong_hidden(task):
+        return why
     if task.id and not _ID.fullmatch(task.id):
         return f"`id` {task.id!r} may have letters, digits, `_`, `-` and `.`, at most 80"
     if any(one is not None and not one > 0 for one in (*limits, task.check_time_limit)):
         return "each limit has to be more than 0"
+    return ""
+
+
+def _wrong_hidden(task: BatchTask) -> str:
+    """Return why the hidden files cannot be used, or an empty text."""
+    if task.hidden and not task.check:
+        return "`hidden` needs a `check`, which runs with the hidden files"
+    for name in task.hidden:
+        parts = name.split("/")
+        if "\\" in name or ":" in name or any(one in {"", ".", "..", ".git"} for one in parts):
+            return f"`hidden` {name!r} is not a relative path with `/` inside the workspace"
+    if sum(len(text.encode("utf-8", "replace")) for text in task.hidden.values()) > MOST_HIDDEN_B:
+        return f"`hidden` has more than {MOST_HIDDEN_B >> 20} MiB"
     return ""
 
 

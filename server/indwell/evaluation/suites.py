@@ -1,0 +1,192 @@
+"""Turns a suite into the tasks of a batch: the shipped suite, SWE-bench's format, own tasks. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from indwell.batch.plan import BatchPlan, BatchTask, WrongTasks
+from indwell.evaluation.shipped.javascript_tasks import TEMPLATES as JAVASCRIPT
+from indwell.evaluation.shipped.python_tasks import TEMPLATES as PYTHON
+from indwell.evaluation.tasks import EvalTask, made_tasks
+from indwell.messages import Effort
+
+SHIPPED = "shipped"
+"""The name of the suite that ships with Indwell."""
+N_VARIANTS = 2
+_CHECK_S = 120.0
+_ROUNDS = 30
+
+
+class EvalArm(msgspec.Struct, frozen=True):
+    """One side of a comparison: a model with a reasoning effort; empty means your settings."""
+
+    model: str = ""
+    effort: Effort | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the arm in a report."""
+        words = [self.model or "model of the settings", f"effort {self.effort}" * bool(self.effort)]
+        return ", ".join(filter(None, words))
+
+
+class SweBenchTask(msgspec.Struct, frozen=True):
+    """One row of SWE-bench's data set; fields of other names are ignored.
+
+    Attributes:
+        instance_id: The name of the task.
+        repo: The repository at GitHub, as ``owner/name``.
+        base_commit: The commit before the solution.
+        problem_statement: The text of the issue, which is the prompt.
+        patch: The reference solution, which the agent does not see.
+        test_patch: The change of the tests, which the agent does not see.
+        FAIL_TO_PASS: The tests that a solution makes pass, as a list or as JSON text.
+        PASS_TO_PASS: The tests that must still pass, as a list or as JSON text.
+        version: The version of the repository that the official images are named for.
+    """
+
+    instance_id: str
+    repo: str
+    base_commit: str
+    problem_statement: str
+    patch: str = ""
+    test_patch: str = ""
+    FAIL_TO_PASS: str | tuple[str, ...] = ()
+    PASS_TO_PASS: str | tuple[str, ...] = ()
+    version: str = ""
+
+
+def shipped_tasks(seed: int) -> tuple[EvalTask, ...]:
+    """Return the 40 tasks of the shipped suite; each seed gives other names and numbers."""
+    return made_tasks((*PYTHON, *JAVASCRIPT), seed, n_variants=N_VARIANTS)
+
+
+def workspace_files(seed: int, tasks: Sequence[EvalTask]) -> dict[str, str]:
+    """Return the texts of all workspaces' files, by path below the folder of the workspaces."""
+    return {
+        f"{place_of(seed, task)}/{path}": text for task in tasks for path, text in task.files.items()
+    }
+
+
+def place_of(seed: int, task: EvalTask) -> str:
+    """Return the folder of a task's workspace, below the folder of the workspaces."""
+    return f"seed-{seed}/{task.id}"
+
+
+def batch_tasks(seed: int, tasks: Sequence[EvalTask], folder: str) -> tuple[BatchTask, ...]:
+    """Return shipped tasks as tasks of a batch; ``folder`` is the folder of the workspaces."""
+    return tuple(
+        BatchTask(
+            repository=f"{folder}/{place_of(seed, task)}",
+            prompt=task.prompt,
+            id=task.id,
+            check=task.check,
+            check_time_limit=_CHECK_S,
+            hidden=task.hidden,
+            labels={"kind": task.kind, "language": task.language},
+            max_rounds=_ROUNDS,
+        )
+        for task in tasks
+    )
+
+
+def swe_bench_rows(text: str) -> tuple[SweBenchTask, ...]:
+    """Read a data set of SWE-bench, as JSON lines or as a JSON array.
+
+    Raises:
+        WrongTasks: A row lacks a field, a list of tests is no JSON, or two rows have one name.
+    """
+    try:
+        if text.lstrip().startswith("["):
+            rows = msgspec.json.decode(text, type=tuple[SweBenchTask, ...])
+        else:
+            lines = filter(str.strip, text.splitlines())
+            rows = tuple(msgspec.json.decode(line, type=SweBenchTask) for line in lines)
+        for row in rows:
+            for tests in (row.FAIL_TO_PASS, row.PASS_TO_PASS):
+                if isinstance(tests, str):
+                    msgspec.json.decode(tests, type=tuple[str, ...])
+    except (msgspec.DecodeError, UnicodeError) as error:
+        raise WrongTasks(f"the file does not have the format of SWE-bench: {error}") from error
+    if len({row.instance_id for row in rows}) < len(rows):
+        raise WrongTasks("two rows have the same `instance_id`")
+    return rows
+
+
+def is_swe_bench(text: str) -> bool:
+    """Return whether a file of JSON has tasks of SWE-bench, which have an ``instance_id``."""
+    return '"instance_id"' in text.lstrip()[:1_000_000].partition("\n")[0] or (
+        text.lstrip().startswith("[") and '"instance_id"' in text
+    )
+
+
+def swe_bench_tasks(rows: Sequence[SweBenchTask]) -> tuple[BatchTask, ...]:
+    """Return tasks without a check, because SWE-bench's own package checks the patches."""
+    return tuple(
+        BatchTask(
+            repository=f"https://github.com/{row.repo}.git",
+            revision=row.base_commit,
+            prompt=row.problem_statement,
+            id=row.instance_id,
+            labels={"kind": "swe-bench", "language": row.repo},
+        )
+        for row in rows
+    )
+
+
+def predictions(patches: Mapping[str, str], arm: str) -> str:
+    """Return JSON lines that ``swebench.harness.run_evaluation`` reads as predictions."""
+    rows = (
+        {"instance_id": task, "model_name_or_path": arm, "model_patch": patch}
+        for task, patch in patches.items()
+    )
+    return "".join(f"{msgspec.json.encode(row).decode()}\n" for row in rows)
+
+
+def resolved_tasks(report: bytes) -> frozenset[str]:
+    """Return the solved tasks in a report of ``swebench.harness.run_evaluation``.
+
+    Raises:
+        WrongTasks: The text is no such report.
+    """
+    try:
+        found = msgspec.json.decode(report, type=dict[str, msgspec.Raw])
+        return frozenset(msgspec.json.decode(found["resolved_ids"], type=tuple[str, ...]))
+    except (msgspec.DecodeError, UnicodeError, KeyError) as error:
+        raise WrongTasks(f"the file is no report of SWE-bench: {error}") from error
+
+
+def expanded(
+    by_seed: Mapping[int, Sequence[BatchTask]], arms: Sequence[EvalArm], *, max_cost: float | None
+) -> BatchPlan:
+    """Return a task of the batch for each task, arm and seed.
+
+    Args:
+        by_seed: The tasks for each seed.
+        arms: The models with their settings.
+        max_cost: The limit of one run in US dollars, for tasks without a limit.
+
+    Raises:
+        WrongTasks: A task has a name that is too long.
+    """
+    found = []
+    for seed, tasks in by_seed.items():
+        for task in tasks:
+            for number, arm in enumerate(arms, 1):
+                name = f"{task.id}.a{number}.s{seed}"
+                if len(name) > 80:  # noqa: PLR2004 - the limit of a task's name
+                    raise WrongTasks(f"the id {task.id!r} is too long; use at most 70 characters")
+                labels = {**task.labels, "task": task.id, "arm": arm.name, "seed": str(seed)}
+                found.append(
+                    msgspec.structs.replace(
+                        task,
+                        id=name,
+                        labels=labels,
+                        model=arm.model or task.model,
+                        effort=arm.effort or task.effort,
+                        max_cost=task.max_cost or max_cost,
+                    )
+                )
+    return BatchPlan(tuple(found))
