@@ -78,7 +78,7 @@ def _run_parsed(options: argparse.Namespace, parser: argparse.ArgumentParser) ->
             return _stats(options, parser) if is_stats else _replay(options, parser)
         case "review":
             return _review(options, parser)
-        case "run" | "commit-message" | "tasks" | "worktrees" | "batch":
+        case "run" | "commit-message" | "tasks" | "worktrees" | "batch" | "eval":
             return _with_a_model(options, parser)
         case _:
             return _serve(options, parser)
@@ -156,6 +156,13 @@ def _with_a_model(options: argparse.Namespace, parser: argparse.ArgumentParser) 
         from indwell.cli.run.batch_grammar import BatchArguments
 
         return batch(taken(BatchArguments, options, secret=tuple(options.secret)))
+    if options.command == "eval":
+        from indwell.cli.run.evaluate import evaluate
+        from indwell.cli.run.evaluate_grammar import EvalArguments
+
+        lists = ("model", "effort", "graded", "secret")
+        chosen = {name: tuple(getattr(options, name)) for name in lists}
+        return evaluate(taken(EvalArguments, options, **chosen))
     is_run = options.command == "run"
     return _run(options, parser) if is_run else _commit_message(options, parser)
 

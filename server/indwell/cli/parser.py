@@ -8,6 +8,7 @@ from indwell import __version__
 from indwell.cli.mcp.grammar import mcp_options
 from indwell.cli.replay.grammar import replay_options
 from indwell.cli.run.batch_grammar import batch_options
+from indwell.cli.run.evaluate_grammar import evaluate_options
 from indwell.cli.run.grammar import limit_options
 from indwell.cli.stored.grammar import (
     flags,
@@ -179,6 +180,7 @@ def make_parser() -> argparse.ArgumentParser:
         commands.add_parser("commit-message", help="write a message for what git would commit")
     )
     batch_options(commands.add_parser("batch", help="run many tasks, each in its own workspace"))
+    evaluate_options(commands.add_parser("eval", help="measure models on tasks with hidden checks"))
     review_options(commands.add_parser("review", help="accept or reject the agent's changes"))
     demo = commands.add_parser("demo", help="watch the agent fix a bug in a sample project")
     demo.add_argument("--seed", type=int, help="selects the project and the bug (default: random)")

@@ -72,9 +72,7 @@ def bootstrap_mean(
     if not values:
         raise ValueError("a mean needs at least one value")
     means = resampled_means(values, seed=seed, n_resamples=n_resamples)
-    return Interval(
-        math.fsum(values) / len(values), quantile(means, 0.025), quantile(means, 0.975)
-    )
+    return Interval(math.fsum(values) / len(values), quantile(means, 0.025), quantile(means, 0.975))
 
 
 def paired_difference(

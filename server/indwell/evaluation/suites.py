@@ -1,4 +1,4 @@
-"""Turns a suite into the tasks of a batch: the shipped suite, SWE-bench's format, own tasks. Pure."""
+"""Turns a suite into the tasks of a batch: the shipped one, or SWE-bench's format. Pure."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from indwell.batch.plan import BatchPlan, BatchTask, WrongTasks
-from indwell.evaluation.shipped.javascript_tasks import TEMPLATES as JAVASCRIPT
-from indwell.evaluation.shipped.python_tasks import TEMPLATES as PYTHON
+from indwell.evaluation.shipped import code_tasks, testing_tasks, text_tasks
 from indwell.evaluation.tasks import EvalTask, made_tasks
 from indwell.messages import Effort
 
@@ -60,13 +59,16 @@ class SweBenchTask(msgspec.Struct, frozen=True):
 
 def shipped_tasks(seed: int) -> tuple[EvalTask, ...]:
     """Return the 40 tasks of the shipped suite; each seed gives other names and numbers."""
-    return made_tasks((*PYTHON, *JAVASCRIPT), seed, n_variants=N_VARIANTS)
+    templates = (*code_tasks.TEMPLATES, *text_tasks.TEMPLATES, *testing_tasks.TEMPLATES)
+    return made_tasks(templates, seed, n_variants=N_VARIANTS)
 
 
 def workspace_files(seed: int, tasks: Sequence[EvalTask]) -> dict[str, str]:
     """Return the texts of all workspaces' files, by path below the folder of the workspaces."""
     return {
-        f"{place_of(seed, task)}/{path}": text for task in tasks for path, text in task.files.items()
+        f"{place_of(seed, task)}/{path}": text
+        for task in tasks
+        for path, text in task.files.items()
     }
 
 
@@ -136,10 +138,16 @@ def swe_bench_tasks(rows: Sequence[SweBenchTask]) -> tuple[BatchTask, ...]:
     )
 
 
-def predictions(patches: Mapping[str, str], arm: str) -> str:
-    """Return JSON lines that ``swebench.harness.run_evaluation`` reads as predictions."""
+def predictions(patches: Mapping[str, str], side: str) -> str:
+    """Return JSON lines that ``swebench.harness.run_evaluation`` reads as predictions.
+
+    Args:
+        patches: The patch of each task.
+        side: The model's name for the package, which begins the name of its report: ``a1.s1`` for
+            arm 1 and seed 1.
+    """
     rows = (
-        {"instance_id": task, "model_name_or_path": arm, "model_patch": patch}
+        {"instance_id": task, "model_name_or_path": side, "model_patch": patch}
         for task, patch in patches.items()
     )
     return "".join(f"{msgspec.json.encode(row).decode()}\n" for row in rows)
@@ -158,15 +166,17 @@ def resolved_tasks(report: bytes) -> frozenset[str]:
         raise WrongTasks(f"the file is no report of SWE-bench: {error}") from error
 
 
-def expanded(
-    by_seed: Mapping[int, Sequence[BatchTask]], arms: Sequence[EvalArm], *, max_cost: float | None
-) -> BatchPlan:
+def side_of(arm: int, seed: int) -> str:
+    """Return the end of the ids of an arm's tasks with a seed; arms count from 1."""
+    return f"a{arm}.s{seed}"
+
+
+def expanded(by_seed: Mapping[int, Sequence[BatchTask]], arms: Sequence[EvalArm]) -> BatchPlan:
     """Return a task of the batch for each task, arm and seed.
 
     Args:
         by_seed: The tasks for each seed.
         arms: The models with their settings.
-        max_cost: The limit of one run in US dollars, for tasks without a limit.
 
     Raises:
         WrongTasks: A task has a name that is too long.
@@ -175,7 +185,7 @@ def expanded(
     for seed, tasks in by_seed.items():
         for task in tasks:
             for number, arm in enumerate(arms, 1):
-                name = f"{task.id}.a{number}.s{seed}"
+                name = f"{task.id}.{side_of(number, seed)}"
                 if len(name) > 80:  # noqa: PLR2004 - the limit of a task's name
                     raise WrongTasks(f"the id {task.id!r} is too long; use at most 70 characters")
                 labels = {**task.labels, "task": task.id, "arm": arm.name, "seed": str(seed)}
@@ -186,7 +196,6 @@ def expanded(
                         labels=labels,
                         model=arm.model or task.model,
                         effort=arm.effort or task.effort,
-                        max_cost=task.max_cost or max_cost,
                     )
                 )
     return BatchPlan(tuple(found))

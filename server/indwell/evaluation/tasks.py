@@ -95,9 +95,7 @@ def _made(template: TaskTemplate, chosen: Mapping[str, str], number: int) -> Eva
             text = text.replace(f"@{place}@", word)
         return text
 
-    def edited(
-        files: Mapping[str, str], edits: Sequence[TaskEdit], *, what: str
-    ) -> dict[str, str]:
+    def edited(files: Mapping[str, str], edits: Sequence[TaskEdit], *, what: str) -> dict[str, str]:
         changed = dict(files)
         for path, old, new in ((filled(a), filled(b), filled(c)) for a, b, c in edits):
             before = changed.get(path, "")

@@ -99,7 +99,7 @@ class LedgerState:
 
     def copy(self) -> LedgerState:
         """Return an independent copy."""
-        other = LedgerState()
+        other = type(self)()
         other.files = dict(self.files)
         other.verdicts = dict(self.verdicts)
         other.sessions = set(self.sessions)
@@ -238,6 +238,13 @@ class LedgerState:
         self.verdicts.pop(record.verdict, None)
         weave = followed(one.judged[-1].before, now)
         return one._replace(weave=weave, states=(), judged=one.judged[:-1])
+
+
+class AllVerdicts(LedgerState):
+    """A ledger state that also keeps the verdicts of which the model was informed."""
+
+    def _tell(self, verdict: str, session: str) -> None:
+        """Keep the verdict."""
 
 
 def judged(weave: Weave, record: VerdictRecord) -> Outcome:

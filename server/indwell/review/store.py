@@ -19,8 +19,9 @@ from indwell.files.append_log import append_line, make_private_folder, read_from
 from indwell.files.listing import exists
 from indwell.files.locks import locked
 from indwell.files.private import read_own, remove_own, remove_own_tree, write_durable
+from indwell.review.hunk import Verdict
 from indwell.review.hunk_groups import groups, is_pending
-from indwell.review.ledger_replay import LedgerState, Unfit, is_of_this_system
+from indwell.review.ledger_replay import AllVerdicts, LedgerState, Unfit, is_of_this_system
 from indwell.review.records import (
     FORMAT,
     Began,
@@ -230,6 +231,16 @@ def pending_sessions(folder: Path) -> frozenset[str] | None:
         for group in groups(one.weave, is_pending, path)
         for session, _ in group.actors
     )
+
+
+def verdicts_in(folder: Path) -> tuple[Verdict, ...]:
+    """Return all verdicts in a review log that the user has not undone; blocks.
+
+    Args:
+        folder: The log's folder; it need not exist.
+    """
+    reading = ReviewStore(folder).read_on(LedgerReading(AllVerdicts()))
+    return tuple(verdict for verdict, _ in reading.state.verdicts.values())
 
 
 def _mapped(record: Record, put: Callable[[str | Ref], str | Ref]) -> Record:

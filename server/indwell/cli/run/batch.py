@@ -57,7 +57,7 @@ from indwell.sessions.storage.spending import SpendingLedger
 from indwell.settings.paths import state_folder
 
 MOST_TASKS_B = 256 << 20
-_CODES: Mapping[BatchEnding, int] = {"done": DONE, "budget": LIMITED}
+ENDING_CODES: Mapping[BatchEnding, int] = {"done": DONE, "budget": LIMITED}
 _MOST_MESSAGE = 200
 
 
@@ -78,17 +78,43 @@ def batch(arguments: BatchArguments) -> int:
     Raises:
         UserError: The tasks cannot be read, or the batch cannot begin.
     """
-    plan = _plan(arguments.tasks)
-    store, ray = _store(arguments)
-    is_begun = has_begun(store)
-    if arguments.resume and not is_begun:
-        raise WrongArgument(f"--resume: {arguments.place!r} has no batch; leave out --resume")
-    results = all_results(store) if is_begun else {}
+    plan = read_tasks(arguments.tasks)
+    if arguments.dry_run:
+        return dry_run(arguments, plan)
+    try:
+        ending, final = run_plan(arguments, plan)
+    except KeyboardInterrupt as stop:
+        print("stopped; go on with --resume", file=sys.stderr)
+        return code_of_stop(stop)
+    is_good = all(task.id in final and is_success(final[task.id]) for task in plan.tasks)
+    return ENDING_CODES.get(ending, FAILED) if is_good or ending != "done" else FAILED
+
+
+def dry_run(arguments: BatchArguments, plan: BatchPlan) -> int:
+    """Print what the batch would do; return 0.
+
+    Raises:
+        UserError: The earlier results cannot be read.
+    """
+    results = _begun(arguments)[1]
     left = left_over(plan, {name: one.digest for name, one in results.items()})
     earlier = [results[task.id] for task in plan.tasks if task.id in results]
-    if arguments.dry_run:
-        _tell_dry_run(_dry_run(plan, len(left), earlier), as_json=arguments.json)
-        return DONE
+    _tell_dry_run(_dry_run(plan, len(left), earlier), as_json=arguments.json)
+    return DONE
+
+
+def run_plan(
+    arguments: BatchArguments, plan: BatchPlan
+) -> tuple[BatchEnding, Mapping[str, TaskResult]]:
+    """Run the tasks that have no result; return how the batch ended, and all results.
+
+    Raises:
+        UserError: The batch cannot begin.
+        KeyboardInterrupt: The user stopped the batch; the running attempts have ended.
+    """
+    is_begun, results, store, is_ray = _begun(arguments)
+    left = left_over(plan, {name: one.digest for name, one in results.items()})
+    earlier = [results[task.id] for task in plan.tasks if task.id in results]
     if is_begun and not arguments.resume:
         raise WrongArgument(
             f"{arguments.place!r} has a batch already; go on with --resume, or choose another --to"
@@ -96,17 +122,31 @@ def batch(arguments: BatchArguments) -> int:
     with _only_driver(arguments):
         if not is_begun:
             begin_batch(store, plan)
-        try:
-            ending = wait_for(_run(arguments, store, left, earlier, is_ray=ray))
-        except KeyboardInterrupt as stop:
-            print("stopped; go on with --resume", file=sys.stderr)
-            return code_of_stop(stop)
-    final = all_results(store)
-    is_good = all(task.id in final and is_success(final[task.id]) for task in plan.tasks)
-    return _CODES.get(ending, FAILED) if is_good or ending != "done" else FAILED
+        ending = wait_for(_run(arguments, store, left, earlier, is_ray=is_ray))
+    return ending, all_results(store)
 
 
-def _plan(place: str) -> BatchPlan:
+def _begun(
+    arguments: BatchArguments,
+) -> tuple[bool, Mapping[str, TaskResult], BatchStore, bool]:
+    """Return whether the batch has begun, its results, their place, and whether Ray runs it.
+
+    Raises:
+        UserError: The place cannot be used, or --resume has no batch.
+    """
+    store, is_ray = _store(arguments)
+    is_begun = has_begun(store)
+    if arguments.resume and not is_begun:
+        raise WrongArgument(f"--resume: {arguments.place!r} has no batch; leave out --resume")
+    return is_begun, all_results(store) if is_begun else {}, store, is_ray
+
+
+def read_tasks(place: str) -> BatchPlan:
+    """Read a file of tasks.
+
+    Raises:
+        WrongArgument: The file cannot be read, or has an invalid task.
+    """
     path = Path(place)
     try:
         text = read_own(path, MOST_TASKS_B).decode("utf-8-sig")

@@ -1,0 +1,259 @@
+"""``indwell eval``: runs a suite with ``indwell batch``, and writes the report."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+from itertools import product
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from indwell.batch.plan import BatchPlan, BatchTask, WrongTasks
+from indwell.batch.records import FolderStore, TaskResult
+from indwell.cli import DONE, FAILED, code_of_stop
+from indwell.cli.run.batch import ENDING_CODES, MOST_TASKS_B, dry_run, read_tasks, run_plan
+from indwell.cli.run.evaluate_grammar import EvalArguments
+from indwell.cli.terminal.json_line import json_line
+from indwell.context.untrusted_text import visible
+from indwell.errors import ToolError, UserError, WrongArgument
+from indwell.evaluation.own_sessions import session_runs
+from indwell.evaluation.page import eval_page
+from indwell.evaluation.report import (
+    HEADER,
+    EvalReport,
+    difference_words,
+    report_of,
+    run_of,
+    table_rows,
+)
+from indwell.evaluation.suites import (
+    SHIPPED,
+    EvalArm,
+    batch_tasks,
+    expanded,
+    is_swe_bench,
+    predictions,
+    resolved_tasks,
+    shipped_tasks,
+    swe_bench_rows,
+    swe_bench_tasks,
+    workspace_files,
+)
+from indwell.files.append_log import make_private_folder
+from indwell.files.private import read_own, replace_own, write_once
+from indwell.sandbox.environment import own_environment
+from indwell.settings.paths import state_folder
+
+SESSIONS = "sessions"
+_PLAIN_WIDTH = 160  # The number of columns without a terminal.
+
+
+def evaluate(arguments: EvalArguments) -> int:
+    """Run the suite and write the report; return the exit code.
+
+    Raises:
+        UserError: The suite cannot be read, or the runs cannot begin.
+    """
+    if "://" in arguments.to:
+        raise WrongArgument("--to: the report needs a folder, not an address")
+    if arguments.suite == SESSIONS:
+        return _told(arguments, _of_sessions(), FAILED)
+    arms = [
+        EvalArm(model, effort)
+        for model, effort in product(arguments.model or ("",), arguments.effort or (None,))
+    ]
+    if len({arm.name for arm in arms}) < len(arms):
+        raise WrongArgument("--model, --effort: a value occurs twice")
+    by_seed, is_swe = _tasks(arguments)
+    try:
+        plan = expanded(by_seed, arms)
+    except WrongTasks as error:
+        raise WrongArgument(f"{arguments.suite}: {error}") from error
+    batch = arguments.batch(trust=arguments.trust or arguments.suite == SHIPPED)
+    if arguments.dry_run:
+        return dry_run(batch, plan)
+    if arguments.suite == SHIPPED:
+        _write_workspaces(arguments)
+    try:
+        ending, results = run_plan(batch, plan)
+    except KeyboardInterrupt as stop:
+        print("stopped; go on with --resume", file=sys.stderr)
+        return code_of_stop(stop)
+    if is_swe:
+        _write_predictions(arguments, plan, results)
+    report = _report(arguments, plan, results, arms)
+    return _told(arguments, report, ENDING_CODES.get(ending, FAILED))
+
+
+def _tasks(arguments: EvalArguments) -> tuple[Mapping[int, Sequence[BatchTask]], bool]:
+    """Return the tasks for each seed, and whether SWE-bench's package checks the patches.
+
+    Raises:
+        WrongArgument: The suite cannot be read, or has no task for --only.
+    """
+    seeds = range(1, arguments.seeds + 1)
+    is_swe = False
+    if arguments.suite == SHIPPED:
+        folder = str(_workspaces(arguments))
+        by_seed = {seed: batch_tasks(seed, shipped_tasks(seed), folder) for seed in seeds}
+    else:
+        path = Path(arguments.suite)
+        text = "" if path.suffix == ".toml" else _text(path)
+        try:
+            is_swe = is_swe_bench(text)
+            tasks: Sequence[BatchTask] = (
+                swe_bench_tasks(swe_bench_rows(text))
+                if is_swe
+                else read_tasks(arguments.suite).tasks
+            )
+        except WrongTasks as error:
+            raise WrongArgument(f"{arguments.suite}: {error}") from error
+        by_seed = {seed: tuple(tasks) for seed in seeds}
+    chosen = {
+        seed: tuple(task for task in tasks if fnmatchcase(task.id, arguments.only))
+        for seed, tasks in by_seed.items()
+    }
+    if not chosen[1]:
+        raise WrongArgument(f"--only {arguments.only!r}: the suite has no such task")
+    return chosen, is_swe
+
+
+def _text(path: Path) -> str:
+    """Read a file of the user.
+
+    Raises:
+        WrongArgument: The file cannot be read.
+    """
+    try:
+        return read_own(path, MOST_TASKS_B).decode("utf-8-sig")
+    except (OSError, ToolError, UnicodeDecodeError) as error:
+        words = f"{str(path)!r} cannot be read: {error}"
+        if path.suffix:
+            raise WrongArgument(words) from error
+        raise WrongArgument(
+            f"{words}; the suites are `{SHIPPED}`, `{SESSIONS}` or a file"
+        ) from error
+
+
+def _workspaces(arguments: EvalArguments) -> Path:
+    return arguments.place / "workspaces"
+
+
+def _write_workspaces(arguments: EvalArguments) -> None:
+    """Write the folders of the shipped suite; a folder that exists has the same files already."""
+    for seed in range(1, arguments.seeds + 1):
+        chosen = [one for one in shipped_tasks(seed) if fnmatchcase(one.id, arguments.only)]
+        for name, text in workspace_files(seed, chosen).items():
+            path = _workspaces(arguments) / name
+            make_private_folder(path.parent)
+            write_once(path, text.encode())
+
+
+def _report(
+    arguments: EvalArguments,
+    plan: BatchPlan,
+    results: Mapping[str, TaskResult],
+    arms: Sequence[EvalArm],
+) -> EvalReport:
+    solved: dict[str, frozenset[str]] = {}
+    for place in map(Path, arguments.graded):
+        side = ".".join(place.name.split(".")[:2])
+        solved[side] = frozenset(f"{one}.{side}" for one in resolved_tasks(_text(place).encode()))
+    runs = []
+    for task in plan.tasks:
+        if task.id in results:
+            side = ".".join(task.id.split(".")[-2:])
+            runs.append(run_of(results[task.id], solved.get(side)))
+    n_open = len(plan.tasks) - len(runs)
+    notes = [f"{n_open} runs have no result yet; --resume runs them."] if n_open else []
+    return report_of(
+        Path(arguments.suite).stem,
+        _today(),
+        runs,
+        arms=[arm.name for arm in arms],
+        notes=notes,
+    )
+
+
+def _of_sessions() -> EvalReport:
+    """Return the report about the user's own sessions.
+
+    Raises:
+        UserError: The sessions cannot be read, or the user judged no changes.
+    """
+    runs = session_runs(state_folder(own_environment()))
+    if not runs:
+        raise UserError(
+            "no session has changes that you accepted or rejected, so there is no label"
+        )
+    words = (
+        "A run is a past session; it passed if you accepted each change that you judged. "
+        "The models had different tasks, so their rates cannot be compared as in an experiment."
+    )
+    arms = sorted({one.arm for one in runs})
+    return report_of("own sessions", _today(), runs, arms=arms, notes=(words,), is_paired=False)
+
+
+def _today() -> str:
+    return datetime.now(UTC).date().isoformat()
+
+
+def _told(arguments: EvalArguments, report: EvalReport, code: int) -> int:
+    """Write and print the report; return 0 if each run has an outcome, otherwise ``code``."""
+    make_private_folder(arguments.place)
+    page = arguments.place / "report.html"
+    replace_own(page, eval_page(report).encode("utf-8", "replace"))
+    replace_own(arguments.place / "report.json", (json_line(report) + "\n").encode())
+    if arguments.json:
+        sys.stdout.write(json_line(report) + "\n")
+    else:
+        _print(report)
+        print(visible(f"page: {page}"))
+    n_missing = sum(one.n_missing for one in report.arms)
+    is_whole = not n_missing and not report.notes
+    return (
+        DONE if is_whole or (arguments.suite == SESSIONS and not n_missing) else max(code, FAILED)
+    )
+
+
+def _print(report: EvalReport) -> None:
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=_PLAIN_WIDTH)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in HEADER:
+        table.add_column(name, justify="left" if name == HEADER[0] else "right", no_wrap=True)
+    for row in table_rows(report):
+        table.add_row(*map(Text, map(visible, row)))
+    console.print(table)
+    for words in (*map(difference_words, report.differences), *report.notes):
+        console.print(Text(visible(words)))
+
+
+def _write_predictions(
+    arguments: EvalArguments, plan: BatchPlan, results: Mapping[str, TaskResult]
+) -> None:
+    """Write the patches for SWE-bench's package, and say how the package checks the patches."""
+    store, sides = FolderStore(arguments.place), dict[str, dict[str, str]]()
+    for task in plan.tasks:
+        if result := results.get(task.id):
+            name = result.files.get("patch.diff", "")
+            patch = (store.read(name) if name else None) or b""
+            side = ".".join(task.id.split(".")[-2:])
+            own = sides.setdefault(side, {})
+            own[result.labels["task"]] = patch.decode("utf-8", "replace")
+    for side, patches in sides.items():
+        path = arguments.place / f"predictions.{side}.jsonl"
+        replace_own(path, predictions(patches, side).encode())
+        if not any(Path(one).name.startswith(f"{side}.") for one in arguments.graded):
+            words = (
+                f"to check {side}: python -m swebench.harness.run_evaluation --dataset_name "
+                f"{arguments.suite} --predictions_path {path} --run_id indwell; then "
+                f"`indwell eval` with --resume --graded {side}.indwell.json"
+            )
+            print(visible(words), file=sys.stderr)

@@ -1,0 +1,141 @@
+"""Defines the command-line options of ``indwell eval``."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from indwell.cli.run.batch_grammar import BatchArguments
+from indwell.cli.run.grammar import count, dollars
+from indwell.messages import EFFORTS, Effort
+
+
+class EvalArguments(msgspec.Struct, frozen=True):
+    """The options of ``indwell eval``."""
+
+    suite: str
+    to: str = ""
+    model: tuple[str, ...] = ()
+    effort: tuple[Effort, ...] = ()
+    seeds: int = 1
+    only: str = "*"
+    graded: tuple[str, ...] = ()
+    resume: bool = False
+    dry_run: bool = False
+    jobs: int | None = None
+    on: Literal["local", "ray"] = "local"
+    max_cost: float | None = None
+    tokens_per_minute: int | None = None
+    trust: bool = False
+    allow_commands: bool = False
+    secret: tuple[str, ...] = ()
+    json: bool = False
+
+    @property
+    def place(self) -> Path:
+        """The folder for results and report."""
+        return Path(self.to or f"{Path(self.suite).stem}.eval").resolve()
+
+    def batch(self, *, trust: bool) -> BatchArguments:
+        """Return the options of the batch that runs the tasks."""
+        return BatchArguments(
+            tasks=self.suite,
+            to=str(self.place),
+            resume=self.resume,
+            dry_run=self.dry_run,
+            jobs=self.jobs,
+            on=self.on,
+            max_cost=self.max_cost,
+            tokens_per_minute=self.tokens_per_minute,
+            trust=trust,
+            allow_commands=self.allow_commands,
+            secret=self.secret,
+            json=self.json and self.dry_run,
+        )
+
+
+def evaluate_options(command: argparse.ArgumentParser) -> None:
+    """Add the options of ``indwell eval`` to its parser."""
+    command.description = (
+        "Runs a suite of tasks with hidden checks, and reports pass rates with intervals, tokens, "
+        "cost, rounds and time, as a table, as JSON and as an HTML page."
+    )
+    command.epilog = (
+        "Exit codes: 0 each run has an outcome, 1 a run has no outcome, 2 the command line or a "
+        "task was wrong, 3 --max-cost is used up, 130 Ctrl-C, 143 SIGTERM."
+    )
+    command.add_argument(
+        "suite",
+        metavar="SUITE",
+        help="`shipped`, `sessions`, a file of tasks as in `indwell batch`, or a data set of "
+        "SWE-bench (.json, .jsonl)",
+    )
+    command.add_argument(
+        "--to", default="", metavar="FOLDER", help="folder for results (default: SUITE.eval)"
+    )
+    command.add_argument(
+        "--model",
+        action="append",
+        default=[],
+        help="a model to measure; the first is compared with each other (repeatable)",
+    )
+    command.add_argument(
+        "--effort",
+        action="append",
+        default=[],
+        choices=EFFORTS,
+        help="a reasoning effort to measure, for each model (repeatable)",
+    )
+    command.add_argument(
+        "--seeds",
+        type=count,
+        default=1,
+        metavar="N",
+        help="runs of each task; the shipped suite has other names and numbers for each seed",
+    )
+    command.add_argument(
+        "--only", default="*", metavar="PATTERN", help="only tasks with such an id, as 'fix-*'"
+    )
+    command.add_argument(
+        "--graded",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="a report of SWE-bench's own package (repeatable)",
+    )
+    for name, words in (
+        ("--resume", "go on with the runs that have no result, and write the report again"),
+        ("--dry-run", "print what would run, and what it would cost at most"),
+        ("--trust", "trust every workspace; the workspaces of `shipped` are always trusted"),
+        ("--allow-commands", "run commands without asking, in the sandbox"),
+        ("--json", "print the report as one JSON object"),
+    ):
+        command.add_argument(name, action="store_true", help=words)
+    command.add_argument(
+        "--jobs", type=count, metavar="N", help="runs at once (default: processors)"
+    )
+    command.add_argument(
+        "--on", choices=("local", "ray"), default="local", help="where runs happen (default: local)"
+    )
+    command.add_argument(
+        "--max-cost",
+        type=dollars,
+        metavar="USD",
+        help="end before a model call that could raise the cost of all runs above this amount",
+    )
+    command.add_argument(
+        "--tokens-per-minute",
+        type=count,
+        metavar="N",
+        help="limit of tokens of all model calls in a minute",
+    )
+    command.add_argument(
+        "--secret",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="variable that each worker needs in its own environment (repeatable)",
+    )
