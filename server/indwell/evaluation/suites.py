@@ -118,10 +118,14 @@ def swe_bench_rows(text: str) -> tuple[SweBenchTask, ...]:
 
 
 def is_swe_bench(text: str) -> bool:
-    """Return whether a file of JSON has tasks of SWE-bench, which have an ``instance_id``."""
-    return '"instance_id"' in text.lstrip()[:1_000_000].partition("\n")[0] or (
-        text.lstrip().startswith("[") and '"instance_id"' in text
-    )
+    """Return whether a file is a data set of SWE-bench, and not JSON lines of own tasks."""
+    if text.lstrip().startswith("["):
+        return True
+    first = next(filter(str.strip, text.splitlines()), "")
+    try:
+        return "instance_id" in msgspec.json.decode(first, type=dict[str, msgspec.Raw])
+    except (msgspec.DecodeError, UnicodeError):
+        return False
 
 
 def swe_bench_tasks(rows: Sequence[SweBenchTask]) -> tuple[BatchTask, ...]:
