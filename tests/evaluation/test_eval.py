@@ -13,7 +13,14 @@ import pytest
 
 from indwell.batch.attempt import _reveal
 from indwell.batch.plan import BatchTask, WrongTasks, read_plan
-from indwell.batch.records import CheckOutcome, TaskReceipt, TaskResult
+from indwell.batch.records import (
+    CheckOutcome,
+    FolderStore,
+    TaskReceipt,
+    TaskResult,
+    begin_batch,
+    write_result,
+)
 from indwell.errors import ToolError
 from indwell.evaluation.own_sessions import session_runs
 from indwell.evaluation.page import eval_page
@@ -296,6 +303,42 @@ def test_patches_and_reports_have_the_format_of_swe_benchs_package() -> None:
     }
     with pytest.raises(WrongTasks, match="no report"):
         resolved_tasks(b"{}")
+
+
+async def test_patches_go_to_swe_benchs_package_and_its_report_decides(tmp_path) -> None:
+    """All tasks have results already, so nothing is fetched or run."""
+    home, out = Home(tmp_path), tmp_path / "out"
+    rows = [{**ROW, "instance_id": f"made__up-{n}"} for n in (1, 2)]
+    data = home.write("lite.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows))
+    plan = expanded({1: swe_bench_tasks(swe_bench_rows(data.read_text()))}, [EvalArm("m")])
+    store = FolderStore(out)
+    begin_batch(store, plan)
+    for task in plan.tasks:
+        store.write_new(f"files/{task.id}.1/patch.diff", f"patch of {task.id}".encode())
+        places = {"patch.diff": f"files/{task.id}.1/patch.diff"}
+        result = TaskResult(
+            id=task.id, digest=task.digest, repository="", ending="done", labels=task.labels,
+            files=places,
+        )  # fmt: skip
+        write_result(store, result)
+    graded = home.write("a1.s1.indwell.json", '{"resolved_ids": ["made__up-2"]}')
+
+    async def again(*more: str):
+        return await indwell(
+            *("eval", str(data), "--to", str(out), "--model", "m", "--resume", "--json", *more),
+            environment=home.environment("http://127.0.0.1:9/v1"),
+            folder=home.workspace,
+        )
+
+    before = await again()
+    assert before.code == 1, before.stderr
+    assert "swebench.harness.run_evaluation" in before.stderr
+    assert [one["passed"] for one in json.loads(before.stdout)["runs"]] == [None, None]
+    lines = (out / "predictions.a1.s1.jsonl").read_text().splitlines()
+    assert json.loads(lines[1])["model_patch"] == "patch of made__up-2.a1.s1"
+    after = await again("--graded", str(graded))
+    assert (after.code, "swebench" in after.stderr) == (0, False)
+    assert [one["passed"] for one in json.loads(after.stdout)["runs"]] == [False, True]
 
 
 # Own sessions
