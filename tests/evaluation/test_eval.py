@@ -21,7 +21,7 @@ from indwell.batch.records import (
     begin_batch,
     write_result,
 )
-from indwell.errors import ToolError
+from indwell.errors import SettingsError, ToolError
 from indwell.evaluation.own_sessions import session_runs
 from indwell.evaluation.page import eval_page
 from indwell.evaluation.report import EvalRun, difference_words, report_of, run_of, table_rows
@@ -42,6 +42,7 @@ from indwell.review.ledger import ReviewLedger
 from indwell.sessions.records import SessionStarted, Spent
 from indwell.sessions.storage.store import REVIEW_FOLDER
 from indwell.sessions.storage.writer import encode
+from indwell.settings.load import load
 from support.editing import USAGE, Home
 from support.loopback_endpoint import Seen, endpoint_in_thread, say
 from support.terminal import indwell
@@ -111,6 +112,7 @@ async def test_the_reference_solutions_pass_and_an_idle_model_fails(tmp_path) ->
     def answers(seen: Seen):
         messages = seen.body["messages"]
         assert CHECK not in seen.raw
+        assert b"Answer in verse." in seen.raw
         n_calls = sum(one["role"] == "tool" for one in messages)
         if seen.body["model"] == "idle":
             return say("Done.", usage=USAGE)
@@ -125,18 +127,20 @@ async def test_the_reference_solutions_pass_and_an_idle_model_fails(tmp_path) ->
             n_calls -= len(known)
         return say("Done.", usage=USAGE) if n_calls else say("", calls=calls, usage=USAGE)
 
+    verse = home.write("verse.toml", 'instructions = "Answer in verse."\n')
     with endpoint_in_thread(answers) as endpoint:
         ended = await indwell(
             *("eval", "shipped", "--to", str(tmp_path / "out"), "--only", "*-[pu][an]*s*-1"),
             *("--model", "idle", "--model", "good", "--jobs", "2", "--json"),
+            *("--settings", str(verse)),
             environment=home.environment(endpoint.base_url),
             folder=home.workspace,
         )
     assert ended.code == 0, ended.stderr
     report = json.loads(ended.stdout)
     assert [(one["arm"], one["n_passed"], one["n"]) for one in report["arms"]] == [
-        ("idle", 0, 2),
-        ("good", 2, 2),
+        ("idle, verse", 0, 2),
+        ("good, verse", 2, 2),
     ]
     assert report["differences"][0]["rate"]["estimate"] == 1
     assert json.loads((tmp_path / "out/report.json").read_bytes()) == report
@@ -167,6 +171,20 @@ def test_a_hidden_file_replaces_the_agents_file_and_follows_no_link(tmp_path) ->
     with pytest.raises(ToolError):
         _reveal(msgspec.structs.replace(task, hidden={"linked/check.py": "hidden"}), tree)
     assert list(outside.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["mode", "trusted", "rules_allow", "api_key", "base_url", "mcp"])
+def test_a_task_cannot_set_what_decides_about_safety(name) -> None:
+    row = {"repository": "a", "prompt": "x", "settings": f"{name} = 'auto'"}
+    with pytest.raises(WrongTasks, match="`settings`"):
+        read_plan(json.dumps(row), is_toml=False, folder="/lists")
+    with pytest.raises(SettingsError, match="INDWELL_SETTINGS"):
+        load({"INDWELL_SETTINGS": f"{name} = 'auto'"})
+
+
+def test_the_variable_with_settings_overrides_the_users_file() -> None:
+    found = load({"INDWELL_SETTINGS": "[compaction]\npreset = 'slide'"}, "compaction = 'auto-b'")
+    assert (found.settings.compaction, found.notices) == ("slide", ())
 
 
 # The report

@@ -45,6 +45,7 @@ from indwell.files.private import read_own, remove_own, remove_own_tree
 from indwell.policy.rules import Widening
 from indwell.sandbox.spawn import spawn
 from indwell.service.user_settings import read_settings
+from indwell.settings.load import MEASURED_VARIABLE
 from indwell.settings.paths import batches_folder
 
 LEAST_FREE_B = 32 << 20  # With less free space, any failure counts as a full disk.
@@ -172,7 +173,10 @@ class _Attempt:
     ) -> None:
         self._job, self._task, self._number, self._place = job, job.task, number, place
         self._store, self._purse, self._stop = store, purse, stop
-        self._environment = {**environment, "INDWELL_STATE": str(place.state)}
+        own = {"INDWELL_STATE": str(place.state)}
+        if job.task.settings:
+            own[MEASURED_VARIABLE] = job.task.settings
+        self._environment = {**environment, **own}
         self._began, self._clock = datetime.now(UTC), time.monotonic()
         self.cost = 0.0
 

@@ -13,9 +13,10 @@ from typing import Any
 
 import msgspec
 
-from indwell.errors import UserError
+from indwell.errors import SettingsError, UserError
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Effort
+from indwell.settings.load import measured_settings
 from indwell.settings.model import Mode
 
 MOST_TASKS = 100_000
@@ -50,6 +51,8 @@ class BatchTask(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
         mode: The permission mode.
         model: The model, or empty for the model of the settings.
         effort: The reasoning effort.
+        settings: TOML with settings for this task, such as ``compaction``; see
+            ``settings.load.MEASURED``.
         max_cost: The limit in US dollars.
         max_tokens: The limit of input and output tokens.
         max_rounds: The limit of model calls.
@@ -68,6 +71,7 @@ class BatchTask(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     mode: Mode | None = None
     model: str = ""
     effort: Effort | None = None
+    settings: str = ""
     max_cost: float | None = None
     max_tokens: int | None = None
     max_rounds: int | None = None
@@ -211,7 +215,7 @@ def _wrong(task: BatchTask) -> str:
         return "`prompt` is empty; write what to do"
     if len(task.prompt.encode("utf-8", "replace")) > MOST_PROMPT_B:
         return f"`prompt` has more than {MOST_PROMPT_B:,} bytes; put the text into a file"
-    if why := _wrong_hidden(task):
+    if why := _wrong_texts(task):
         return why
     if task.id and not _ID.fullmatch(task.id):
         return f"`id` {task.id!r} may have letters, digits, `_`, `-` and `.`, at most 80"
@@ -220,8 +224,12 @@ def _wrong(task: BatchTask) -> str:
     return ""
 
 
-def _wrong_hidden(task: BatchTask) -> str:
-    """Return why the hidden files cannot be used, or an empty text."""
+def _wrong_texts(task: BatchTask) -> str:
+    """Return why the settings or the hidden files cannot be used, or an empty text."""
+    try:
+        measured_settings(task.settings, "`settings`")
+    except SettingsError as error:
+        return str(error)
     if task.hidden and not task.check:
         return "`hidden` needs a `check`, which runs with the hidden files"
     for name in task.hidden:

@@ -160,7 +160,7 @@ def _with_a_model(options: argparse.Namespace, parser: argparse.ArgumentParser) 
         from indwell.cli.run.evaluate import evaluate
         from indwell.cli.run.evaluate_grammar import EvalArguments
 
-        lists = ("model", "effort", "graded", "secret")
+        lists = ("model", "effort", "settings", "graded", "secret")
         chosen = {name: tuple(getattr(options, name)) for name in lists}
         return evaluate(taken(EvalArguments, options, **chosen))
     is_run = options.command == "run"

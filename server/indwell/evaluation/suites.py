@@ -19,16 +19,26 @@ _ROUNDS = 30
 
 
 class EvalArm(msgspec.Struct, frozen=True):
-    """One side of a comparison: a model with a reasoning effort; empty means your settings."""
+    """One side of a comparison; what is empty comes from your settings.
+
+    Attributes:
+        model: The model.
+        effort: The reasoning effort.
+        title: The name of the settings.
+        settings: TOML with settings, such as a preset for compaction.
+    """
 
     model: str = ""
     effort: Effort | None = None
+    title: str = ""
+    settings: str = ""
 
     @property
     def name(self) -> str:
         """The name of the arm in a report."""
-        words = [self.model or "model of the settings", f"effort {self.effort}" * bool(self.effort)]
-        return ", ".join(filter(None, words))
+        effort = f"effort {self.effort}" if self.effort else ""
+        words = [self.model, effort, self.title]
+        return ", ".join(filter(None, words)) or "your settings"
 
 
 class SweBenchTask(msgspec.Struct, frozen=True):
@@ -200,6 +210,7 @@ def expanded(by_seed: Mapping[int, Sequence[BatchTask]], arms: Sequence[EvalArm]
                         labels=labels,
                         model=arm.model or task.model,
                         effort=arm.effort or task.effort,
+                        settings=arm.settings or task.settings,
                     )
                 )
     return BatchPlan(tuple(found))

@@ -39,6 +39,17 @@ VARIABLES: Mapping[str, str] = {
 ``INDWELL_TRUSTED`` is a list like ``PATH``, and adds to the folders of the user's file.
 """
 
+MEASURED_VARIABLE = "INDWELL_SETTINGS"
+"""The variable with TOML, which overrides the settings of ``MEASURED`` in the user's file."""
+
+MEASURED = frozenset({
+    *("effort", "verbosity", "temperature", "top_p", "seed", "max_output", "profile"),
+    *("compaction", "compaction_thresholds", "compaction_aim", "compaction_keep_turns"),
+    *("compaction_keep_tokens", "agent_rounds", "round_limit", "memory", "instructions"),
+    *("cache_marks", "cache_life", "check_edits"),
+})  # fmt: skip
+"""The settings that an evaluation may compare."""
+
 WORKSPACE_FILE = ".indwell/config.toml"
 EDITOR_OPTIONS = "the editor's options"
 MAX_WORKSPACE_CHARACTERS = 64 * 1024
@@ -77,7 +88,8 @@ def load(
             without a safe default (address, key, mode, provider, deny).
     """
     from_file = check(parse_toml(user_file or "", user_file_name), user_file_name)
-    from_environment = _environment(environment)
+    measured = measured_settings(environment.get(MEASURED_VARIABLE, ""), MEASURED_VARIABLE)
+    from_environment = {**measured, **_environment(environment)}
     if not takes_key:
         from_environment.pop("api_key", None)
     trusted = (*from_file.values.get("trusted", ()), *from_environment.get("trusted", ()))
@@ -150,6 +162,30 @@ def state_folder(environment: Mapping[str, str], default: Path) -> Path:
             f"INDWELL_STATE = {text!r} is not an absolute path; write the whole path"
         )
     return Path(text)
+
+
+def measured_settings(text: str, source: str) -> dict[str, Any]:
+    """Return the settings of a TOML text that an evaluation compares.
+
+    Only settings of ``MEASURED`` are allowed, because the text may come with a file of tasks. None
+    of them decides what the agent may do, or names an endpoint or a program.
+
+    Args:
+        text: TOML, or an empty text.
+        source: The user's name for the text.
+
+    Raises:
+        SettingsError: The text is not TOML, or an entry is unknown, invalid or not allowed.
+    """
+    checked = check(parse_toml(text, source), source)
+    if checked.notices:
+        raise SettingsError(checked.notices[0])
+    for name in checked.values:
+        if name not in MEASURED:
+            raise SettingsError(
+                f"{source}: {name!r} cannot be set here; write it into your settings file"
+            )
+    return dict(checked.values)
 
 
 def _environment(environment: Mapping[str, str]) -> dict[str, Any]:

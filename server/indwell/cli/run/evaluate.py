@@ -20,7 +20,7 @@ from indwell.cli.run.batch import ENDING_CODES, MOST_TASKS_B, dry_run, read_task
 from indwell.cli.run.evaluate_grammar import EvalArguments
 from indwell.cli.terminal.json_line import json_line
 from indwell.context.untrusted_text import visible
-from indwell.errors import ToolError, UserError, WrongArgument
+from indwell.errors import SettingsError, ToolError, UserError, WrongArgument
 from indwell.evaluation.own_sessions import session_runs
 from indwell.evaluation.page import eval_page
 from indwell.evaluation.report import (
@@ -47,6 +47,7 @@ from indwell.evaluation.suites import (
 from indwell.files.append_log import make_private_folder
 from indwell.files.private import read_own, replace_own, write_once
 from indwell.sandbox.environment import own_environment
+from indwell.settings.load import measured_settings
 from indwell.settings.paths import state_folder
 
 SESSIONS = "sessions"
@@ -64,11 +65,13 @@ def evaluate(arguments: EvalArguments) -> int:
     if arguments.suite == SESSIONS:
         return _told(arguments, _of_sessions(), FAILED)
     arms = [
-        EvalArm(model, effort)
-        for model, effort in product(arguments.model or ("",), arguments.effort or (None,))
+        EvalArm(model, effort, *named)
+        for model, effort, named in product(
+            arguments.model or ("",), arguments.effort or (None,), _settings(arguments)
+        )
     ]
     if len({arm.name for arm in arms}) < len(arms):
-        raise WrongArgument("--model, --effort: a value occurs twice")
+        raise WrongArgument("--model, --effort, --settings: a value occurs twice")
     by_seed, is_swe = _tasks(arguments)
     try:
         plan = expanded(by_seed, arms)
@@ -88,6 +91,21 @@ def evaluate(arguments: EvalArguments) -> int:
         _write_predictions(arguments, plan, results)
     report = _report(arguments, plan, results, arms)
     return _told(arguments, report, ENDING_CODES.get(ending, FAILED))
+
+
+def _settings(arguments: EvalArguments) -> Sequence[tuple[str, str]]:
+    """Return the name and the text of each file of settings.
+
+    Raises:
+        WrongArgument: A file cannot be read, or has a setting that cannot be measured.
+    """
+    found = [(Path(one).stem, _text(Path(one))) for one in arguments.settings]
+    try:
+        for place, (_, text) in zip(arguments.settings, found, strict=True):
+            measured_settings(text, place)
+    except SettingsError as error:
+        raise WrongArgument(f"--settings: {error}") from error
+    return found or [("", "")]
 
 
 def _tasks(arguments: EvalArguments) -> tuple[Mapping[int, Sequence[BatchTask]], bool]:

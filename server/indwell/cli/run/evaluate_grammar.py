@@ -20,6 +20,7 @@ class EvalArguments(msgspec.Struct, frozen=True):
     to: str = ""
     model: tuple[str, ...] = ()
     effort: tuple[Effort, ...] = ()
+    settings: tuple[str, ...] = ()
     seeds: int = 1
     only: str = "*"
     graded: tuple[str, ...] = ()
@@ -88,6 +89,13 @@ def evaluate_options(command: argparse.ArgumentParser) -> None:
         default=[],
         choices=EFFORTS,
         help="a reasoning effort to measure, for each model (repeatable)",
+    )
+    command.add_argument(
+        "--settings",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="a .toml file with settings to measure, for each model and effort (repeatable)",
     )
     command.add_argument(
         "--seeds",
