@@ -43,11 +43,11 @@ from indwell.sessions.records import SessionStarted, Spent
 from indwell.sessions.storage.store import REVIEW_FOLDER
 from indwell.sessions.storage.writer import encode
 from indwell.settings.load import load
-from support.editing import USAGE, Home
-from support.loopback_endpoint import Seen, endpoint_in_thread, say
+from support.editing import Home
+from support.loopback_endpoint import Seen, endpoint_in_thread
+from support.reference_player import reference_player
 from support.terminal import indwell
 
-CHECK = b".eval-check"
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="the tasks run Node (26)")
 
 
@@ -109,23 +109,11 @@ async def test_the_reference_solutions_pass_and_an_idle_model_fails(tmp_path) ->
     chosen = {"fix-python-pages-1", "navigate-javascript-unused-1"}
     tasks = [task for task in shipped_tasks(1) if task.id in chosen]
 
+    play = reference_player(tasks)
+
     def answers(seen: Seen):
-        messages = seen.body["messages"]
-        assert CHECK not in seen.raw
         assert b"Answer in verse." in seen.raw
-        n_calls = sum(one["role"] == "tool" for one in messages)
-        if seen.body["model"] == "idle":
-            return say("Done.", usage=USAGE)
-        (task,) = (one for one in tasks if json.dumps(one.prompt)[1:-1].encode() in seen.raw)
-        known = [path for path in task.reference if path in task.files]
-        calls = [("read_file", json.dumps({"path": path})) for path in known]
-        if n_calls >= len(calls):
-            calls = [
-                ("write_file", json.dumps({"path": path, "content": text}))
-                for path, text in task.reference.items()
-            ]
-            n_calls -= len(known)
-        return say("Done.", usage=USAGE) if n_calls else say("", calls=calls, usage=USAGE)
+        return play(seen)
 
     verse = home.write("verse.toml", 'instructions = "Answer in verse."\n')
     with endpoint_in_thread(answers) as endpoint:
