@@ -21,7 +21,7 @@ from indwell.sessions.storage.automatic_deletion import held_b, record_of
 from indwell.settings.credentials import origin_of
 from indwell.settings.endpoints import is_editors
 from indwell.settings.keys import KeyStore
-from indwell.settings.load import VARIABLES, lacking
+from indwell.settings.load import MEASURED_VARIABLE, VARIABLES, lacking
 from indwell.settings.model import Settings
 from indwell.settings.paths import state_folder, trusted_folders, user_file
 
@@ -122,7 +122,7 @@ def kept(environment: Mapping[str, str]) -> Findings:
 
 
 def _settings_mend(error: SettingsError, path: Path) -> str:
-    if str(error).startswith(tuple(VARIABLES)):
+    if str(error).startswith((*VARIABLES, MEASURED_VARIABLE)):
         return "correct the variable, or unset it"
     return (
         f"correct that line of {path}; until then Indwell does not run, and `indwell login` "
