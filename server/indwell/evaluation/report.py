@@ -129,19 +129,16 @@ class EvalReport(msgspec.Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-def run_of(result: TaskResult, solved: frozenset[str] | None = None) -> EvalRun:
+def run_of(result: TaskResult) -> EvalRun:
     """Return a result of a batch as a run.
 
     The check alone decides: a solution is a solution even if a limit ended the turn.
 
     Args:
         result: The result, whose labels name task, arm and seed.
-        solved: The ids of the results that another program found to be solved, or None.
     """
     labels, receipt = result.labels, result.receipt
     passed, why = _outcome(result)
-    if solved is not None:
-        passed, why = result.id in solved, ""
     return EvalRun(
         task=labels.get("task", result.id),
         kind=labels.get("kind", "task"),

@@ -67,6 +67,26 @@ class SweBenchTask(msgspec.Struct, frozen=True):
     version: str = ""
 
 
+class SweBenchReport(msgspec.Struct, frozen=True):
+    """The report of SWE-bench's package about the patches of one arm and seed.
+
+    Attributes:
+        resolved_ids: The tasks whose patch solves the issue.
+        unresolved_ids: The tasks whose patch does not.
+        empty_patch_ids: The tasks without a patch.
+    """
+
+    resolved_ids: frozenset[str]
+    unresolved_ids: frozenset[str] = frozenset()
+    empty_patch_ids: frozenset[str] = frozenset()
+
+    def outcome(self, task: str) -> bool | None:
+        """Return whether a patch solves its task, or None if the check ended with an error."""
+        if task in self.resolved_ids:
+            return True
+        return False if task in self.unresolved_ids | self.empty_patch_ids else None
+
+
 def shipped_tasks(seed: int) -> tuple[EvalTask, ...]:
     """Return the 40 tasks of the shipped suite; each seed gives other names and numbers."""
     templates = (*code_tasks.TEMPLATES, *text_tasks.TEMPLATES, *testing_tasks.TEMPLATES)
@@ -167,16 +187,15 @@ def predictions(patches: Mapping[str, str], side: str) -> str:
     return "".join(f"{msgspec.json.encode(row).decode()}\n" for row in rows)
 
 
-def resolved_tasks(report: bytes) -> frozenset[str]:
-    """Return the solved tasks in a report of ``swebench.harness.run_evaluation``.
+def swe_bench_report(report: bytes) -> SweBenchReport:
+    """Read a report of ``swebench.harness.run_evaluation``.
 
     Raises:
         WrongTasks: The text is no such report.
     """
     try:
-        found = msgspec.json.decode(report, type=dict[str, msgspec.Raw])
-        return frozenset(msgspec.json.decode(found["resolved_ids"], type=tuple[str, ...]))
-    except (msgspec.DecodeError, UnicodeError, KeyError) as error:
+        return msgspec.json.decode(report, type=SweBenchReport)
+    except (msgspec.DecodeError, UnicodeError) as error:
         raise WrongTasks(f"the file is no report of SWE-bench: {error}") from error
 
 

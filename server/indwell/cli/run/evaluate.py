@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from itertools import product
 from pathlib import Path
 
+import msgspec
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -38,8 +39,8 @@ from indwell.evaluation.suites import (
     expanded,
     is_swe_bench,
     predictions,
-    resolved_tasks,
     shipped_tasks,
+    swe_bench_report,
     swe_bench_rows,
     swe_bench_tasks,
     workspace_files,
@@ -178,15 +179,20 @@ def _report(
     results: Mapping[str, TaskResult],
     arms: Sequence[EvalArm],
 ) -> EvalReport:
-    solved: dict[str, frozenset[str]] = {}
-    for place in map(Path, arguments.graded):
-        side = ".".join(place.name.split(".")[:2])
-        solved[side] = frozenset(f"{one}.{side}" for one in resolved_tasks(_text(place).encode()))
+    reports = {
+        ".".join(place.name.split(".")[:2]): swe_bench_report(_text(place).encode())
+        for place in map(Path, arguments.graded)
+    }
     runs = []
     for task in plan.tasks:
-        if task.id in results:
-            side = ".".join(task.id.split(".")[-2:])
-            runs.append(run_of(results[task.id], solved.get(side)))
+        if task.id not in results:
+            continue
+        run = run_of(results[task.id])
+        if (graded := reports.get(".".join(task.id.split(".")[-2:]))) is not None:
+            passed = graded.outcome(run.task)
+            why = {True: "", False: "the tests fail", None: "no outcome in the report"}[passed]
+            run = msgspec.structs.replace(run, passed=passed, why=why)
+        runs.append(run)
     n_open = len(plan.tasks) - len(runs)
     notes = [f"{n_open} runs have no result yet; --resume runs them."] if n_open else []
     return report_of(
