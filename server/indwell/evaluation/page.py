@@ -43,14 +43,16 @@ h2 { font-size: 1.1rem; margin: 2.5rem 0 .25rem; }
 p { margin: .25rem 0 1rem; max-width: 44rem; }
 .soft { color: var(--soft); }
 small, .soft { font-size: .875rem; }
-.row { display: grid; grid-template-columns: minmax(9rem, 15rem) 1fr minmax(9.5rem, auto);
+.row { display: grid; grid-template-columns: minmax(9rem, 15rem) 1fr 13rem;
   gap: 0 1rem; align-items: center; padding: .35rem 0; border-top: 1px solid var(--line); }
 .row > :last-child { text-align: right; }
 .name { overflow-wrap: anywhere; }
 .figure { font-variant-numeric: tabular-nums; white-space: nowrap; }
 .figure b { font-size: 1.05rem; }
-.scale { display: flex; justify-content: space-between; color: var(--soft); font-size: .8rem;
-  font-variant-numeric: tabular-nums; }
+.scale { display: grid; grid-template-columns: repeat(3, 1fr); color: var(--soft);
+  font-size: .8rem; font-variant-numeric: tabular-nums; }
+.scale > :nth-child(2) { text-align: center; }
+.scale > :nth-child(3) { text-align: right; }
 svg { display: block; width: 100%; height: 28px; overflow: visible; }
 .grid { stroke: var(--line); stroke-width: 1; }
 .zero { stroke: var(--soft); stroke-width: 1; }
@@ -64,7 +66,8 @@ th, td { text-align: right; padding: .4rem .6rem; border-bottom: 1px solid var(-
 th { font-weight: 600; color: var(--soft); }
 th:first-child, td:first-child { text-align: left; padding-left: 0; white-space: normal;
   min-width: 8rem; }
-.cells { display: flex; flex-wrap: wrap; gap: 3px; }
+.cells { display: flex; flex-wrap: wrap; gap: 3px; margin: .25rem 0 1rem; }
+p.name { margin: 0; }
 .cell { width: 15px; height: 15px; border-radius: 3px; background: var(--none); }
 .passed { background: var(--good); }
 .failed { background: transparent; border: 2px solid var(--bad); }
@@ -165,7 +168,7 @@ def _table(arms: Sequence[ArmFigures]) -> str:
     names = ("Arm", "Passed", "Tokens in", "Tokens out", "Cost", "Cost per pass")
     head = (*names, "Rounds", "Seconds", "No outcome")
     words = "Means for one run with an outcome; seconds are the median."
-    return _section("Effort", words, _frame(head, rows))
+    return _section("Tokens, cost and time", words, _frame(head, rows))
 
 
 def _kinds(arms: Sequence[ArmFigures]) -> str:
