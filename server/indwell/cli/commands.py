@@ -206,7 +206,7 @@ def _last_minutes(options: argparse.Namespace, parser: argparse.ArgumentParser) 
         from indwell.cli.stored.purge import purge
 
         return purge(is_sure=options.yes, as_json=options.json)
-    if options.action in {"import", "replay-request"}:
+    if options.action in {"export", "import", "replay-request"}:
         return _from_logs(options, parser)
     from indwell.cli.stored.sessions import delete_sessions, list_sessions
 
@@ -272,6 +272,19 @@ def _replay(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int
 
 
 def _from_logs(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    if options.action == "export":
+        if not (options.parquet or options.jsonl):
+            parser.error("sessions export: name a folder with --parquet or --jsonl")
+        from indwell.cli.stored.export import export_sessions
+
+        return export_sessions(
+            options.ids,
+            Path(options.parquet or options.jsonl).absolute(),
+            "parquet" if options.parquet else "jsonl",
+            all_folders=options.all,
+            with_contents=options.with_contents,
+            as_json=options.json,
+        )
     if options.action == "import":
         if not options.ids:
             parser.error("sessions import: name the files")

@@ -373,7 +373,7 @@ def _sessions(sessions: argparse.ArgumentParser) -> None:
     sessions.add_argument(
         "action",
         nargs="?",
-        choices=("list", "show", "fork", "delete", "import", "replay-request"),
+        choices=("list", "show", "fork", "delete", "export", "import", "replay-request"),
         default="list",
         help="default: list",
     )
@@ -383,6 +383,7 @@ def _sessions(sessions: argparse.ArgumentParser) -> None:
         metavar="ID",
         help="the session to show or fork, or the sessions to delete; the first characters of an "
         "id are enough. fork: start a new session from the end of a turn (`--turn`). "
+        "export: write these sessions, or all of them, as tables (`--parquet`, `--jsonl`). "
         "import: files that other tools recorded (JSONL; `-`: stdin). replay-request: a "
         "session, and the number of a request to rebuild from its log",
     )
@@ -401,7 +402,14 @@ def _sessions(sessions: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"list only the newest N; 0 for all (default: {LIST_LIMIT})",
     )
-    flags(sessions, json="print JSON")
+    form = sessions.add_mutually_exclusive_group()
+    form.add_argument("--parquet", metavar="DIR", help="export: write Parquet files into DIR")
+    form.add_argument("--jsonl", metavar="DIR", help="export: write JSON lines into DIR")
+    flags(
+        sessions,
+        with_contents="export: with prompts, answers, arguments, results and diffs",
+        json="print JSON",
+    )
 
 
 def _stats(stats: argparse.ArgumentParser) -> None:

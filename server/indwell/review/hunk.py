@@ -117,6 +117,7 @@ class Verdict(msgspec.Struct, frozen=True):
         id: The unique and permanent id of the verdict.
         was: Digest (``records.digest``) of the text before the verdict, or None if unknown.
         became: Digest of the text after the verdict, or None if unknown.
+        at: Time of the verdict, ISO 8601 in UTC.
     """
 
     path: Path
@@ -125,3 +126,4 @@ class Verdict(msgspec.Struct, frozen=True):
     id: str = ""
     was: str | None = None
     became: str | None = None
+    at: str = ""

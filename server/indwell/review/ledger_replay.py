@@ -359,7 +359,7 @@ def said(
         before: The weave before the verdict.
         after: The weave after the verdict.
     """
-    verdict = Verdict(path, id=record.id)
+    verdict = Verdict(path, id=record.id, at=record.at)
     if not any(one.kind == "opaque" for one in hunks):  # A binary file has no text to hash.
         was = digest(before.reads)
         became = was if record.is_accepted else digest(after.reads)
