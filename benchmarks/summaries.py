@@ -33,8 +33,8 @@ from indwell.context.compaction.step import SummarySpan
 from indwell.context.compaction.summarising.fallback import extract, simulated
 from indwell.context.compaction.summarising.summary import why_unusable
 from indwell.context.compaction.transcripts import source_text
-from indwell.context.file_work import changed
 from indwell.context.tokens import estimate_tokens, message_tokens
+from indwell.context.work_record import changed
 from indwell.messages import Message, Text
 from indwell.prompt.system import summary_words
 

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from indwell.context.compaction.digesting.lines import line_key, number_lead
-from indwell.context.file_work import ParsedCall, call_of, changed, failing
+from indwell.context.file_work import ParsedCall, call_of
 from indwell.context.shell_calls import shell_work
+from indwell.context.work_record import changed, failing
 from indwell.messages import Message, Meta, ToolResult, ToolUse
 
 RECORDED = json.loads((Path(__file__).parent / "recorded_calls.json").read_text("utf-8"))

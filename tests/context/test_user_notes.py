@@ -18,7 +18,7 @@ from indwell.context.compaction.summarising.user_notes import (
     open_tasks,
     user_notes,
 )
-from indwell.context.file_work import State, UserPrompt
+from indwell.context.work_record import State, UserPrompt
 from indwell.messages import Message
 from support.requests import assistant, user
 

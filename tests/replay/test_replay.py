@@ -72,9 +72,9 @@ def test_the_engine_knows_whether_a_cache_still_holds_the_last_request() -> None
     one = session()
     known: list[bool] = []
 
-    def summarise(conversation, plan, facts, preset) -> WrittenSummary:
+    def summarise(conversation, plan, facts, preset, index) -> WrittenSummary:
         known.append(facts.is_cached)
-        return simulating(0.2)(conversation, plan, facts, preset)
+        return simulating(0.2)(conversation, plan, facts, preset, index)
 
     def asked(rules: CacheRules, moments_s: tuple[float, ...]) -> set[bool]:
         known.clear()

@@ -8,10 +8,10 @@ from collections.abc import Collection, Iterator, Sequence
 
 from indwell.context.compaction.presets import PRESETS
 from indwell.context.compaction.summarising.span import WORDS_SHARE
-from indwell.context.file_work import asked
 from indwell.context.history import transcript
 from indwell.context.pairing import problems
 from indwell.context.tokens import BLOCK_OVERHEAD
+from indwell.context.work_record import asked
 from indwell.messages import Message, Text
 from indwell.replay.replayed_conversation import Point, ReplayRules, points
 from indwell.sessions.imports import Recorded

@@ -26,8 +26,8 @@ from indwell.context.compaction.presets import PRESETS
 from indwell.context.compaction.summarising.task_card import card_limit, task_card
 from indwell.context.compaction.summarising.user_notes import note_files
 from indwell.context.conversation import user_words
-from indwell.context.file_work import asked
 from indwell.context.tokens import estimate_tokens
+from indwell.context.work_record import asked
 from indwell.messages import Message, Meta, Text, ToolResult, ToolUse
 from indwell.replay.replayed_conversation import ReplayRules, points
 

@@ -13,9 +13,9 @@ import msgspec
 
 from indwell.context.compaction.presets import PRESETS, Preset
 from indwell.context.compaction.step import CompactionFacts, TokenRates
-from indwell.context.file_work import asked
 from indwell.context.pairing import problems
 from indwell.context.request.window_parts import PART_NAMES, Counts, message_parts, window_parts
+from indwell.context.work_record import asked
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Message, Text
 from indwell.providers.pricing import HOUR

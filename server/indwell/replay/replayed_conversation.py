@@ -60,8 +60,7 @@ from indwell.context.conversation import (
     with_reply,
     with_results,
 )
-from indwell.context.file_work import asked
-from indwell.context.history import transcript
+from indwell.context.history import place_of, transcript
 from indwell.context.injections import is_oversize, oversize_words
 from indwell.context.request.assemble import assemble
 from indwell.context.tokens import BLOCK_OVERHEAD, estimate_tokens
@@ -141,7 +140,7 @@ class Driver:
             if isinstance(action, CompactionStep):
                 step = action
             else:
-                written = self._summarise(conversation, action, facts, preset)
+                written = self._summarise(conversation, action, facts, preset, self._index)
                 step = written.step
                 done = _paid(done, written.price, written.trouble)
             before = prompt_tokens(conversation)
@@ -347,9 +346,9 @@ class WrittenSummary(msgspec.Struct, frozen=True):
 
 
 Summarise: TypeAlias = Callable[
-    [Conversation, SummarySpan, CompactionFacts, Preset], WrittenSummary
+    [Conversation, SummarySpan, CompactionFacts, Preset, TranscriptIndex], WrittenSummary
 ]
-"""Writes the summary of a span."""
+"""Writes the summary of a span, with the index of the replay's transcript."""
 
 
 def simulating(ratio: float) -> Summarise:
@@ -361,14 +360,18 @@ def simulating(ratio: float) -> Summarise:
     """
 
     def summarise(
-        conversation: Conversation, span: SummarySpan, facts: CompactionFacts, preset: Preset
+        conversation: Conversation,
+        span: SummarySpan,
+        facts: CompactionFacts,
+        preset: Preset,
+        index: TranscriptIndex,
     ) -> WrittenSummary:
         if ratio:
             text = simulated(span, ratio)
             price = price_of(conversation, span, facts, estimate_tokens(text))
         else:
             text, price = extract(span), 0.0
-        return WrittenSummary(_step(conversation, span, facts, preset, text), price)
+        return WrittenSummary(_step(conversation, span, facts, preset, text, index=index), price)
 
     return summarise
 
@@ -394,20 +397,31 @@ def price_of(
 
 
 def _step(
-    conversation: Conversation, span: SummarySpan, facts: CompactionFacts, preset: Preset, text: str
+    conversation: Conversation,
+    span: SummarySpan,
+    facts: CompactionFacts,
+    preset: Preset,
+    text: str,
+    *,
+    index: TranscriptIndex,
 ) -> CompactionStep:
     """Build the step as ``agent.compaction.summary`` does: checked, with task card and files."""
     card: Text | None = None
     least: Text | None = None
     notes = Files("", ())
+    messages, history = conversation.messages, conversation.history
+    whole = transcript(messages, history)
+    index.grow(whole)
     if preset.card:
         budget = card_limit(conversation.config.budget)
-        whole = transcript(conversation.messages, conversation.history)
-        notes = note_files(asked(whole), facts.spill_folder)
-        card = task_card(whole, budget_tokens=budget, notes_in=notes.named)
-        least = least_card(whole)
-        live = conversation.messages[: span.start] + conversation.messages[span.stop :]
-        text = audited(span, text, card, live=live)
-    files = transcript_files(conversation, span.start, span.stop, facts.spill_folder)
+        work = index.work.part(0, len(whole))
+        notes = note_files(work.asked(), facts.spill_folder)
+        card = task_card(whole, budget_tokens=budget, notes_in=notes.named, work=work)
+        least = least_card(whole, work)
+        live = messages[: span.start] + messages[span.stop :]
+        places = (place_of(messages, history, at) for at in (span.start, span.stop))
+        text = audited(span, text, card, live=live, work=index.work.part(*places))
+    folder = facts.spill_folder
+    files = transcript_files(conversation, span.start, span.stop, folder, index.parts)
     step = apply_summary(conversation, span, text, card=card, least=least, transcript=files.named)
     return msgspec.structs.replace(step, spills=(*step.spills, *files.spills, *notes.spills))

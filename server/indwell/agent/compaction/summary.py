@@ -48,11 +48,11 @@ from indwell.context.conversation import (
     user_words,
     with_input,
 )
-from indwell.context.file_work import asked
-from indwell.context.history import transcript
+from indwell.context.history import place_of, transcript
 from indwell.context.injections import inject
 from indwell.context.request.assemble import USUAL_RATES, place_anchors
 from indwell.context.tokens import BLOCK_OVERHEAD, estimate_tokens
+from indwell.context.work_record import WorkPart, work_of
 from indwell.errors import BadReply, UserError
 from indwell.messages import BROKEN_OFF, Message, Reply, Request, Text, ToolResult, ToolUse, Usage
 from indwell.prompt.system import summary_words
@@ -191,7 +191,10 @@ def pending_hunks(session: Session) -> tuple[tuple[str, int], ...]:
 
 
 def card_of(
-    conversation: Conversation, pending: Sequence[tuple[str, int]] = (), notes_in: str = ""
+    conversation: Conversation,
+    pending: Sequence[tuple[str, int]] = (),
+    notes_in: str = "",
+    work: WorkPart | None = None,
 ) -> Text | None:
     """Return the task card of a conversation; a session that continues the task inherits it.
 
@@ -200,10 +203,11 @@ def card_of(
         pending: Paths with the number of the agent's changes that await review.
         notes_in: The names of the files with all notes; a session that inherits the card cannot
             read these files.
+        work: The work of the whole transcript, if the caller has recorded the work.
     """
     budget = card_limit(conversation.config.budget)
     messages = transcript(conversation.messages, conversation.history)
-    return task_card(messages, budget_tokens=budget, pending=pending, notes_in=notes_in)
+    return task_card(messages, budget_tokens=budget, pending=pending, notes_in=notes_in, work=work)
 
 
 def _step(
@@ -221,13 +225,15 @@ def _step(
     least: Text | None = None
     notes = Files("", ())
     whole, index = transcript(now.messages, now.history), session.shortening.index
-    if session.parts.compaction.preset.card:
-        notes = note_files(asked(whole), facts.spill_folder)
-        card = card_of(now, pending, notes.named)
-        least = least_card(whole)
-        live = now.messages[: span.start] + now.messages[span.stop :]
-        text = audited(span, text, card, live=live)
     # A cancelled turn does not wait for this thread, so the thread may only read the index.
+    if session.parts.compaction.preset.card:
+        work = index.work_in(whole, 0, len(whole)) or work_of(whole)
+        notes = note_files(work.asked(), facts.spill_folder)
+        card = card_of(now, pending, notes.named, work)
+        least = least_card(whole, work)
+        live = now.messages[: span.start] + now.messages[span.stop :]
+        places = (place_of(now.messages, now.history, at) for at in (span.start, span.stop))
+        text = audited(span, text, card, live=live, work=index.work_in(whole, *places))
     parts = index.parts if index.whole == whole else None
     files = transcript_files(now, span.start, span.stop, facts.spill_folder, parts)
     step = apply_summary(now, span, text, card=card, least=least, transcript=files.named)

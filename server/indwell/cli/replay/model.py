@@ -23,6 +23,7 @@ from indwell.agent.core.session import Session, TurnState
 from indwell.agent.core.session_parts import OtherModel
 from indwell.cli.terminal.front_door import AllowingApprover
 from indwell.cli.terminal.output import cost_words
+from indwell.context.compaction.digesting.transcript_index import TranscriptIndex
 from indwell.context.compaction.presets import Preset
 from indwell.context.compaction.step import CompactionFacts, SummarySpan, TokenRates
 from indwell.context.conversation import Conversation
@@ -89,11 +90,17 @@ class _Asking:
         return self._watched.n_calls
 
     def __call__(
-        self, conversation: Conversation, plan: SummarySpan, facts: CompactionFacts, preset: Preset
+        self,
+        conversation: Conversation,
+        plan: SummarySpan,
+        facts: CompactionFacts,
+        preset: Preset,
+        index: TranscriptIndex,
     ) -> WrittenSummary:
         session, model = self._session, self._model
         config = msgspec.structs.replace(conversation.config, model=model.name)
         session.conversation = msgspec.structs.replace(conversation, config=config)
+        session.shortening.index = index
         parts = session.parts
         session.parts = replace(
             parts,

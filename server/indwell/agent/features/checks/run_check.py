@@ -38,7 +38,7 @@ from indwell.agent.permission.decision import (
 )
 from indwell.agent.permission.recorded_changes import around, command_turn, covered_check
 from indwell.context.attachments import Problem
-from indwell.context.file_work import error_line
+from indwell.context.work_record import error_line
 from indwell.errors import ToolError
 from indwell.files.listing import is_file
 from indwell.lazy_pattern import lazy_pattern

@@ -96,8 +96,9 @@ class _Choice:
                 self._show(line, is_said=block.meta.source == "assistant")
         self.kept: list[set[int]] = [set() for _ in pieces]
         self._n_lines = [piece.text.count("\n") + 1 for piece in pieces]
-        # The chance of each name, or a negative number if not computed yet.
-        self._chances = array("d")
+        # The chance of a name by its number of blocks, its last use and its last writing. Many
+        # names have the same three numbers, so this needs less memory than a chance for each name.
+        self._chances: dict[tuple[int, int, int], float] = {}
         self._texts: list[TextLines] = []
         # Each text has a queue, and a heap has their first entries, so that no step visits all
         # lines.
@@ -151,8 +152,6 @@ class _Choice:
         lines = self._uses.lines.lines(piece.text)
         self._texts.append(lines)
         self._uses.widen()
-        n = len(self._uses.seen) - len(self._chances)
-        self._chances.extend(array("d", [-1.0]) * n)
         return _LineQueue(
             (-density, line.number)
             for line in lines
@@ -162,14 +161,15 @@ class _Choice:
     def _density(self, at: int, line: DigestedLine) -> float:
         """Return the expected uses per token that a line adds."""
         read = self._pieces[at].read
-        worth = _ANY
+        worth, uses = _ANY, self._uses
         if read and line.key not in self._shown_keys:
-            worth += _TOGETHER * edit_chance(line, self._n_lines[at], read, self._uses)
+            worth += _TOGETHER * edit_chance(line, self._n_lines[at], read, uses)
         for name in line.names:
             if name not in self._shown_names:
-                chance = self._chances[name]
-                if chance < 0:
-                    chance = self._chances[name] = name_chance(name, self._uses)
+                used = uses.spread[name], uses.seen[name], uses.written[name]
+                chance = self._chances.get(used)
+                if chance is None:
+                    chance = self._chances[used] = name_chance(name, uses)
                 worth += chance * _MENTIONED if name in self._mentioned else chance
         return worth / (line.tokens + 2 * _BREAK)
 

@@ -18,6 +18,7 @@ from indwell.context.compaction.digesting.line_store import DecisionStopped, Lin
 from indwell.context.compaction.digesting.lines import text_of
 from indwell.context.compaction.transcripts import TranscriptParts
 from indwell.context.file_work import call_of
+from indwell.context.work_record import WorkPart, WorkRecord
 from indwell.messages import Block, Message, Text, ToolResult, ToolUse
 
 # While many messages are indexed at once, the lines of twice as many messages are stored.
@@ -101,6 +102,7 @@ class TranscriptIndex:
         whole: The indexed messages. The last message may still grow.
         uses: The uses of names and files.
         parts: The files that a transcript is divided into.
+        work: The prompts, changed files and checks.
     """
 
     def __init__(self) -> None:
@@ -110,6 +112,7 @@ class TranscriptIndex:
         self.whole: tuple[Message, ...] = ()
         self.uses = Uses()
         self.parts = TranscriptParts()
+        self.work = WorkRecord()
         # The first message with each text, and all messages with a call or a result of each id.
         self._texts: dict[str, int] = {}
         self._ids: dict[str, list[int]] = {}
@@ -139,6 +142,7 @@ class TranscriptIndex:
             self._add(index, whole[index], 0)
         self.whole = whole
         self.parts.grow(whole)
+        self.work.grow(whole)
 
     def _begins(self, whole: Sequence[Message]) -> bool:
         """Return whether ``whole`` begins with the indexed messages; compares mostly identities."""
@@ -156,6 +160,18 @@ class TranscriptIndex:
                     self._texts.setdefault(text, index)
                 case ToolUse(id=identifier) | ToolResult(tool_use_id=identifier):
                     self._ids.setdefault(identifier, []).append(index)
+
+    def work_in(self, whole: tuple[Message, ...], start: int, stop: int) -> WorkPart | None:
+        """Return the work of some messages, or None if the index has not read all of ``whole``.
+
+        Args:
+            whole: The transcript.
+            start: The first message.
+            stop: The index after the last message.
+        """
+        if self.work.n != len(whole) or self.whole != whole:
+            return None
+        return self.work.part(start, stop)
 
     def has_text(self, text: str, stop: int) -> bool:
         """Return whether a text block of a message before ``stop`` has exactly this text."""

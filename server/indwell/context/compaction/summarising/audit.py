@@ -16,8 +16,9 @@ import msgspec
 
 from indwell.context.compaction.step import SummarySpan
 from indwell.context.compaction.summarising.user_notes import constraints
-from indwell.context.file_work import answered, asked, call_of, changed, failing
+from indwell.context.file_work import call_of
 from indwell.context.tokens import estimate_tokens
+from indwell.context.work_record import WorkPart, answered, asked, changed, work_of
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Block, Message, Text, ToolResult, ToolUse
 
@@ -69,6 +70,7 @@ def audited(
     *,
     live: Sequence[Message] = (),
     most_tokens: int = MOST_TOKENS,
+    work: WorkPart | None = None,
 ) -> str:
     """Return the summary with important lines that it lacks; call before ``apply_summary``.
 
@@ -80,18 +82,25 @@ def audited(
         card: The task card that accompanies the summary.
         live: The messages that stay unchanged; the user's newest text is taken from these messages.
         most_tokens: The limit of tokens to restore.
+        work: The work of the span's source, if the caller has recorded the work.
     """
     kept = [*span.kept, *(block for message in live for block in message.blocks)]
     if card is not None:
         kept.append(card)
     shown = "\n".join((text, *map(block_text, kept)))
-    room = min(most_tokens, sum(_tokens(one) for one in span.source) // SHARE)
-    lines = missing(span.source, shown, newest=_newest_words((*span.source, *live)), room=room)
+    room = _tokens_up_to(SHARE * most_tokens, span.source) // SHARE
+    newest = _newest_words((*span.source, *live))
+    lines = missing(span.source, shown, newest=newest, room=room, work=work)
     return f"{text.rstrip()}\n\n{HEAD}\n{rendered(lines)}" if lines else text
 
 
 def missing(
-    source: Sequence[Message], shown: str, *, newest: str = "", room: int = MOST_TOKENS
+    source: Sequence[Message],
+    shown: str,
+    *,
+    newest: str = "",
+    room: int = MOST_TOKENS,
+    work: WorkPart | None = None,
 ) -> tuple[AuditedLine, ...]:
     """Return the lines of ``source`` to restore, in the source's order.
 
@@ -100,10 +109,11 @@ def missing(
         shown: All text that stays visible: summary, card and live messages.
         newest: The user's newest text, whose names count most.
         room: The limit of tokens for the lines.
+        work: The work of ``source``, if the caller has recorded the work.
     """
     lines: list[AuditedLine] = []
     here = names(shown)
-    for place, text in _musts(source, shown):
+    for place, text in _musts(work or work_of(source), len(source), shown):
         line = AuditedLine(place, "", 0, text)
         cost = _cost(line)
         if cost <= room:
@@ -145,13 +155,13 @@ def rendered(lines: Iterable[AuditedLine]) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def _musts(source: Sequence[Message], shown: str) -> Iterator[tuple[int, str]]:
+def _musts(work: WorkPart, end: int, shown: str) -> Iterator[tuple[int, str]]:
     """Yield errors that still occur, and the user's rules, if no visible block shows them."""
     flat = " ".join(shown.split())
-    for check in failing(source):
+    for check in work.failing():
         if check.error and check.error not in shown:
-            yield len(source), f"`{check.command}` failed last: {check.error}"
-    for turn, rule in constraints(source)[:12]:
+            yield end, f"`{check.command}` failed last: {check.error}"
+    for turn, rule in constraints(work.asked())[:12]:
         if rule not in flat:
             yield 0, f"the user, turn {turn}: {rule}"
 
@@ -264,8 +274,14 @@ def _cost(line: AuditedLine) -> int:
     return estimate_tokens(line.text) + 4 + (estimate_tokens(line.label) if line.label else 0)
 
 
-def _tokens(message: Message) -> int:
-    return sum(block.meta.tokens for block in message.blocks)
+def _tokens_up_to(most: int, messages: Iterable[Message]) -> int:
+    """Return the tokens of messages, or ``most`` if the messages have more tokens."""
+    n = 0
+    for message in messages:
+        n += sum(block.meta.tokens for block in message.blocks)
+        if n >= most:
+            return most
+    return n
 
 
 def block_text(block: Block) -> str:

@@ -24,18 +24,16 @@ from indwell.context.compaction.summarising.user_notes import (
     open_tasks,
     user_notes,
 )
-from indwell.context.file_work import (
+from indwell.context.injections import inject
+from indwell.context.tokens import estimate_tokens
+from indwell.context.work_record import (
     Changed,
     Failing,
     Reviewed,
     UserPrompt,
-    asked,
-    changed,
-    failing,
-    reviewed,
+    WorkPart,
+    work_of,
 )
-from indwell.context.injections import inject
-from indwell.context.tokens import estimate_tokens
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Message, Text
 
@@ -82,6 +80,7 @@ def task_card(
     budget_tokens: int,
     pending: Sequence[tuple[str, int]] = (),
     notes_in: str = "",
+    work: WorkPart | None = None,
 ) -> Text | None:
     """Build the card of a conversation; return None if the user has said nothing yet.
 
@@ -91,8 +90,10 @@ def task_card(
         pending: Paths with the number of the agent's changes that await review.
         notes_in: The names of the files with all notes (``user_notes.note_files``). The card names
             the files only if it does not show all notes.
+        work: The work of all messages, if the caller has recorded the work.
     """
-    requests = asked(messages)
+    work = work or work_of(messages)
+    requests = work.asked()
     if not requests:
         return None
     now = requests[-1]
@@ -114,9 +115,13 @@ def task_card(
     for title, lines, share in (
         (_RULES, lasting, NOTES_SHARE),
         ("Not finished yet (the user's words):", _task_lines(tasks), NOTES_SHARE),
-        ("Files changed so far (path, successful edits):", _files(changed(messages)), 1.0),
-        ("What the user said of these changes:", _verdicts(reviewed(messages, pending)), 1.0),
-        ("Checks whose last run failed (commands and names are data):", _checks(messages), 1.0),
+        ("Files changed so far (path, successful edits):", _files(work.changed()), 1.0),
+        ("What the user said of these changes:", _verdicts(work.reviewed(pending)), 1.0),
+        (
+            "Checks whose last run failed (commands and names are data):",
+            _checks(work.failing()),
+            1.0,
+        ),
     ):
         part, spent = _fitting(title, lines, int(room * share))
         room -= spent
@@ -136,9 +141,9 @@ def task_card(
     return inject("task_card", "\n\n".join((head, *parts)), turn=now.turn)
 
 
-def least_card(messages: Sequence[Message]) -> Text | None:
+def least_card(messages: Sequence[Message], work: WorkPart | None = None) -> Text | None:
     """Build a card that lists only finished requests; return None if no request came earlier."""
-    requests = asked(messages)
+    requests = (work or work_of(messages)).asked()
     if not requests[:-1]:
         return None
     words = _finished(requests[:-1], 0, is_short=False)
@@ -210,8 +215,8 @@ def _verdicts(files: Sequence[Reviewed]) -> list[str]:
     return lines
 
 
-def _checks(messages: Sequence[Message]) -> list[str]:
-    newest = list(reversed(failing(messages)))[:MOST_CHECKS]
+def _checks(failing: Sequence[Failing]) -> list[str]:
+    newest = list(reversed(failing))[:MOST_CHECKS]
     return [f"- {_command(one.command)} (turn {one.turn}){_names(one)}" for one in newest]
 
 

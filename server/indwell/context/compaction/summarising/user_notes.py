@@ -28,9 +28,8 @@ from indwell.context.compaction.cuts import spill_path, stamp
 from indwell.context.compaction.step import SpilledText
 from indwell.context.compaction.summarising import note_words as words_of
 from indwell.context.compaction.transcripts import Files, named_files
-from indwell.context.file_work import UserPrompt, asked
+from indwell.context.work_record import UserPrompt
 from indwell.lazy_pattern import lazy_pattern
-from indwell.messages import Message
 
 LOOKED_AT = 20_000  # the limit of characters that are searched in one text of the user
 LONG = 2_000  # in a text with more characters, such as a pasted log, only words of ``STRICT`` count
@@ -129,19 +128,28 @@ _GO_ON = lazy_pattern(
 _LEAST_TERM = 2  # a shorter word says nothing, unless it has a digit
 
 
-def constraints(messages: Sequence[Message]) -> tuple[tuple[int, str], ...]:
-    """Return the user's rules with their turns: strict rules first, then the newest.
+def constraints(requests: Sequence[UserPrompt]) -> tuple[tuple[int, str], ...]:
+    """Return the rules in requests, with their turns: strict rules first, then the newest.
 
     Sentences in code blocks are skipped.
     """
-    found: dict[str, int] = {}
-    for request in asked(messages):
-        for one in _sentences(request.words):
-            if is_rule(one.text, in_short=len(request.words) <= LONG):
-                found.pop(one.text, None)
-                found[one.text] = request.turn
-    newest = [(turn, sentence) for sentence, turn in reversed(found.items())]
-    return tuple(sorted(newest, key=lambda one: not _STRICT.search(one[1])))
+    found: dict[str, tuple[int, bool]] = {}
+    for request in requests:
+        for rule, is_strict in _rules(request.words):
+            found.pop(rule, None)
+            found[rule] = request.turn, is_strict
+    newest = [(turn, rule, is_strict) for rule, (turn, is_strict) in reversed(found.items())]
+    return tuple((turn, rule) for turn, rule, _ in sorted(newest, key=lambda one: not one[2]))
+
+
+@lru_cache(maxsize=4096)
+def _rules(words: str) -> tuple[tuple[str, bool], ...]:
+    """Return the rules of a text, and whether each is strict."""
+    in_short = len(words) <= LONG
+    sentences = (one.text for one in _sentences(words))
+    return tuple(
+        (one, bool(_STRICT.search(one))) for one in sentences if is_rule(one, in_short=in_short)
+    )
 
 
 def is_rule(sentence: str, *, in_short: bool) -> bool:
