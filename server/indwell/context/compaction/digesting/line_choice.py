@@ -19,7 +19,7 @@ from collections.abc import Iterable, Sequence
 from math import exp, log1p
 from typing import NamedTuple
 
-from indwell.context.compaction.digesting.line_store import DigestedLine, TextLines
+from indwell.context.compaction.digesting.line_store import DigestedLine, TextLines, packed
 from indwell.context.compaction.digesting.lines import text_of
 from indwell.context.compaction.digesting.transcript_index import Read, Uses
 from indwell.messages import Block
@@ -92,8 +92,12 @@ class _Choice:
         uses.lines.begin()
         for block in shown:
             uses.lines.check()
-            for line in uses.lines.lines(text_of(block)):
-                self._show(line, is_said=block.meta.source == "assistant")
+            is_said = block.meta.source == "assistant"
+            names = self._mentioned if is_said else self._shown_names
+            lines = uses.lines.lines(text_of(block))
+            lines.add_names(names)
+            lines.add_keys(self._shown_keys)
+        self._shown_keys.discard(0)  # The key 0 means that a line is too short to compare.
         self.kept: list[set[int]] = [set() for _ in pieces]
         self._n_lines = [piece.text.count("\n") + 1 for piece in pieces]
         # The chance of a name by its number of blocks, its last use and its last writing. Many
@@ -183,7 +187,7 @@ class _LineQueue:
     def __init__(self, lines: Iterable[tuple[float, int]]) -> None:
         ordered = sorted(lines, reverse=True)  # The first line is taken from the end.
         self._worths = array("d", [worth for worth, _ in ordered])
-        self._numbers = array("I", [number for _, number in ordered])
+        self._numbers = packed([number for _, number in ordered])
         self._pushed: list[tuple[float, int]] = []
 
     def __bool__(self) -> bool:

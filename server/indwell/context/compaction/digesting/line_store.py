@@ -9,7 +9,7 @@ have the same hash with a chance of one in 37 million; both would then count as 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -22,8 +22,10 @@ from indwell.context.compaction.digesting.lines import (
 
 LONGEST_END = 400_000  # the number of characters that are examined at each end of a long text
 _CHARACTERS = 3.3  # the approximate characters per token, exact enough to compare lines
-_LEAST_STORED = 40  # a text with fewer characters is divided again at each use
-_LARGEST_SHORT = 65_535  # the largest number of two bytes
+_LEAST_STORED = 40  # shorter texts are stored apart, because their lines need more room
+_MOST_SHORT = 512  # the limit of short texts that are stored; they need 0.3 MB
+_SMALLEST = (("B", 0xFF), ("H", 0xFFFF))  # small types of arrays, with their largest numbers
+_STEP_BITS = 32  # the number of lower bits of a hash that choose the first slot
 _LEAST_SLOTS = 1_024  # a power of two, and so is every later number of slots
 
 
@@ -50,7 +52,9 @@ class DigestedLine(msgspec.Struct, frozen=True, gc=False):
 class NameNumbers:
     """Numbers identifiers from 0, in the order of their first use.
 
-    The hash table needs about 30 bytes for each identifier; a dictionary would need 200.
+    The hash table needs about 15 bytes for each identifier; a dictionary would need 200. The table
+    is at most seven eighths full. The upper bits of a hash give the distance to the next slot, so
+    that even a full table needs few steps.
     """
 
     def __init__(self) -> None:
@@ -65,13 +69,14 @@ class NameNumbers:
         wanted, slots, hashes = hash(name), self._slots, self._hashes
         mask = len(slots) - 1
         at = wanted & mask
+        step = wanted >> _STEP_BITS | 1
         while found := slots[at]:
             if hashes[found - 1] == wanted:
                 return found - 1
-            at = (at + 1) & mask
+            at = (at + step) & mask
         hashes.append(wanted)
         slots[at] = len(hashes)
-        if 3 * len(hashes) > 2 * len(slots):
+        if 8 * len(hashes) > 7 * len(slots):
             self._widen()
         return len(hashes) - 1
 
@@ -80,8 +85,9 @@ class NameNumbers:
         slots = array("I", bytes(4 * (mask + 1)))
         for number, wanted in enumerate(self._hashes, 1):
             at = wanted & mask
+            step = wanted >> _STEP_BITS | 1
             while slots[at]:
-                at = (at + 1) & mask
+                at = (at + step) & mask
             slots[at] = number
         self._slots = slots
 
@@ -89,21 +95,21 @@ class NameNumbers:
 class _StoredPart:
     """The lines of a part of a text; a blank line has the length 0."""
 
-    __slots__ = ("_keys", "_lengths", "_names", "_starts", "first")
+    __slots__ = ("_lengths", "_starts", "first", "keys", "names")
 
     def __init__(self, text: str, first: int, numbers: NameNumbers) -> None:
         self.first = first
         lengths, starts = list[int](), [0]
-        self._keys, self._names = array("q"), array("I")
+        keys, names = list[int](), list[int]()
         lead = number_lead(text)
         for line in text.split("\n"):
-            self._names.extend(map(numbers.number, identifiers(line[:LONGEST_LINE])))
+            names.extend(map(numbers.number, identifiers(line[:LONGEST_LINE])))
             key = line_key(line, lead)
-            self._keys.append((hash(key) or 1) if key else 0)
+            keys.append((hash(key) or 1) if key else 0)
             lengths.append(0 if not line or line.isspace() else len(line))
-            starts.append(len(self._names))
-        self._lengths = _packed(lengths, max(lengths))
-        self._starts = _packed(starts, starts[-1])
+            starts.append(len(names))
+        self.keys, self.names = array("q", keys), packed(names)
+        self._lengths, self._starts = packed(lengths), packed(starts)
 
     def __len__(self) -> int:
         return len(self._lengths)
@@ -113,12 +119,14 @@ class _StoredPart:
         length = self._lengths[at]
         if not length:
             return None
-        names = tuple(self._names[self._starts[at] : self._starts[at + 1]])
-        return DigestedLine(self.first + at, names, self._keys[at], length / _CHARACTERS + 1)
+        names = tuple(self.names[self._starts[at] : self._starts[at + 1]])
+        return DigestedLine(self.first + at, names, self.keys[at], length / _CHARACTERS + 1)
 
 
-def _packed(values: list[int], largest: int) -> array[int]:
-    return array("H" if largest <= _LARGEST_SHORT else "I", values)
+def packed(values: Sequence[int]) -> array[int]:
+    """Return numbers in an array with as few bytes for each number as the largest one allows."""
+    most = max(values, default=0)
+    return array(next((kind for kind, largest in _SMALLEST if most <= largest), "I"), values)
 
 
 class TextLines:
@@ -134,6 +142,16 @@ class TextLines:
             for at in range(len(part)):
                 if (line := part.line(at)) is not None:
                     yield line
+
+    def add_names(self, names: set[int]) -> None:
+        """Add the identifiers of all lines to a set."""
+        for part in self._parts:
+            names.update(part.names)
+
+    def add_keys(self, keys: set[int]) -> None:
+        """Add the keys of all lines to a set, perhaps also 0."""
+        for part in self._parts:
+            keys.update(part.keys)
 
     def line(self, number: int) -> DigestedLine:
         """Return the line with this number, which must be one of the lines."""
@@ -157,6 +175,7 @@ class LineStore:
         # The stored lines by the hash of their text.
         self._now: dict[int, TextLines] = {}
         self._before: dict[int, TextLines] = {}
+        self._short: dict[str, TextLines] = {}
 
     def begin(self) -> None:
         """Begin a decision: forget the texts that the decision before did not need."""
@@ -170,10 +189,18 @@ class LineStore:
     def lines(self, text: str) -> TextLines:
         """Return the lines of a text."""
         if len(text) < _LEAST_STORED:
-            return TextLines(text, self.numbers)
+            return self._short_lines(text)
         which = hash(text)
         found = self._now.get(which) or self._before.get(which) or TextLines(text, self.numbers)
         self._now[which] = found
+        return found
+
+    def _short_lines(self, text: str) -> TextLines:
+        found = self._short.get(text)
+        if found is None:
+            if len(self._short) >= _MOST_SHORT:
+                self._short.clear()
+            found = self._short[text] = TextLines(text, self.numbers)
         return found
 
 

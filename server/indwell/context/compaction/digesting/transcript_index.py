@@ -23,6 +23,7 @@ from indwell.messages import Block, Message, Text, ToolResult, ToolUse
 
 # While many messages are indexed at once, the lines of twice as many messages are stored.
 _STORED = 64
+_LARGEST = 0xFFFF  # the largest number of two bytes
 
 
 class Read(NamedTuple):
@@ -50,7 +51,9 @@ class Uses:
     def __init__(self) -> None:
         self.lines = LineStore()
         self.n_calls = 0
-        self.written, self.seen, self.spread = array("I"), array("I"), array("I")
+        # The columns have two bytes for each name until there are more blocks than such numbers.
+        self.written, self.seen, self.spread = array("H"), array("H"), array("H")
+        self._n_blocks = 0
         self.reads: dict[str, Read] = {}
         self.read_last: dict[str, int] = {}
 
@@ -58,6 +61,10 @@ class Uses:
         """Add a message from its block ``start`` on; the blocks before were added earlier."""
         is_reply = message.role == "assistant"
         self.n_calls += is_reply and not start
+        self._n_blocks += len(message.blocks) - start
+        if max(self.n_calls, self._n_blocks) > _LARGEST and self.seen.typecode == "H":
+            columns = (array("I", one) for one in (self.written, self.seen, self.spread))
+            self.written, self.seen, self.spread = columns
         for block in islice(message.blocks, start, None):
             for name in self._names(block):
                 self.seen[name] = self.n_calls
@@ -70,9 +77,10 @@ class Uses:
 
     def _names(self, block: Block) -> Iterable[int]:
         """Return the numbers of a block's identifiers, each once."""
-        found = {name for line in self.lines.lines(text_of(block)) for name in line.names}
+        names = set[int]()
+        self.lines.lines(text_of(block)).add_names(names)
         self.widen()
-        return found
+        return names
 
     def widen(self) -> None:
         """Make room for identifiers that were numbered since the last use of the columns."""
