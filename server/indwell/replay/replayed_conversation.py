@@ -411,7 +411,7 @@ def _step(
     notes = Files("", ())
     messages, history = conversation.messages, conversation.history
     whole = transcript(messages, history)
-    index.grow(whole)
+    index.grow_work(whole)
     if preset.card:
         budget = card_limit(conversation.config.budget)
         work = index.work.part(0, len(whole))

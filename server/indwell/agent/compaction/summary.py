@@ -234,7 +234,7 @@ def _step(
         live = now.messages[: span.start] + now.messages[span.stop :]
         places = (place_of(now.messages, now.history, at) for at in (span.start, span.stop))
         text = audited(span, text, card, live=live, work=index.work_in(whole, *places))
-    parts = index.parts if index.whole == whole else None
+    parts = index.parts if index.has_work(whole) else None
     files = transcript_files(now, span.start, span.stop, facts.spill_folder, parts)
     step = apply_summary(now, span, text, card=card, least=least, transcript=files.named)
     step = without_stale(now.messages, step, facts)

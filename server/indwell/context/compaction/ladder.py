@@ -35,13 +35,14 @@ from indwell.context.compaction.step import (
     Action,
     CompactionFacts,
     CompactionStep,
+    SummarySpan,
     View,
     full_tokens,
     kept_from,
 )
 from indwell.context.compaction.summarising.span import collapse, cut_results, regions, summarise
 from indwell.context.conversation import Conversation, Tally, counted
-from indwell.context.history import freed, spliced
+from indwell.context.history import freed, spliced, transcript
 from indwell.context.pairing import problems
 
 
@@ -77,6 +78,8 @@ def next_action(
                 and freed(conversation.messages, action.splices) <= 0
             ):
                 continue
+            if isinstance(action, SummarySpan) and index is not None:
+                index.grow_work(transcript(conversation.messages, conversation.history))
             if action is not None:
                 return action
     return None

@@ -73,6 +73,7 @@ class TranscriptParts:
         self.stops: list[int] = []
         self.names: list[str] = []
         self.saved: set[str] = set()
+        self._n_saved = 0  # the number of first files that are known to be on disk
         self._n, self._length = 0, 0  # the examined messages, and their length in the open file
 
     def grow(self, whole: Sequence[Message]) -> None:
@@ -105,7 +106,9 @@ class TranscriptParts:
         last = min(bisect_left(self.stops, stop) + 1, len(self.stops))
         names = self.names[first:last]
         files: list[SpilledPart] = []
-        for at in range(first, last):
+        while self._n_saved < len(self.names) and self.names[self._n_saved] in self.saved:
+            self._n_saved += 1
+        for at in range(max(first, self._n_saved), last):
             if self.names[at] not in self.saved:
                 begin = self.stops[at - 1] if at else 0
                 part = tuple(whole[begin : self.stops[at]])

@@ -107,7 +107,7 @@ class TranscriptIndex:
     """The index of one conversation's transcript.
 
     Attributes:
-        whole: The indexed messages. The last message may still grow.
+        whole: The transcript of the last call. The last message may still grow.
         uses: The uses of names and files.
         parts: The files that a transcript is divided into.
         work: The prompts, changed files and checks.
@@ -118,6 +118,8 @@ class TranscriptIndex:
 
     def _forget(self) -> None:
         self.whole: tuple[Message, ...] = ()
+        # The number of messages whose names are indexed, and the blocks of the last of these.
+        self._n_named, self._n_blocks = 0, 0
         self.uses = Uses()
         self.parts = TranscriptParts()
         self.work = WorkRecord()
@@ -133,24 +135,32 @@ class TranscriptIndex:
         """Index the new messages of a transcript, or all if others have changed.
 
         Raises:
-            DecisionStopped: The decision shall end; the index has fewer messages.
+            DecisionStopped: The decision shall end; the index has the names of fewer messages.
         """
-        n = len(self.whole)
-        if n and not self._begins(whole):
-            self._forget()
-            n = 0
-        if n and (n_known := len(self.whole[-1].blocks)) < len(whole[n - 1].blocks):
-            self._add(n - 1, whole[n - 1], n_known)
+        self._follow(whole)
+        n = self._n_named
+        if n and self._n_blocks < len(whole[n - 1].blocks):
+            self._add(n - 1, whole[n - 1], self._n_blocks)
         for index in range(n, len(whole)):
             if self.uses.lines.is_stopped:
-                self.whole = whole[:index]
                 raise DecisionStopped
             if (index - n) % _STORED == _STORED - 1:
                 self.uses.lines.begin()
             self._add(index, whole[index], 0)
-        self.whole = whole
         self.parts.grow(whole)
         self.work.grow(whole)
+
+    def grow_work(self, whole: tuple[Message, ...]) -> None:
+        """Index only the files and the work of new messages, as a summary needs no names."""
+        self._follow(whole)
+        self.parts.grow(whole)
+        self.work.grow(whole)
+
+    def _follow(self, whole: tuple[Message, ...]) -> None:
+        """Forget all if the transcript does not begin with the indexed messages."""
+        if self.whole and not self._begins(whole):
+            self._forget()
+        self.whole = whole
 
     def _begins(self, whole: Sequence[Message]) -> bool:
         """Return whether ``whole`` begins with the indexed messages; compares mostly identities."""
@@ -168,6 +178,7 @@ class TranscriptIndex:
                     self._texts.setdefault(text, index)
                 case ToolUse(id=identifier) | ToolResult(tool_use_id=identifier):
                     self._ids.setdefault(identifier, []).append(index)
+        self._n_named, self._n_blocks = index + 1, len(message.blocks)
 
     def work_in(self, whole: tuple[Message, ...], start: int, stop: int) -> WorkPart | None:
         """Return the work of some messages, or None if the index has not read all of ``whole``.
@@ -177,9 +188,11 @@ class TranscriptIndex:
             start: The first message.
             stop: The index after the last message.
         """
-        if self.work.n != len(whole) or self.whole != whole:
-            return None
-        return self.work.part(start, stop)
+        return self.work.part(start, stop) if self.has_work(whole) else None
+
+    def has_work(self, whole: tuple[Message, ...]) -> bool:
+        """Return whether the files and the work of exactly this transcript are indexed."""
+        return self.work.n == len(whole) and self.whole == whole
 
     def has_text(self, text: str, stop: int) -> bool:
         """Return whether a text block of a message before ``stop`` has exactly this text."""

@@ -317,6 +317,7 @@ def _is_closed(
     )
 
 
+@lru_cache(maxsize=4096)
 def _subject(words: str) -> frozenset[str]:
     return _terms(_TASK.sub("", _flat(words), 1))
 
