@@ -8,7 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indwell.context import conversation as talk
+from indwell.context.compaction.digesting.transcript_index import TranscriptIndex
+from indwell.context.compaction.ladder import next_action
 from indwell.context.compaction.presets import (
+    PRESETS,
     Collapse,
     Layer,
     Micro,
@@ -21,7 +24,9 @@ from indwell.context.compaction.step import CompactionFacts, CompactionStep, Sum
 from indwell.context.compaction.summarising.summary import apply_summary, why_unusable
 from indwell.context.compaction.transcripts import pieces, source_text
 from indwell.context.conversation import Conversation, estimated_tokens
+from indwell.context.history import transcript
 from indwell.context.injections import inject
+from indwell.context.work_record import work_of
 from indwell.messages import Message, Text
 from support.long_talks import (
     FOLDER,
@@ -236,6 +241,17 @@ def test_a_summariser_sees_no_more_than_its_preset_says() -> None:
     text = source_text(plan_of(layer, now))
     assert len(text) < 3_100
     assert all(len(part) <= 404 for part in text.split("\n\n"))
+
+
+def test_after_the_plan_of_a_summary_the_index_knows_the_work_but_no_names() -> None:
+    now, index = turned(empty(2_000), 1, [LONG] * 9), TranscriptIndex()
+    forced = CompactionFacts(spill_folder=FOLDER, force=True)
+    plan = next_action(now, PRESETS["regions-d"], forced, index)
+    assert isinstance(plan, SummarySpan)
+    whole = transcript(now.messages, now.history)
+    assert index.work_in(whole, 0, len(whole)) == work_of(whole)
+    assert index.has_work(whole)
+    assert len(index.uses.seen) == 0
 
 
 def test_a_region_too_large_for_the_summariser_is_split_between_exchanges() -> None:
