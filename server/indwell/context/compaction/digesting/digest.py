@@ -18,7 +18,7 @@ import msgspec
 
 from indwell.context.compaction.cuts import spill_name, spill_path
 from indwell.context.compaction.digesting.line_choice import ReducibleText, chosen
-from indwell.context.compaction.digesting.lines import is_numbered, text_of
+from indwell.context.compaction.digesting.lines import is_numbered
 from indwell.context.compaction.digesting.repeats import unfolded
 from indwell.context.compaction.digesting.transcript_index import TranscriptIndex
 from indwell.context.compaction.presets import Digest
@@ -127,12 +127,12 @@ def candidates(view: View, cut: int, index: TranscriptIndex) -> Iterator[Candida
                     # an id is used.
                     original = index.original(block, begin, end)
                     pair = f"{at}:{identifier}"
-                    piece = ReducibleText(text_of(original), pair=pair, is_said=True)
+                    piece = ReducibleText(original, pair=pair, is_said=True)
                     yield Candidate(at, block, original, piece)
                 case ToolResult(tool_use_id=identifier):
                     original = index.original(block, begin, end)
                     read, pair = index.uses.reads.get(identifier), f"{at - 1}:{identifier}"
-                    piece = ReducibleText(text_of(original), MARKER, pair=pair, read=read)
+                    piece = ReducibleText(original, MARKER, pair=pair, read=read)
                     yield Candidate(at, block, original, piece)
                 case Text() if _may_shorten(block) and index.has_text(block.text, stop):
                     kept = _must_stay(block, with_calls=calls)

@@ -40,7 +40,8 @@ class ReducibleText(NamedTuple):
     """A text whose lines may be left out.
 
     Attributes:
-        text: The whole text.
+        source: The whole text, or the block with the text. The text of a call is decoded at each
+            use, because the decoded texts of all calls would need memory.
         head: The tokens of the marker for left-out lines, which are added to the first chosen line.
         pair: The key of a call and its result, which are kept or dropped together. The first chosen
             line of the two needs ``PAIR`` more tokens. Empty if the text is not part of a call or
@@ -50,12 +51,17 @@ class ReducibleText(NamedTuple):
         is_said: Whether the agent wrote the text as prose; statements in prose are worth more.
     """
 
-    text: str
+    source: str | Block
     head: float = 0.0
     pair: str = ""
     read: Read | None = None
     kept: tuple[int, ...] = ()
     is_said: bool = False
+
+    @property
+    def text(self) -> str:
+        """The whole text."""
+        return self.source if isinstance(self.source, str) else text_of(self.source)
 
 
 def chosen(
@@ -99,7 +105,7 @@ class _Choice:
             lines.add_keys(self._shown_keys)
         self._shown_keys.discard(0)  # The key 0 means that a line is too short to compare.
         self.kept: list[set[int]] = [set() for _ in pieces]
-        self._n_lines = [piece.text.count("\n") + 1 for piece in pieces]
+        self._n_lines: list[int] = []
         # The chance of a name by its number of blocks, its last use and its last writing. Many
         # names have the same three numbers, so this needs less memory than a chance for each name.
         self._chances: dict[tuple[int, int, int], float] = {}
@@ -153,7 +159,9 @@ class _Choice:
     def _queued(self, at: int, piece: ReducibleText) -> _LineQueue:
         """Return the queue of the lines that are worth their tokens, and are not always kept."""
         self._uses.lines.check()
-        lines = self._uses.lines.lines(piece.text)
+        text = piece.text
+        self._n_lines.append(text.count("\n") + 1)
+        lines = self._uses.lines.lines(text)
         self._texts.append(lines)
         self._uses.widen()
         return _LineQueue(

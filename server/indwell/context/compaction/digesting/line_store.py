@@ -95,7 +95,7 @@ class NameNumbers:
 class _StoredPart:
     """The lines of a part of a text; a blank line has the length 0."""
 
-    __slots__ = ("_lengths", "_starts", "first", "keys", "names")
+    __slots__ = ("_rows", "first", "keys", "names")
 
     def __init__(self, text: str, first: int, numbers: NameNumbers) -> None:
         self.first = first
@@ -109,17 +109,19 @@ class _StoredPart:
             lengths.append(0 if not line or line.isspace() else len(line))
             starts.append(len(names))
         self.keys, self.names = array("q", keys), packed(names)
-        self._lengths, self._starts = packed(lengths), packed(starts)
+        # One array needs less memory than two: the lengths come first, then the starts.
+        self._rows = packed(lengths + starts)
 
     def __len__(self) -> int:
-        return len(self._lengths)
+        return len(self.keys)
 
     def line(self, at: int) -> DigestedLine | None:
         """Return a line, or None if the line is blank."""
-        length = self._lengths[at]
+        length = self._rows[at]
         if not length:
             return None
-        names = tuple(self.names[self._starts[at] : self._starts[at + 1]])
+        start = len(self.keys) + at
+        names = tuple(self.names[self._rows[start] : self._rows[start + 1]])
         return DigestedLine(self.first + at, names, self.keys[at], length / _CHARACTERS + 1)
 
 
