@@ -59,7 +59,7 @@ class Changed(msgspec.Struct, frozen=True):
     is_new: bool
 
 
-class Failing(msgspec.Struct, frozen=True):
+class Failing(msgspec.Struct, frozen=True, gc=False):
     """A check whose last run failed.
 
     Attributes:
@@ -95,7 +95,7 @@ class _Entry(Protocol):
         ...
 
 
-class SaidWords(NamedTuple):
+class SaidWords(msgspec.Struct, frozen=True, gc=False):
     """The user's text in a message, and the state of the turn that the message before ended."""
 
     at: int
@@ -104,7 +104,7 @@ class SaidWords(NamedTuple):
     before: State
 
 
-class FileCall(NamedTuple):
+class FileCall(msgspec.Struct, frozen=True, gc=False):
     """An answered call that reads or changes files; ``call`` is the index of the call's message."""
 
     at: int
@@ -115,7 +115,7 @@ class FileCall(NamedTuple):
     is_error: bool
 
 
-class AnsweredCheck(NamedTuple):
+class AnsweredCheck(msgspec.Struct, frozen=True, gc=False):
     """An answered call that runs a check; ``failing`` is None if the check passed."""
 
     at: int
@@ -124,7 +124,7 @@ class AnsweredCheck(NamedTuple):
     failing: Failing | None
 
 
-class ReportedCheck(NamedTuple):
+class ReportedCheck(msgspec.Struct, frozen=True, gc=False):
     """A check that Indwell ran after edits; ``failing`` is None if the check passed."""
 
     at: int
@@ -132,7 +132,7 @@ class ReportedCheck(NamedTuple):
     failing: Failing | None
 
 
-class ReportedRejection(NamedTuple):
+class ReportedRejection(msgspec.Struct, frozen=True, gc=False):
     """A report of changes that the user rejected."""
 
     at: int
