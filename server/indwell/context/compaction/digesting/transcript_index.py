@@ -137,7 +137,7 @@ class TranscriptIndex:
         Raises:
             DecisionStopped: The decision shall end; the index has the names of fewer messages.
         """
-        self._follow(whole)
+        self.grow_work(whole)
         n = self._n_named
         if n and self._n_blocks < len(whole[n - 1].blocks):
             self._add(n - 1, whole[n - 1], self._n_blocks)
@@ -147,20 +147,14 @@ class TranscriptIndex:
             if (index - n) % _STORED == _STORED - 1:
                 self.uses.lines.begin()
             self._add(index, whole[index], 0)
-        self.parts.grow(whole)
-        self.work.grow(whole)
 
     def grow_work(self, whole: tuple[Message, ...]) -> None:
         """Index only the files and the work of new messages, as a summary needs no names."""
-        self._follow(whole)
-        self.parts.grow(whole)
-        self.work.grow(whole)
-
-    def _follow(self, whole: tuple[Message, ...]) -> None:
-        """Forget all if the transcript does not begin with the indexed messages."""
         if self.whole and not self._begins(whole):
             self._forget()
         self.whole = whole
+        self.parts.grow(whole)
+        self.work.grow(whole)
 
     def _begins(self, whole: Sequence[Message]) -> bool:
         """Return whether ``whole`` begins with the indexed messages; compares mostly identities."""
