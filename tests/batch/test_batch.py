@@ -6,7 +6,9 @@ import asyncio
 import json
 import os
 import shutil
+import signal
 import subprocess
+import sys
 import tarfile
 import threading
 from collections.abc import Callable
@@ -15,23 +17,29 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from indwell import __version__
 from indwell.batch.attempt import AttemptJob, clear
 from indwell.batch.child_run import BatchOptions
-from indwell.batch.driver import BatchEvent, BatchRun, TaskEnded, TaskWaits, WorkerLost
+from indwell.batch.driver import BatchEvent, BatchRun, LocalPurse, TaskEnded, TaskWaits, WorkerLost
 from indwell.batch.plan import BatchTask, WrongTasks, left_over, read_plan
-from indwell.batch.purse import AskAgain, Grant, NoMoney, Purse, PurseState
+from indwell.batch.purse import AskAgain, Grant, NoMoney, NoRoom, Purse, PurseState
 from indwell.batch.records import (
     AttemptEnd,
     FolderStore,
+    SpendingBound,
     TaskResult,
     all_results,
     begin_attempt,
     spent_before,
     write_result,
 )
+from indwell.batch.warm_start import OWN_PROGRAM, WarmStart
 from indwell.batch.workspace import AttemptPlace, patch_between, prepare, snapshot
 from indwell.errors import ToolError
 from indwell.files.append_log import make_private_folder
+from indwell.sandbox.capture import Feed
+from indwell.sandbox.leftovers.processes import processes
+from indwell.sandbox.program import Finished, run_program
 from support.editing import EDIT, READ, SOURCE, USAGE, Home
 from support.loopback_endpoint import Seen, endpoint_in_thread, say
 from support.terminal import indwell
@@ -131,6 +139,31 @@ def test_tokens_of_a_minute_are_handed_out_as_time_passes() -> None:
     assert purse.ask("d", 10_000, None, 70.0) == Grant(4)  # A larger call than a minute allows.
 
 
+async def test_a_killed_batch_leaves_a_bound_that_no_granted_call_exceeds(tmp_path) -> None:
+    """Nothing is closed, as after a kill; each call of a cent is granted, and few are settled."""
+    store = FolderStore(tmp_path)
+    purse = LocalPurse(Purse(1.0, None), SpendingBound(store))
+    for number in range(50):
+        grant = await purse.ask(f"w{number}", 10, 0.01)
+        assert spent_before(store, {}) >= purse.purse.state.most
+        if number % 2:
+            await purse.settle(grant.id, 10, 0.005)
+    assert 0.375 <= spent_before(store, {}) <= 0.375 * 1.01 + 0.02
+    assert len(list((tmp_path / "spent").iterdir())) < 50
+
+    await purse.close()
+    assert spent_before(store, {}) == pytest.approx(0.375)
+    resumed = LocalPurse(Purse(0.38, None, spent=spent_before(store, {})), SpendingBound(store))
+    assert isinstance(await resumed.ask("w", 10, 0.01), NoMoney)
+
+
+async def test_a_call_whose_bound_cannot_be_written_is_not_granted(tmp_path) -> None:
+    purse = LocalPurse(Purse(1.0, None), SpendingBound(FolderStore(tmp_path)))
+    (tmp_path / "spent").write_text("a file where a folder has to be")
+    assert isinstance(await purse.ask("w", 10, 0.01), NoRoom)
+    assert purse.purse.state.most == 0.0
+
+
 # Records
 
 
@@ -177,6 +210,65 @@ def test_only_workspaces_of_dead_processes_are_removed(tmp_path) -> None:
         held.stdin.close()
     assert clear(work) == 1
     assert not work.exists()
+
+
+# The process that starts runs
+
+
+def forking_processes() -> list[int]:
+    own = [one.pid for one in processes() if one.parent == os.getpid()]
+    return [one for one in own if b"forking" in Path(f"/proc/{one}/cmdline").read_bytes()]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="forks are only for Linux")
+async def test_forked_runs_are_apart_and_end_with_the_process_that_forks_them(tmp_path) -> None:
+    start, feed, lines = WarmStart(hidden=("MADE_UP",)), Feed(), []
+    asked = asyncio.Event()
+
+    def heard(data: bytes) -> None:
+        lines.append(data)
+        if b"callAsked" in data:
+            asked.set()
+
+    async def run(*words: str, stdin: Feed | None = None, **more: object) -> Finished:
+        env = {"INDWELL_STATE": str(tmp_path / "state"), "OPENAI_API_KEY": "k", "MADE_UP": "s"}
+        argv = (*OWN_PROGRAM, *words)
+        return await run_program(
+            argv,
+            cwd=tmp_path,
+            timeout_s=None,
+            env=env,
+            pool=None,
+            start=start,
+            stdin=stdin or Feed(),
+            **more,
+        )
+
+    try:
+        waiting = asyncio.create_task(
+            run("run", "--scripted", "--metered", "--json", "x", stdin=feed, on_chunk=heard)
+        )
+        await asyncio.wait(
+            {waiting, asyncio.create_task(asked.wait())}, return_when=asyncio.FIRST_COMPLETED
+        )
+        version, wrong = await asyncio.gather(run("--version"), run("--no-such-option"))
+        assert (version.exit_code, version.output) == (0, f"indwell {__version__}\n")
+        assert (wrong.exit_code, wrong.output) == (2, "")
+        assert b"--no-such-option" in wrong.errors
+
+        (forking,) = forking_processes()
+        if not os.geteuid():  # The kernel shows the variables of the process only to root.
+            given = Path(f"/proc/{forking}/environ").read_bytes().split(b"\0")
+            names = {one.partition(b"=")[0] for one in given}
+            assert b"PATH" in names
+            assert not names & {b"OPENAI_API_KEY", b"MADE_UP"}
+
+        os.kill(forking, signal.SIGKILL)
+        assert (await waiting).exit_code == -signal.SIGKILL
+        assert (await run("--version")).exit_code == 0
+    finally:
+        await asyncio.to_thread(start.close)
+    assert not forking_processes()
 
 
 # Order, retries, stop

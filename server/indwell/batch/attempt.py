@@ -44,6 +44,7 @@ from indwell.files.locks import locked
 from indwell.files.private import read_own, remove_own, remove_own_tree
 from indwell.policy.rules import Widening
 from indwell.sandbox.spawn import spawn
+from indwell.sandbox.starting import Starter
 from indwell.service.user_settings import read_settings
 from indwell.settings.load import MEASURED_VARIABLE
 from indwell.settings.paths import batches_folder
@@ -74,6 +75,7 @@ async def attempt(
     work: Path,
     purse: SharedPurse,
     environment: Mapping[str, str],
+    start: Starter,
     stop: asyncio.Event,
 ) -> AttemptEnd:
     """Run an attempt, remove its workspace, and write the result.
@@ -84,6 +86,7 @@ async def attempt(
         work: The folder of workspaces on this machine.
         purse: Grants the model calls.
         environment: All variables of this process, with the secrets.
+        start: Starts the attempt's run.
         stop: Set to stop the attempt in order.
 
     Raises:
@@ -99,7 +102,7 @@ async def attempt(
     except OSError as error:
         return AttemptEnd("disk" if error.errno in _FULL else "lost", str(error))
     place = AttemptPlace(work / f"{job.task.id}.{number}")
-    one = _Attempt(job, number, place, store, purse, environment, stop)
+    one = _Attempt(job, number, place, store, purse, environment, start, stop)
     with locked(_lock_of(place.folder), timeout_s=0):
         try:
             end = await one.run()
@@ -169,10 +172,11 @@ class _Attempt:
         store: BatchStore,
         purse: SharedPurse,
         environment: Mapping[str, str],
+        start: Starter,
         stop: asyncio.Event,
     ) -> None:
         self._job, self._task, self._number, self._place = job, job.task, number, place
-        self._store, self._purse, self._stop = store, purse, stop
+        self._store, self._purse, self._start, self._stop = store, purse, start, stop
         own = {"INDWELL_STATE": str(place.state)}
         if job.task.settings:
             own[MEASURED_VARIABLE] = job.task.settings
@@ -221,7 +225,7 @@ class _Attempt:
 
     async def _turn(self) -> ChildEnd:
         """Run the turn in a process of its own, whose state is in the attempt's folder."""
-        child = ChildRun(self._task.id, self._purse, self._stop)
+        child = ChildRun(self._task.id, self._purse, self._stop, self._start)
         return await child.run(
             child_command(self._task, self._place.tree, self._job.options),
             cwd=self._place.folder,
@@ -234,6 +238,8 @@ class _Attempt:
         event = ended.finished or {}
         if self._stop.is_set():
             return AttemptEnd("stopped", cost=self.cost)
+        if ended.no_room:
+            return AttemptEnd("disk", ended.no_room, self.cost)
         if ended.refused:
             return AttemptEnd("budget", ended.refused, self.cost)
         is_done = event.get("ending") == "done"

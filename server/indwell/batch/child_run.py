@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,10 +10,12 @@ from typing import Any
 import msgspec
 
 from indwell.batch.plan import BatchTask
-from indwell.batch.purse import AskAgain, Grant, NoMoney, SharedPurse
+from indwell.batch.purse import AskAgain, Grant, NoMoney, NoRoom, SharedPurse
 from indwell.batch.records import TaskReceipt
+from indwell.batch.warm_start import OWN_PROGRAM
 from indwell.sandbox.capture import Feed
 from indwell.sandbox.spawn import spawn_server
+from indwell.sandbox.starting import Starter
 
 _TAIL_B = 4_000
 _MOST_LINE_B = 64 << 20
@@ -37,13 +38,23 @@ class BatchOptions(msgspec.Struct, frozen=True):
 
 
 class ChildEnd(msgspec.Struct, frozen=True):
-    """How the process ended, and its last ``turnFinished`` event, if there was one."""
+    """How the process ended, and its last ``turnFinished`` event, if there was one.
+
+    Attributes:
+        exit_code: The exit code, negative for a signal.
+        finished: The event.
+        errors: The end of standard error.
+        cost: US dollars of the calls.
+        refused: Why the budget refused a call, or empty.
+        no_room: Why the bound of the spending could not be written, or empty.
+    """
 
     exit_code: int
     finished: Mapping[str, Any] | None
     errors: str
     cost: float
     refused: str
+    no_room: str = ""
 
     @property
     def receipt(self) -> TaskReceipt:
@@ -61,12 +72,7 @@ class ChildEnd(msgspec.Struct, frozen=True):
 
 def child_command(task: BatchTask, tree: Path, options: BatchOptions) -> list[str]:
     """Return the program and the arguments that run a task."""
-    words = (
-        [sys.executable]
-        if getattr(sys, "frozen", False)
-        else [sys.executable, "-P", "-m", "indwell"]
-    )
-    words += ["run", "--json", "--metered", "--folder", str(tree)]
+    words = [*OWN_PROGRAM, "run", "--json", "--metered", "--folder", str(tree)]
     flags = {
         "--trust": options.trust,
         "--allow-commands": options.allow_commands,
@@ -96,17 +102,20 @@ class ChildRun:
         holder: The id of the task, under which the purse reserves money.
         purse: Grants the model calls.
         stop: Set to stop the process with time to clean up.
+        start: Starts the process.
     """
 
-    def __init__(self, holder: str, purse: SharedPurse, stop: asyncio.Event) -> None:
-        self._holder, self._purse, self._stop = holder, purse, stop
+    def __init__(
+        self, holder: str, purse: SharedPurse, stop: asyncio.Event, start: Starter
+    ) -> None:
+        self._holder, self._purse, self._stop, self._start = holder, purse, stop, start
         self._feed = Feed()
         self._rest, self._errors = b"", b""
         self._finished: Mapping[str, Any] | None = None
         self._grants: dict[int, int] = {}
         self._working: set[asyncio.Task[None]] = set()
         self._cost = 0.0
-        self._refused = ""
+        self._refused = self._no_room = ""
 
     async def run(
         self, command: Sequence[str], *, cwd: Path, env: Mapping[str, str], never_in: Sequence[Path]
@@ -129,6 +138,7 @@ class ChildRun:
                 confinement=None,
                 never_in=never_in,
                 on_note=lambda _note: None,
+                start=self._start,
             )
         finally:
             for one in tuple(self._working):
@@ -136,7 +146,9 @@ class ChildRun:
             await asyncio.gather(*self._working, return_exceptions=True)
             await self._purse.close_calls(self._holder)
         tail = self._errors.decode("utf-8", "replace").strip()
-        return ChildEnd(ended.exit_code, self._finished, tail, self._cost, self._refused)
+        return ChildEnd(
+            ended.exit_code, self._finished, tail, self._cost, self._refused, self._no_room
+        )
 
     def _failed(self, data: bytes) -> None:
         self._errors = (self._errors + data)[-_TAIL_B:]
@@ -174,6 +186,10 @@ class ChildRun:
                     break
                 case NoMoney(why=why):
                     self._refused = why
+                    answer = {"call": call, "granted": False, "why": why}
+                    break
+                case NoRoom(why=why):
+                    self._no_room = why
                     answer = {"call": call, "granted": False, "why": why}
                     break
                 case AskAgain(seconds=seconds):

@@ -7,6 +7,7 @@ engine runs attempts on this machine.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -18,8 +19,15 @@ import msgspec
 from indwell.batch.attempt import AttemptJob, attempt, clear
 from indwell.batch.child_run import BatchOptions
 from indwell.batch.plan import BatchTask
-from indwell.batch.purse import GrantAnswer, Purse, PurseState
-from indwell.batch.records import AttemptEnd, BatchStore, TaskResult, write_result
+from indwell.batch.purse import Grant, GrantAnswer, NoRoom, Purse, PurseState
+from indwell.batch.records import (
+    AttemptEnd,
+    BatchStore,
+    SpendingBound,
+    TaskResult,
+    write_result,
+)
+from indwell.batch.warm_start import WarmStart
 
 RETRIES: Mapping[str, int] = {"unreachable": 3, "lost": 1}
 """How often a task is tried again, by the reason why an attempt gave no result."""
@@ -62,14 +70,24 @@ class Engine(Protocol):
 
 
 class LocalPurse:
-    """The purse of the workers in this process."""
+    """The purse of the workers in this process, and the bound of the spending on disk."""
 
-    def __init__(self, purse: Purse) -> None:
+    def __init__(self, purse: Purse, bound: SpendingBound) -> None:
         self.purse = purse
+        self._bound = bound
+        self._writing = asyncio.Lock()
 
     async def ask(self, holder: str, tokens: int, cost: float | None) -> GrantAnswer:
         """Ask for a call."""
-        return self.purse.ask(holder, tokens, cost, time.monotonic())
+        answer = self.purse.ask(holder, tokens, cost, time.monotonic())
+        if isinstance(answer, Grant) and self.purse.state.most > self._bound.most:
+            try:
+                async with self._writing:
+                    await asyncio.to_thread(self._bound.cover, self.purse.state.most)
+            except OSError as error:
+                self.purse.settle(answer.id, 0, 0.0)
+                return NoRoom(no_room_words(error))
+        return answer
 
     async def settle(self, grant: int, tokens: int, cost: float | None) -> None:
         """Report what a call used."""
@@ -78,6 +96,17 @@ class LocalPurse:
     async def close_calls(self, holder: str) -> None:
         """Report that the holder makes no more calls."""
         self.purse.close_calls(holder)
+
+    async def close(self) -> None:
+        """Write the exact cost after the last call."""
+        # The disk may be full; the bound that it has is higher.
+        with contextlib.suppress(OSError):
+            await asyncio.to_thread(self._bound.end, self.purse.state.most)
+
+
+def no_room_words(error: OSError) -> str:
+    """Return why no call is allowed after a failed write of the bound."""
+    return f"the cost of the batch cannot be written: {error.strerror or error}"
 
 
 class LocalEngine:
@@ -89,6 +118,7 @@ class LocalEngine:
         purse: The money and the tokens of the batch.
         environment: All variables of this process.
         n_workers: The number of attempts at once.
+        secrets: The names of variables that only runs get.
     """
 
     def __init__(
@@ -97,10 +127,13 @@ class LocalEngine:
         work: Path,
         purse: Purse,
         environment: Mapping[str, str],
+        *,
         n_workers: int,
+        secrets: Sequence[str] = (),
     ) -> None:
         self._store, self._work, self._environment = store, work, environment
-        self._purse = LocalPurse(purse)
+        self._start = WarmStart(secrets)
+        self._purse = LocalPurse(purse, SpendingBound(store))
         self.n_workers = n_workers
 
     async def attempt(self, job: AttemptJob, stop: asyncio.Event) -> AttemptEnd:
@@ -111,6 +144,7 @@ class LocalEngine:
             work=self._work,
             purse=self._purse,
             environment=self._environment,
+            start=self._start,
             stop=stop,
         )
 
@@ -123,7 +157,9 @@ class LocalEngine:
         return await asyncio.to_thread(clear, self._work)
 
     async def close(self) -> None:
-        """Do nothing, because each attempt ends its own process."""
+        """End the process that starts runs, and write the exact cost."""
+        await self._purse.close()
+        await asyncio.to_thread(self._start.close)
 
 
 class BatchProgress(msgspec.Struct, frozen=True, tag_field="type", tag="progress", rename="camel"):

@@ -9,6 +9,7 @@ result into the store itself, so no finished task is lost if the cluster's head 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import os
 import time
@@ -19,9 +20,10 @@ from typing import Any
 import msgspec
 
 from indwell.batch.attempt import AttemptJob, attempt, clear, sweep, work_folder
-from indwell.batch.driver import WorkerLost
-from indwell.batch.purse import GrantAnswer, Purse, PurseState
-from indwell.batch.records import AttemptEnd, BatchStore, FolderStore
+from indwell.batch.driver import WorkerLost, no_room_words
+from indwell.batch.purse import Grant, GrantAnswer, NoRoom, Purse, PurseState
+from indwell.batch.records import AttemptEnd, BatchStore, FolderStore, SpendingBound
+from indwell.batch.warm_start import WarmStart
 from indwell.errors import UserError
 from indwell.files.append_log import make_private_folder
 from indwell.sandbox.environment import own_environment
@@ -29,6 +31,7 @@ from indwell.sandbox.environment import own_environment
 _JSON = msgspec.json
 _STOP_S = 30.0  # the time for the attempts of a stopped batch to end in order, in seconds
 _POLL_S = 1.0
+_ANSWER_S = 30.0  # the time for the purse to answer, which may have to be started again
 
 
 class ObjectStore:
@@ -76,18 +79,41 @@ def store_at(place: str) -> BatchStore:
 
 
 class PurseActor:
-    """The purse of all workers, as an actor of Ray; answers one question after the other."""
+    """The purse of all workers, as an actor of Ray; answers one question after the other.
+
+    If the actor's process dies, Ray starts the actor again, which reads the bound of the spending.
+    """
 
     def __init__(
-        self, budget: float | None, tokens_per_minute: int | None, spent: float, named: str
+        self,
+        place: str,
+        budget: float | None,
+        tokens_per_minute: int | None,
+        spent: float,
+        named: str,
     ) -> None:
-        now = time.monotonic()
-        self._purse = Purse(budget, tokens_per_minute, spent=spent, named=named, now=now)
+        self._bound = SpendingBound(store_at(place))
+        self._purse = Purse(
+            budget,
+            tokens_per_minute,
+            spent=max(spent, self._bound.most),
+            named=named,
+            now=time.monotonic(),
+            # A grant from before a restart of the actor has no number of a later grant.
+            first=time.time_ns(),
+        )
         self._is_stopped = False
 
     def ask(self, holder: str, tokens: int, cost: float | None) -> bytes:
         """Answer a worker, as JSON."""
-        return _JSON.encode(self._purse.ask(holder, tokens, cost, time.monotonic()))
+        answer = self._purse.ask(holder, tokens, cost, time.monotonic())
+        if isinstance(answer, Grant):
+            try:
+                self._bound.cover(self._purse.state.most)
+            except OSError as error:
+                self._purse.settle(answer.id, 0, 0.0)
+                answer = NoRoom(no_room_words(error))
+        return _JSON.encode(answer)
 
     def settle(self, grant: int, tokens: int, cost: float | None) -> None:
         """Take what a call used."""
@@ -100,6 +126,12 @@ class PurseActor:
     def spent(self) -> bytes:
         """Return what all workers have spent, as JSON."""
         return _JSON.encode(self._purse.state)
+
+    def end(self) -> None:
+        """Write the exact cost after the last call."""
+        # The disk may be full; the bound that it has is higher.
+        with contextlib.suppress(OSError):
+            self._bound.end(self._purse.state.most)
 
     def stop(self) -> None:
         """Ask all workers to stop in order."""
@@ -137,6 +169,12 @@ def _environment() -> Mapping[str, str]:
     return own_environment()
 
 
+@functools.cache
+def _warm_start(secrets: tuple[str, ...]) -> WarmStart:
+    """Return the process that starts all runs of this worker; the process ends with the worker."""
+    return WarmStart(secrets)
+
+
 def remote_attempt(job: bytes, place: str, actor: Any) -> bytes:  # noqa: ANN401 - as above
     """Run an attempt in a worker of Ray; the job and the end are JSON."""
     return asyncio.run(_attempt(job, place, actor))
@@ -149,13 +187,15 @@ async def _attempt(job: bytes, place: str, actor: Any) -> bytes:  # noqa: ANN401
     await asyncio.to_thread(sweep, work)
     stop = asyncio.Event()
     listening = asyncio.create_task(_listen(actor, stop))
+    order = _JSON.decode(job, type=AttemptJob)
     try:
         end = await attempt(
-            _JSON.decode(job, type=AttemptJob),
+            order,
             store=store_at(place),
             work=work,
             purse=_RemotePurse(actor),
             environment=environment,
+            start=_warm_start(order.options.secrets),
             stop=stop,
         )
     finally:
@@ -235,8 +275,9 @@ class RayEngine:
                 del os.environ[name]
         n_cores = int(ray.cluster_resources().get("CPU", 1))
         self.n_workers = n_workers or max(1, n_cores)
-        actor = ray.remote(num_cpus=0, max_restarts=0)(PurseActor)
-        self._actor: Any = actor.remote(budget, tokens_per_minute, spent, named)
+        actor = ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=-1)(PurseActor)
+        self._actor: Any = actor.remote(place, budget, tokens_per_minute, spent, named)
+        self._state = PurseState(spent, 0, 0.0, 0)
         self._run: Any = ray.remote(num_cpus=1, max_retries=0)(remote_attempt)
         self._sweep: Any = ray.remote(num_cpus=0, max_retries=0)(remote_sweep)
 
@@ -260,14 +301,34 @@ class RayEngine:
         except RayError as error:
             if isinstance(getattr(error, "cause", None), UserError):
                 raise UserError(str(error.cause)) from error
-            self._actor.close_calls.remote(job.task.id)
+            await self._close_calls(job.task.id)
             raise WorkerLost(str(error).strip().splitlines()[0]) from error
         finally:
             stopping.cancel()
 
+    async def _close_calls(self, holder: str) -> None:
+        """Count the open calls of a dead worker.
+
+        Raises:
+            UserError: The cluster has died, too.
+        """
+        from ray.exceptions import RayError
+
+        try:
+            await asyncio.wait_for(self._actor.close_calls.remote(holder), _ANSWER_S)
+        except (RayError, TimeoutError) as error:
+            raise UserError(
+                "the Ray cluster does not answer any more; start it again, and go on with --resume"
+            ) from error
+
     async def spent(self) -> PurseState:
-        """Return what all workers have spent."""
-        return _JSON.decode(await self._actor.spent.remote(), type=PurseState)
+        """Return what all workers have spent; the last known state if the cluster has died."""
+        from ray.exceptions import RayError
+
+        with contextlib.suppress(RayError, TimeoutError):
+            data = await asyncio.wait_for(self._actor.spent.remote(), _ANSWER_S)
+            self._state = _JSON.decode(data, type=PurseState)
+        return self._state
 
     async def close_orphans(self) -> int:
         """Remove workspaces that dead workers left, on each machine."""
@@ -286,5 +347,9 @@ class RayEngine:
         return sum(one for one in found if isinstance(one, int))
 
     async def close(self) -> None:
-        """Leave the cluster; a cluster that started here ends."""
+        """Write the exact cost, and leave the cluster; a cluster that started here ends."""
+        from ray.exceptions import RayError
+
+        with contextlib.suppress(RayError, TimeoutError):
+            await asyncio.wait_for(self._actor.end.remote(), _ANSWER_S)
         await asyncio.to_thread(self._ray.shutdown)

@@ -34,7 +34,13 @@ class NoMoney(msgspec.Struct, frozen=True, tag="none"):
     why: str
 
 
-GrantAnswer: TypeAlias = Grant | AskAgain | NoMoney
+class NoRoom(msgspec.Struct, frozen=True, tag="full"):
+    """The bound of the spending could not be written, so the call is not allowed."""
+
+    why: str
+
+
+GrantAnswer: TypeAlias = Grant | AskAgain | NoMoney | NoRoom
 
 
 class SharedPurse(Protocol):
@@ -67,6 +73,11 @@ class PurseState(msgspec.Struct, frozen=True):
     held: float
     n_calls: int
 
+    @property
+    def most(self) -> float:
+        """The highest cost of the ended calls and the calls under way."""
+        return self.cost + self.held
+
 
 class Purse:
     """The money and the tokens of a batch.
@@ -77,6 +88,7 @@ class Purse:
         spent: US dollars that earlier runs of the batch have spent.
         named: The option or setting that sets the budget, for the message to the user.
         now: The current time, in seconds of any clock.
+        first: The number of the first grant.
     """
 
     def __init__(
@@ -87,18 +99,19 @@ class Purse:
         spent: float = 0.0,
         named: str = "the budget",
         now: float = 0.0,
+        first: int = 1,
     ) -> None:
         self._budget, self._rate, self._named = budget, tokens_per_minute, named
         self._cost, self._tokens, self._n_calls = spent, 0, 0
         self._held: dict[int, _Held] = {}
-        self._next = 0
+        self._held_cost = 0.0
+        self._next = first
         self._free, self._at = float(tokens_per_minute or 0), now
 
     @property
     def state(self) -> PurseState:
         """What was spent so far."""
-        held = sum(one.cost for one in self._held.values())
-        return PurseState(self._cost, self._tokens, held, self._n_calls)
+        return PurseState(self._cost, self._tokens, self._held_cost, self._n_calls)
 
     def ask(self, holder: str, tokens: int, cost: float | None, now: float) -> GrantAnswer:
         """Hold the money and the tokens of a call, or say how long to wait."""
@@ -110,20 +123,24 @@ class Purse:
                 )
             if self._cost + cost > self._budget:
                 return NoMoney(self._used_up(cost))
-            if self._cost + self.state.held + cost > self._budget:
+            if self._cost + self._held_cost + cost > self._budget:
                 return AskAgain(MOST_WAIT_S)
         if wait_s := self._wait_s(tokens, now):
             return AskAgain(wait_s)
         self._free -= tokens if self._rate else 0
+        grant = Grant(self._next)
+        self._held[grant.id] = _Held(holder, tokens, cost or 0.0)
+        self._held_cost += cost or 0.0
         self._next += 1
-        self._held[self._next] = _Held(holder, tokens, cost or 0.0)
-        return Grant(self._next)
+        return grant
 
     def settle(self, grant: int, tokens: int, cost: float | None) -> None:
         """Replace what was held for a call by what the call used; an unknown grant is ignored."""
         held = self._held.pop(grant, None)
         if held is None:
             return
+        # Without an open call, no error of a rounding is left.
+        self._held_cost = max(0.0, self._held_cost - held.cost) if self._held else 0.0
         self._cost += held.cost if cost is None else cost
         self._tokens += tokens
         self._n_calls += 1

@@ -4,6 +4,7 @@
     <batch>/results/<task>.json               the record of a task that has ended
     <batch>/attempts/<task>.<n>.json          the record that attempt n of a task has begun
     <batch>/attempts/<task>.<n>.end.json      the record of an attempt that gave no result
+    <batch>/spent/<n>.json                    an upper bound of the cost so far; the last one counts
     <batch>/files/<task>.<n>/                 patch.diff, session.jsonl, check output
 
 The functions of a store block.
@@ -28,7 +29,8 @@ TaskEnding: TypeAlias = Literal["done", "failed", "limit", "cancelled", "lost"]
 AttemptEnding: TypeAlias = Literal["result", "unreachable", "lost", "stopped", "budget", "disk"]
 """How an attempt ended; each word except ``result`` leaves the task without a result."""
 
-PLAN, RESULTS, ATTEMPTS, FILES = "plan.json", "results", "attempts", "files"
+PLAN, RESULTS, ATTEMPTS, FILES, SPENT = "plan.json", "results", "attempts", "files", "spent"
+_BOUND_STEP, _LEAST_STEP = 0.01, 0.01  # a hundredth of the cost, and US dollars
 MOST_FILE_B = 1 << 30
 
 
@@ -220,9 +222,60 @@ def all_results(store: BatchStore) -> dict[str, TaskResult]:
     return found
 
 
+class SpentBound(msgspec.Struct, frozen=True):
+    """A record of ``spent``: all calls so far cost at most so many US dollars."""
+
+    most: float
+
+
+class SpendingBound:
+    """Writes an upper bound of the cost before calls may reach the bound.
+
+    A run that is killed therefore never hides a cost from the next run. The bound rises in steps of
+    a hundredth, so a batch writes few records. At the end, the exact cost replaces the bound. The
+    methods block.
+
+    Args:
+        store: The place of the batch.
+    """
+
+    def __init__(self, store: BatchStore) -> None:
+        self._store = store
+        numbers = (name.removesuffix(".json") for name in store.names(SPENT))
+        self._last = max((int(one) for one in numbers if one.isdecimal()), default=0)
+        data = store.read(f"{SPENT}/{self._last}.json") if self._last else None
+        self.most = msgspec.json.decode(data, type=SpentBound).most if data else 0.0
+
+    def cover(self, most: float) -> None:
+        """Write a higher bound if ``most`` is above the present bound.
+
+        Raises:
+            OSError: The bound cannot be written, so no call may cost more.
+        """
+        if most > self.most:
+            self._write(most + max(_LEAST_STEP, most * _BOUND_STEP))
+
+    def end(self, cost: float) -> None:
+        """Write the exact cost after the last call.
+
+        Raises:
+            OSError: The cost cannot be written; the bound before is valid.
+        """
+        if cost != self.most:
+            self._write(cost)
+
+    def _write(self, most: float) -> None:
+        record = msgspec.json.encode(SpentBound(most))
+        number = self._last + 1
+        while not self._store.write_new(f"{SPENT}/{number}.json", record):
+            number += 1
+        self._last, self.most = number, most
+
+
 def spent_before(store: BatchStore, results: Mapping[str, TaskResult]) -> float:
-    """Return the US dollars of all recorded attempts."""
+    """Return the US dollars of all earlier attempts; calls that were cut off count in full."""
     ended = (name for name in store.names(ATTEMPTS) if name.endswith(".end.json"))
     data = (store.read(f"{ATTEMPTS}/{name}") for name in ended)
     lost = sum(msgspec.json.decode(one, type=AttemptEnd).cost for one in data if one)
-    return lost + sum(one.receipt.cost or 0.0 for one in results.values())
+    known = lost + sum(one.receipt.cost or 0.0 for one in results.values())
+    return max(known, SpendingBound(store).most)

@@ -168,6 +168,7 @@ async def _clone(task: BatchTask, place: AttemptPlace, fetching: Mapping[str, st
             [*words, "--", task.repository, str(place.tree)],
             env=env,
             timeout_s=LOCAL_S if fetching is None else FETCH_S,
+            alone=False,
         )
     except ToolError as error:
         raise (ToolError if fetching is None else Unfetched)(str(error)) from error
@@ -195,11 +196,17 @@ async def _checked_out(task: BatchTask, place: AttemptPlace) -> str:
 
 
 async def _git(place: AttemptPlace, *words: str) -> bytes:
-    return await _run(place, [*_SAFE, *words], env=_ALONE, timeout_s=LOCAL_S)
+    """Run git, which starts no other program, because no filter and no hook is configured."""
+    return await _run(place, [*_SAFE, *words], env=_ALONE, timeout_s=LOCAL_S, alone=True)
 
 
 async def _run(
-    place: AttemptPlace, words: Sequence[str], *, env: Mapping[str, str], timeout_s: float
+    place: AttemptPlace,
+    words: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    timeout_s: float,
+    alone: bool,
 ) -> bytes:
     """Run git; return its output.
 
@@ -215,6 +222,7 @@ async def _run(
         timeout_s=timeout_s,
         limit_b=_OUTPUT_B,
         env=env,
+        alone=alone,
         pool=None,
     )
     if ended.timed_out:

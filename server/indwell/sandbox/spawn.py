@@ -149,6 +149,7 @@ async def spawn_server(
     confinement: Confinement | None,
     never_in: Sequence[Path] = (),
     on_note: Callable[[str], None],
+    start: Starter | None = None,
 ) -> Finished:
     """Run a program with which Indwell communicates over the standard streams.
 
@@ -167,6 +168,7 @@ async def spawn_server(
         never_in: Workspace folders; without bounds, a program with a bare name is never taken from
             these folders.
         on_note: Called with notes about files that the program planted, and that were moved away.
+        start: The function that starts a program without bounds; ``start_plainly`` by default.
 
     Raises:
         ToolError: The program cannot be started or confined here, or a file that an earlier command
@@ -193,7 +195,7 @@ async def spawn_server(
         shown = (*confinement.writable, *confinement.readable) if confinement else ()
         await pass_gate((cwd, *never_in, *map(Path, shown)))
         if confinement is None:
-            return await run(argv, cwd=cwd, env=given)
+            return await run(argv, cwd=cwd, env=given, start=start)
         return await _held(confinement, run, argv, cwd, given, (), on_note)
 
 

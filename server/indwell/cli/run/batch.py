@@ -232,7 +232,12 @@ async def _run(
             now = asyncio.get_running_loop().time()
             purse = Purse(budget, arguments.tokens_per_minute, spent=spent, named=named, now=now)
             engine = LocalEngine(
-                store, work, purse, environment, arguments.jobs or os.cpu_count() or 1
+                store,
+                work,
+                purse,
+                environment,
+                n_workers=arguments.jobs or os.cpu_count() or 1,
+                secrets=arguments.secret,
             )
         await engine.close_orphans()
         with _view(arguments) as view:
