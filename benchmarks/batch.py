@@ -1,19 +1,24 @@
 """Runs a batch over made-up repositories while processes are killed, and checks what it promises.
 
     python benchmarks/batch.py [--tasks 200] [--repositories 50] [--jobs 2] [--kill 10] [--ray]
+    python benchmarks/batch.py --throughput [--tasks 16]
+    python benchmarks/batch.py --workers 1000
 
 A loopback endpoint answers with a price of $0.02 for each call. The batch first runs with a budget
-for half of the tasks, then is resumed. Every ``--kill`` seconds, the process of an attempt is
-killed with -9 (on Ray, its parent worker), and the driver (on Ray, the head) once. If the program
-runs as root, the disk of the results is full once. The program fails if a task has no result, if a
-workspace or a process is left, or if the budget was passed. For comparison, ``indwell run`` does
-some tasks alone.
+for half of the tasks, then with a budget for three quarters, then without one. Every ``--kill``
+seconds, the process of an attempt is killed with -9 (on Ray, its parent worker), and the driver (on
+Ray, the head) once. If the program runs as root, the disk of the results is full once. The program
+fails if a task has no result, if a workspace or a process is left, or if a budget was exceeded.
+
+``--throughput`` compares batches with ``indwell run``, one run after the other, in turns.
+``--workers N`` lets N simulated workers ask the actor of Ray that grants model calls.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import random
 import secrets
@@ -23,7 +28,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
@@ -40,9 +45,12 @@ EDIT = (
     "edit_file",
     json.dumps({"path": "shop.py", "edits": [{"old": "sum(items) +", "new": "sum(items) -"}]}),
 )
+SECRET = f"sk-{secrets.token_hex(16)}"
 CALL, CALLS = 0.02, 3  # dollars of a call, and calls of a task
 INDWELL = (sys.executable, "-m", "indwell")
-N_SERIAL = 6
+N_SERIAL = 4  # runs between two batches
+N_TURNS = 3
+END_S = 90.0  # the time for a driver to notice that the head has died, in seconds
 LIMITED = 3  # the exit code of a used-up budget
 
 
@@ -71,17 +79,20 @@ def make(folder: Path, n_tasks: int, n_repositories: int) -> Path:
     return tasks
 
 
-def children(mark: str) -> dict[int, int]:
-    """Return the processes of attempts with their parents; their arguments contain ``mark``."""
-    found = {}
+def children(folder: str) -> dict[int, int]:
+    """Return the runs that work below ``folder``, with the workers that their forks belong to."""
+    found, parents = {}, {}
     for place in Path("/proc").iterdir():
         try:
-            words = (place / "cmdline").read_bytes()
-            if mark.encode() in words and b"--metered" in words:
-                found[int(place.name)] = int((place / "stat").read_text().rsplit(")")[1].split()[1])
+            pid = int(place.name)
+            parents[pid] = int((place / "stat").read_text().rsplit(")")[1].split()[1])
+            is_run = b"indwell" in (place / "cmdline").read_bytes()
+            if is_run and str((place / "cwd").readlink()).startswith(folder):
+                found[pid] = 0
         except (OSError, ValueError):
             continue
-    return found
+    # A run is a fork of the process that forks, which is a child of the worker.
+    return {pid: parents.get(parents[pid], 0) for pid in found}
 
 
 class Proof:
@@ -99,6 +110,7 @@ class Proof:
             "XDG_CONFIG_HOME": str(folder / "config"),
             "INDWELL_STATE": str(folder / "state"),
             "OPENAI_BASE_URL": base_url,
+            "OPENAI_API_KEY": SECRET,
             "INDWELL_MODEL": "made-up",
             "RAY_AUTH_MODE": "token",
             "RAY_AUTH_TOKEN": secrets.token_hex(32),
@@ -112,7 +124,7 @@ class Proof:
 
     def batch(self, *more: str) -> subprocess.Popen[bytes]:
         words = [*INDWELL, "batch", str(self.tasks), "--to", str(self.out), "--trust"]
-        words += ["--jobs", str(self.options.jobs), *more]
+        words += ["--jobs", str(self.options.jobs), "--secret", "OPENAI_API_KEY", *more]
         words += ["--resume"] if (self.out / "plan.json").exists() else []
         words += ["--on", "ray"] if self.options.ray else []
         return subprocess.Popen(
@@ -126,12 +138,18 @@ class Proof:
         """Run the batch to its end; kill attempts meanwhile, and with ``dies`` the driver."""
         driver = self.batch(*more)
         n_before, last = len(self.results()), time.monotonic()
+        late_at = math.inf
         while driver.poll() is None:
             time.sleep(0.2)
+            if time.monotonic() > late_at:
+                self.facts["drivers that did not end with the head"] += 1
+                driver.kill()
+                break
             if dies and len(self.results()) >= n_before + self.options.jobs + 1:
                 self.facts["killed heads" if self.options.ray else "killed drivers"] += 1
                 if self.options.ray:
                     self.kill_head()
+                    late_at = time.monotonic() + END_S
                 else:
                     driver.kill()
                 dies = False
@@ -139,7 +157,8 @@ class Proof:
                 last = time.monotonic()
                 if running := children(str(self.folder)):
                     pid = self.chance.choice(list(running))
-                    os.kill(running[pid] if self.options.ray else pid, signal.SIGKILL)
+                    # A run whose parent has just ended has no worker any more.
+                    os.kill(running[pid] or pid if self.options.ray else pid, signal.SIGKILL)
                     self.facts["killed workers"] += 1
         return driver.wait()
 
@@ -201,23 +220,37 @@ class Proof:
         assert self.results() == before
         filler.unlink()
 
-    def serial_s(self) -> float:
-        """Return the seconds of ``indwell run`` for one task."""
-        began = time.monotonic()
-        for n in range(N_SERIAL):
-            copy = self.folder / f"serial{n}"
+    def serial(self, turn: int) -> tuple[float, float]:
+        """Return the wall and processor seconds of ``indwell run`` for one task."""
+        copies = [self.folder / f"serial{turn}.{n}" for n in range(N_SERIAL)]
+        for copy in copies:
             subprocess.run(["cp", "-r", self.folder / "in" / "repo0", copy], check=True)
+        began = clocks()
+        for copy in copies:
             words = [*INDWELL, "run", "--trust", "--json", "--folder", str(copy), "Fix it."]
             subprocess.run(words, env=self.environment, check=True, capture_output=True)
-        return (time.monotonic() - began) / N_SERIAL
+        return since(began, N_SERIAL)
+
+    def whole(self, turn: int, jobs: int) -> tuple[float, float]:
+        """Return the wall and processor seconds of a batch for one task, with its start."""
+        self.out = self.folder / f"out{turn}.{jobs}"
+        self.options.jobs = jobs
+        began = clocks()
+        assert self.batch().wait() == 0
+        return since(began, self.options.tasks)
 
     def check(self) -> None:
         """Compare what the batch left with what it promises."""
+        for file in self.out.rglob("*.json*"):
+            assert SECRET.encode() not in file.read_bytes(), file
+        assert SECRET.encode() not in (self.folder / "log").read_bytes()
         results = self.results()
         assert sorted(results) == sorted(f"t{n}" for n in range(self.options.tasks)), len(results)
         self.facts.update(one["ending"] for one in results.values())
         for one in results.values():
-            if one["ending"] == "done":
+            if one["ending"] != "done":
+                print(one["id"], one["ending"], one["message"][:300])
+            else:
                 assert one["patch"]["files"] == ["shop.py"], one
         until = time.monotonic() + 30
         while time.monotonic() < until and children(str(self.folder)):
@@ -227,6 +260,117 @@ class Proof:
         assert not left.exists() or not list(left.iterdir()), list(left.rglob("*"))[:5]
 
 
+def clocks() -> tuple[float, float]:
+    now = os.times()
+    return time.monotonic(), now.children_user + now.children_system
+
+
+def since(began: tuple[float, float], n_tasks: int) -> tuple[float, float]:
+    wall, cpu = clocks()
+    return (wall - began[0]) / n_tasks, (cpu - began[1]) / n_tasks
+
+
+def load() -> str:
+    return (
+        f"{time.strftime('%Y-%m-%d %H:%M')}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
+    )
+
+
+def prove(proof: Proof, n_calls: Callable[[], int]) -> None:
+    """Run the batch with faults: two budgets that end it, a full disk, a dead driver or head."""
+    most = proof.options.tasks * CALLS * CALL
+    begun = time.monotonic()
+    for share, dies in ((0.5, False), (0.75, True), (0.75, False)):
+        budget = share * most
+        code = proof.run("--max-cost", f"{budget:g}", dies=dies)
+        spent = n_calls() * CALL
+        n_results = len(proof.results())
+        print(f"budget ${budget:.2f}: ${spent:.2f} spent, {n_results} results, code {code}")
+        assert dies or code == LIMITED, code
+        assert spent <= budget + 0.001, spent
+        if not proof.facts["full disks"]:
+            proof.run_on_a_full_disk()
+    code = proof.run()
+    print(f"no budget: {len(proof.results())} results, code {code}")
+    proof.check()
+    print(dict(proof.facts))
+    print(f"{proof.options.tasks} tasks in {time.monotonic() - begun:.0f} s ({load()})")
+
+
+def compare(proof: Proof) -> None:
+    """Compare batches with single runs, in turns, because other programs use the machine."""
+    names = ("run", "batch --jobs 1", f"batch --jobs {proof.options.jobs}")
+    jobs = proof.options.jobs
+    sums = {name: [0.0, 0.0] for name in names}
+    for turn in range(N_TURNS):
+        rows = (proof.serial(turn), proof.whole(turn, 1), proof.whole(turn, jobs))
+        for name, row in zip(names, rows, strict=True):
+            sums[name] = [one + other for one, other in zip(sums[name], row, strict=True)]
+    for name, (wall, cpu) in sums.items():
+        print(f"{name}: {wall / N_TURNS:.2f} s, {cpu / N_TURNS:.2f} s of processor time for a task")
+    (run, run_cpu), (one, one_cpu), (many, _) = sums.values()
+    print(
+        f"overhead for a task: {(one - run) / N_TURNS * 1000:.0f} ms, "
+        f"{(one_cpu - run_cpu) / N_TURNS * 1000:.0f} ms of processor time"
+    )
+    print(f"throughput: {run / many:.2f} times one run after the other ({load()})")
+
+
+def simulate(n_workers: int) -> None:
+    """Let workers ask the actor for calls; print its rate, and the memory of Ray's processes."""
+    import ray  # noqa: PLC0415 - Ray is an optional extra
+
+    from indwell.batch.on_ray import PurseActor  # noqa: PLC0415
+
+    calls_each, n_clients = 20, 8
+    ray.init(num_cpus=2, include_dashboard=False, logging_level="error", log_to_driver=False)
+    with tempfile.TemporaryDirectory() as place:
+        actor = ray.remote(num_cpus=0)(PurseActor).remote(place, 1e6, 10**12, 0.0, "")
+        before = memory()
+
+        @ray.remote(num_cpus=0)
+        def client(first: int, n: int) -> float:
+            """Act for ``n`` workers at once; return the longest wait for an answer."""
+            longest = 0.0
+            for _ in range(calls_each):
+                began = time.monotonic()
+                asked = [actor.ask.remote(f"w{first + one}", 1_000, 0.02) for one in range(n)]
+                grants = [json.loads(one)["id"] for one in ray.get(asked)]
+                longest = max(longest, time.monotonic() - began)
+                ray.get([actor.settle.remote(one, 900, 0.01) for one in grants])
+            return longest
+
+        share = n_workers // n_clients
+        ray.get([client.remote(n, 1) for n in range(n_clients)])  # The processes start.
+        began = time.monotonic()
+        longest = max(ray.get([client.remote(n * share, share) for n in range(n_clients)]))
+        seconds = time.monotonic() - began
+        state = json.loads(ray.get(actor.spent.remote()))
+        n_requests = 2 * share * n_clients * calls_each
+        print(f"{n_workers} workers: {n_requests / seconds:.0f} requests/s, {n_requests} requests")
+        print(f"longest wait for {share} answers of one client: {longest:.2f} s")
+        print(f"{state['n_calls']} calls, ${state['cost']:.2f}, ${state['held']:.2f} held")
+        n_bounds = len(list(Path(place, "spent").iterdir()))
+        print(f"{n_bounds} records of the bound; {load()}")
+        for name, now in memory().items():
+            print(f"{name}: {now >> 20} MiB ({(now - before.get(name, 0)) >> 20:+d} MiB)")
+    ray.shutdown()
+
+
+def memory() -> dict[str, int]:
+    """Return the memory of the head's server, and of the actor's process."""
+    found = {}
+    for place in Path("/proc").iterdir():
+        try:
+            words = (place / "cmdline").read_bytes()
+            if b"gcs_server" in words.split(b"\0")[0] or b"PurseActor" in words:
+                name = "head (gcs_server)" if b"gcs_server" in words else "actor"
+                found[name] = int((place / "statm").read_text().split()[1]) * 4096
+        except (OSError, IndexError):
+            continue
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tasks", type=int, default=200)
@@ -234,38 +378,24 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--kill", type=float, default=10.0)
     parser.add_argument("--ray", action="store_true")
+    parser.add_argument("--throughput", action="store_true")
+    parser.add_argument("--workers", type=int)
     options = parser.parse_args()
+    if options.workers:
+        simulate(options.workers)
+        return
     with (
         tempfile.TemporaryDirectory() as name,
         endpoint_in_thread(answers) as endpoint,
         Proof(options, Path(name).resolve(), endpoint.base_url).small_disk() as proof,
     ):
-        if options.ray:
-            proof.start_nodes()
         try:
-            one_s = proof.serial_s()
-            calls_before = len(endpoint.seen)
-            budget = options.tasks * CALLS * CALL / 2
-            code = proof.run("--max-cost", f"{budget:g}")
-            spent = (len(endpoint.seen) - calls_before) * CALL
-            print(
-                f"budget ${budget:.2f}: {len(proof.results())} results, ${spent:.2f}, code {code}"
-            )
-            assert code == LIMITED, code
-            assert spent <= budget + 0.001, spent
-            n_before = len(proof.results())
-            proof.run_on_a_full_disk()
-            proof.run(dies=True)
-            began, n_begun = time.monotonic(), len(proof.results())
-            code = proof.run()
-            each_s = (time.monotonic() - began) / max(1, len(proof.results()) - n_begun)
-            print(
-                f"resumed at {n_before} and {n_begun}: {len(proof.results())} results, code {code}"
-            )
-            proof.check()
-            print(dict(proof.facts))
-            print(f"{one_s:.2f} s for one run alone, {each_s:.2f} s for each task of the batch")
-            print(f"throughput: {one_s / each_s:.2f} runs one after the other")
+            if options.throughput:
+                compare(proof)
+                return
+            if options.ray:
+                proof.start_nodes()
+            prove(proof, lambda: len(endpoint.seen))
         except BaseException:
             print((proof.folder / "log").read_text()[-3000:], file=sys.stderr)
             raise

@@ -21,15 +21,20 @@ from indwell import __version__
 from indwell.batch.attempt import AttemptJob, clear
 from indwell.batch.child_run import BatchOptions
 from indwell.batch.driver import BatchEvent, BatchRun, LocalPurse, TaskEnded, TaskWaits, WorkerLost
-from indwell.batch.plan import BatchTask, WrongTasks, left_over, read_plan
+from indwell.batch.on_ray import store_at
+from indwell.batch.plan import BatchPlan, BatchTask, WrongTasks, left_over, read_plan
 from indwell.batch.purse import AskAgain, Grant, NoMoney, NoRoom, Purse, PurseState
 from indwell.batch.records import (
     AttemptEnd,
+    BatchStore,
     FolderStore,
     SpendingBound,
     TaskResult,
     all_results,
     begin_attempt,
+    begin_batch,
+    has_begun,
+    note_end,
     spent_before,
     write_result,
 )
@@ -167,8 +172,43 @@ async def test_a_call_whose_bound_cannot_be_written_is_not_granted(tmp_path) -> 
 # Records
 
 
-def test_exactly_one_of_many_writers_writes_a_result(tmp_path) -> None:
-    store, one, won = FolderStore(tmp_path), task("one"), []
+@pytest.fixture(params=["folder", "file", "memory"])
+def store(request, tmp_path) -> BatchStore:
+    """A folder, or an address of fsspec."""
+    if request.param == "folder":
+        return FolderStore(tmp_path / "out")
+    return store_at(f"{request.param}://{tmp_path}/out")
+
+
+def test_each_store_writes_a_name_once_and_lists_only_records(store) -> None:
+    assert (store.names("results"), store.read("results/a.json")) == ((), None)
+    assert store.write_new("results/a.json", b"first")
+    assert not store.write_new("results/a.json", b"second")
+    assert store.write_new("results/b.json", b"")
+    assert store.write_new("results/a.tmp", b"unfinished")
+    assert store.names("results") == ("a.json", "b.json")
+    assert [store.read(f"results/{one}.json") for one in "ab"] == [b"first", b""]
+
+
+def test_each_store_keeps_a_batch_for_its_next_run(store) -> None:
+    one, plan = task("one"), BatchPlan((task("one"), task("two")))
+    assert not has_begun(store)
+    begin_batch(store, plan)
+    assert has_begun(store)
+    assert [begin_attempt(store, "one", {}) for _ in range(2)] == [1, 2]
+    assert write_result(store, result_of(one))
+    assert not write_result(store, result_of(one))
+    note_end(store, "two", 1, AttemptEnd("lost", cost=0.25))
+    results = all_results(store)
+    assert results == {"one": result_of(one)}
+    assert spent_before(store, results) == 0.25
+    SpendingBound(store).cover(1.0)
+    SpendingBound(store).cover(2.0)
+    assert spent_before(store, results) == pytest.approx(2.02)
+
+
+def test_exactly_one_of_many_writers_writes_a_result(store) -> None:
+    one, won = task("one"), []
     start = threading.Barrier(8)
 
     def write(number: int) -> None:
@@ -184,7 +224,7 @@ def test_exactly_one_of_many_writers_writes_a_result(tmp_path) -> None:
         each.join()
     assert len(won) == 1
     assert all_results(store)["one"].attempt == won[0]
-    assert [path.name for path in (tmp_path / "results").iterdir()] == ["one.json"]
+    assert store.names("results") == ("one.json",)
 
 
 def test_each_attempt_gets_a_number_of_its_own(tmp_path) -> None:

@@ -45,9 +45,10 @@ from indwell.files.private import read_own, remove_own, remove_own_tree
 from indwell.policy.rules import Widening
 from indwell.sandbox.spawn import spawn
 from indwell.sandbox.starting import Starter
+from indwell.service.endpoint.learned_wires import share_wires
 from indwell.service.user_settings import read_settings
 from indwell.settings.load import MEASURED_VARIABLE
-from indwell.settings.paths import batches_folder
+from indwell.settings.paths import batches_folder, state_folder
 
 LEAST_FREE_B = 32 << 20  # With less free space, any failure counts as a full disk.
 _TAIL_CHARS = 4_000
@@ -177,6 +178,7 @@ class _Attempt:
     ) -> None:
         self._job, self._task, self._number, self._place = job, job.task, number, place
         self._store, self._purse, self._start, self._stop = store, purse, start, stop
+        self._user_state = state_folder(environment)
         own = {"INDWELL_STATE": str(place.state)}
         if job.task.settings:
             own[MEASURED_VARIABLE] = job.task.settings
@@ -197,7 +199,10 @@ class _Attempt:
             return await self._written(self._result("failed", str(error)), {})
         if self._stop.is_set():
             return AttemptEnd("stopped")
+        await asyncio.to_thread(share_wires, self._user_state, self._place.state)
         ended = await self._turn()
+        # The endpoint refuses a request of the first attempt only, not of each attempt.
+        await asyncio.to_thread(share_wires, self._place.state, self._user_state)
         self.cost = ended.cost
         if (early := self._without_result(ended)) is not None:
             return early

@@ -33,6 +33,7 @@ RETRIES: Mapping[str, int] = {"unreachable": 3, "lost": 1}
 """How often a task is tried again, by the reason why an attempt gave no result."""
 FIRST_WAIT_S = 5.0  # the wait before the second attempt at an endpoint that is down, in seconds
 MOST_WAIT_S = 60.0
+PROGRESS_S = 1.0  # the time between two looks at what changed while tasks run, in seconds
 
 
 class WorkerLost(Exception):
@@ -242,6 +243,7 @@ class BatchRun:
         self._n_open = self._n_ended = self._n_running = 0
         self._stop = asyncio.Event()
         self._why: BatchEnding = "done"
+        self._told: tuple[float, ...] = ()
         self._began = time.monotonic()
 
     async def run(self) -> BatchEnding:
@@ -252,6 +254,7 @@ class BatchRun:
         """
         n_workers = min(self._engine.n_workers, len(self._waiting))
         workers = [asyncio.create_task(self._work()) for _ in range(n_workers)]
+        ticking = asyncio.create_task(self._tick())
         try:
             if workers:
                 await asyncio.wait(workers, return_when=asyncio.FIRST_EXCEPTION)
@@ -261,8 +264,8 @@ class BatchRun:
             raise
         finally:
             self._stop.set()
-            if workers:
-                await asyncio.wait(workers)
+            ticking.cancel()
+            await asyncio.wait((ticking, *workers))
             await self._engine.close_orphans()
             await self._progress()
             await self._engine.close()
@@ -352,8 +355,20 @@ class BatchRun:
         if why != "budget":
             self._stop.set()
 
-    async def _progress(self) -> None:
+    async def _tick(self) -> None:
+        """Report changes while tasks run, such as the cost of their calls."""
+        while True:
+            await asyncio.sleep(PROGRESS_S)
+            await self._progress(must_differ=True)
+
+    async def _progress(self, *, must_differ: bool = False) -> None:
+        """Report the state of the batch, with ``must_differ`` only if the state has changed."""
         spent = await self._engine.spent()
+        counts = (self._n_done, self._n_failed, self._n_open, self._n_running)
+        state = (*counts, spent.cost, spent.tokens)
+        if must_differ and state == self._told:
+            return
+        self._told = state
         passed_s = max(time.monotonic() - self._began, 1e-6)
         n_left = self._total - self._n_done - self._n_failed - self._n_open
         rate = self._n_ended / passed_s

@@ -168,7 +168,6 @@ async def _clone(task: BatchTask, place: AttemptPlace, fetching: Mapping[str, st
             [*words, "--", task.repository, str(place.tree)],
             env=env,
             timeout_s=LOCAL_S if fetching is None else FETCH_S,
-            alone=False,
         )
     except ToolError as error:
         raise (ToolError if fetching is None else Unfetched)(str(error)) from error
@@ -196,17 +195,11 @@ async def _checked_out(task: BatchTask, place: AttemptPlace) -> str:
 
 
 async def _git(place: AttemptPlace, *words: str) -> bytes:
-    """Run git, which starts no other program, because no filter and no hook is configured."""
-    return await _run(place, [*_SAFE, *words], env=_ALONE, timeout_s=LOCAL_S, alone=True)
+    return await _run(place, [*_SAFE, *words], env=_ALONE, timeout_s=LOCAL_S)
 
 
 async def _run(
-    place: AttemptPlace,
-    words: Sequence[str],
-    *,
-    env: Mapping[str, str],
-    timeout_s: float,
-    alone: bool,
+    place: AttemptPlace, words: Sequence[str], *, env: Mapping[str, str], timeout_s: float
 ) -> bytes:
     """Run git; return its output.
 
@@ -222,7 +215,6 @@ async def _run(
         timeout_s=timeout_s,
         limit_b=_OUTPUT_B,
         env=env,
-        alone=alone,
         pool=None,
     )
     if ended.timed_out:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -14,7 +15,7 @@ from pathlib import Path
 import msgspec
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from indwell.batch.attempt import work_folder
 from indwell.batch.child_run import BatchOptions
@@ -59,6 +60,7 @@ from indwell.settings.paths import state_folder
 MOST_TASKS_B = 256 << 20
 ENDING_CODES: Mapping[BatchEnding, int] = {"done": DONE, "budget": LIMITED}
 _MOST_MESSAGE = 200
+_LINES_S = 30.0  # the time between two lines about the state while no task ends, in seconds
 
 
 class DryRun(msgspec.Struct, frozen=True, rename="camel"):
@@ -320,7 +322,7 @@ def _view(arguments: BatchArguments) -> Iterator[Callable[[BatchEvent], None]]:
     elif not sys.stderr.isatty():
         yield _Lines(lambda line: print(line, file=sys.stderr)).take
     else:
-        columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
+        columns = (BarColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
         with Progress(*columns, console=Console(stderr=True)) as bar:
             lines = _Lines(lambda line: bar.console.print(escape(line)))
             shown = bar.add_task("starting")
@@ -343,7 +345,7 @@ class _Lines:
 
     def __init__(self, write: Callable[[str], None]) -> None:
         self._write = write
-        self._last = ""
+        self._last, self._last_at = -1, 0.0
 
     def take(self, event: BatchEvent, *, is_quiet: bool = False) -> None:
         """Take an event; a quiet view writes only what went wrong."""
@@ -356,9 +358,11 @@ class _Lines:
             case TaskLeftOpen(id=name, message=message):
                 why = one_line(message)[:_MOST_MESSAGE] or "stopped"
                 self._write(visible(f"{name}: no result: {why}"))
-            case BatchProgress() if not is_quiet and (words := progress_words(event)) != self._last:
-                self._last = words
-                self._write(words)
+            case BatchProgress() if not is_quiet:
+                n_ended, now = event.done + event.failed + event.open, time.monotonic()
+                if n_ended != self._last or now - self._last_at >= _LINES_S:
+                    self._last, self._last_at = n_ended, now
+                    self._write(progress_words(event))
             case _:
                 pass
 

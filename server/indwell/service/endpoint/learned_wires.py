@@ -42,6 +42,18 @@ def keep_wire(state: Path, base_url: str | None, model: str, wire: WireName | No
     if wire is not None:
         models[model] = wire
     kept[_digest(base_url)] = models
+    _store(state, kept)
+
+
+def share_wires(source: Path, target: Path) -> None:
+    """Store in ``target`` what the endpoints have told ``source``; both are folders of state."""
+    kept = _read(target)
+    learned = {place: {**kept.get(place, {}), **models} for place, models in _read(source).items()}
+    if any(kept.get(place) != models for place, models in learned.items()):
+        _store(target, {**kept, **learned})
+
+
+def _store(state: Path, kept: dict[str, dict[str, WireName]]) -> None:
     while sum(map(len, kept.values())) > _MOST_MODELS:
         oldest = next(iter(kept.values()))
         del oldest[next(iter(oldest))]
