@@ -494,10 +494,11 @@ async def test_a_batch_gives_each_task_one_result_and_keeps_its_budget(tmp_path)
             return say("", calls=[(READ, EDIT)[n_calls]], usage=USAGE)
         return say("Done.", usage=USAGE)
 
-    async def batch(base_url: str, *more: str):
+    async def batch(base_url: str, *more: str, key: str = "made-up-key-of-a-batch"):
         return await indwell(
-            *("batch", str(tasks), "--to", str(out), "--jobs", "1", "--trust", *more),
-            environment=home.environment(base_url),
+            *("batch", str(tasks), "--to", str(out), "--jobs", "1", "--trust"),
+            *("--secret", "OPENAI_API_KEY", *more),
+            environment={**home.environment(base_url), "OPENAI_API_KEY": key},
             folder=home.workspace,
         )
 
@@ -508,6 +509,7 @@ async def test_a_batch_gives_each_task_one_result_and_keeps_its_budget(tmp_path)
         results = all_results(store)
         assert list(results) == ["t0"]
         assert 0.06 < spent_before(store, results) <= 0.1
+        assert endpoint.seen[0].headers["authorization"] == "Bearer made-up-key-of-a-batch"
         again = await batch(endpoint.base_url)
         assert (again.code, "--resume" in again.stderr) == (2, True)
         second = await batch(endpoint.base_url, "--resume", "--json")
@@ -522,6 +524,9 @@ async def test_a_batch_gives_each_task_one_result_and_keeps_its_budget(tmp_path)
     ended = [one["result"]["id"] for one in second.events if one["type"] == "taskEnded"]
     assert ended == ["t1"]
     assert home.shop.read_text() == SOURCE
+    written = [path.read_bytes() for path in out.rglob("*") if path.is_file()]
+    shown = f"{first}{again}{second}".encode()
+    assert not [one for one in (*written, shown) if b"made-up-key-of-a-batch" in one]
     assert not (tmp_path / "state-batches").exists() or not any(
         (tmp_path / "state-batches").iterdir()
     )

@@ -243,7 +243,7 @@ class BatchRun:
         self._n_open = self._n_ended = self._n_running = 0
         self._stop = asyncio.Event()
         self._why: BatchEnding = "done"
-        self._told: tuple[float, ...] = ()
+        self._told: list[float] = []
         self._began = time.monotonic()
 
     async def run(self) -> BatchEnding:
@@ -364,8 +364,8 @@ class BatchRun:
     async def _progress(self, *, must_differ: bool = False) -> None:
         """Report the state of the batch, with ``must_differ`` only if the state has changed."""
         spent = await self._engine.spent()
-        counts = (self._n_done, self._n_failed, self._n_open, self._n_running)
-        state = (*counts, spent.cost, spent.tokens)
+        counts = [self._n_done, self._n_failed, self._n_open, self._n_running]
+        state: list[float] = [*counts, spent.cost, spent.tokens]
         if must_differ and state == self._told:
             return
         self._told = state
