@@ -209,13 +209,14 @@ def _assemble(wheels: Path, model: Path) -> None:
 
 
 @contextlib.contextmanager
-def serving_model(kept: Path) -> Iterator[str]:
+def serving_model(kept: Path, *, threads: int | None = None) -> Iterator[str]:
     """Start llama.cpp's server; yield the address of its API."""
     program, model = fetched(kept)
     port = 9931
     command = [
-        str(program), "--jinja", "-c", str(WINDOW), "-np", "1", "-t", str(os.cpu_count()),
-        "-m", str(model), "--alias", NAME, "--host", "127.0.0.1", "--port", str(port),
+        str(program), "--jinja", "-c", str(WINDOW), "-np", "1",
+        "-t", str(threads or os.cpu_count()), "-m", str(model), "--alias", NAME,
+        "--host", "127.0.0.1", "--port", str(port),
     ]  # fmt: skip
     environment = {**os.environ, "LD_LIBRARY_PATH": str(program.parent)}
     with (kept / "server.log").open("wb") as log:

@@ -1,31 +1,38 @@
 """Measures what survives a summary: names, decisions and changed files; by code, and by a model.
 
     python benchmarks/summaries.py [--spans N] [--tokens N] [--model | --server URL] [--kept FOLDER]
+        [--threads N] [--out FILE] [--for-seconds S]
 
-Each recorded session gives one span in its middle, up to ``--spans`` for each agent. Three texts
-of the same target length are compared: the engine's extraction, the simulated summary of ``indwell
-replay``, and with ``--model`` a summary by the small model of ``local_model.py``;
-``--server`` asks a server that runs already. Only a text that
-the engine would accept counts as the model's summary; else the engine's extraction stands in. The
+Each recorded session gives one span in its middle, up to ``--spans`` for each agent. A span without
+a name that later work needs is skipped. Three texts of the same target length are compared: the
+engine's extraction, the simulated summary of ``indwell replay``, and with ``--model`` a summary by
+the small model of ``local_model.py``; ``--server`` asks a server that runs already. If the engine
+would refuse the model's text, the row "model" counts the extraction that the engine would use. The
 user's text is not counted, because the engine keeps that text.
+
+The agents take turns, so that a run of any length measures all agents. ``--out`` appends the
+figures of each span to a file of JSON lines, and a later run with the same file skips these spans.
+The ranges are Wilson's intervals of 95 %. Facts of one span are not independent, so the real
+uncertainty is larger.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import hashlib
 import json
 import os
 import re
 import tempfile
 import time
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from math import sqrt
 from pathlib import Path
 from typing import NamedTuple
 
 from local_model import NAME, serving_model
-from report import show
 
 from indwell.cli.stored.imported import read_sessions
 from indwell.context.compaction.digesting.lines import names_in, text_of
@@ -38,7 +45,7 @@ from indwell.context.work_record import changed
 from indwell.messages import Message, Text
 from indwell.prompt.system import summary_words
 
-SHARED = Path(os.environ.get("INDWELL_SHARED", "../shared/data"))
+SHARED = Path(os.environ.get("INDWELL_SHARED", Path(__file__).resolve().parents[3] / "shared/data"))
 AGENTS = ("entire", "packmind", "codex", "opencode", "claude_misc", "copilot")
 FIRST = 2  # the messages at the beginning of a session that no span contains
 LEAST_WORDS = 3  # the long words of the shortest decision that is counted
@@ -66,16 +73,52 @@ class Needs(NamedTuple):
     files: tuple[str, ...]
 
 
-def spans(n: int, tokens: int) -> Iterator[tuple[SummarySpan, Needs]]:
-    """Yield spans of about ``tokens`` from the middle of sessions, with the needs of later work."""
-    for agent in AGENTS:
-        sessions, _ = read_sessions(str(SHARED / "sessions" / f"{agent}.jsonl.gz"))
-        found = 0
-        for one in sessions:
-            span = middle(one.messages, tokens)
-            if span is not None and found < n:
-                found += 1
-                yield span, needs(one.messages, span)
+class Measured(NamedTuple):
+    """The figures of one text about one span.
+
+    Attributes:
+        tokens: The tokens of the text.
+        names: The number of needed names that the text contains, and the number of needed names.
+        decisions: The same for decisions.
+        files: The same for changed files.
+        accepted: Whether the engine would accept the text, or None for a text without a model.
+        seconds: The time that the model needed.
+    """
+
+    tokens: int
+    names: tuple[int, int]
+    decisions: tuple[int, int]
+    files: tuple[int, int]
+    accepted: bool | None = None
+    seconds: float = 0.0
+
+
+def spans(n: int, tokens: int) -> Iterator[tuple[str, SummarySpan, Needs]]:
+    """Yield spans of about ``tokens`` with their sessions' ids and the needs of later work.
+
+    The agents take turns, each with up to ``n`` spans.
+    """
+    waiting = [_of_agent(agent, n, tokens) for agent in AGENTS]
+    while waiting:
+        for one in tuple(waiting):
+            if (found := next(one, None)) is None:
+                waiting.remove(one)
+            else:
+                yield found
+
+
+def _of_agent(agent: str, n: int, tokens: int) -> Iterator[tuple[str, SummarySpan, Needs]]:
+    """Yield up to ``n`` spans of an agent in the order of a hash of the session's id."""
+    sessions, _ = read_sessions(str(SHARED / "sessions" / f"{agent}.jsonl.gz"))
+    found = 0
+    for one in sorted(sessions, key=lambda one: hashlib.sha256(one.id.encode()).digest()):
+        span = middle(one.messages, tokens)
+        if span is None or found == n:
+            continue
+        wanted = needs(one.messages, span)
+        if wanted.names:
+            found += 1
+            yield one.id, span, wanted
 
 
 def middle(messages: Sequence[Message], tokens: int) -> SummarySpan | None:
@@ -134,41 +177,84 @@ def survived(text: str, wanted: Needs) -> tuple[int, int, int]:
     return len(wanted.names & names_in(text)), decisions, files
 
 
-class ModelSummaries:
-    """Writes summaries with a model at a loopback address, and counts the accepted ones."""
+def measured(text: str, wanted: Needs) -> Measured:
+    """Return the figures of a text without a model."""
+    names, decisions, files = survived(text, wanted)
+    return Measured(
+        estimate_tokens(text),
+        (names, len(wanted.names)),
+        (decisions, len(wanted.decisions)),
+        (files, len(wanted.files)),
+    )
 
-    def __init__(self, url: str) -> None:
-        self._url = url
-        self.accepted = self.refused = 0
-        self.seconds = 0.0
 
-    def __call__(self, span: SummarySpan) -> str:
-        """Return the model's summary if the engine would accept it, or else an extract."""
-        began = time.perf_counter()
-        words = summary_words(target=span.target, range_words=span.range)
-        body = {
-            "model": NAME,
-            "max_tokens": 2 * span.target,
-            "temperature": 0,
-            "messages": [
-                {"role": "system", "content": words},
-                {"role": "user", "content": source_text(span)},
-            ],
-        }
-        request = urllib.request.Request(  # noqa: S310 - our own loopback address
-            f"{self._url}/chat/completions",
-            json.dumps(body).encode(),
-            {"Content-Type": "application/json"},
-        )
-        with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:  # noqa: S310
-            text = str(json.load(answer)["choices"][0]["message"]["content"])
-        self.seconds += time.perf_counter() - began
-        if why := why_unusable(span, text):
-            self.refused += 1
-            print(f"refused: {why}", flush=True)
-            return extract(span)
-        self.accepted += 1
-        return text
+def by_model(url: str, span: SummarySpan, wanted: Needs) -> Measured:
+    """Let the model at a loopback address summarise, and measure the text that the engine uses."""
+    began = time.perf_counter()
+    words = summary_words(target=span.target, range_words=span.range)
+    body = {
+        "model": NAME,
+        "max_tokens": 2 * span.target,
+        "temperature": 0,
+        "messages": [
+            {"role": "system", "content": words},
+            {"role": "user", "content": source_text(span)},
+        ],
+    }
+    request = urllib.request.Request(  # noqa: S310 - our own loopback address
+        f"{url}/chat/completions", json.dumps(body).encode(), {"Content-Type": "application/json"}
+    )
+    with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:  # noqa: S310
+        text = str(json.load(answer)["choices"][0]["message"]["content"])
+    seconds = time.perf_counter() - began
+    if why := why_unusable(span, text):
+        print(f"refused: {why}", flush=True)
+        text, accepted = extract(span), False
+    else:
+        accepted = True
+    return measured(text, wanted)._replace(accepted=accepted, seconds=seconds)
+
+
+def interval(part: int, whole: int) -> tuple[float, float]:
+    """Return Wilson's interval of 95 % for a share."""
+    if not whole:
+        return 0.0, 1.0
+    z, share = 1.96, part / whole
+    center = share + z * z / (2 * whole)
+    half = z * sqrt(share * (1 - share) / whole + (z / (2 * whole)) ** 2)
+    scale = 1 + z * z / whole
+    return max(0.0, (center - half) / scale), min(1.0, (center + half) / scale)
+
+
+def report(rows: Mapping[str, Mapping[str, Measured]], tokens: int) -> None:
+    """Print what survives in each kind of text, for all spans together."""
+    found = list(rows.values())
+    n_tokens = f"{tokens:,} to {2 * tokens:,} tokens"
+    print(f"\n{len(found)} spans of {n_tokens}; shares with Wilson's intervals of 95 %")
+    for name in found[0] if found else ():
+        mine = [row[name] for row in found]
+        print(f"{name:11} {sum(one.tokens for one in mine) / len(mine):6.0f} tokens", end="")
+        for kind in ("names", "decisions", "files"):
+            kept, whole = (sum(getattr(one, kind)[at] for one in mine) for at in range(2))
+            low, high = interval(kept, whole)
+            share = f"{kept / whole:.2f}" if whole else "–"
+            print(f"   {kind} {kept} of {whole}: {share} ({low:.2f} to {high:.2f})", end="")
+        print()
+        if mine[0].accepted is not None:
+            n = sum(one.accepted is True for one in mine)
+            print(f"{n} of {len(mine)} texts of the model were accepted, ", end="")
+            print(f"{sum(one.seconds for one in mine):.0f} s")
+
+
+def _kept_rows(out: Path | None) -> dict[str, dict[str, Measured]]:
+    """Return the figures in a file of an earlier run by session; none without a file."""
+    if out is None or not out.exists():
+        return {}
+    lines = map(json.loads, out.read_text().splitlines())
+    return {
+        one["session"]: {name: Measured(*row) for name, row in one["figures"].items()}
+        for one in lines
+    }
 
 
 def main() -> None:
@@ -177,44 +263,32 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=8_000, help="tokens of a span")
     parser.add_argument("--model", action="store_true", help="also ask a small local model")
     parser.add_argument("--server", default="", help="the address of a server's API")
+    parser.add_argument("--threads", type=int, default=os.cpu_count(), help="of the model's server")
     parser.add_argument("--kept", type=Path, default=Path(tempfile.gettempdir()) / "indwell-model")
+    parser.add_argument("--out", type=Path, help="a file for the figures of each span")
+    parser.add_argument("--for-seconds", type=float, default=float("inf"))
     options = parser.parse_args()
-    writers: dict[str, Callable[[SummarySpan], str]] = {
-        "extraction": extract,
-        "simulated": lambda span: simulated(span, RATIO),
-    }
+    rows = _kept_rows(options.out)
+    began = time.monotonic()
     with contextlib.ExitStack() as stack:
-        if options.model or options.server:
-            url = options.server or stack.enter_context(serving_model(options.kept))
-            model = ModelSummaries(url)
-            writers["model"] = model
-        sums = {name: [0, 0, 0, 0] for name in writers}
-        whole = [0, 0, 0, 0]
-        for span, wanted in spans(options.spans, options.tokens):
-            sizes = (1, len(wanted.names), len(wanted.decisions), len(wanted.files))
-            whole = [one + other for one, other in zip(whole, sizes, strict=True)]
-            for name, write in writers.items():
-                text = write(span)
-                figures = (estimate_tokens(text), *survived(text, wanted))
-                sums[name] = [one + other for one, other in zip(sums[name], figures, strict=True)]
-            if "model" in writers:
-                print(whole, sums, f"{model.seconds:.0f} s", flush=True)
-    rows = {
-        name: {
-            "tokens": one[0] / max(1, whole[0]),
-            "names": one[1] / max(1, whole[1]),
-            "decisions": one[2] / max(1, whole[2]),
-            "changed files": one[3] / max(1, whole[3]),
-        }
-        for name, one in sums.items()
-    }
-    show(
-        f"{whole[0]} spans of {options.tokens:,} tokens: {whole[1]:,} names, {whole[2]:,} "
-        f"decisions and {whole[3]:,} changed files",
-        rows,
-    )
-    if "model" in writers:
-        print(f"{model.accepted} summaries of the model were accepted, {model.refused} refused")
+        url = options.server
+        if options.model and not url:
+            url = stack.enter_context(serving_model(options.kept, threads=options.threads))
+        for session, span, wanted in spans(options.spans, options.tokens):
+            if session in rows:
+                continue
+            if time.monotonic() - began > options.for_seconds:
+                break
+            rows[session] = row = {
+                "extraction": measured(extract(span), wanted),
+                "simulated": measured(simulated(span, RATIO), wanted),
+            }
+            if url:
+                row["model"] = by_model(url, span, wanted)
+            if options.out:
+                with options.out.open("a") as file:
+                    file.write(json.dumps({"session": session, "figures": row}) + "\n")
+    report(rows, options.tokens)
 
 
 if __name__ == "__main__":
