@@ -15,9 +15,11 @@ import msgspec
 import pytest
 
 from indwell.cli.parser import make_parser
-from indwell.cli.replay.command import ReplayOptions, _rates, drawn, wish_of
+from indwell.cli.replay.command import _rates, drawn
+from indwell.cli.replay.options import ReplayOptions, wish_of
 from indwell.errors import UserError
 from indwell.replay.cache import CACHES
+from indwell.replay.fitted_sessions import fitted_sessions, fold
 from support.editing import MODEL, Home
 from support.loopback_endpoint import (
     HANG,
@@ -37,6 +39,7 @@ KEYS = [
     "study_cost", "study_kept", "study_edit_lines", "filled",
 ]  # fmt: skip
 """As the issue fixes them for programs."""
+FITTED = next(iter(fitted_sessions().sessions))
 USAGE = {"prompt_tokens": 5_000, "completion_tokens": 100}
 
 
@@ -71,7 +74,7 @@ async def test_the_replay_json_has_the_specified_fields_and_sums_over_files(home
     *each, total = ended.events
     assert [one["session"] for one in each] == ["a", "b", "c"]
     assert (total["window"], total["sessions"]) == (12_000, 3)
-    assert list(total) == ["window", "sessions", "presets"]
+    assert list(total) == ["window", "sessions", "fitted_sessions", "presets"]
     assert list(total["presets"]) == ["slide", "default"]
     for preset, figures in total["presets"].items():
         assert list(figures) == KEYS
@@ -87,14 +90,32 @@ async def test_the_replay_json_has_the_specified_fields_and_sums_over_files(home
 
 
 async def test_leave_out_replays_only_sessions_that_no_number_was_fitted_on(home) -> None:
-    both = written(home, "both.jsonl", record("entire-1", entries(3)), record("b", entries(2)))
-    ended = await replay(home, both, "--json", "--each", "--leave-out", "--preset", "none")
-    assert [one.get("session") for one in ended.events] == ["b", None]
-    assert "sessions left out: 1 named entire-…" in ended.stderr
-    one = written(home, "one.jsonl", record("entire-1", entries(3)))
-    ended = await replay(home, one, "--leave-out")
+    first = record(FITTED, entries(3))
+    files = (written(home, "a.jsonl", first), written(home, "b.jsonl", record("b-1", entries(2))))
+    every = ("--json", "--each", "--preset", "none")
+    ended = await replay(home, *files, *every)
+    assert [(one.get("session"), one["fitted_sessions"]) for one in ended.events] == [
+        (FITTED, 1), ("b-1", 0), (None, 1),
+    ]  # fmt: skip
+    ended = await replay(home, *files, *every, "--leave-out")
+    assert [one.get("session") for one in ended.events] == ["b-1", None]
+    assert "sessions left out: 1 of 2" in ended.stderr
+    ended = await replay(home, files[0], "--leave-out")
     assert (ended.code, ended.stdout) == (2, "")
-    assert "fitted on sessions named entire-…" in ended.stderr
+    assert "all 1 sessions are left out" in ended.stderr
+
+
+async def test_leave_out_takes_folds_and_agents_and_the_table_names_fitted_sessions(home) -> None:
+    names = (FITTED, "b-1", "b-2", "c-1")
+    files = [written(home, f"{one}.jsonl", record(one, entries(2))) for one in names]
+    given = ("--leave-out-folds", str(fold("b-2")), "--leave-out-agents", "c,entire")
+    ended = await replay(home, *files, "--json", "--each", "--preset", "none", *given)
+    left = [one for one in names[1:3] if fold(one) != fold("b-2")]
+    assert [one.get("session") for one in ended.events] == [*left, None]
+    ended = await replay(home, *files, "--preset", "none")
+    assert "fitted on 1 of the 4 sessions" in ended.stdout
+    ended = await replay(home, files[1], "--preset", "none", "--leave-out-folds", "5")
+    assert (ended.code, ended.stderr.count("no fold '5'")) == (2, 1)
 
 
 async def test_worker_processes_give_the_figures_of_one_process(home) -> None:

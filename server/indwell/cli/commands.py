@@ -260,7 +260,8 @@ def _safety(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int
 
 
 def _replay(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
-    from indwell.cli.replay.command import replay, wish_of
+    from indwell.cli.replay.command import replay
+    from indwell.cli.replay.options import wish_of
 
     try:
         return replay(wish_of(options))

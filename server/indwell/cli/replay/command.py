@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
-from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
 from time import perf_counter
@@ -15,19 +13,19 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
+from indwell.cli.replay.options import ReplayOptions
 from indwell.cli.stored.imported import read_sessions
 from indwell.cli.terminal.json_line import json_line
-from indwell.context.compaction.digesting.line_choice import FITTED_ON
-from indwell.context.compaction.presets import PRESETS
 from indwell.context.compaction.step import TokenRates
 from indwell.context.request.window_parts import PART_NAMES
 from indwell.context.untrusted_text import one_line
 from indwell.errors import ToolError, UserError
 from indwell.files.atomic import write_atomic
-from indwell.replay.cache import CACHES, CacheRules
+from indwell.replay.cache import CacheRules
+from indwell.replay.fitted_sessions import LeftOut, fitted_sessions, fold
 from indwell.replay.loss import Reader
 from indwell.replay.measure import RequestSums, replayed, total
-from indwell.replay.replayed_conversation import PREFIX_TOKENS, Summarise
+from indwell.replay.replayed_conversation import Summarise
 from indwell.sandbox.worker_processes import mapped
 from indwell.sessions.imports import Recorded
 
@@ -37,11 +35,6 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 _WIDTH = 100  # the limit of characters for a line if the output is no terminal
-FORMATS = (".svg", ".png")
-NO_MATPLOTLIB = (
-    f"--plot: matplotlib draws the picture and is not installed; run `{sys.executable} -m pip "
-    "install matplotlib`"
-)
 _TITLE = 80  # the limit of characters for the title above a picture
 _NOTES = 5  # the limit of notes that are shown; further notes are counted
 
@@ -58,6 +51,7 @@ class ReplayReport(msgspec.Struct, frozen=True):
         totals: The sums for each preset.
         prices: The source of the prices, in words, or empty if costs are relative to the price of a
             million input tokens.
+        fitted: Whether numbers of compaction were fitted on the session, for each session.
     """
 
     window: int
@@ -67,6 +61,7 @@ class ReplayReport(msgspec.Struct, frozen=True):
     each: tuple[tuple[RequestSums, ...], ...]
     totals: tuple[RequestSums, ...]
     prices: str = ""
+    fitted: tuple[bool, ...] = ()
 
     def series(self) -> tuple[str, dict[str, tuple[int, ...]]]:
         """Return the session with the most requests, and the tokens of each request, by preset."""
@@ -96,9 +91,11 @@ def print_json(report: ReplayReport, *, each: bool) -> None:
     Notes on repairs go to stderr.
     """
     if each:
-        for name, figures in zip(report.names, report.each, strict=True):
-            print(json_line({"session": name, **_object(report, 1, figures)}))
-    print(json_line(_object(report, len(report.names), report.totals)))
+        for name, figures, is_fitted in zip(report.names, report.each, report.fitted, strict=True):
+            one = _object(report, 1, figures, n_fitted=int(is_fitted))
+            print(json_line({"session": name, "fold": fold(name), **one}))
+    n_fitted = sum(report.fitted)
+    print(json_line(_object(report, len(report.names), report.totals, n_fitted=n_fitted)))
     for note in report.notes:
         print(one_line(note), file=sys.stderr)
 
@@ -118,11 +115,26 @@ def print_table(report: ReplayReport, *, each: bool) -> None:
     lines = [f"cost in {unit}; includes summaries and lost text that was read again"]
     lines.append("`indwell replay --help` explains rows and presets")
     lines += _rules(report)
+    lines.append(_fitted_words(sum(report.fitted), n))
     lines += [f"note: {note}" for note in report.notes[:_NOTES]]
     if len(report.notes) > _NOTES:
         lines.append(f"and {len(report.notes) - _NOTES} notes more")
     for line in lines:
         console.print(one_line(line), markup=False, highlight=False, soft_wrap=True)
+
+
+def _fitted_words(n_fitted: int, n: int) -> str:
+    """Say how many of ``n`` sessions were used to fit numbers of the preset ``default``."""
+    n_all = len(fitted_sessions().sessions)
+    if not n_fitted:
+        return (
+            f"left out of all fits: none of the {n:,} is among the {n_all:,} sessions that the"
+            " numbers of `default` were fitted on"
+        )
+    return (
+        f"fitted: the numbers of `default` were fitted on {n_fitted:,} of the {n:,} sessions, so "
+        "`default` looks better here; `--leave-out` leaves these sessions out"
+    )
 
 
 def _rules(report: ReplayReport) -> Iterator[str]:
@@ -133,12 +145,19 @@ def _rules(report: ReplayReport) -> Iterator[str]:
             yield f"violations of {name}, in requests: {', '.join(broken)}"
 
 
-def _object(report: ReplayReport, n: int, figures: Iterable[RequestSums]) -> dict[str, object]:
+def _object(
+    report: ReplayReport, n: int, figures: Iterable[RequestSums], *, n_fitted: int
+) -> dict[str, object]:
     by_name = {
         name: {**one.shown(), "filled": one.filled()}
         for name, one in zip(report.presets, figures, strict=True)
     }
-    return {"window": report.window, "sessions": n, "presets": by_name}
+    return {
+        "window": report.window,
+        "sessions": n,
+        "fitted_sessions": n_fitted,
+        "presets": by_name,
+    }
 
 
 def _print_table(console: Console, title: str, table: object) -> None:
@@ -199,41 +218,6 @@ def _cell(fraction: float | None, form: str = ".3f") -> str:
     return "–" if fraction is None else format(fraction, form)
 
 
-RATIO = 0.2  # the default ratio of a simulated summary's size to its text's size
-
-
-class ReplayOptions(msgspec.Struct, frozen=True):
-    """The validated options.
-
-    Attributes:
-        files: Recordings to read; ``-`` is stdin.
-        presets: The names of presets.
-        window: The context window, in tokens.
-        ratio: The size of simulated summaries relative to their texts; 0 extracts parts instead.
-        cache: The provider's rules of caching.
-        pause_s: The time between two requests in seconds, if the recording has no times.
-        model: The model that writes the summaries, or empty if summaries are simulated.
-        prices: The model whose prices apply, or empty if costs are relative to the input price.
-        json: Whether to print JSON.
-        each: Whether to print a result for each session, too.
-        plot: The file for a picture, or None if no picture is wanted.
-        leave_out: Whether to leave out the sessions that the engine's numbers were fitted on.
-    """
-
-    files: tuple[str, ...]
-    presets: tuple[str, ...] = tuple(PRESETS)
-    window: int = 64_000
-    ratio: float = RATIO
-    cache: CacheRules = CACHES["plain"]
-    pause_s: float = 0.0
-    model: str = ""
-    prices: str = ""
-    json: bool = False
-    each: bool = False
-    plot: str | None = None
-    leave_out: bool = False
-
-
 class _Job(msgspec.Struct, frozen=True):
     """The part of the options that worker processes receive."""
 
@@ -243,81 +227,6 @@ class _Job(msgspec.Struct, frozen=True):
     cache: CacheRules
     pause_s: float
     rates: TokenRates
-
-
-def wish_of(options: argparse.Namespace) -> ReplayOptions:
-    """Validate the parsed options.
-
-    Raises:
-        UserError: An option is invalid.
-    """
-    if options.window < 1:
-        raise UserError("--window: give a number of tokens, 1 or more")
-    if options.window <= PREFIX_TOKENS:
-        raise UserError(
-            f"--window: {options.window:,} tokens are too few for the {PREFIX_TOKENS:,} of the "
-            f"system prompt and the tools"
-        )
-    ratio = RATIO if options.summary_ratio is None else options.summary_ratio
-    if not 0 <= ratio <= 1:
-        raise UserError("--summary-ratio: give a number between 0 and 1")
-    if options.model and options.summary_ratio is not None:
-        raise UserError(
-            "--summary-ratio: leave it out with --model, which decides on the length itself"
-        )
-    if not 0 <= options.pause < float("inf"):
-        raise UserError("--pause: give seconds, 0 or more")
-    if options.plot is not None and Path(options.plot).suffix.lower() not in FORMATS:
-        raise UserError(f"--plot: the file name must end with {' or '.join(FORMATS)}")
-    if options.plot is not None and not Path(options.plot).resolve().parent.is_dir():
-        raise UserError(f"--plot: there is no folder {str(Path(options.plot).parent)!r}")
-    if options.plot is not None and find_spec("matplotlib") is None:
-        raise UserError(NO_MATPLOTLIB)
-    return ReplayOptions(
-        files=tuple(options.files),
-        presets=preset_names(options.preset),
-        window=options.window,
-        ratio=ratio,
-        cache=cache_rules(
-            options.cache,
-            minimum=options.cache_minimum,
-            block=options.cache_block,
-            life_s=options.cache_life,
-            anchors=options.cache_anchors,
-        ),
-        pause_s=options.pause,
-        model=options.model,
-        prices=options.prices,
-        json=options.json,
-        each=options.each,
-        plot=options.plot,
-        leave_out=options.leave_out,
-    )
-
-
-def preset_names(given: str) -> tuple[str, ...]:
-    """Return the preset names in a comma-separated list.
-
-    Raises:
-        UserError: A preset does not exist.
-    """
-    names = tuple(dict.fromkeys(name.strip() for name in given.split(",") if name.strip()))
-    for name in names:
-        if name not in PRESETS:
-            raise UserError(f"--preset: there is no preset {name!r}; known: {', '.join(PRESETS)}")
-    return names or tuple(PRESETS)
-
-
-def cache_rules(name: str, **given: float | None) -> CacheRules:
-    """Return the cache rules called ``name``, with single rules replaced by ``given``."""
-    if name not in CACHES:
-        raise UserError(f"--cache: there are no rules {name!r}; known: {', '.join(CACHES)}")
-    told = {key: value for key, value in given.items() if value is not None}
-    for key, least in (("minimum", 0), ("block", 1), ("life_s", 0)):
-        if not least <= told.get(key, least) < float("inf"):
-            option = key.removesuffix("_s")
-            raise UserError(f"--cache-{option}: {told[key]:g} is not {least} or more")
-    return msgspec.structs.replace(CACHES[name], **told)
 
 
 def replay(wish: ReplayOptions) -> int:
@@ -333,9 +242,10 @@ def replay(wish: ReplayOptions) -> int:
     if not sessions:
         why = "".join(f"; {note}" for note in notes[:3])
         raise UserError(f"no conversation in {', '.join(wish.files)}{why}")
-    if wish.leave_out:
-        sessions, note = without_fitted_sessions(sessions)
+    if wish.leave_out != LeftOut():
+        sessions, note = without(wish.leave_out, sessions)
         notes = [note, *notes]
+    fitted = fitted_sessions()
     listed = _rates(wish)
     measured = tuple(_all(wish, sessions, listed[0] if listed else TokenRates()))
     troubles = dict.fromkeys(why for row in measured for one in row for why in one.troubles)
@@ -347,6 +257,7 @@ def replay(wish: ReplayOptions) -> int:
         each=measured,
         totals=tuple(total(column) for column in zip(*measured, strict=True)),
         prices=listed[1] if listed else "",
+        fitted=tuple(map(fitted.has, sessions)),
     )
     (print_json if wish.json else print_table)(report, each=wish.each)
     if wish.plot is not None:
@@ -356,20 +267,19 @@ def replay(wish: ReplayOptions) -> int:
     return 0
 
 
-def without_fitted_sessions(sessions: Sequence[Recorded]) -> tuple[list[Recorded], str]:
-    """Return the sessions that no number of the engine was fitted on, and a sentence about them.
+def without(left_out: LeftOut, sessions: Sequence[Recorded]) -> tuple[list[Recorded], str]:
+    """Return the sessions that are not left out, and a sentence about the others.
 
     Raises:
-        UserError: The numbers were fitted on all of the sessions.
+        UserError: All of the sessions are left out.
     """
-    kept = [one for one in sessions if not one.id.startswith(FITTED_ON)]
+    kept = left_out.kept(sessions, fitted_sessions())
     if not kept:
         raise UserError(
-            f"--leave-out: the engine's numbers were fitted on sessions named {FITTED_ON}…, and "
-            "there are no others here; replay sessions of another project or agent"
+            f"--leave-out: all {len(sessions):,} sessions are left out; replay sessions of another "
+            "project or agent"
         )
-    n_left = len(sessions) - len(kept)
-    return kept, f"sessions left out: {n_left} named {FITTED_ON}…, on which numbers were fitted"
+    return kept, f"sessions left out: {len(sessions) - len(kept):,} of {len(sessions):,}"
 
 
 def _rates(wish: ReplayOptions) -> tuple[TokenRates, str] | None:

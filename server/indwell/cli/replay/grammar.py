@@ -21,6 +21,9 @@ rows of the table:
                the request shows it, and summaries are free
   window: ...  mean share of the window that each part takes; system is the system prompt with tools
 
+The last line says how many of the sessions were used to fit numbers of the preset default. With
+--json, fitted_sessions is this count, and --each shows the count and the fold of each session.
+
 presets:
   default      Indwell's own: old results become digests when that pays, then summaries by region
   ladder-a     a published design, re-implemented: cut long results, then one summary of what is old
@@ -53,12 +56,7 @@ def replay_options(replay: argparse.ArgumentParser) -> None:
         metavar="N",
         help="tokens of the context window (default: 64000)",
     )
-    replay.add_argument(
-        "--leave-out",
-        action="store_true",
-        help="leave out the sessions that numbers of the engine were fitted on, by their ids; "
-        "fails if no other session is there",
-    )
+    _left_out(replay.add_argument_group("sessions that are left out"))
     _summaries(replay.add_argument_group("summaries and prices"))
     _cache(replay.add_argument_group("the provider's cache"))
     output = replay.add_argument_group("output")
@@ -71,6 +69,27 @@ def replay_options(replay: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="draw the tokens of each request of the longest session to FILE, .svg or .png "
         "(needs matplotlib)",
+    )
+
+
+def _left_out(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--leave-out",
+        action="store_true",
+        help="leave out the sessions that numbers of the preset default were fitted or chosen on, "
+        "recognised by id and by content; fails if no other session is there",
+    )
+    group.add_argument(
+        "--leave-out-folds",
+        default="",
+        metavar="N,...",
+        help="leave out folds, 0 to 4; the fold of a session is the SHA-256 of its id, modulo 5",
+    )
+    group.add_argument(
+        "--leave-out-agents",
+        default="",
+        metavar="NAME,...",
+        help="leave out the sessions whose ids begin with NAME-",
     )
 
 

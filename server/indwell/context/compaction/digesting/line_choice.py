@@ -24,8 +24,6 @@ from indwell.context.compaction.digesting.lines import text_of
 from indwell.context.compaction.digesting.transcript_index import Read, Uses
 from indwell.messages import Block
 
-# The ids of all sessions that a coefficient or a threshold was chosen on begin with this text.
-FITTED_ON = "entire-"
 # The least number of expected uses per token; below it, reading the line again is cheaper.
 LEAST_WORTH = 0.0014
 _BREAK = 1.0  # the tokens of a line break, including an occasional "…" for left-out lines
