@@ -169,7 +169,7 @@ LINE_TOKENS = 40  # The catalogue spends at most 40 tokens on a skill, with its 
 MOST_LISTED = 50  # One catalogue lists at most 50 skills; further skills can still be loaded.
 HEADING = "# Skills"
 
-_OPENING = "If one of these fits the task, load it with load_skill before you begin:"
+_OPENING = "Load one that fits the task with load_skill before you begin:"
 _WHOSE: Mapping[Origin, str] = {
     "user": "your own",
     "workspace": "this folder's",

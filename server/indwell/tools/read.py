@@ -51,10 +51,7 @@ def make_read_file() -> Tool[ReadFile]:
     """Make the tool."""
     return Tool(
         name="read_file",
-        description=(
-            "Read a text file as numbered lines (number, tab, line). Search a long file with grep "
-            "first."
-        ),
+        description="Read a text file as numbered lines. Search a long file with grep first.",
         arguments=of_struct(ReadFile, _understood),
         effect="read",
         facts=lambda arguments: ToolFacts(

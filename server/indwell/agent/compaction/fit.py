@@ -12,10 +12,8 @@ from collections.abc import Callable, Collection
 from datetime import timedelta
 from difflib import get_close_matches
 from functools import partial
-from typing import Annotated
 
 import msgspec
-from msgspec import Meta
 
 from indwell.agent.compaction.summary import summary_step
 from indwell.agent.core import events
@@ -351,7 +349,7 @@ NAME = "compact"
 class CompactArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The arguments of the tool ``compact``."""
 
-    reason: Annotated[str, Meta(description="why now, briefly")] = ""
+    reason: str = ""
 
 
 def make_compact(wish: CompactionWish) -> Tool[CompactArguments]:
@@ -364,8 +362,8 @@ def make_compact(wish: CompactionWish) -> Tool[CompactArguments]:
 
     return Tool(
         name=NAME,
-        description="Shorten the older parts of this conversation when a new phase of work "
-        "begins or they distract. The user's words and the task stay.",
+        description="Shorten older parts of the conversation when a new phase begins or they "
+        "distract. The user's words stay.",
         arguments=CompactArguments,
         effect="read",
         facts=lambda given: ToolFacts(tool=NAME, effect="read", subject=given.reason),

@@ -111,7 +111,7 @@ def make_remember(
 
     return Tool(
         name=NAME,
-        description="Propose a fact for later sessions, such as a convention, in one sentence. The "
+        description="Propose one sentence for later sessions, such as a convention. The "
         "user confirms it.",
         arguments=MemoryToolArguments,
         effect="read",

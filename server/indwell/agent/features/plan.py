@@ -174,8 +174,7 @@ def make_plan(board: PlanBoard, mode: Callable[[], Mode]) -> Tool[PlanToolArgume
 
     return Tool(
         name=NAME,
-        description="In mode `plan`, once you know enough, propose what you would do. The user "
-        "approves or edits it.",
+        description="In mode `plan`, propose what you would do. The user approves or edits it.",
         arguments=PlanToolArguments,
         effect="read",
         facts=lambda _: ToolFacts(tool=NAME, effect="read"),

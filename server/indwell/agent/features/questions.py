@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 import msgspec
-from msgspec import Meta
 
 from indwell.agent.core.events import QuestionAnswered, QuestionAsked
 from indwell.agent.core.feature import Feature
@@ -223,7 +222,7 @@ class QuestionArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     """The arguments of the tool ``ask_user``."""
 
     question: str
-    options: Annotated[tuple[str, ...], Meta(description="answers to choose from")] = ()
+    options: tuple[str, ...] = ()
 
 
 def make_ask_user(

@@ -171,9 +171,8 @@ def make_todo(todo: TodoList) -> Tool[TodoArguments]:
 
     return Tool(
         name=NAME,
-        description="Keep a list of steps that the user sees, for work of three steps or more. "
-        "Send the whole list each time. Mark a step `doing` when you begin it and `done` as soon "
-        "as it is.",
+        description="Show the user a list of steps, for work of three or more. Always send the "
+        "whole list. Mark a step `doing` when you begin it, `done` as soon as it is.",
         arguments=TODO,
         effect="read",
         facts=lambda given: ToolFacts(tool=NAME, effect="read", subject=_doing(given)),

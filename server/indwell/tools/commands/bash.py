@@ -72,22 +72,17 @@ class Bash(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     timeout_s: Annotated[int, msgspec.Meta(ge=1, le=MAX_TIMEOUT_S)] | None = None
     max_lines: Annotated[
         int,
-        msgspec.Meta(ge=0, description="lines to keep, such as 250 for chatty commands"),
+        msgspec.Meta(ge=0, description="lines to keep, such as 250"),
     ] = 0
     network: Annotated[
         tuple[str, ...],
         msgspec.Meta(
-            description=(
-                "hosts to reach, such as *.github.com or localhost:3000; the user is asked each "
-                "time"
-            )
+            description=("hosts, such as *.github.com or localhost:3000; the user is asked")
         ),
     ] = ()
     unsandboxed: Annotated[
         bool,
-        msgspec.Meta(
-            description="only after the sandbox made it fail; the user is asked each time"
-        ),
+        msgspec.Meta(description="only after the sandbox made it fail"),
     ] = False
     why: Annotated[str, msgspec.Meta(description="for the user: why either is needed")] = ""
     background: Annotated[
@@ -151,9 +146,8 @@ def make_bash(shell: Shell, background: Background = NOWHERE) -> Tool[Bash]:
     return Tool(
         name="bash",
         description=(
-            f"Run a {language_title()} command. Only the working directory carries over to the "
-            "next call. No terminal or input. What it starts ends with it, unless `background` is "
-            "set."
+            f"Run a {language_title()} command. Only the working directory carries over. No "
+            "terminal or input. What it starts ends with it, unless `background` is set."
         ),
         arguments=of_struct(Bash, _understood),
         effect="run",

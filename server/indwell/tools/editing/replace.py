@@ -47,9 +47,9 @@ _QUOTES = str.maketrans(
 class Replacement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The replacement of one text by another."""
 
-    old: Annotated[str, msgspec.Meta(description="exact text, unique in the file")]
+    old: str
     new: str
-    all: Annotated[bool, msgspec.Meta(description="replace every occurrence")] = False
+    all: Annotated[bool, msgspec.Meta(description="every occurrence")] = False
 
 
 class ReplacementResult(msgspec.Struct, frozen=True):

@@ -52,7 +52,7 @@ def make_write_file() -> Tool[WriteFile]:
     """Make the tool."""
     return Tool(
         name="write_file",
-        description=("Write a whole file, new or one you have read. Missing folders are created."),
+        description=("Write a whole file, new or read before. Creates folders."),
         arguments=WRITE_FILE,
         effect="edit",
         facts=lambda arguments: ToolFacts(

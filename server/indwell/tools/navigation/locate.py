@@ -34,7 +34,7 @@ class Navigate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     action: Action
     path: str = ""
     line: Annotated[int, msgspec.Meta(ge=1)] | None = None
-    symbol: Annotated[str, msgspec.Meta(description="a name; to list symbols, a part of it")] = ""
+    symbol: Annotated[str, msgspec.Meta(description="a name; for symbols, a part of it")] = ""
     new_name: str = ""
 
 

@@ -51,9 +51,9 @@ def make_navigate(navigator: Navigator) -> Tool[Navigate]:
     return Tool(
         name=NAME,
         description=(
-            "Find code by meaning: where a symbol is defined or used, its type (hover), the "
-            "symbols of a file or of the workspace, a file's problems. Name a symbol by path, "
-            "line and name, or by its name alone."
+            "Find code by meaning: a symbol's definition, uses or type (hover), the symbols of a "
+            "file or the workspace, a file's problems. Name a symbol by path, line and name, or "
+            "by name alone."
         ),
         arguments=of_struct(Navigate, _understood),
         effect="read",

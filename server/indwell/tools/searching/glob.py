@@ -42,14 +42,14 @@ class Glob(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The arguments of ``glob``."""
 
     pattern: Annotated[str, msgspec.Meta(description="such as *.py or src/**/*.{ts,tsx}")]
-    path: Annotated[str, msgspec.Meta(description="folder")] = "."
+    path: str = "."
 
 
 def make_glob() -> Tool[Glob]:
     """Make the tool."""
     return Tool(
         name="glob",
-        description="List files by path pattern, newest first. Ignored files are left out.",
+        description="List files by path pattern, newest first, without ignored files.",
         arguments=of_struct(Glob, renaming(directory="path", glob_pattern="pattern")),
         effect="read",
         facts=lambda arguments: ToolFacts(

@@ -71,7 +71,7 @@ def make_grep() -> Tool[Grep]:
     """Make the tool."""
     return Tool(
         name="grep",
-        description="Search file contents. Ignored files and dependency folders are left out.",
+        description="Search file contents, not in ignored files and dependency folders.",
         arguments=of_struct(Grep, _understood),
         effect="read",
         facts=lambda arguments: ToolFacts(

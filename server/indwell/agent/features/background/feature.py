@@ -169,7 +169,7 @@ def make_commands(board: BackgroundBoard) -> Tool[BackgroundArguments]:
 
     return Tool(
         name=NAME,
-        description="List background commands; with `id`, show the new output of one.",
+        description="List background commands; `id` shows one's new output.",
         arguments=BackgroundArguments,
         effect="read",
         facts=lambda given: ToolFacts(tool=NAME, effect="read", subject=_subject(given)),

@@ -288,7 +288,7 @@ def make_load_skill(skill_catalogue: SkillCatalogue) -> Tool[SkillArguments]:
 
     return Tool(
         name=NAME,
-        description="Load a skill: instructions for one kind of task.",
+        description="Load a skill's instructions.",
         arguments=SkillArguments,
         effect="read",
         facts=lambda given: ToolFacts(tool=NAME, effect="read", subject=given.name),
