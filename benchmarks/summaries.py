@@ -51,6 +51,7 @@ FIRST = 2  # the messages at the beginning of a session that no span contains
 LEAST_WORDS = 3  # the long words of the shortest decision that is counted
 LATER = 40  # the messages after a span in which the agent needs names
 RATIO = 0.2
+LONGEST = 1.3  # A text of the model is cut at its target length times this factor.
 PATIENCE_S = 3_000
 SENTENCE = re.compile(r"(?<=[.!?:])\s+|\n+")
 DECIDES = re.compile(
@@ -194,7 +195,7 @@ def by_model(url: str, span: SummarySpan, wanted: Needs) -> Measured:
     words = summary_words(target=span.target, range_words=span.range)
     body = {
         "model": NAME,
-        "max_tokens": 2 * span.target,
+        "max_tokens": int(LONGEST * span.target),
         "temperature": 0,
         "messages": [
             {"role": "system", "content": words},

@@ -10,12 +10,10 @@ input, cache reads and cache writes, relative to ``newest``.
 from __future__ import annotations
 
 import argparse
-import gzip
-import os
 from collections import Counter
-from pathlib import Path
 
 import msgspec
+from recordings import sessions
 
 from indwell.context.compaction.presets import PRESETS
 from indwell.context.compaction.step import TokenRates
@@ -23,9 +21,8 @@ from indwell.messages import Anchors, Request
 from indwell.replay.cache import CACHES, PrefixCache
 from indwell.replay.measure import request_moments
 from indwell.replay.replayed_conversation import ReplayRules, points
-from indwell.sessions.imports import Recorded, recorded_sessions
+from indwell.sessions.imports import Recorded
 
-SHARED = Path(os.environ.get("INDWELL_SHARED", "../../shared/data"))
 HOUR = 1.6
 LEAST, MOST = 40, 600  # messages of a session that is replayed
 POLICIES = ("newest", "before", "none")
@@ -42,10 +39,9 @@ def placed(request: Request, policy: str) -> Request:
     return msgspec.structs.replace(request, anchors=marks)
 
 
-def sessions(agent: str, n: int) -> list[Recorded]:
+def taken(agent: str, n: int) -> list[Recorded]:
     """Return ``n`` sessions of at least 40 messages, evenly spread over the file."""
-    with gzip.open(SHARED / "sessions" / f"{agent}.jsonl.gz") as lines:
-        found = [one for one in recorded_sessions(lines) if LEAST <= len(one.messages) <= MOST]
+    found = [one for one in sessions(agent) if LEAST <= len(one.messages) <= MOST]
     return found[:: max(1, len(found) // n)][:n]
 
 
@@ -58,8 +54,8 @@ def main() -> None:
     rates = TokenRates()
     costs: Counter[tuple[str, str]] = Counter()
     n_calls = 0
-    taken = sessions(given.agent, given.sessions)
-    for session in taken:
+    chosen = taken(given.agent, given.sessions)
+    for session in chosen:
         moments_s = request_moments(session, 20.0)
         caches = {(name, one): PrefixCache(CACHES[name]) for name in CACHES for one in POLICIES}
         rules = ReplayRules(PRESETS["default"], given.window)
@@ -72,7 +68,7 @@ def main() -> None:
                 costs[name, policy] += (
                     plain * rates.input + served.read * rates.cached + served.written * write
                 )
-    print(f"{len(taken)} sessions of {given.agent}, {n_calls:,} calls, window {given.window:,}")
+    print(f"{len(chosen)} sessions of {given.agent}, {n_calls:,} calls, window {given.window:,}")
     for name in CACHES:
         shown = (f"{one} {costs[name, one] / costs[name, 'newest']:.3f}" for one in POLICIES)
         print(f"{name:13}{', '.join(shown)}")

@@ -6,14 +6,18 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from signs import FOLDS, Rows, fold
+from signs import Rows
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score, roc_auc_score
+
+from indwell.replay.fitted_sessions import FOLDS, fold
 
 STRENGTH = 0.02  # scikit-learn's C; smaller values shrink the coefficients more
 PER_AGENT = 3_000  # The rows of an agent weigh this much, times the square root of its sessions.
 LEAST_NEEDS = 100  # An agent with fewer needs has no measured quality.
 ROUNDED = 3  # digits after the point of a shipped coefficient
+THINNED = 3  # An ablation uses every third row.
+LEAST_OF_BIN = 20  # the least number of needs in a bin of the calibration
 
 
 class Fit(NamedTuple):
@@ -33,9 +37,10 @@ def fitted(
     """Fit all rows, except those of one agent or of one fold, perhaps with some signs only."""
     parts = []
     for name, one in rows.items():
-        if name == agent:
+        if name == agent or not len(one.needs):
             continue
-        chosen = np.array([fold(session) != without for session in one.sessions], bool)
+        of_sessions = {session: fold(session) for session in set(one.sessions)}
+        chosen = np.array([of_sessions[session] != without for session in one.sessions], bool)
         weights = one.weights[chosen]
         if not len(weights):
             continue
@@ -57,44 +62,82 @@ def fitted(
     return Fit(round(base, ROUNDED), rounded, tuple(standard))
 
 
-def quality(fit: Fit, rows: Rows) -> dict[str, float]:
-    """Return the area under the curve, the average precision, and predicted and real shares."""
-    odds = fit.log_odds(rows.signs[:, : len(fit.weights)])
+def quality(scores: np.ndarray, rows: Rows) -> dict[str, float]:
+    """Return the area under the curve, and the average precision, of chances or log odds."""
     weighed = {"sample_weight": rows.weights}
     return {
-        "auc": roc_auc_score(rows.needs, odds, **weighed),
-        "precision": average_precision_score(rows.needs, odds, **weighed),
-        "predicted": float(np.average(1 / (1 + np.exp(-odds)), weights=rows.weights)),
-        "real": float(np.average(rows.needs, weights=rows.weights)),
+        "auc": float(roc_auc_score(rows.needs, scores, **weighed)),
+        "precision": float(average_precision_score(rows.needs, scores, **weighed)),
     }
 
 
-def left_out(rows: Mapping[str, Rows], agent: str) -> tuple[Fit, dict[str, float]]:
-    """Fit without an agent, and measure the fit on that agent."""
+def _qualities(left_out: Fit, whole: Fit, rows: Rows) -> dict[str, dict[str, float]]:
+    """Return the quality of both fits and of the engine's chances on the same rows."""
+    return {
+        "left out": quality(left_out.log_odds(rows.signs), rows),
+        "fitted": quality(whole.log_odds(rows.signs), rows),
+        "engine": quality(rows.chances, rows),
+    }
+
+
+def by_agent(
+    rows: Mapping[str, Rows], agent: str, whole: Fit
+) -> tuple[Fit, dict[str, dict[str, float]]]:
+    """Fit without an agent; measure that fit, and the fit of all rows, on the agent."""
     fit = fitted(rows, agent=agent)
-    return fit, quality(fit, rows[agent])
+    enough = rows[agent].needs.sum() >= LEAST_NEEDS
+    return fit, _qualities(fit, whole, rows[agent]) if enough else {}
 
 
-def by_fold(rows: Mapping[str, Rows], agent: str) -> Sequence[tuple[Fit, dict[str, float]]]:
-    """Fit without each fold, and measure each fit on that fold of one agent."""
+def by_fold(
+    rows: Mapping[str, Rows], agent: str, whole: Fit
+) -> Sequence[tuple[Fit, dict[str, dict[str, float]]]]:
+    """Fit without each fold; measure that fit, and the fit of all rows, on the agent's fold."""
     found = []
+    one = rows[agent]
+    folds = {session: fold(session) for session in set(one.sessions)}
+    of_rows = np.array([folds[session] for session in one.sessions])
     for number in range(FOLDS):
-        one = rows[agent]
-        chosen = np.array([fold(session) == number for session in one.sessions], bool)
         fit = fitted(rows, without=number)
-        found.append((fit, quality(fit, Rows(*(part[chosen] for part in one)))))
+        found.append((fit, _qualities(fit, whole, one.of(of_rows == number))))
     return found
 
 
+def calibration(chances: np.ndarray, rows: Rows, n_bins: int = 10) -> list[tuple[float, float]]:
+    """Return pairs of the mean chance and the real share of needs, in bins of rising chance.
+
+    Each bin has about as many needs as the others, and at least ``LEAST_OF_BIN``.
+    """
+    order = np.argsort(chances, kind="stable")
+    needs = np.cumsum(rows.needs[order])
+    n_bins = min(n_bins, int(needs[-1]) // LEAST_OF_BIN) if len(needs) else 0
+    if not n_bins:
+        return []
+    edges = [np.searchsorted(needs, needs[-1] * at / n_bins) for at in range(1, n_bins)]
+    return [
+        (
+            float(np.average(chances[part], weights=rows.weights[part])),
+            float(np.average(rows.needs[part], weights=rows.weights[part])),
+        )
+        for part in np.split(order, edges)
+        if len(part)
+    ]
+
+
 def ablations(rows: Mapping[str, Rows], names: Sequence[str]) -> dict[str, dict[str, float]]:
-    """Return each left-out agent's area under the curve, for all signs and without each sign."""
-    agents = [one for one in rows if rows[one].needs.sum() >= LEAST_NEEDS]
+    """Return each left-out agent's area under the curve, for all signs and without each sign.
+
+    A name of ``names`` is "all signs" or a sign that is left out.
+    """
+    thin = {agent: one.of(np.arange(0, len(one.needs), THINNED)) for agent, one in rows.items()}
+    agents = [one for one in thin if thin[one].needs.sum() >= LEAST_NEEDS]
     table = {}
     for without in (-1, *range(len(names))):
         signs = [at for at in range(len(names)) if at != without]
-        label = "all signs" if without < 0 else f"without {names[without]}"
-        table[label] = {
-            agent: quality(fitted(rows, agent=agent, signs=signs), rows[agent])["auc"]
-            for agent in agents
-        }
+        label = "all signs" if without < 0 else names[without]
+        table[label] = {}
+        for agent in agents:
+            fit = fitted(thin, agent=agent, signs=signs)
+            odds = fit.log_odds(thin[agent].signs[:, : len(fit.weights)])
+            table[label][agent] = quality(odds, thin[agent])["auc"]
     return table

@@ -9,19 +9,16 @@ after each change of a number in ``line_choice.py`` or in the preset ``default``
 
 from __future__ import annotations
 
-import gzip
 import json
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from recordings import sessions
+
 from indwell.context.compaction.digesting import line_choice
 from indwell.replay import fitted_sessions
 from indwell.replay.fitted_sessions import FOLDS, fingerprint, fold, numbers_print
-from indwell.sessions.imports import recorded_sessions
-
-SHARED = Path(os.environ.get("INDWELL_SHARED", Path(__file__).resolve().parents[4] / "shared/data"))
 
 
 def used(agents: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -29,10 +26,9 @@ def used(agents: Sequence[str]) -> Iterator[tuple[str, str]]:
     for one in agents:
         agent, _, given = one.partition(":")
         folds = {int(number) for number in given.split(",")} if given else set(range(FOLDS))
-        with gzip.open(SHARED / "sessions" / f"{agent}.jsonl.gz") as lines:
-            for session in recorded_sessions(lines, name=agent):
-                if fold(session.id) in folds:
-                    yield session.id, fingerprint(session)
+        for session in sessions(agent):
+            if fold(session.id) in folds:
+                yield session.id, fingerprint(session)
 
 
 def main() -> None:

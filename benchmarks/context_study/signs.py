@@ -7,26 +7,20 @@ a need are left out; the others get a larger weight.
 
 from __future__ import annotations
 
-import gzip
-import hashlib
-import os
 import random
 import zlib
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from recordings import sessions
 from work import WorkIndex, key_number, line_signs, name_signs, text_signs
 
+from indwell.context.compaction.digesting.line_choice import edit_chance, name_chance
 from indwell.context.compaction.digesting.lines import text_of
 from indwell.context.file_work import call_of
 from indwell.messages import Block, Message, ToolResult, ToolUse
-from indwell.sessions.imports import Recorded, recorded_sessions
 
-SHARED = Path(os.environ.get("INDWELL_SHARED", Path(__file__).resolve().parents[4] / "shared/data"))
-AGENTS = ("entire", "packmind", "codex", "opencode", "claude_misc", "copilot")
-FOLDS = 5
 # Weights and thresholds may be chosen on these folds; the other two folds show the result.
 CHOSEN_ON = (0, 1, 2)
 HORIZON = 25  # model calls
@@ -40,23 +34,21 @@ Needs: TypeAlias = tuple[set[int], dict[int, set[str]]]
 
 
 class Rows(NamedTuple):
-    """Rows of signs, with needs, weights and the id of each row's session."""
+    """Rows of signs, with needs, weights and the id of each row's session.
+
+    ``chances`` are the engine's own chances of need. The engine has no chance of an edit for a line
+    that no call read from a file, so the chance of this line is 0.
+    """
 
     signs: np.ndarray
     needs: np.ndarray
     weights: np.ndarray
     sessions: np.ndarray
+    chances: np.ndarray
 
-
-def sessions(agent: str) -> list[Recorded]:
-    """Return an agent's recorded sessions."""
-    with gzip.open(SHARED / "sessions" / f"{agent}.jsonl.gz") as lines:
-        return list(recorded_sessions(lines, name=agent))
-
-
-def fold(session: str) -> int:
-    """Return the fold of a session, 0 to 4, by a hash of its id."""
-    return int(hashlib.sha256(session.encode()).hexdigest(), 16) % FOLDS
+    def of(self, chosen: np.ndarray) -> Rows:
+        """Return the chosen rows."""
+        return Rows(*(part[chosen] for part in self))
 
 
 def collected(agent: str) -> tuple[Rows, Rows]:
@@ -78,18 +70,21 @@ def collected(agent: str) -> tuple[Rows, Rows]:
                 continue
             later = needed[now : now + HORIZON]
             old = [block for block, call in seen if call < now]
-            for signs, is_needed in _lines(old, later, uses):
-                lines.add(signs, session.id, KEPT_LINES, chance, is_needed=is_needed)
+            for signs, is_needed, of_need in _lines(old, later, uses):
+                lines.add(signs, session.id, KEPT_LINES, chance, of_need, is_needed=is_needed)
             written = set().union(*(names_written for names_written, _ in later))
             for name in dict.fromkeys(name for block in old for name in uses.names(block)):
                 signs = name_signs(name, uses)
-                names.add(signs, session.id, KEPT_NAMES, chance, is_needed=name in written)
+                of_need = name_chance(name, uses)
+                is_needed = name in written
+                names.add(signs, session.id, KEPT_NAMES, chance, of_need, is_needed=is_needed)
     return lines.rows(), names.rows()
 
 
 class _Collector:
     def __init__(self) -> None:
         self._signs, self._needs, self._weights, self._sessions = [], [], [], []
+        self._chances: list[float] = []
 
     def add(
         self,
@@ -97,6 +92,7 @@ class _Collector:
         session: str,
         kept: float,
         chance: random.Random,
+        of_need: float,
         *,
         is_needed: bool,
     ) -> None:
@@ -106,6 +102,7 @@ class _Collector:
         self._needs.append(is_needed)
         self._weights.append(1.0 if is_needed else 1 / kept)
         self._sessions.append(session)
+        self._chances.append(of_need)
 
     def rows(self) -> Rows:
         return Rows(
@@ -113,6 +110,7 @@ class _Collector:
             np.array(self._needs, bool),
             np.array(self._weights, "f4"),
             np.array(self._sessions),
+            np.array(self._chances, "f4"),
         )
 
 
@@ -135,8 +133,11 @@ def _needs(messages: tuple[Message, ...], uses: WorkIndex) -> Iterator[Needs]:
 
 def _lines(
     old: list[Block], later: Sequence[Needs], uses: WorkIndex
-) -> Iterator[tuple[tuple[float, ...], bool]]:
-    """Yield each line's signs, the newest line first, and whether an edit needs the line."""
+) -> Iterator[tuple[tuple[float, ...], bool, float]]:
+    """Yield each line's signs, whether an edit needs the line, and the engine's chance of that.
+
+    The newest line is the first.
+    """
     edited = dict[int, set[str]]()
     for _, keys in later:
         for key, files in keys.items():
@@ -154,9 +155,12 @@ def _lines(
         lines = uses.lines.lines(text_of(block))
         uses.widen()
         shared = text_signs(origin, uses)
+        read = None if origin.is_call else uses.reads.get(identifier)
+        n_lines = text_of(block).count("\n") + 1
         for line, own in zip(lines, line_signs(lines, uses), strict=True):
             if line.key and line.key not in done:
                 done.add(line.key)
                 files = edited.get(line.key)
                 is_needed = files is not None and (not origin.file or origin.file in files)
-                yield (*shared, *own), is_needed
+                of_need = edit_chance(line, n_lines, read, uses) if read else 0.0
+                yield (*shared, *own), is_needed, of_need

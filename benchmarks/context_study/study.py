@@ -1,13 +1,25 @@
-"""Fits the chances of need on six agents, and replays the sessions that no fit and no choice used.
+"""Measures compaction on recorded sessions that no fit used, beside sessions that a fit used.
 
     .venv/bin/pip install -r benchmarks/context_study/requirements.txt
-    PYTHONPATH=server .venv/bin/python benchmarks/context_study/study.py --out FOLDER
-        [--fits-only] [--worth] [--folds 3,4] [--agents entire,codex] [--windows 32,64,128]
+    .venv/bin/python benchmarks/context_study/study.py --out FOLDER [--pictures docs/pictures]
+        [--agents entire,codex] [--windows 32,64,128] [--presets default,slide,ladder-a,oracle]
+        [--no-replays] [--no-fits] [--no-worth] [--processes 2]
 
-The first tables show how well each fit tells needed from other names and lines, on the fold and on
-the agent that the fit left out. The replays show the engine's preset ``default`` beside ``slide``,
-for each agent and window. ``--out`` is a folder for the rows, ``fits.json`` and ``replays.json``.
-``--worth`` fits again without each sign, which takes minutes.
+The first table replays all sessions of each agent, in three windows, with the presets ``default``,
+``slide`` and ``ladder-a`` (the published ladder), and with an oracle, which knows the future. Each
+cell shows the cost relative to ``slide``, the share of kept names and of kept edit lines, and how
+many edit lines were lost. One column has the sessions that numbers of the engine were fitted or
+chosen on, the other column has the sessions left out (``indwell.replay.fitted_sessions``). The
+second table shows the same figures for each fold of sessions; the fold is a hash of the session's
+id.
+
+Further tables show how well logistic regressions tell needed from other names and lines, on each
+fold and each agent that a fit left out, beside a fit of everything and beside the engine's own
+chances. Then come the calibration of the engine's chances and the worth of each sign.
+
+``--out`` is a folder for ``replays.jsonl`` (figures of each session), the rows of the fits, and
+``study.json`` with all tables. A later run measures only what is missing. ``--pictures`` draws
+SVG pictures. A full run takes about an hour on two cores.
 """
 
 from __future__ import annotations
@@ -15,127 +27,120 @@ from __future__ import annotations
 import argparse
 import json
 import pickle
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from fits import LEAST_NEEDS, Fit, ablations, by_fold, fitted, left_out
-from signs import AGENTS, CHOSEN_ON, FOLDS, Rows, collected, fold, sessions
-from work import LINE_SIGNS, NAME_SIGNS, TEXT_SIGNS
+import pictures
+import replays
+from recordings import AGENTS
 
-from indwell.replay.measure import RequestSums, replayed, total
-
-SIGNS = {
-    "line": (*TEXT_SIGNS, *LINE_SIGNS),
-    "name": NAME_SIGNS,
-}
-LEAST_TOKENS = 8_000  # A shorter session never fills a window.
+from indwell.replay.fitted_sessions import FOLDS, fitted_sessions
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--fits-only", action="store_true")
-    parser.add_argument("--worth", action="store_true")
-    others = [number for number in range(FOLDS) if number not in CHOSEN_ON]
-    parser.add_argument("--folds", default=",".join(map(str, others)))
+    parser.add_argument("--pictures", type=Path)
     parser.add_argument("--agents", default=",".join(AGENTS))
     parser.add_argument("--windows", default="32,64,128")
+    parser.add_argument("--presets", default=",".join(replays.PRESETS))
+    parser.add_argument("--processes", type=int, default=2)
+    for part in ("replays", "fits", "worth"):
+        parser.add_argument(f"--no-{part}", action="store_true")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
-    _fits(given.out, with_worth=given.worth)
-    if given.fits_only:
-        return
-    folds = {int(one) for one in given.folds.split(",")}
+    path = given.out / "study.json"
+    found: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+    found["fitted sessions"] = sorted(fitted_sessions().sessions)
+    if not given.no_replays:
+        found |= _replays(given)
+        path.write_text(json.dumps(found, indent=1))
+    if not given.no_fits:
+        for part in _fits(given.out, given.agents.split(","), with_worth=not given.no_worth):
+            found |= part
+            path.write_text(json.dumps(found, indent=1))
+    if given.pictures:
+        for name, picture in pictures.all_pictures(found):
+            (given.pictures / f"{name}.svg").write_text(picture, "utf-8")
+
+
+def _replays(given: argparse.Namespace) -> dict[str, Any]:
     windows = [1_000 * int(one) for one in given.windows.split(",")]
-    table = dict(_replays(given.agents.split(","), windows, folds))
-    (given.out / "replays.json").write_text(json.dumps(table, indent=1))
+    agents, presets = given.agents.split(","), given.presets.split(",")
+    rows = replays.measured(given.out / "replays.jsonl", agents, windows, presets, given.processes)
+    table = replays.table(rows, replays.SIDES)
+    print(replays.shown(table))
+    folds = {
+        f"fold {number}": lambda row, number=number: row.fold == number for number in range(FOLDS)
+    }
+    by_fold = replays.table([row for row in rows if row.preset != "oracle"], folds)
+    print(replays.shown(by_fold))
+    return {"replays": replays.plain(table), "replays by fold": replays.plain(by_fold)}
 
 
-def _fits(out: Path, *, with_worth: bool) -> None:
-    """Fit both regressions in all ways, print their quality, and write them to a file."""
-    rows = _rows(out)
-    fits: dict[str, Fit] = {}
-    report: dict[str, object] = {}
-    for kind, names in SIGNS.items():
-        for number, (fit, figures) in enumerate(by_fold(rows[kind], "entire")):
-            fits[f"{kind} without fold {number}"] = fit
-            _show(f"{kind}: entire, fold {number} left out", figures)
-        for agent in AGENTS:
-            fit, figures = left_out(rows[kind], agent)
-            fits[f"{kind} without {agent}"] = fit
-            if rows[kind][agent].needs.sum() >= LEAST_NEEDS:
-                _show(f"{kind}: {agent} left out", figures)
-        fits[kind] = fitted(rows[kind])
-        print(kind, "base", fits[kind].base)
-        for name, weight, size in zip(names, fits[kind].weights, fits[kind].standard, strict=True):
-            print(f"    {name:24s} {weight:7.3f}   per standard deviation {size:6.2f}")
-    report["fits"] = {name: fit._asdict() for name, fit in fits.items()}
-    (out / "fits.json").write_text(json.dumps(report, indent=1))
-    for kind, names in SIGNS.items() if with_worth else ():
-        report[f"{kind}: worth of each sign"] = table = ablations(rows[kind], names)
-        for label, figures in table.items():
-            _show(f"{kind}, {label}", figures)
-    (out / "fits.json").write_text(json.dumps(report, indent=1))
+def _fits(out: Path, agents: list[str], *, with_worth: bool) -> Any:
+    """Fit both regressions in all ways, print their quality, and yield the tables."""
+    import numpy as np  # noqa: PLC0415 -- replays alone need no numpy
+    from fits import ablations, by_agent, by_fold, calibration, fitted  # noqa: PLC0415
+    from signs import Rows, collected  # noqa: PLC0415
+    from work import LINE_SIGNS, NAME_SIGNS, TEXT_SIGNS  # noqa: PLC0415
 
-
-def _rows(out: Path) -> Mapping[str, Mapping[str, Rows]]:
-    """Return the rows of lines and of names by agent, from a file if there is one."""
     rows: dict[str, dict[str, Rows]] = {"line": {}, "name": {}}
-    for agent in AGENTS:
+    for agent in agents:
         path = out / f"rows-{agent}.pickle"
         if not path.exists():
             path.write_bytes(pickle.dumps(tuple(map(tuple, collected(agent)))))
         lines, names = pickle.loads(path.read_bytes())  # noqa: S301 - our own file
         rows["line"][agent], rows["name"][agent] = Rows(*lines), Rows(*names)
-    return rows
+    signs = {"line": (*TEXT_SIGNS, *LINE_SIGNS), "name": NAME_SIGNS}
+    for kind, names in signs.items():
+        whole = fitted(rows[kind])
+        fits = {"all": whole}
+        qualities: dict[str, Any] = {}
+        for number, (fit, quality) in enumerate(by_fold(rows[kind], "entire", whole)):
+            fits[f"without fold {number}"] = fit
+            qualities[f"entire, fold {number}"] = quality
+        for agent in agents:
+            fits[f"without {agent}"], quality = by_agent(rows[kind], agent, whole)
+            qualities |= {f"{agent}, all folds": quality} if quality else {}
+        _show_qualities(kind, qualities)
+        print(kind, "base", whole.base)
+        for name, weight, size in zip(names, whole.weights, whole.standard, strict=True):
+            print(f"    {name:24s} {weight:7.3f}   per standard deviation {size:6.2f}")
+        curves = {}
+        for agent in agents:
+            one = rows[kind][agent]
+            chosen = one.of(one.chances > 0)
+            curves[agent] = calibration(chosen.chances, chosen)
+            share = float(np.average(one.needs, weights=one.weights)) if len(one.needs) else 0.0
+            print(f"{kind}: {agent}: {share:.4f} are needed; chance, share:", end="")
+            print("".join(f"  {chance:.3f} {share:.3f}" for chance, share in curves[agent]))
+        yield {
+            f"{kind}: fits": {name: fit._asdict() for name, fit in fits.items()},
+            f"{kind}: quality": qualities,
+            f"{kind}: calibration": curves,
+        }
+        if with_worth:
+            worth = ablations(rows[kind], names)
+            _show_worth(kind, worth)
+            yield {f"{kind}: worth": worth}
 
 
-def _replays(
-    agents: Sequence[str], windows: Sequence[int], folds: set[int]
-) -> Iterator[tuple[str, dict[str, float | None]]]:
-    """Yield the figures of each agent and window, for the sessions of some folds."""
-    for agent in agents:
-        chosen = [
-            one
-            for one in sessions(agent)
-            if fold(one.id) in folds
-            and sum(block.meta.tokens for part in one.messages for block in part.blocks)
-            >= LEAST_TOKENS
-        ]
-        for window in windows:
-            slide, default = (
-                total(replayed(one, preset, window) for one in chosen)
-                for preset in ("slide", "default")
-            )
-            figures = _compared(default, slide)
-            label = f"{agent}, {window // 1_000}k"
-            _show(f"{label} ({len(chosen)} sessions)", figures)
-            yield label, figures
+def _show_qualities(kind: str, qualities: Mapping[str, Mapping[str, Mapping[str, float]]]) -> None:
+    print(f"{kind}: area under the curve{'':6}left out   fitted   engine")
+    for label, quality in qualities.items():
+        cells = "".join(f"{quality[side]['auc']:9.3f}" for side in ("left out", "fitted", "engine"))
+        print(f"  {label:28}{cells}")
 
 
-def _compared(default: RequestSums, slide: RequestSums) -> dict[str, float | None]:
-    """Return the figures of ``default``, and those of sliding; a share of nothing is None."""
-
-    def part(some: float, whole: float) -> float | None:
-        return some / whole if whole else None
-
-    return {
-        "cost": default.cost / slide.cost,
-        "kept": part(default.kept, default.pairs),
-        "edit lines": part(default.lines_kept, default.lines),
-        "n lines": default.lines,
-        "slide kept": part(slide.kept, slide.pairs),
-        "slide edit lines": part(slide.lines_kept, slide.lines),
-        "read again": default.reread_cost / slide.cost,
-        "violations": default.violations,
-    }
-
-
-def _show(label: str, figures: Mapping[str, float | None]) -> None:
-    cells = (
-        f"{name} {'—' if value is None else f'{value:.4g}'}" for name, value in figures.items()
-    )
-    print(f"{label}: {', '.join(cells)}", flush=True)
+def _show_worth(kind: str, worth: Mapping[str, Mapping[str, float]]) -> None:
+    agents = list(worth["all signs"])
+    print(f"{kind}: area under the curve without a sign" + "".join(f"{one:>12}" for one in agents))
+    for sign, areas in worth.items():
+        print(f"  {sign:34}" + "".join(f"{areas[agent]:12.3f}" for agent in agents))
 
 
 if __name__ == "__main__":

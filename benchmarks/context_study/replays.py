@@ -1,0 +1,256 @@
+"""Replays the recorded sessions of each agent, and keeps the figures of each session in a file.
+
+A later run with the same file measures only what is missing: other presets, windows or agents, or
+the same with another engine. ``oracle`` is the preset ``default`` with an engine that knows the
+future (``oracle.py``).
+"""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import json
+import multiprocessing
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+from oracle import knowing_the_future
+from recordings import AGENTS, sessions
+
+import indwell
+from indwell.replay.fitted_sessions import fitted_sessions, fold
+from indwell.replay.loss import Reader
+from indwell.replay.measure import RequestSums, replayed, total
+from indwell.sessions.imports import Recorded
+
+PRESETS = ("default", "slide", "ladder-a", "oracle")
+WINDOWS = (32_000, 64_000, 128_000)
+LEAST_TOKENS = 8_000  # A shorter session never fills a window.
+SUMS = (
+    "requests", "cost", "reread_cost", "summary_cost", "pairs", "kept", "lines", "lines_kept",
+    "compactions", "unpaired", "too_large", "loops", "words_missing", "task_missing", "unfinished",
+)  # fmt: skip
+_ENGINE = ("context", "messages.py", "replay")
+_OWN = ("compaction/digesting/", "compaction/presets.py")
+"""The parts of the engine that only ``default`` and ``oracle`` use."""
+
+
+class Row(NamedTuple):
+    """The figures of one session in one window with one preset.
+
+    Attributes:
+        engine: A hash of the source of the engine that was measured.
+        is_fitted: Whether numbers of the engine were fitted or chosen on the session.
+        figures: The sums of ``RequestSums`` by name.
+    """
+
+    agent: str
+    session: str
+    fold: int
+    is_fitted: bool
+    window: int
+    preset: str
+    engine: str
+    figures: Mapping[str, float]
+
+    def sums(self) -> RequestSums:
+        """Return the figures as sums that can be added."""
+        return RequestSums(**self.figures)
+
+
+def engine_print(preset: str) -> str:
+    """Return a hash of the source that a preset runs through."""
+    digest = hashlib.sha256()
+    root = Path(indwell.__file__).parent
+    for part in _ENGINE:
+        for path in sorted((root / part).rglob("*.py") if "." not in part else [root / part]):
+            name = path.relative_to(root).as_posix()
+            if preset in {"default", "oracle"} or not any(own in name for own in _OWN):
+                digest.update(name.encode() + path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def measured(
+    path: Path,
+    agents: Sequence[str] = AGENTS,
+    windows: Sequence[int] = WINDOWS,
+    presets: Sequence[str] = PRESETS,
+    processes: int = 2,
+) -> list[Row]:
+    """Return the rows of all sessions; measure the missing ones, and add them to the file."""
+    engines = {preset: engine_print(preset) for preset in presets}
+    known = {
+        (row.session, row.window, row.preset): row
+        for row in _read(path)
+        if row.engine == engines.get(row.preset)
+    }
+    found: list[Row] = []
+    for agent in agents:
+        for session in filter(_is_long, sessions(agent)):
+            wanted = [
+                (window, preset)
+                for window in windows
+                for preset in presets
+                if (session.id, window, preset) not in known
+            ]
+            if wanted:
+                _JOBS.append((agent, session, wanted))
+    gc.freeze()
+    with multiprocessing.Pool(processes) as pool, path.open("a") as file:
+        for n, rows in enumerate(pool.imap_unordered(_rows, range(len(_JOBS))), 1):
+            file.writelines(json.dumps(row) + "\n" for row in rows)
+            file.flush()
+            known |= {(row.session, row.window, row.preset): row for row in rows}
+            print(f"\r{n} of {len(_JOBS)} sessions", end="", flush=True)
+    print()
+    fitted = fitted_sessions()
+    found = [row for row in known.values() if row.agent in agents and row.window in windows]
+    return [row._replace(is_fitted=row.session in fitted.sessions) for row in found]
+
+
+_JOBS: list[tuple[str, Recorded, list[tuple[int, str]]]] = []
+"""The missing measurements, which the worker processes inherit."""
+
+
+def _rows(number: int) -> list[Row]:
+    agent, session, wanted = _JOBS[number]
+    reader = Reader()
+    is_fitted = fitted_sessions().has(session)
+    rows = []
+    for window, preset in wanted:
+        if preset == "oracle":
+            with knowing_the_future(session):
+                sums = replayed(session, "default", window, reader=reader)
+        else:
+            sums = replayed(session, preset, window, reader=reader)
+        figures = {name: getattr(sums, name) for name in SUMS}
+        engine = engine_print(preset)
+        rows.append(
+            Row(agent, session.id, fold(session.id), is_fitted, window, preset, engine, figures)
+        )
+    return rows
+
+
+def _is_long(session: Recorded) -> bool:
+    blocks = (block for message in session.messages for block in message.blocks)
+    return sum(block.meta.tokens for block in blocks) >= LEAST_TOKENS
+
+
+def _read(path: Path) -> Iterator[Row]:
+    if path.exists():
+        for line in path.read_text().splitlines():
+            yield Row(*json.loads(line))
+
+
+class Figures(NamedTuple):
+    """The figures of several sessions; a share of nothing is None.
+
+    Attributes:
+        cost: The cost relative to the preset ``slide`` on the same sessions.
+        names: The share of needed names that the requests still show.
+        lines: The share of lines that an edit had to match, and that the requests still show.
+        n_sessions: The number of sessions.
+        n_names: The number of needed names whose source was shortened.
+        n_lines: The number of needed lines whose source was shortened.
+        lost_names, lost_lines: The needed names and lines that the requests do not show. A preset
+            that shortens more sources has more names and lines to lose, so both the share and the
+            number count.
+        reread: The price of reading lost text again, relative to the cost of ``slide``.
+        violations: The number of broken rules.
+    """
+
+    cost: float | None
+    names: float | None
+    lines: float | None
+    n_sessions: int
+    n_names: int
+    n_lines: int
+    lost_names: int
+    lost_lines: int
+    reread: float | None
+    violations: int
+
+
+def figures(rows: Iterable[Row], preset: str) -> Figures:
+    """Return the figures of a preset for the sessions of some rows of one window."""
+    rows = list(rows)
+    own = {row.session: row for row in rows if row.preset == preset}
+    slide = [row for row in rows if row.preset == "slide" and row.session in own]
+    base = total(row.sums() for row in slide).cost
+    sums = total(row.sums() for row in own.values())
+    is_whole = len(slide) == len(own)
+    return Figures(
+        cost=sums.cost / base if base and is_whole else None,
+        names=sums.kept / sums.pairs if sums.pairs else None,
+        lines=sums.lines_kept / sums.lines if sums.lines else None,
+        n_sessions=len(own),
+        n_names=sums.pairs,
+        n_lines=sums.lines,
+        lost_names=sums.pairs - sums.kept,
+        lost_lines=sums.lines - sums.lines_kept,
+        reread=sums.reread_cost / base if base and is_whole else None,
+        violations=sums.violations,
+    )
+
+
+SIDES: Mapping[str, Callable[[Row], bool]] = {
+    "left out": lambda row: not row.is_fitted,
+    "fitted": lambda row: row.is_fitted,
+}
+
+
+Table: TypeAlias = dict[str, dict[str, dict[str, Figures]]]
+"""The figures by agent and window, by preset, and by group of sessions."""
+
+
+def table(rows: Sequence[Row], groups: Mapping[str, Callable[[Row], bool]]) -> Table:
+    """Return the figures of each agent, window, preset and group of sessions."""
+    found: Table = {}
+    for agent in dict.fromkeys(row.agent for row in rows):
+        for window in sorted({row.window for row in rows}):
+            here = [row for row in rows if row.agent == agent and row.window == window]
+            found[f"{agent} {window // 1_000}k"] = {
+                preset: {
+                    group: figures((row for row in here if chosen(row)), preset)
+                    for group, chosen in groups.items()
+                }
+                for preset in PRESETS
+                if any(row.preset == preset for row in here)
+            }
+    return found
+
+
+def plain(found: Table) -> dict[str, dict[str, dict[str, dict[str, object]]]]:
+    """Return a table with names instead of positions, for JSON."""
+    return {
+        place: {
+            preset: {group: one._asdict() for group, one in groups.items()}
+            for preset, groups in presets.items()
+        }
+        for place, presets in found.items()
+    }
+
+
+def shown(found: Table) -> str:
+    """Return a table as text: cost / names / lines, and the number of sessions and lost lines."""
+    lines = []
+    for place, presets in found.items():
+        for at, (preset, groups) in enumerate(presets.items()):
+            if not lines:
+                heads = (f"{group}: cost / names / lines" for group in groups)
+                lines.append(f"{'':27}" + "".join(f"{head:{_CELL}}" for head in heads))
+            cells = "".join(f"{_cell(one):{_CELL}}" for one in groups.values())
+            lines.append(f"{place if not at else '':17}{preset:10}{cells}".rstrip())
+    return "\n".join(lines)
+
+
+_CELL = 56  # the width of a cell
+
+
+def _cell(one: Figures) -> str:
+    if not one.n_sessions:
+        return "no session"
+    shares = " / ".join("—" if part is None else f"{part:.3f}" for part in one[:3])
+    sessions = f"{one.n_sessions} session{'s' if one.n_sessions > 1 else ''}"
+    return f"{shares}  ({sessions}, {one.lost_lines:,} of {one.n_lines:,} lines lost)"
