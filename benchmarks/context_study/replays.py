@@ -19,7 +19,8 @@ from oracle import knowing_the_future
 from recordings import AGENTS, sessions
 
 import indwell
-from indwell.replay.fitted_sessions import fitted_sessions, fold
+from indwell.context.compaction.presets import PRESETS as ENGINE_PRESETS
+from indwell.replay.fitted_sessions import FOLDS, fitted_sessions, fold
 from indwell.replay.loss import Reader
 from indwell.replay.measure import RequestSums, replayed, total
 from indwell.sessions.imports import Recorded
@@ -31,8 +32,8 @@ SUMS = (
     "requests", "cost", "reread_cost", "summary_cost", "pairs", "kept", "lines", "lines_kept",
     "compactions", "unpaired", "too_large", "loops", "words_missing", "task_missing", "unfinished",
 )  # fmt: skip
-_ENGINE = ("context", "messages.py", "replay")
-_OWN = ("compaction/digesting/", "compaction/presets.py")
+_ENGINE = ("replay", "context/file_work.py", "context/compaction/ladder.py")
+_OWN = ("context/compaction/digesting", "context/compaction/step.py")
 """The parts of the engine that only ``default`` and ``oracle`` use."""
 
 
@@ -60,25 +61,27 @@ class Row(NamedTuple):
 
 
 def engine_print(preset: str) -> str:
-    """Return a hash of the source that a preset runs through."""
-    digest = hashlib.sha256()
+    """Return a hash of the preset, and of the source that most decides on its figures."""
+    is_own = preset in {"default", "oracle"}
+    digest = hashlib.sha256(repr(ENGINE_PRESETS["default" if is_own else preset]).encode())
     root = Path(indwell.__file__).parent
-    for part in _ENGINE:
-        for path in sorted((root / part).rglob("*.py") if "." not in part else [root / part]):
-            name = path.relative_to(root).as_posix()
-            if preset in {"default", "oracle"} or not any(own in name for own in _OWN):
-                digest.update(name.encode() + path.read_bytes())
+    for part in (*_ENGINE, *_OWN) if is_own else _ENGINE:
+        path = root / part
+        for one in [path] if path.is_file() else sorted(path.rglob("*.py")):
+            digest.update(one.read_bytes())
     return digest.hexdigest()[:12]
 
 
 def measured(
     path: Path,
+    *,
     agents: Sequence[str] = AGENTS,
     windows: Sequence[int] = WINDOWS,
     presets: Sequence[str] = PRESETS,
+    folds: Sequence[int] = tuple(range(FOLDS)),
     processes: int = 2,
 ) -> list[Row]:
-    """Return the rows of all sessions; measure the missing ones, and add them to the file."""
+    """Return the rows of the sessions; measure the missing ones, and add them to the file."""
     engines = {preset: engine_print(preset) for preset in presets}
     known = {
         (row.session, row.window, row.preset): row
@@ -88,6 +91,8 @@ def measured(
     found: list[Row] = []
     for agent in agents:
         for session in filter(_is_long, sessions(agent)):
+            if fold(session.id) not in folds:
+                continue
             wanted = [
                 (window, preset)
                 for window in windows
@@ -105,7 +110,11 @@ def measured(
             print(f"\r{n} of {len(_JOBS)} sessions", end="", flush=True)
     print()
     fitted = fitted_sessions()
-    found = [row for row in known.values() if row.agent in agents and row.window in windows]
+    found = [
+        row
+        for row in known.values()
+        if row.agent in agents and row.window in windows and row.fold in folds
+    ]
     return [row._replace(is_fitted=row.session in fitted.sessions) for row in found]
 
 

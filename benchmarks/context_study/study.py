@@ -3,7 +3,7 @@
     .venv/bin/pip install -r benchmarks/context_study/requirements.txt
     .venv/bin/python benchmarks/context_study/study.py --out FOLDER [--pictures docs/pictures]
         [--agents entire,codex] [--windows 32,64,128] [--presets default,slide,ladder-a,oracle]
-        [--no-replays] [--no-fits] [--no-worth] [--processes 2]
+        [--folds 0,1,2,3,4] [--no-replays] [--no-fits] [--no-worth] [--processes 2]
 
 The first table replays all sessions of each agent, in three windows, with the presets ``default``,
 ``slide`` and ``ladder-a`` (the published ladder), and with an oracle, which knows the future. Each
@@ -47,6 +47,7 @@ def main() -> None:
     parser.add_argument("--agents", default=",".join(AGENTS))
     parser.add_argument("--windows", default="32,64,128")
     parser.add_argument("--presets", default=",".join(replays.PRESETS))
+    parser.add_argument("--folds", default=",".join(map(str, range(FOLDS))))
     parser.add_argument("--processes", type=int, default=2)
     for part in ("replays", "fits", "worth"):
         parser.add_argument(f"--no-{part}", action="store_true")
@@ -68,15 +69,19 @@ def main() -> None:
 
 
 def _replays(given: argparse.Namespace) -> dict[str, Any]:
-    windows = [1_000 * int(one) for one in given.windows.split(",")]
-    agents, presets = given.agents.split(","), given.presets.split(",")
-    rows = replays.measured(given.out / "replays.jsonl", agents, windows, presets, given.processes)
+    folds = [int(one) for one in given.folds.split(",")]
+    rows = replays.measured(
+        given.out / "replays.jsonl",
+        agents=given.agents.split(","),
+        windows=[1_000 * int(one) for one in given.windows.split(",")],
+        presets=given.presets.split(","),
+        folds=folds,
+        processes=given.processes,
+    )
     table = replays.table(rows, replays.SIDES)
     print(replays.shown(table))
-    folds = {
-        f"fold {number}": lambda row, number=number: row.fold == number for number in range(FOLDS)
-    }
-    by_fold = replays.table([row for row in rows if row.preset != "oracle"], folds)
+    groups = {f"fold {number}": lambda row, number=number: row.fold == number for number in folds}
+    by_fold = replays.table([row for row in rows if row.preset != "oracle"], groups)
     print(replays.shown(by_fold))
     return {"replays": replays.plain(table), "replays by fold": replays.plain(by_fold)}
 

@@ -84,13 +84,20 @@ def fingerprint(session: Recorded) -> str:
 
 
 def numbers_print(source: str) -> str:
-    """Return a hash of all numbers in a module, and of the preset ``default``.
+    """Return a hash of the numbers in a module, and of the preset ``default``.
+
+    The numbers are those of the module's constants, and those in the functions of chances.
 
     Args:
         source: The source of ``line_choice``, which has the fitted chances and their thresholds.
     """
-    nodes = ast.walk(ast.parse(source))
-    found = [one.value for one in nodes if isinstance(one, ast.Constant)]
+    parts = [
+        one
+        for one in ast.parse(source).body
+        if isinstance(one, (ast.Assign, ast.AnnAssign))
+        or (isinstance(one, ast.FunctionDef) and one.name.endswith("_chance"))
+    ]
+    found = [one.value for part in parts for one in ast.walk(part) if isinstance(one, ast.Constant)]
     return _short(repr([*(one for one in found if isinstance(one, (int, float))), DEFAULT]))
 
 
