@@ -99,7 +99,9 @@ def by_fold(
     of_rows = np.array([folds[session] for session in one.sessions])
     for number in range(FOLDS):
         fit = fitted(rows, without=number)
-        found.append((fit, _qualities(fit, whole, one.of(of_rows == number))))
+        own = one.of(of_rows == number)
+        enough = own.needs.sum() >= LEAST_NEEDS
+        found.append((fit, _qualities(fit, whole, own) if enough else {}))
     return found
 
 

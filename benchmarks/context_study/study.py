@@ -33,6 +33,7 @@ from typing import Any
 
 import pictures
 import replays
+import tables
 from recordings import AGENTS
 
 from indwell.replay.fitted_sessions import FOLDS, fitted_sessions
@@ -78,12 +79,13 @@ def _replays(given: argparse.Namespace) -> dict[str, Any]:
         folds=folds,
         processes=given.processes,
     )
-    table = replays.table(rows, replays.SIDES)
-    print(replays.shown(table))
+    table = tables.table(rows, tables.SIDES)
+    print(tables.shown(table))
     groups = {f"fold {number}": lambda row, number=number: row.fold == number for number in folds}
-    by_fold = replays.table([row for row in rows if row.preset != "oracle"], groups)
-    print(replays.shown(by_fold))
-    return {"replays": replays.plain(table), "replays by fold": replays.plain(by_fold)}
+    by_fold = tables.table([row for row in rows if row.preset != "oracle"], groups)
+    print(tables.shown(by_fold))
+    print(tables.markdown(table))
+    return {"replays": tables.plain(table), "replays by fold": tables.plain(by_fold)}
 
 
 def _fits(out: Path, agents: list[str], *, with_worth: bool) -> Any:
@@ -105,9 +107,10 @@ def _fits(out: Path, agents: list[str], *, with_worth: bool) -> Any:
         whole = fitted(rows[kind])
         fits = {"all": whole}
         qualities: dict[str, Any] = {}
-        for number, (fit, quality) in enumerate(by_fold(rows[kind], "entire", whole)):
+        largest = max(agents, key=lambda agent: len(set(rows[kind][agent].sessions)))
+        for number, (fit, quality) in enumerate(by_fold(rows[kind], largest, whole)):
             fits[f"without fold {number}"] = fit
-            qualities[f"entire, fold {number}"] = quality
+            qualities |= {f"{largest}, fold {number}": quality} if quality else {}
         for agent in agents:
             fits[f"without {agent}"], quality = by_agent(rows[kind], agent, whole)
             qualities |= {f"{agent}, all folds": quality} if quality else {}

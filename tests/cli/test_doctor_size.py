@@ -50,7 +50,7 @@ async def test_all_optional_features_together_take_2000_tokens_of_o200k_at_most(
         import bpe_openai  # noqa: PLC0415 - it warns when it is imported
 
         encode = bpe_openai.get_encoding("o200k_base").encode
-    assert sum(len(encode(one)) for one in (prompt, *tools)) <= 2_000
+    assert sum(len(encode(one)) for one in (prompt, *tools)) <= 1_820  # a kernel's name varies
 
 
 async def test_the_doctor_prints_the_size_of_each_part_of_the_prompt_with_user_parts_apart(
