@@ -14,7 +14,7 @@ RUN = """
 import sys
 from indwell.cli.run.command import run
 late = ("genai_prices", "httpx2", "lsprotocol", "openai", "pydantic", "rich.syntax")
-late += ("tomlkit", "yaml")
+late += ("opentelemetry.sdk", "pyarrow", "tomlkit", "yaml")
 print([name for name in late if name in sys.modules])
 """
 

@@ -63,6 +63,8 @@ def type_words(annotation: object) -> str:
     kinds = [str, Secret, bool, int, float, tuple, dict]
     words = ["text", "text", "true or false", "whole number", "number", "list of texts", "table"]
     while get_origin(annotation) is not Literal:
+        if isinstance(annotation, type) and issubclass(annotation, msgspec.Struct):
+            return "table"
         if annotation == tuple[Hook, ...]:
             return "list of tables"
         if get_origin(annotation) is tuple and type_words(get_args(annotation)[0]) == "number":

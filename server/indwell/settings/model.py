@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from indwell.messages import Effort, Verbosity
 from indwell.settings.credentials import SECRETS, Secret
-from indwell.settings.table_types import Hook, LanguageServerSetting
+from indwell.settings.table_types import Hook, LanguageServerSetting, TraceSettings
 
 Mode: TypeAlias = Literal["ask", "review", "auto", "plan"]
 ProviderName: TypeAlias = Literal["openai", "scripted"]
@@ -231,6 +231,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             "[more](mcp.md)"
         ),
     ] = {}
+    traces: Annotated[
+        TraceSettings,
+        Meta(description="Traces by OpenTelemetry, as `[traces]`; [more](session-data.md#traces)"),
+    ] = TraceSettings()
     agent_model: Annotated[
         str,
         Meta(

@@ -1,4 +1,4 @@
-"""Defines the values of settings that are tables: hooks and language servers."""
+"""Defines the values of settings that are tables: hooks, language servers and traces."""
 
 from __future__ import annotations
 
@@ -47,3 +47,18 @@ class LanguageServerSetting(msgspec.Struct, frozen=True, forbid_unknown_fields=T
     files: dict[str, str] = {}
     settings: dict[str, Any] = {}
     confined: bool = True
+
+
+class TraceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Whether and where traces of turns are sent; only the user's own settings can set this.
+
+    Attributes:
+        export: Whether traces are sent.
+        endpoint: The base address of an OTLP/HTTP endpoint, such as ``http://localhost:4318``, or
+            empty for the address in OpenTelemetry's own variables.
+        contents: Whether spans contain prompts, answers, and the arguments and results of tools.
+    """
+
+    export: bool = False
+    endpoint: Annotated[str, Meta(max_length=2_000, pattern=r"^(https?://[^\s@]+)?$")] = ""
+    contents: bool = False

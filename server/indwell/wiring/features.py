@@ -28,6 +28,7 @@ from indwell.agent.features.tasks import SharedTasks
 from indwell.agent.features.time import time_feature
 from indwell.agent.features.todo import TodoList
 from indwell.agent.features.tool_features import LookingAhead, navigation_feature, web_feature
+from indwell.agent.features.traces.feature import SessionTraces
 from indwell.agent.features.worktrees import SharedWorktrees
 from indwell.navigation.navigator import Navigator
 from indwell.navigation.user_servers import UserServers
@@ -128,6 +129,7 @@ def boards_and_features(given: FeatureInputs) -> tuple[Boards, Features[Session]
             navigation_feature(given.navigator, given.servers),
             ReviewNews().feature(),
             web_feature(_fetched, given.settings),
+            SessionTraces(given.settings).feature(),
         )
     )
     return Boards(CompactionWish(), background), features

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from indwell.agent.core.events import EditApplied, Listener
+from indwell.agent.core.events import EditApplied, Event, Listener
 from indwell.agent.core.prompt import Prompt
-from indwell.messages import Message, Source, Text, ToolResult, ToolUse
+from indwell.messages import Message, Request, Source, Text, ToolResult, ToolUse
 from indwell.sessions.records import Ending, Record
 from indwell.tools.base import Call, Outcome, Tool
 from indwell.workspace.base import AppliedChange
@@ -134,6 +134,8 @@ class Feature(Generic[SessionT]):
         files_changed: Called when files may have changed: a call reported edits, or a command of a
             hook, a check or the background has ended. The slot is synchronous, because a turn may
             be cancelled at that moment.
+        observe: Receives each event of a turn, after the client. The slot must not emit events.
+        asked: Called right before a request is sent to the model, also for a sub-agent's request.
         answered: Called when the model has answered a request and so knows the content of the
             request.
         on_stop: Called when the model wants to end the turn; True continues the turn.
@@ -188,6 +190,8 @@ class Feature(Generic[SessionT]):
         | None
     ) = None
     files_changed: Callable[[Moment[SessionT]], None] | None = None
+    observe: Callable[[Moment[SessionT], Event], None] | None = None
+    asked: Callable[[Moment[SessionT], Request], None] | None = None
     answered: Callable[[Moment[SessionT]], Awaitable[None]] | None = None
     on_stop: Callable[[Moment[SessionT]], Awaitable[bool]] | None = None
     prompt_blocks: Callable[[Moment[SessionT], Prompt], Awaitable[tuple[Text, ...]]] | None = None

@@ -109,12 +109,14 @@ class Helping(msgspec.Struct, frozen=True):
         turn: The state of the turn.
         emit: Receives the sub-agent's events.
         name: The sub-agent's name, for people.
+        call: The id of the tool call that started the sub-agent.
     """
 
     session: Session
     turn: TurnState
     emit: Listener
     name: str
+    call: str = ""
 
 
 class Spending(msgspec.Struct):

@@ -31,11 +31,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Generic, ParamSpec, TypeVar
 
-from indwell.agent.core.events import EditApplied, Notice
+from indwell.agent.core.events import EditApplied, Event, Listener, Notice
 from indwell.agent.core.feature import Checked, Ended, Feature, Moment, Reminder, SessionT
 from indwell.agent.core.prompt import Prompt
 from indwell.errors import IndwellError, ToolError, UserError, is_no_room
-from indwell.messages import Message, Source, Text, ToolResult, ToolUse
+from indwell.messages import Message, Request, Source, Text, ToolResult, ToolUse
 from indwell.sessions.records import Record
 from indwell.tools.base import Call, Outcome, Tool
 
@@ -340,6 +340,21 @@ class Features(Generic[SessionT]):
     def files_changed(self, moment: Moment[SessionT]) -> None:
         """Notify each feature that a tool call or another command may have changed files."""
         self._each(lambda one: one.files_changed, moment)
+
+    def observed(self, moment: Moment[SessionT]) -> Listener:
+        """Return a listener that gives events to ``moment.emit``, and then to each feature."""
+        if not any(one.observe is not None for one in self._features):
+            return moment.emit
+
+        def hear(event: Event) -> None:
+            moment.emit(event)
+            self._each(lambda one: one.observe, moment, event)
+
+        return hear
+
+    def asked(self, moment: Moment[SessionT], request: Request) -> None:
+        """Notify each feature that a request is about to be sent to the model."""
+        self._each(lambda one: one.asked, moment, request)
 
     async def answered(self, moment: Moment[SessionT]) -> None:
         """Notify each feature that the model has answered a request."""

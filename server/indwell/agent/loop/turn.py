@@ -69,6 +69,7 @@ async def run_turn(session: Session, prompt: Prompt, emit: Listener) -> events.T
     recorded and emitted, and the cancellation is raised again.
     """
     session.turns += 1
+    emit = session.parts.features.observed(Moment(session, session.turns, emit))
     words = told_words(prompt.words)
     turn = TurnState(number=session.turns, words=words, draft=prompt.words, prompt=prompt)
     session.under_way = turn

@@ -19,6 +19,7 @@ import msgspec
 from indwell.agent.core import events
 from indwell.agent.core.budget import Budgets, Ledger, Outlay, refusal
 from indwell.agent.core.events import Listener
+from indwell.agent.core.feature import Moment
 from indwell.agent.core.session import Session, TurnState, added_messages
 from indwell.context import conversation as talk
 from indwell.context.conversation import calibrated, prompt_tokens
@@ -87,6 +88,7 @@ async def _asked(
     """Call the model once, and return the reply."""
     turn.rounds += 1
     turn.streamed, turn.thought = [], []
+    session.parts.features.asked(Moment(session, turn.number, emit), request)
     log_request(session, request, turn.number)
     # Write earlier replies and results to disk while the model thinks.
     session.parts.log.commit_soon()

@@ -139,7 +139,7 @@ async def _run(subagents: Subagents, arguments: SubagentArguments, context: Tool
 
     task = Task(number, context.call_id, definition, arguments.read_only)
     hear = relay(context.call_id, context.tell)
-    helping = Helping(session, turn, hear, name)
+    helping = Helping(session, turn, hear, name, context.call_id)
     log = _log(session, own_log, arguments, context)
     child = make_child(helping, task, subagents.own_tools(), subagents.limits(), model, log)
     report = await work(child, arguments.task, definition, hear)
