@@ -105,7 +105,7 @@ def by_fold(
     return found
 
 
-def calibration(chances: np.ndarray, rows: Rows, n_bins: int = 10) -> list[tuple[float, float]]:
+def calibration(chances: np.ndarray, rows: Rows, n_bins: int = 6) -> list[tuple[float, float]]:
     """Return pairs of the mean chance and the real share of needs, in bins of rising chance.
 
     Each bin has about as many needs as the others, and at least ``LEAST_OF_BIN``.
