@@ -7,8 +7,9 @@ Each recorded session gives one span in its middle, up to ``--spans`` for each a
 a name that later work needs is skipped. Three texts of the same target length are compared: the
 engine's extraction, the simulated summary of ``indwell replay``, and with ``--model`` a summary by
 the small model of ``local_model.py``; ``--server`` asks a server that runs already. If the engine
-would refuse the model's text, the row "model" counts the extraction that the engine would use. The
-user's text is not counted, because the engine keeps that text.
+would refuse the model's text, the row "model" counts the extraction that the engine would use. A
+longer text keeps more, so the row "as long" has the simulated summary with the length of the
+model's text. The user's text is not counted, because the engine keeps that text.
 
 The agents take turns, so that a run of any length measures all agents. ``--out`` appends the
 figures of each span to a file of JSON lines, and a later run with the same file skips these spans.
@@ -38,8 +39,10 @@ from indwell.cli.stored.imported import read_sessions
 from indwell.context.compaction.digesting.lines import names_in, text_of
 from indwell.context.compaction.step import SummarySpan
 from indwell.context.compaction.summarising.fallback import extract, simulated
+from indwell.context.compaction.summarising.span import SUMMARY_SHARE
 from indwell.context.compaction.summarising.summary import why_unusable
 from indwell.context.compaction.transcripts import source_text
+from indwell.context.history import tokens_of
 from indwell.context.tokens import estimate_tokens, message_tokens
 from indwell.context.work_record import changed
 from indwell.messages import Message, Text
@@ -216,6 +219,14 @@ def by_model(url: str, span: SummarySpan, wanted: Needs) -> Measured:
     return measured(text, wanted)._replace(accepted=accepted, seconds=seconds)
 
 
+def _as_long(span: SummarySpan, wanted: Needs, model: Measured | None) -> dict[str, Measured]:
+    """Return the figures of a simulated summary that is as long as the model's."""
+    if model is None:
+        return {}
+    ratio = model.tokens / min(tokens_of(span.source), SUMMARY_SHARE * span.target)
+    return {"as long": measured(simulated(span, ratio), wanted)}
+
+
 def interval(part: int, whole: int) -> tuple[float, float]:
     """Return Wilson's interval of 95 % for a share."""
     if not whole:
@@ -277,10 +288,11 @@ def main() -> None:
             url = stack.enter_context(serving_model(options.kept, threads=options.threads))
         for session, span, wanted in spans(options.spans, options.tokens):
             if session in rows:
+                rows[session] |= _as_long(span, wanted, rows[session].get("model"))
                 continue
             if time.monotonic() - began > options.for_seconds:
                 break
-            rows[session] = row = {
+            row = {
                 "extraction": measured(extract(span), wanted),
                 "simulated": measured(simulated(span, RATIO), wanted),
             }
@@ -289,6 +301,7 @@ def main() -> None:
             if options.out:
                 with options.out.open("a") as file:
                     file.write(json.dumps({"session": session, "figures": row}) + "\n")
+            rows[session] = row | _as_long(span, wanted, row.get("model"))
     report(rows, options.tokens)
 
 

@@ -18,6 +18,7 @@ LEAST_NEEDS = 100  # An agent with fewer needs has no measured quality.
 ROUNDED = 3  # digits after the point of a shipped coefficient
 THINNED = 3  # An ablation uses every third row.
 LEAST_OF_BIN = 20  # the least number of needs in a bin of the calibration
+BIN = 10**0.25
 
 
 class Fit(NamedTuple):
@@ -105,24 +106,19 @@ def by_fold(
     return found
 
 
-def calibration(chances: np.ndarray, rows: Rows, n_bins: int = 6) -> list[tuple[float, float]]:
+def calibration(chances: np.ndarray, rows: Rows) -> list[tuple[float, float]]:
     """Return pairs of the mean chance and the real share of needs, in bins of rising chance.
 
-    Each bin has about as many needs as the others, and at least ``LEAST_OF_BIN``.
+    The upper end of a bin is ``BIN`` times the lower end. Bins with few needs are left out.
     """
-    order = np.argsort(chances, kind="stable")
-    needs = np.cumsum(rows.needs[order])
-    n_bins = min(n_bins, int(needs[-1]) // LEAST_OF_BIN) if len(needs) else 0
-    if not n_bins:
-        return []
-    edges = [np.searchsorted(needs, needs[-1] * at / n_bins) for at in range(1, n_bins)]
+    numbers = np.floor(np.log(np.maximum(chances, 1e-6)) / np.log(BIN)).astype(int)
     return [
         (
             float(np.average(chances[part], weights=rows.weights[part])),
             float(np.average(rows.needs[part], weights=rows.weights[part])),
         )
-        for part in np.split(order, edges)
-        if len(part)
+        for number in np.unique(numbers)
+        if rows.needs[part := numbers == number].sum() >= LEAST_OF_BIN
     ]
 
 

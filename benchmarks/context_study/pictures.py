@@ -19,6 +19,40 @@ MARKS = {
     "ladder-a": ("triangle", "published 50/70/90 ladder"),
     "oracle": ("diamond", "oracle (knows the future)"),
 }
+SIGNS = {
+    "name": {
+        "spread": "number of texts with the name",
+        "seen": "calls since a text had the name",
+        "is written": "the agent wrote the name",
+        "written": "calls since the agent wrote it",
+        "times": "how often the agent wrote it",
+        "is asked": "the user wrote the name",
+        "occurs once": "only one text has the name",
+    },
+    "line": {
+        "read": "result of a read",
+        "result of an edit": "result of an edit",
+        "edit": "call of an edit",
+        "whole file": "call that writes a whole file",
+        "search": "result of a search",
+        "age": "calls since the text came",
+        "age before an edit": "age, if the file has no edit",
+        "last read": "calls since the file's last read",
+        "reads": "number of reads of the file",
+        "last edit": "calls since the file's last edit",
+        "edits": "number of edits of the file",
+        "part": "read of a part of a file",
+        "any edit": "calls since any edit",
+        "line of an edit": "an edit wrote the line",
+        "is written": "the agent wrote a name of the line",
+        "written": "calls since the agent wrote it",
+        "near an edit": "near a line that an edit wrote",
+        "near a rare name": "near a rare name of the agent",
+        "near asked names": "near names that the user wrote",
+        "is asked": "has a name that the user wrote",
+        "length": "length of the line",
+    },
+}
 LIGHT = {
     "card": "#ffffff", "ink": "#1f2328", "soft": "#59636e", "line": "#8c959f", "grid": "#e3e7eb",
     "default": "#0969da", "slide": "#bc4c00", "ladder-a": "#8250df", "oracle": "#1a7f37",
@@ -233,28 +267,37 @@ def signs(worth: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:
         }
         falls[kind] = dict(sorted(mean.items(), key=lambda one: -one[1]))
     n_rows = sum(map(len, falls.values()))
-    row, zero = 19, 250
-    largest = max(max(one.values()) for one in falls.values())
-    scale = 330 / largest
+    row, names_end, left, right = 19, 232, 90, 300
+    zero, scale = names_end + left, right / max(max(one.values()) for one in falls.values())
     canvas = Canvas(
-        zero + 330 + 90, 44 + n_rows * row + 2 * 34 + 18,
+        zero + right + 66, 44 + n_rows * row + 2 * 34 + 18,
         "How much worse chances become without each sign",
     )  # fmt: skip
-    canvas.text(14, 24, "Fall of the area under the curve without a sign (mean of agents that the")
     canvas.text(
-        14, 40, "fit left out); a bar to the left means that the chances get better without"
+        14,
+        24,
+        "Fall of the area under the curve if a fit lacks a sign: the mean of the agents that",
+    )
+    canvas.text(
+        14,
+        40,
+        "the fit left out. A bar to the left means that the chances get better without the sign.",
     )
     y = 62
     for kind, bars in falls.items():
         canvas.text(14, y + 6, {"name": "names", "line": "lines that edits quote"}[kind], "head")
         y += 16
         for sign, fall in bars.items():
-            canvas.text(zero - 100 if fall < 0 else zero - 8, y + 11, sign, "end")
-            length = abs(fall) * scale
-            start = zero if fall >= 0 else zero - min(length, 60)
-            canvas.bar(start, y + 2, max(1.0, min(length, 330)), 12, "default")
-            canvas.text(zero + max(0.0, fall) * scale + 6, y + 12, f"{fall:+.3f}", "soft")
+            canvas.text(names_end - 8, y + 12, SIGNS[kind].get(sign, sign), "end")
+            length = max(1.0, min(abs(fall) * scale, left if fall < 0 else right))
+            canvas.bar(zero - length if fall < 0 else zero, y + 2, length, 12, "default")
+            canvas.text(zero + max(0.0, fall) * scale + 6, y + 12, _signed(fall), "soft")
             y += row
         y += 18
     canvas.line([(zero, 74), (zero, y - 18)], "line")
     return canvas.svg()
+
+
+def _signed(value: float) -> str:
+    shown = f"{value:+.3f}"
+    return "0.000" if shown[1:] == "0.000" else shown
