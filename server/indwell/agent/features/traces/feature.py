@@ -75,6 +75,7 @@ class SessionTraces:
         self._turn: _OpenTurn | None = None
         self._prompt = self._answer = ""  # without secrets, and only if contents are on
         self._counted: set[str] = set()
+        self._problem = ""
         self._told: set[str] = set()
 
     def feature(self) -> Feature[Session]:
@@ -82,6 +83,7 @@ class SessionTraces:
         return Feature(
             name="traces",
             begin=self._begin,
+            tell=self._tell,
             observe=self._observe,
             asked=self._asked,
             after_tool=self._after_tool,
@@ -91,7 +93,7 @@ class SessionTraces:
         )
 
     async def _begin(self, moment: Moment[Session]) -> None:
-        """Open the connection if traces are on; tell the user once if this fails."""
+        """Open the connection if traces are on; ``_tell`` reports a problem."""
         wanted = self._settings().traces
         self._tracing, problem = None, ""
         if wanted.export:
@@ -100,15 +102,19 @@ class SessionTraces:
                 problem = self._tracing.failure
             except UserError as error:
                 problem = str(error)
-        if problem and problem not in self._told:
-            self._told.add(problem)
-            moment.emit(events.Notice(moment.turn, "warning", problem))
+        self._problem = problem
         if self._tracing is not None:
             self._session = moment.session
             self._prompt = self._answer = ""
             if wanted.contents and moment.session.under_way is not None:
                 self._prompt = await moment.session.hidden(moment.session.under_way.words)
             await self._review(self._tracing, moment.session)
+
+    async def _tell(self, moment: Moment[Session]) -> None:
+        """Tell the user once that spans cannot be sent; called after a turn has begun."""
+        if self._problem and self._problem not in self._told:
+            self._told.add(self._problem)
+            moment.emit(events.Notice(moment.turn, "warning", self._problem))
 
     async def _review(self, tracing: Tracing, session: Session) -> None:
         """Record the verdicts on the session's changes since the last call of this function."""
