@@ -1,11 +1,13 @@
 """Checks each task of the shipped suite: the check fails before and for each wrong solution.
 
-    python benchmarks/eval_suite.py [--seed 1] [--only PATTERN] [--play FOLDER]
+    python benchmarks/eval_suite.py [--seed 1] [--only PATTERN] [--play FOLDER [EVAL-OPTIONS]]
 
 The check has to pass with the reference solution. The program needs `python3`, `node` and `sh`, and
 fails if one check has another outcome. With ``--play``, the program instead runs `indwell eval
 shipped` with two made-up models: `reference` plays each reference solution, and `half` plays about
 half of them. The program fails if a run has another outcome, and leaves the report in FOLDER.
+Further options go to `indwell eval`: for example, ``--settings FILE`` compares presets, and
+``--on ray`` runs the tasks on a Ray cluster.
 """
 
 from __future__ import annotations
@@ -44,12 +46,19 @@ def knows(model: str, task: EvalTask) -> bool:
     return model == "reference" or zlib.crc32(task.id.encode()) % 2 == 0
 
 
-def play(folder: Path, pattern: str) -> int:
-    tasks = [one for one in shipped_tasks(1) if fnmatch.fnmatchcase(one.id, pattern)]
+def play(folder: Path, pattern: str, more: list[str], n_seeds: int) -> int:
+    by_seed = {
+        seed: [one for one in shipped_tasks(seed) if fnmatch.fnmatchcase(one.id, pattern)]
+        for seed in range(1, n_seeds + 1)
+    }
+    every = [task for tasks in by_seed.values() for task in tasks]
     with (
         tempfile.TemporaryDirectory() as home,
-        endpoint_in_thread(reference_player(tasks, knows)) as endpoint,
+        endpoint_in_thread(reference_player(every, knows)) as endpoint,
     ):
+        config = Path(home, "config/indwell/config.toml")
+        config.parent.mkdir(parents=True)
+        config.write_text("price_in = 1\nprice_out = 5\n")  # The prices are made up.
         environment = {
             **os.environ,
             "HOME": home,
@@ -60,16 +69,22 @@ def play(folder: Path, pattern: str) -> int:
         words = [sys.executable, "-m", "indwell", "eval", "shipped", "--to", str(folder)]
         words += ["--only", pattern, "--model", "half", "--model", "reference"]
         began = time.monotonic()
-        ran = subprocess.run(words, env=environment, cwd=home, check=False)
-    runs = json.loads((folder / "report.json").read_bytes())["runs"]
-    by_id = {task.id: task for task in tasks}
-    wrong = [one for one in runs if one["passed"] is not knows(one["arm"], by_id[one["task"]])]
+        ran = subprocess.run([*words, "--seeds", str(n_seeds), *more], env=environment, check=False)
+    report = json.loads((folder / "report.json").read_bytes())
+    runs = report["runs"]
+    by_id = {task.id: task for task in by_seed[1]}
+    wrong = [
+        one
+        for one in runs
+        if one["passed"] is not knows(one["arm"].partition(",")[0], by_id[one["task"]])
+    ]
     print(
         f"{len(runs)} runs in {time.monotonic() - began:.1f} s, {len(wrong)} with a wrong outcome"
     )
     for one in wrong:
         print(one["task"], one["arm"], one["passed"], one["why"])
-    return 1 if wrong or ran.returncode or len(runs) != 2 * len(tasks) else 0
+    n_expected = len(report["arms"]) * len(by_id) * n_seeds
+    return 1 if wrong or ran.returncode or len(runs) != n_expected else 0
 
 
 def main() -> int:
@@ -77,9 +92,12 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="*")
     parser.add_argument("--play", type=Path)
-    options = parser.parse_args()
+    parser.add_argument("--seeds", type=int, default=1)
+    options, more = parser.parse_known_args()
     if options.play is not None:
-        return play(options.play.resolve(), options.only)
+        return play(options.play.resolve(), options.only, more, options.seeds)
+    if more:
+        parser.error(f"{more[0]} needs --play")
     began, n_checks, wrong = time.monotonic(), 0, []
     for task in shipped_tasks(options.seed):
         if not fnmatch.fnmatchcase(task.id, options.only):

@@ -210,8 +210,31 @@ def test_arms_are_compared_over_the_tasks_that_both_have() -> None:
     assert (difference.cost.low, difference.tokens.high) == (1.0, 20.0)
     assert [(one.n_passed, one.n, one.n_missing) for one in report.arms] == [(2, 4, 0), (3, 3, 1)]
     assert report.arms[0].cost_of_pass == 2.0
-    assert "shows no difference" in difference_words(difference)
+    assert "the interval includes 0, so no difference is shown" in difference_words(difference)
     assert table_rows(report)[0][:4] == ("a", "2/4", "50.0%", "15.0% to 85.0%")
+
+
+@pytest.mark.parametrize(("n_better", "is_shown"), [(5, False), (6, True)])
+def test_a_difference_of_fewer_than_6_groups_of_tasks_is_not_shown(n_better, is_shown) -> None:
+    runs = [
+        run(f"t{n}-{variant}", arm, arm == "b" and n < n_better, group=f"t{n}")
+        for n in range(7)
+        for variant in (1, 2)
+        for arm in ("a", "b")
+    ]
+    (difference,) = report_of("s", "2026-11-27", runs, arms=["a", "b"]).differences
+    assert difference.rate.excludes_zero
+    assert (difference.n_tasks, difference.n_changed) == (14, n_better)
+    assert difference.shows_difference is is_shown
+    assert ("too few tasks" in difference_words(difference)) is not is_shown
+
+
+def test_two_variants_of_one_template_count_once_in_the_interval() -> None:
+    rows = [(f"t{n}", arm, arm == "b" and n % 2 == 0) for n in range(8) for arm in "ab"]
+    alone = [run(task, arm, passed, group=task) for task, arm, passed in rows]
+    again = [run(f"{task}-2", arm, passed, group=task) for task, arm, passed in rows]
+    found = [report_of("s", "d", runs, arms=["a", "b"]) for runs in (alone, alone + again)]
+    assert found[0].differences[0].rate == found[1].differences[0].rate
 
 
 class Tags(HTMLParser):

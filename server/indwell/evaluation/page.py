@@ -16,6 +16,7 @@ from indwell.evaluation.report import (
     EvalReport,
     EvalRun,
     money,
+    no_difference_words,
     points,
 )
 from indwell.evaluation.statistics import Interval
@@ -142,6 +143,9 @@ def _differences(differences: Sequence[ArmDifference]) -> str:
         mark = _mark(one.rate, -most, most, number=number, words=words)
         figure = f"<b>{points(one.rate.estimate)}</b><br><small>{html.escape(span)}</small>"
         rows.append(_row(one.arm, mark, figure, is_markup=True))
+        if not one.shows_difference:
+            words = no_difference_words(one)
+            rows.append(f'<p class="soft">{words[0].upper()}{html.escape(words[1:])}.</p>')
     further = "".join(
         f"<tr><td>{html.escape(one.arm)}</td><td>{_plain(one.tokens, ',.0f')}</td>"
         f"<td>{'-' if one.cost is None else _plain(one.cost, '.4f')}</td>"
@@ -151,8 +155,7 @@ def _differences(differences: Sequence[ArmDifference]) -> str:
     table = _frame(("Difference per run", "Tokens", "Cost (USD)", "Seconds"), further)
     return _section(
         f"Difference from {differences[0].base}",
-        "Each task is compared with itself. The 95 % interval comes from a bootstrap over tasks. "
-        "An interval that includes 0 shows no difference.",
+        "Each task is compared with itself. The 95 % interval comes from a bootstrap over tasks.",
         "".join(rows) + _scale(points(-most), "0", points(most)) + table,
     )
 

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import fmean, median
+from typing import TypeAlias
 
 import msgspec
 
 from indwell.batch.records import TaskResult
 from indwell.evaluation.statistics import Interval, paired_difference, wilson
+
+FEWEST_CHANGED = 6
+"""The least number of groups with different pass rates that can show a difference.
+
+If 5 pairs differ, and all in the same direction, the sign test gives p = 2 / 2**5 = 0.06.
+A bootstrap of few or of mostly equal pairs is too narrow, and would call them a difference.
+"""
+
+_Means: TypeAlias = list[float]
 
 
 class EvalRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -16,6 +26,7 @@ class EvalRun(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         task: The name of the task.
+        group: The name of a group of tasks that are alike, or empty.
         kind: What the task asks for.
         arm: The name of the model with its settings.
         seed: The seed, or the number of the repetition.
@@ -29,6 +40,7 @@ class EvalRun(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     task: str
+    group: str = ""
     kind: str
     arm: str
     seed: int
@@ -90,10 +102,13 @@ class ArmFigures(msgspec.Struct, frozen=True):
 class ArmDifference(msgspec.Struct, frozen=True):
     """An arm minus the first arm, over the tasks that both arms ran.
 
+    The bootstrap resamples groups of tasks that are alike; a task without a group is its own group.
+
     Attributes:
         arm: The arm.
         base: The first arm.
         n_tasks: The number of tasks that both arms ran.
+        n_changed: The number of groups in which the arms have different pass rates.
         rate: The difference of pass rates.
         tokens: The difference of tokens for one run.
         cost: The difference of cost in US dollars, or None if a price is unknown.
@@ -103,10 +118,16 @@ class ArmDifference(msgspec.Struct, frozen=True):
     arm: str
     base: str
     n_tasks: int
+    n_changed: int
     rate: Interval
     tokens: Interval
     cost: Interval | None
     seconds: Interval
+
+    @property
+    def shows_difference(self) -> bool:
+        """Whether the pass rates differ by more than chance explains."""
+        return self.rate.excludes_zero and self.n_changed >= FEWEST_CHANGED
 
 
 class EvalReport(msgspec.Struct, frozen=True):
@@ -141,6 +162,7 @@ def run_of(result: TaskResult) -> EvalRun:
     passed, why = _outcome(result)
     return EvalRun(
         task=labels.get("task", result.id),
+        group=labels.get("group", ""),
         kind=labels.get("kind", "task"),
         arm=labels.get("arm", ""),
         seed=int(labels.get("seed", "1")),
@@ -221,24 +243,36 @@ def _difference(runs: Sequence[EvalRun], base: str, arm: str) -> ArmDifference |
     tasks = [task for task in first if task in second]
     if not tasks:
         return None
+    groups: dict[str, list[str]] = {}
+    for task in tasks:
+        groups.setdefault(first[task][0].group or task, []).append(task)
+
+    def means(side: Mapping[str, Sequence[EvalRun]], value: Callable[[EvalRun], float]) -> _Means:
+        return [
+            fmean(fmean(value(one) for one in side[task]) for task in group)
+            for group in groups.values()
+        ]
 
     def compared(value: Callable[[EvalRun], float]) -> Interval:
-        sides = [
-            [fmean(value(one) for one in side[task]) for task in tasks] for side in (first, second)
-        ]
-        return paired_difference(*sides)
+        return paired_difference(means(first, value), means(second, value))
 
+    rates = [means(side, _passed) for side in (first, second)]
     both = [one for side in (first, second) for task in tasks for one in side[task]]
     has_prices = all(one.cost is not None for one in both)
     return ArmDifference(
         arm,
         base,
         len(tasks),
-        compared(lambda one: float(one.passed is True)),
+        sum(a != b for a, b in zip(*rates, strict=True)),
+        paired_difference(*rates),
         compared(lambda one: one.tokens_in + one.tokens_out),
         compared(lambda one: one.cost or 0.0) if has_prices else None,
         compared(lambda one: one.seconds),
     )
+
+
+def _passed(run: EvalRun) -> float:
+    return float(run.passed is True)
 
 
 def _by_task(runs: Sequence[EvalRun], arm: str) -> Mapping[str, Sequence[EvalRun]]:
@@ -273,11 +307,18 @@ def table_rows(report: EvalReport) -> tuple[tuple[str, ...], ...]:
 def difference_words(one: ArmDifference) -> str:
     """Return a comparison in a sentence."""
     rate = one.rate
-    verdict = "" if rate.excludes_zero else "; the interval includes 0, so this shows no difference"
+    verdict = "" if one.shows_difference else f"; {no_difference_words(one)}"
     return (
         f"{one.arm} minus {one.base}: {points(rate.estimate)} pass rate "
         f"(95 %: {points(rate.low)} to {points(rate.high)}, {one.n_tasks} tasks){verdict}"
     )
+
+
+def no_difference_words(one: ArmDifference) -> str:
+    """Return why the pass rates show no difference."""
+    if not one.rate.excludes_zero:
+        return "the interval includes 0, so no difference is shown"
+    return f"too few tasks have different results ({one.n_changed}), so no difference is shown"
 
 
 def points(part: float) -> str:

@@ -117,7 +117,7 @@ def batch_tasks(seed: int, tasks: Sequence[EvalTask], folder: str) -> tuple[Batc
             check=task.check,
             check_time_limit=_CHECK_S,
             hidden=task.hidden,
-            labels={"kind": task.kind, "language": task.language},
+            labels={"kind": task.kind, "language": task.language, "group": task.group},
             max_rounds=_ROUNDS,
         )
         for task in tasks

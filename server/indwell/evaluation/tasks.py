@@ -26,6 +26,7 @@ class EvalTask(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         id: The name of the task in its suite.
+        group: The name of the template; tasks of one template are alike.
         kind: What the task asks for.
         language: The language of the task's files.
         prompt: The prompt.
@@ -37,6 +38,7 @@ class EvalTask(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     id: str
+    group: str
     kind: TaskKind
     language: Language
     prompt: str
@@ -114,8 +116,10 @@ def _made(template: TaskTemplate, chosen: Mapping[str, str], number: int) -> Eva
     word = "passed-" + hashlib.sha256(filled(template.check).encode()).hexdigest()[:16]
     ending = f'print("{word}")\n' if template.language == "python" else f'console.log("{word}");\n'
     place = f"{CHECK_FOLDER}/{name}"
+    group = f"{template.kind}-{template.language}-{template.name}"
     return EvalTask(
-        id=f"{template.kind}-{template.language}-{template.name}-{number}",
+        id=f"{group}-{number}",
+        group=group,
         kind=template.kind,
         language=template.language,
         prompt=filled(template.prompt),
