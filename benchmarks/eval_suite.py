@@ -88,7 +88,7 @@ def play(folder: Path, pattern: str, more: list[str], n_seeds: int) -> int:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0], allow_abbrev=False)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="*")
     parser.add_argument("--play", type=Path)

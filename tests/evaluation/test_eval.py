@@ -21,16 +21,20 @@ from indwell.batch.records import (
     begin_batch,
     write_result,
 )
-from indwell.errors import SettingsError, ToolError
+from indwell.errors import SettingsError, ToolError, UserError
 from indwell.evaluation.own_sessions import session_runs
 from indwell.evaluation.page import eval_page
 from indwell.evaluation.report import EvalRun, difference_words, report_of, run_of, table_rows
 from indwell.evaluation.suites import (
     EvalArm,
     expanded,
+    shipped_tasks,
+)
+from indwell.evaluation.swe_bench import (
+    has_package,
     is_swe_bench,
     predictions,
-    shipped_tasks,
+    rows_of_package,
     swe_bench_report,
     swe_bench_rows,
     swe_bench_tasks,
@@ -196,6 +200,10 @@ def test_a_check_alone_decides_and_a_check_that_did_not_run_gives_no_outcome() -
     ):
         found = run_of(msgspec.structs.replace(result, after=after))
         assert (found.passed, found.why) == (passed, why)
+    unasked = msgspec.structs.replace(
+        result, ending="failed", message="no key", receipt=TaskReceipt(), after=CheckOutcome(1, 1.0)
+    )
+    assert (run_of(unasked).passed, run_of(unasked).why) == (None, "no key")
 
 
 def test_arms_are_compared_over_the_tasks_that_both_have() -> None:
@@ -323,11 +331,29 @@ def test_patches_and_reports_have_the_format_of_swe_benchs_package() -> None:
         "instance_id": "made__up-1", "model_name_or_path": "a1.s1", "model_patch": "diff",
     }  # fmt: skip
     report = swe_bench_report(
-        b'{"resolved_ids": ["a"], "empty_patch_ids": ["b"], "error_ids": ["c"]}'
+        b'{"resolved_ids": ["a"], "empty_patch_ids": ["b"], "error_ids": ["c"], '
+        b'"unresolved_ids": ["d", "e"], "infra_failure_ids": ["e"]}'
     )
-    assert [report.outcome(one) for one in "abc"] == [True, False, None]
+    assert [report.outcome(one) for one in "abcde"] == [True, False, None, False, None]
     with pytest.raises(WrongTasks, match="no report"):
         swe_bench_report(b"{}")
+
+
+@pytest.mark.skipif(not has_package(), reason="SWE-bench's package is not installed (26)")
+@pytest.mark.parametrize("name", ["lite.json", "lite.jsonl"])
+async def test_the_loader_of_swe_benchs_package_reads_the_same_tasks(tmp_path, name) -> None:
+    """The package takes 490 MB, so CI does not install it; docs/eval.md has the version tried."""
+    rows = [ROW, {**ROW, "instance_id": "made__up-2"}]
+    lines = "".join(f"{json.dumps(row)}\n" for row in rows)
+    text = lines if name.endswith("l") else json.dumps(rows)
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    assert await rows_of_package(str(tmp_path / name)) == swe_bench_rows(text)
+
+
+@pytest.mark.skipif(has_package(), reason="SWE-bench's package is installed")
+async def test_a_data_set_of_a_hub_needs_swe_benchs_package() -> None:
+    with pytest.raises(UserError, match="pip install swebench"):
+        await rows_of_package("SWE-bench/SWE-bench_Lite")
 
 
 async def test_patches_go_to_swe_benchs_package_and_its_report_decides(tmp_path) -> None:
@@ -365,6 +391,8 @@ async def test_patches_go_to_swe_benchs_package_and_its_report_decides(tmp_path)
     assert [one["passed"] for one in json.loads(before.stdout)["runs"]] == [None, None]
     lines = (out / "predictions.a1.s1.jsonl").read_text().splitlines()
     assert json.loads(lines[1])["model_patch"] == "patch of made__up-2.a1.s1"
+    undone = await again("--grade")
+    assert (undone.code, "--grade needs SWE-bench's package" in undone.stderr) == (1, True)
     after = await again("--graded", str(graded))
     assert (after.code, "swebench" in after.stderr) == (0, False)
     assert [one["passed"] for one in json.loads(after.stdout)["runs"]] == [False, True]

@@ -69,6 +69,7 @@ th:first-child, td:first-child { text-align: left; padding-left: 0; white-space:
   min-width: 8rem; }
 .cells { display: flex; flex-wrap: wrap; gap: 3px; margin: .25rem 0 1rem; }
 p.name { margin: 0; }
+p.kind { margin: 1rem 0 .25rem; font-weight: 600; }
 .cell { width: 15px; height: 15px; border-radius: 3px; background: var(--none); }
 .passed { background: var(--good); }
 .failed { background: transparent; border: 2px solid var(--bad); }
@@ -180,12 +181,15 @@ def _kinds(arms: Sequence[ArmFigures]) -> str:
         return ""
     rows = []
     for kind in kinds:
+        if len(arms) > 1:
+            rows.append(f'<p class="kind">{html.escape(kind)}</p>')
         for number, arm in enumerate(arms):
             for one in (one for one in arm.kinds if one.kind == kind):
                 words = f"{kind}, {arm.arm}: {_percent(one.rate)}"
                 mark = _mark(one.rate, 0.0, 1.0, number=number, words=words)
-                name = f"{kind} · {arm.arm}" if len(arms) > 1 else kind
-                rows.append(_row(name, mark, f"{one.n_passed} of {one.n}"))
+                rows.append(
+                    _row(arm.arm if len(arms) > 1 else kind, mark, f"{one.n_passed} of {one.n}")
+                )
     return _section(
         "By kind",
         "Intervals of few tasks are wide.",

@@ -178,7 +178,9 @@ def run_of(result: TaskResult) -> EvalRun:
 
 def _outcome(result: TaskResult) -> tuple[bool | None, str]:
     """Return whether a run passed, and the reason if not."""
-    if result.ending == "lost":
+    is_asked = result.receipt.rounds > 0 or result.ending != "failed"
+    if result.ending == "lost" or not is_asked:
+        # A turn that failed before its first model call, such as without a key, says nothing.
         return None, result.message
     if result.after is None:
         # A turn that failed before its check, such as without a workspace, has no outcome.

@@ -1,4 +1,4 @@
-"""Turns a suite into the tasks of a batch: the shipped one, or SWE-bench's format. Pure."""
+"""Turns tasks into a batch: a task for each model with its settings, and each seed. Pure."""
 
 from __future__ import annotations
 
@@ -41,52 +41,6 @@ class EvalArm(msgspec.Struct, frozen=True):
         return ", ".join(filter(None, words)) or "your settings"
 
 
-class SweBenchTask(msgspec.Struct, frozen=True):
-    """One row of SWE-bench's data set; fields of other names are ignored.
-
-    Attributes:
-        instance_id: The name of the task.
-        repo: The repository at GitHub, as ``owner/name``.
-        base_commit: The commit before the solution.
-        problem_statement: The text of the issue, which is the prompt.
-        patch: The reference solution, which the agent does not see.
-        test_patch: The change of the tests, which the agent does not see.
-        FAIL_TO_PASS: The tests that a solution makes pass, as a list or as JSON text.
-        PASS_TO_PASS: The tests that must still pass, as a list or as JSON text.
-        version: The version of the repository that the official images are named for.
-    """
-
-    instance_id: str
-    repo: str
-    base_commit: str
-    problem_statement: str
-    patch: str = ""
-    test_patch: str = ""
-    FAIL_TO_PASS: str | tuple[str, ...] = ()
-    PASS_TO_PASS: str | tuple[str, ...] = ()
-    version: str = ""
-
-
-class SweBenchReport(msgspec.Struct, frozen=True):
-    """The report of SWE-bench's package about the patches of one arm and seed.
-
-    Attributes:
-        resolved_ids: The tasks whose patch solves the issue.
-        unresolved_ids: The tasks whose patch does not.
-        empty_patch_ids: The tasks without a patch.
-    """
-
-    resolved_ids: frozenset[str]
-    unresolved_ids: frozenset[str] = frozenset()
-    empty_patch_ids: frozenset[str] = frozenset()
-
-    def outcome(self, task: str) -> bool | None:
-        """Return whether a patch solves its task, or None if the check ended with an error."""
-        if task in self.resolved_ids:
-            return True
-        return False if task in self.unresolved_ids | self.empty_patch_ids else None
-
-
 def shipped_tasks(seed: int) -> tuple[EvalTask, ...]:
     """Return the 40 tasks of the shipped suite; each seed gives other names and numbers."""
     templates = (*code_tasks.TEMPLATES, *text_tasks.TEMPLATES, *testing_tasks.TEMPLATES)
@@ -122,81 +76,6 @@ def batch_tasks(seed: int, tasks: Sequence[EvalTask], folder: str) -> tuple[Batc
         )
         for task in tasks
     )
-
-
-def swe_bench_rows(text: str) -> tuple[SweBenchTask, ...]:
-    """Read a data set of SWE-bench, as JSON lines or as a JSON array.
-
-    Raises:
-        WrongTasks: A row lacks a field, a list of tests is no JSON, or two rows have one name.
-    """
-    try:
-        if text.lstrip().startswith("["):
-            rows = msgspec.json.decode(text, type=tuple[SweBenchTask, ...])
-        else:
-            lines = filter(str.strip, text.splitlines())
-            rows = tuple(msgspec.json.decode(line, type=SweBenchTask) for line in lines)
-        for row in rows:
-            for tests in (row.FAIL_TO_PASS, row.PASS_TO_PASS):
-                if isinstance(tests, str):
-                    msgspec.json.decode(tests, type=tuple[str, ...])
-    except (msgspec.DecodeError, UnicodeError) as error:
-        raise WrongTasks(f"the file does not have the format of SWE-bench: {error}") from error
-    if len({row.instance_id for row in rows}) < len(rows):
-        raise WrongTasks("two rows have the same `instance_id`")
-    return rows
-
-
-def is_swe_bench(text: str) -> bool:
-    """Return whether a file is a data set of SWE-bench, and not JSON lines of own tasks."""
-    if text.lstrip().startswith("["):
-        return True
-    first = next(filter(str.strip, text.splitlines()), "")
-    try:
-        return "instance_id" in msgspec.json.decode(first, type=dict[str, msgspec.Raw])
-    except (msgspec.DecodeError, UnicodeError):
-        return False
-
-
-def swe_bench_tasks(rows: Sequence[SweBenchTask]) -> tuple[BatchTask, ...]:
-    """Return tasks without a check, because SWE-bench's own package checks the patches."""
-    return tuple(
-        BatchTask(
-            repository=f"https://github.com/{row.repo}.git",
-            revision=row.base_commit,
-            prompt=row.problem_statement,
-            id=row.instance_id,
-            labels={"kind": "swe-bench", "language": row.repo},
-        )
-        for row in rows
-    )
-
-
-def predictions(patches: Mapping[str, str], side: str) -> str:
-    """Return JSON lines that ``swebench.harness.run_evaluation`` reads as predictions.
-
-    Args:
-        patches: The patch of each task.
-        side: The model's name for the package, which begins the name of its report: ``a1.s1`` for
-            arm 1 and seed 1.
-    """
-    rows = (
-        {"instance_id": task, "model_name_or_path": side, "model_patch": patch}
-        for task, patch in patches.items()
-    )
-    return "".join(f"{msgspec.json.encode(row).decode()}\n" for row in rows)
-
-
-def swe_bench_report(report: bytes) -> SweBenchReport:
-    """Read a report of ``swebench.harness.run_evaluation``.
-
-    Raises:
-        WrongTasks: The text is no such report.
-    """
-    try:
-        return msgspec.json.decode(report, type=SweBenchReport)
-    except (msgspec.DecodeError, UnicodeError) as error:
-        raise WrongTasks(f"the file is no report of SWE-bench: {error}") from error
 
 
 def side_of(arm: int, seed: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -18,7 +19,8 @@ from indwell.batch.plan import BatchPlan, BatchTask, WrongTasks
 from indwell.batch.records import FolderStore, TaskResult
 from indwell.cli import DONE, FAILED, code_of_stop
 from indwell.cli.run.batch import ENDING_CODES, MOST_TASKS_B, dry_run, read_tasks, run_plan
-from indwell.cli.run.evaluate_grammar import EvalArguments
+from indwell.cli.run.evaluate_grammar import SWE_BENCH, EvalArguments
+from indwell.cli.terminal.interruptible_work import wait_for
 from indwell.cli.terminal.json_line import json_line
 from indwell.context.untrusted_text import visible
 from indwell.errors import SettingsError, ToolError, UserError, WrongArgument
@@ -37,13 +39,21 @@ from indwell.evaluation.suites import (
     EvalArm,
     batch_tasks,
     expanded,
+    shipped_tasks,
+    workspace_files,
+)
+from indwell.evaluation.swe_bench import (
+    SweBenchTask,
+    check_docker,
+    grade,
+    grading_words,
+    has_package,
     is_swe_bench,
     predictions,
-    shipped_tasks,
+    rows_of_package,
     swe_bench_report,
     swe_bench_rows,
     swe_bench_tasks,
-    workspace_files,
 )
 from indwell.files.append_log import make_private_folder
 from indwell.files.private import read_own, replace_own, write_once
@@ -83,14 +93,17 @@ def evaluate(arguments: EvalArguments) -> int:
         return dry_run(batch, plan)
     if arguments.suite == SHIPPED:
         _write_workspaces(arguments)
+    if arguments.grade:
+        wait_for(check_docker())
     try:
         ending, results = run_plan(batch, plan)
     except KeyboardInterrupt as stop:
         print("stopped; go on with --resume", file=sys.stderr)
         return code_of_stop(stop)
+    graded = [Path(one) for one in arguments.graded]
     if is_swe:
-        _write_predictions(arguments, plan, results)
-    report = _report(arguments, plan, results, arms)
+        graded += _predicted(arguments, plan, results, [one.name for one in graded])
+    report = _report(arguments, plan, results, arms, graded)
     return _told(arguments, report, ENDING_CODES.get(ending, FAILED))
 
 
@@ -121,14 +134,11 @@ def _tasks(arguments: EvalArguments) -> tuple[Mapping[int, Sequence[BatchTask]],
         folder = str(_workspaces(arguments))
         by_seed = {seed: batch_tasks(seed, shipped_tasks(seed), folder) for seed in seeds}
     else:
-        path = Path(arguments.suite)
-        text = "" if path.suffix == ".toml" else _text(path)
         try:
-            is_swe = is_swe_bench(text)
+            rows = _swe_bench(arguments.suite)
+            is_swe = rows is not None
             tasks: Sequence[BatchTask] = (
-                swe_bench_tasks(swe_bench_rows(text))
-                if is_swe
-                else read_tasks(arguments.suite).tasks
+                read_tasks(arguments.suite).tasks if rows is None else swe_bench_tasks(rows)
             )
         except WrongTasks as error:
             raise WrongArgument(f"{arguments.suite}: {error}") from error
@@ -137,9 +147,36 @@ def _tasks(arguments: EvalArguments) -> tuple[Mapping[int, Sequence[BatchTask]],
         seed: tuple(task for task in tasks if fnmatchcase(task.id, arguments.only))
         for seed, tasks in by_seed.items()
     }
+    if arguments.grade and not is_swe:
+        raise WrongArgument("--grade: only a data set of SWE-bench needs it; leave out --grade")
     if not chosen[1]:
         raise WrongArgument(f"--only {arguments.only!r}: the suite has no such task")
     return chosen, is_swe
+
+
+def _swe_bench(suite: str) -> Sequence[SweBenchTask] | None:
+    """Return the rows of a data set of SWE-bench, or None for a suite of another format.
+
+    The package's own loader reads the data set if the package is installed.
+
+    Raises:
+        UserError: The suite cannot be read.
+    """
+    path = Path(suite)
+    if suite.startswith(SWE_BENCH) or path.suffix == ".parquet":
+        return wait_for(rows_of_package(_data_set(suite)))
+    text = "" if path.suffix == ".toml" else _text(path)
+    if not is_swe_bench(text):
+        return None
+    is_for_package = has_package() and path.suffix in {".json", ".jsonl"}
+    return wait_for(rows_of_package(_data_set(suite))) if is_for_package else swe_bench_rows(text)
+
+
+def _data_set(suite: str) -> str:
+    """Return the name of a data set for SWE-bench's package."""
+    if suite.startswith(SWE_BENCH):
+        return suite.removeprefix(SWE_BENCH)
+    return str(Path(suite).resolve())
 
 
 def _text(path: Path) -> str:
@@ -178,10 +215,11 @@ def _report(
     plan: BatchPlan,
     results: Mapping[str, TaskResult],
     arms: Sequence[EvalArm],
+    graded_in: Sequence[Path],
 ) -> EvalReport:
     reports = {
         ".".join(place.name.split(".")[:2]): swe_bench_report(_text(place).encode())
-        for place in map(Path, arguments.graded)
+        for place in graded_in
     }
     runs = []
     for task in plan.tasks:
@@ -196,7 +234,7 @@ def _report(
     n_open = len(plan.tasks) - len(runs)
     notes = [f"{n_open} runs have no result yet; --resume runs them."] if n_open else []
     return report_of(
-        Path(arguments.suite).stem,
+        arguments.name,
         _today(),
         runs,
         arms=[arm.name for arm in arms],
@@ -259,10 +297,28 @@ def _print(report: EvalReport) -> None:
         console.print(Text(visible(words)))
 
 
-def _write_predictions(
-    arguments: EvalArguments, plan: BatchPlan, results: Mapping[str, TaskResult]
-) -> None:
-    """Write the patches for SWE-bench's package, and say how the package checks the patches."""
+def _show(part: bytes) -> None:
+    """Show output of SWE-bench's package."""
+    sys.stderr.write(visible(part.decode("utf-8", "replace")))
+
+
+def _predicted(
+    arguments: EvalArguments,
+    plan: BatchPlan,
+    results: Mapping[str, TaskResult],
+    known: Sequence[str],
+) -> Sequence[Path]:
+    """Write the patches for SWE-bench's package; with --grade, return the package's reports.
+
+    Args:
+        arguments: The options.
+        plan: The runs.
+        results: The results of the runs.
+        known: The names of the reports that the user has already.
+
+    Raises:
+        UserError: The package wrote no report.
+    """
     store, sides = FolderStore(arguments.place), dict[str, dict[str, str]]()
     for task in plan.tasks:
         if result := results.get(task.id):
@@ -271,13 +327,19 @@ def _write_predictions(
             side = ".".join(task.id.split(".")[-2:])
             own = sides.setdefault(side, {})
             own[result.labels["task"]] = patch.decode("utf-8", "replace")
+    graded = []
     for side, patches in sides.items():
         path = arguments.place / f"predictions.{side}.jsonl"
         replace_own(path, predictions(patches, side).encode())
-        if not any(Path(one).name.startswith(f"{side}.") for one in arguments.graded):
-            words = (
-                f"to check {side}: python -m swebench.harness.run_evaluation --dataset_name "
-                f"{arguments.suite} --predictions_path {path} --run_id indwell; then "
-                f"`indwell eval` with --resume --graded {side}.indwell.json"
-            )
-            print(visible(words), file=sys.stderr)
+        if any(one.startswith(f"{side}.") for one in known):
+            continue
+        if arguments.grade:
+            work = grade(_data_set(arguments.suite), path, side, _show)
+            graded.append(wait_for(work))
+            continue
+        words = shlex.join(grading_words(_data_set(arguments.suite), path))
+        print(
+            visible(f"to check {side} in Docker, use --resume --grade, or run: {words}"),
+            file=sys.stderr,
+        )
+    return graded

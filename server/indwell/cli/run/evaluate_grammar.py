@@ -12,6 +12,9 @@ from indwell.cli.run.batch_grammar import BatchArguments
 from indwell.cli.run.grammar import count, dollars
 from indwell.messages import EFFORTS, Effort
 
+SWE_BENCH = "swe-bench:"
+"""The beginning of a suite that SWE-bench's package loads by the name of the data set."""
+
 
 class EvalArguments(msgspec.Struct, frozen=True):
     """The options of ``indwell eval``."""
@@ -23,6 +26,7 @@ class EvalArguments(msgspec.Struct, frozen=True):
     settings: tuple[str, ...] = ()
     seeds: int = 1
     only: str = "*"
+    grade: bool = False
     graded: tuple[str, ...] = ()
     resume: bool = False
     dry_run: bool = False
@@ -36,9 +40,14 @@ class EvalArguments(msgspec.Struct, frozen=True):
     json: bool = False
 
     @property
+    def name(self) -> str:
+        """The name of the suite in a report."""
+        return Path(self.suite.removeprefix(SWE_BENCH)).stem
+
+    @property
     def place(self) -> Path:
         """The folder for results and report."""
-        return Path(self.to or f"{Path(self.suite).stem}.eval").resolve()
+        return Path(self.to or f"{self.name}.eval").resolve()
 
     def batch(self, *, trust: bool) -> BatchArguments:
         """Return the options of the batch that runs the tasks."""
@@ -72,7 +81,7 @@ def evaluate_options(command: argparse.ArgumentParser) -> None:
         "suite",
         metavar="SUITE",
         help="`shipped`, `sessions`, a file of tasks as in `indwell batch`, or a data set of "
-        "SWE-bench (.json, .jsonl)",
+        "SWE-bench (.json, .jsonl, .parquet, or `swe-bench:NAME` for a data set of a hub)",
     )
     command.add_argument(
         "--to", default="", metavar="FOLDER", help="folder for results (default: SUITE.eval)"
@@ -115,6 +124,7 @@ def evaluate_options(command: argparse.ArgumentParser) -> None:
         help="a report of SWE-bench's own package (repeatable)",
     )
     for name, words in (
+        ("--grade", "check the patches of SWE-bench with its own package, in Docker"),
         ("--resume", "go on with the runs that have no result, and write the report again"),
         ("--dry-run", "print what would run, and what it would cost at most"),
         ("--trust", "trust every workspace; the workspaces of `shipped` are always trusted"),
