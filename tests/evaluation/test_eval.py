@@ -425,3 +425,13 @@ async def test_a_session_passes_if_the_user_accepted_each_judged_change(tmp_path
         (names[1], False, "1 of 2 hunks rejected"),
     ]
     assert session_runs(tmp_path)[0].cost == 0.5
+    (tmp_path / "home").mkdir()
+    home = Home(tmp_path / "home")
+    ended = await indwell(
+        *("eval", str(tmp_path), "--to", str(tmp_path / "out"), "--json"),
+        environment=home.environment("http://127.0.0.1:9/v1"),
+        folder=home.workspace,
+    )
+    assert ended.code == 0, ended.stderr
+    (arm,) = json.loads(ended.stdout)["arms"]
+    assert (arm["arm"], arm["n_passed"], arm["n"]) == ("m", 1, 2)

@@ -73,8 +73,8 @@ def evaluate(arguments: EvalArguments) -> int:
     """
     if "://" in arguments.to:
         raise WrongArgument("--to: the report needs a folder, not an address")
-    if arguments.suite == SESSIONS:
-        return _told(arguments, _of_sessions(), FAILED)
+    if (state := _state(arguments)) is not None:
+        return _told(arguments, _of_sessions(state), FAILED)
     arms = [
         EvalArm(model, effort, *named)
         for model, effort, named in product(
@@ -105,6 +105,14 @@ def evaluate(arguments: EvalArguments) -> int:
         graded += _predicted(arguments, plan, results, [one.name for one in graded])
     report = _report(arguments, plan, results, arms, graded)
     return _told(arguments, report, ENDING_CODES.get(ending, FAILED))
+
+
+def _state(arguments: EvalArguments) -> Path | None:
+    """Return the state folder whose sessions are the suite, or None for another suite."""
+    if arguments.suite == SESSIONS:
+        return state_folder(own_environment())
+    place = Path(arguments.suite)
+    return place if place.is_dir() else None
 
 
 def _settings(arguments: EvalArguments) -> Sequence[tuple[str, str]]:
@@ -192,7 +200,7 @@ def _text(path: Path) -> str:
         if path.suffix:
             raise WrongArgument(words) from error
         raise WrongArgument(
-            f"{words}; the suites are `{SHIPPED}`, `{SESSIONS}` or a file"
+            f"{words}; the suites are `{SHIPPED}`, `{SESSIONS}`, a file or a state folder"
         ) from error
 
 
@@ -242,13 +250,13 @@ def _report(
     )
 
 
-def _of_sessions() -> EvalReport:
-    """Return the report about the user's own sessions.
+def _of_sessions(state: Path) -> EvalReport:
+    """Return the report about the sessions of a state folder.
 
     Raises:
         UserError: The sessions cannot be read, or the user judged no changes.
     """
-    runs = session_runs(state_folder(own_environment()))
+    runs = session_runs(state)
     if not runs:
         raise UserError(
             "no session has changes that you accepted or rejected, so there is no label"
@@ -278,9 +286,7 @@ def _told(arguments: EvalArguments, report: EvalReport, code: int) -> int:
         print(visible(f"page: {page}"))
     n_missing = sum(one.n_missing for one in report.arms)
     is_whole = not n_missing and not report.notes
-    return (
-        DONE if is_whole or (arguments.suite == SESSIONS and not n_missing) else max(code, FAILED)
-    )
+    return DONE if is_whole or (_state(arguments) and not n_missing) else max(code, FAILED)
 
 
 def _print(report: EvalReport) -> None:

@@ -80,8 +80,8 @@ def evaluate_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "suite",
         metavar="SUITE",
-        help="`shipped`, `sessions`, a file of tasks as in `indwell batch`, or a data set of "
-        "SWE-bench (.json, .jsonl, .parquet, or `swe-bench:NAME` for a data set of a hub)",
+        help="`shipped`, `sessions`, a state folder, a file of tasks as in `indwell batch`, or a "
+        "data set of SWE-bench (.json, .jsonl, .parquet, or `swe-bench:NAME` from a hub)",
     )
     command.add_argument(
         "--to", default="", metavar="FOLDER", help="folder for results (default: SUITE.eval)"
