@@ -1,0 +1,108 @@
+"""Tests completions, the man page, the list of parts, and the release script."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+install_check = importlib.import_module("install_check")
+shell_files = importlib.import_module("shell_files")
+shipped_parts = importlib.import_module("shipped_parts")
+
+LINES = {
+    "indwell r": {"run", "review", "replay"},
+    "indwell run --mode ": {"plan", "ask", "review", "auto"},
+    "indwell run --max-": {"--max-cost", "--max-tokens", "--max-rounds"},
+    "indwell permissions e": {"explain"},
+}
+BASH = """
+source "$1"
+IFS=' ' read -ra COMP_WORDS <<<"$2"
+[ "${2% }" = "$2" ] || COMP_WORDS+=('')
+COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+_indwell
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+
+
+def said(*command: str) -> str:
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="shells of POSIX")
+def test_each_shell_on_this_machine_completes_commands_options_and_choices() -> None:
+    share, names = shell_files.SHARE, shell_files.NAMES
+    for line, expected in LINES.items():
+        found = said("bash", "-c", BASH, "bash", str(share / names["bash"]), line)
+        assert set(found.split()) == expected
+        if shutil.which("fish"):
+            script = f"source {share / names['fish']}; complete -C '{line}'"
+            rows = said("fish", "--no-config", "-c", script).splitlines()
+            words = {row.split("\t")[0] for row in rows}
+            assert {one for one in words if not one.endswith(("/", ".md", ".toml"))} == expected
+    if shutil.which("zsh"):
+        said("zsh", "-f", "-n", str(share / names["zsh"]))
+
+
+def test_the_man_page_and_the_completions_have_every_public_command_and_option() -> None:
+    root = shell_files.command_of(shell_files.make_parser(), "indwell", "")
+    assert {"indwell run", "indwell mcp add", "indwell setup"} <= {one.path for one in root.walk()}
+    for path, text in shell_files.texts().items():
+        assert "--metered" not in text, path
+        plain = text.replace("\\-", "-")
+        for one in root.walk():
+            assert one.path in plain
+            for option in one.options:
+                names = [f"-l {name[2:]}" for name in option.names if path.suffix == ".fish"]
+                assert all(name in plain for name in (names or option.names) if len(name) > 2)
+
+
+@pytest.mark.skipif(shutil.which("groff") is None, reason="groff is not installed")
+def test_the_man_page_has_no_error() -> None:
+    page = shell_files.SHARE / shell_files.NAMES["man"]
+    command = ["groff", "-man", "-ww", "-z", "-Tutf8", str(page)]
+    assert subprocess.run(command, check=True, capture_output=True, text=True).stderr == ""
+
+
+def test_the_list_of_parts_has_each_pinned_package_once_with_its_licence(tmp_path) -> None:
+    parts = [*shipped_parts.python_parts()]
+    pinned = shipped_parts.pinned(shipped_parts.REQUIREMENTS.read_text("utf-8"))
+    assert len(parts) == len([one for one in pinned if "emscripten" not in str(one.marker)])
+    made = shipped_parts.bill(parts)
+    assert made == json.loads(json.dumps(shipped_parts.bill(parts)))
+    assert (made["bomFormat"], made["specVersion"]) == ("CycloneDX", "1.6")
+    listed = [one["purl"] for one in made["components"]]
+    assert len(set(listed)) == len(listed)
+    assert sorted(made["dependencies"][0]["dependsOn"]) == sorted(listed)
+    by_name = {one.name: one for one in parts}
+    assert by_name["openai"].licence == "Apache-2.0"
+    assert by_name["pygls"].digests
+    assert all(one.licence and "GPL" not in one.licence for one in parts)
+    text = shipped_parts.notice(parts)
+    assert "\nopenai 3.52.0 (pypi): Apache-2.0\n" in text
+    assert "Copyright" in text
+
+
+def test_an_index_links_each_file_with_its_digest(tmp_path) -> None:
+    wheel = tmp_path / "Jaraco.Classes-1.0-py3-none-any.whl"
+    wheel.write_bytes(b"x")
+    install_check.make_index(tmp_path / "index", [wheel])
+    page = (tmp_path / "index" / "jaraco-classes" / "index.html").read_text("utf-8")
+    assert f'href="{wheel.name}#sha256={hashlib.sha256(b"x").hexdigest()}"' in page
+
+
+def test_the_release_uploads_nothing_and_builds_twice() -> None:
+    text = (ROOT / "scripts" / "release").read_text("utf-8")
+    assert text.count("\nbuild ") == 2
+    assert "cmp " in text
+    for word in ("twine", "publish-vscode\n", "gh release", "git push", "curl", "TOKEN"):
+        assert word not in text
