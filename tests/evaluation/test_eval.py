@@ -115,6 +115,7 @@ async def test_a_reference_solution_passes_and_an_idle_model_fails(tmp_path) -> 
         assert b"Answer in verse." in seen.raw
         return play(seen)
 
+    (home.workspace / "shipped").mkdir()  # The name of the suite takes precedence over a folder.
     verse = home.write("verse.toml", 'instructions = "Answer in verse."\n')
     with endpoint_in_thread(answers) as endpoint:
         ended = await indwell(

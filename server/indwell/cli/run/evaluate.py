@@ -112,7 +112,7 @@ def _state(arguments: EvalArguments) -> Path | None:
     if arguments.suite == SESSIONS:
         return state_folder(own_environment())
     place = Path(arguments.suite)
-    return place if place.is_dir() else None
+    return place if arguments.suite != SHIPPED and place.is_dir() else None
 
 
 def _settings(arguments: EvalArguments) -> Sequence[tuple[str, str]]:
