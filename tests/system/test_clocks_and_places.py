@@ -119,8 +119,8 @@ def test_no_duration_is_measured_with_the_wall_clock() -> None:
     """Code may use ``datetime.now`` for a time, and only ``time.monotonic`` for a duration.
 
     Two modules compare a file's time of change with the current time, and one stores the expiry of
-    a login. Another module numbers grants, so that a restarted actor repeats no number. These use the
-    wall clock correctly.
+    a login. Another module numbers grants, so that a restarted actor repeats no number. These four
+    use the wall clock correctly.
     """
     wall_clock = re.compile(r"\btime\.time(_ns)?\(|\butcnow\(")
     found = {
