@@ -323,7 +323,8 @@ def simulate(n_workers: int) -> None:
     from indwell.batch.on_ray import PurseActor  # noqa: PLC0415
 
     calls_each, n_clients = 20, 8
-    ray.init(num_cpus=2, include_dashboard=False, logging_level="error", log_to_driver=False)
+    quiet = {"include_dashboard": False, "logging_level": "error", "log_to_driver": False}
+    ray.init("local", num_cpus=2, **quiet)
     with tempfile.TemporaryDirectory() as place:
         actor = ray.remote(num_cpus=0)(PurseActor).remote(place, 1e6, 10**12, 0.0, "")
         before = memory()

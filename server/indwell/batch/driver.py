@@ -382,7 +382,7 @@ class BatchRun:
                 spent.cost,
                 spent.tokens,
                 round(rate * 60, 1),
-                round(n_left / rate, 1) if rate else None,
+                round(n_left / rate, 1) if rate and not self._stop.is_set() else None,
             )
         )
 

@@ -64,11 +64,22 @@ _LINES_S = 30.0  # the time between two lines about the state while no task ends
 
 
 class DryRun(msgspec.Struct, frozen=True, rename="camel"):
-    """What a batch would do; a cost is None if no limit or no earlier result tells it."""
+    """What a batch would do.
+
+    Attributes:
+        tasks: All tasks.
+        repositories: The repositories of the tasks.
+        left: The tasks without a result.
+        spent: US dollars that earlier runs have spent.
+        most_cost: US dollars that the tasks without a result may cost at most; None without limits.
+        expected_cost: The same from the mean of the results; None without a result or a price.
+        expected_tokens: Tokens from the mean of the results; None without a result.
+    """
 
     tasks: int
     repositories: int
     left: int
+    spent: float
     most_cost: float | None
     expected_cost: float | None
     expected_tokens: int | None
@@ -98,10 +109,15 @@ def dry_run(arguments: BatchArguments, plan: BatchPlan) -> int:
     Raises:
         UserError: The earlier results cannot be read.
     """
-    results = _begun(arguments)[1]
+    _, results, store, _ = _begun(arguments)
     left = left_over(plan, {name: one.digest for name, one in results.items()})
     earlier = [results[task.id] for task in plan.tasks if task.id in results]
-    _tell_dry_run(_dry_run(plan, len(left), earlier), as_json=arguments.json)
+    spent = spent_before(store, results)
+    limits = [BatchPlan(tuple(left)).most_cost, arguments.max_cost]
+    if arguments.max_cost is not None:
+        limits[1] = max(0.0, arguments.max_cost - spent)
+    most = min((one for one in limits if one is not None), default=None)
+    _tell_dry_run(_dry_run(plan, len(left), earlier, spent, most), as_json=arguments.json)
     return DONE
 
 
@@ -285,14 +301,17 @@ def _adding(
     return tell
 
 
-def _dry_run(plan: BatchPlan, n_left: int, earlier: list[TaskResult]) -> DryRun:
+def _dry_run(
+    plan: BatchPlan, n_left: int, earlier: list[TaskResult], spent: float, most: float | None
+) -> DryRun:
     costs = [one.receipt.cost for one in earlier if one.receipt.cost is not None]
     tokens = [one.receipt.input + one.receipt.output for one in earlier]
     return DryRun(
         len(plan.tasks),
         len({task.repository for task in plan.tasks}),
         n_left,
-        plan.most_cost,
+        spent,
+        most,
         sum(costs) / len(costs) * n_left if costs else None,
         round(sum(tokens) / len(tokens) * n_left) if tokens else None,
     )
@@ -303,13 +322,20 @@ def _tell_dry_run(dry: DryRun, *, as_json: bool) -> None:
         sys.stdout.write(json_line(dry) + "\n")
         return
     print(
-        f"{dry.tasks:,} tasks over {dry.repositories:,} repositories; {dry.left:,} have no result"
+        f"tasks: {dry.tasks:,}, repositories: {dry.repositories:,}, without a result: {dry.left:,}"
     )
     if dry.most_cost is None:
         print("cost at most: not limited; give each task `max_cost`, or the batch --max-cost")
     else:
-        print(f"cost at most: ${dry.most_cost:,.2f}, the sum of `max_cost` of all tasks")
-    if dry.expected_tokens is not None:
+        print(f"cost at most: ${dry.most_cost:,.2f}, by `max_cost` of the tasks or --max-cost")
+    if dry.spent:
+        print(f"spent so far: ${dry.spent:,.4f}")
+    if dry.expected_tokens is None:
+        print(
+            "expected cost: not known before the first result; end a run of the batch with Ctrl-C "
+            "after some results, then use --dry-run again"
+        )
+    else:
         money = "" if dry.expected_cost is None else f", ${dry.expected_cost:,.2f}"
         print(f"expected, from the results so far: {dry.expected_tokens:,} tokens{money}")
 
