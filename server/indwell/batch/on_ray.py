@@ -99,8 +99,8 @@ class PurseActor:
             spent=max(spent, self._bound.most),
             named=named,
             now=time.monotonic(),
-            # A grant from before a restart of the actor has no number of a later grant.
-            first=time.time_ns(),
+            # After a restart of the actor, no grant has the number of an earlier grant.
+            first=int.from_bytes(os.urandom(7), "big"),
         )
         self._is_stopped = False
 
