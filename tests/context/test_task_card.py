@@ -215,7 +215,7 @@ def test_a_card_without_space_has_one_line_of_finished_requests(budget: int) -> 
 def test_the_task_card_summarises_many_turns_in_one_short_line() -> None:
     text = after(*[DONE, ASKS, DONE, BROKEN] * 50, budget_tokens=300)
     assert (
-        "- turns 1 to 174: over, 87 of them not finished\n- turns 175 to 199: finished, but" in text
+        "- turns 1 to 176: over, 88 of them not finished\n- turns 177 to 200: finished, but" in text
     )
     assert estimate_tokens(text.partition("Earlier requests")[2]) < 120
     assert "- turns 1 to 3: asked back\n" in after(*[ASKS] * 3, budget_tokens=120)

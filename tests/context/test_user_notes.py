@@ -72,8 +72,8 @@ def test_what_was_said_once_survives_600_turns(study: ModuleType) -> None:
     assert lost == []
 
 
-def test_the_sets_of_long_conversations_have_twenty_each(study: ModuleType) -> None:
-    assert [len(study.conversations(one)) for one in ("develop", "kept_back")] == [20, 20]
+def test_the_sets_of_long_conversations_are_complete(study: ModuleType) -> None:
+    assert [len(study.conversations(one)) for one in study.SETS] == [20, 20, 6, 12, 12]
 
 
 @pytest.mark.parametrize(
@@ -81,6 +81,7 @@ def test_the_sets_of_long_conversations_have_twenty_each(study: ModuleType) -> N
     [
         ("We'll use MySQL as the database.", "The database is SQLite now, no longer MySQL."),
         ("The release is on 14 March 2027.", "The release is on 2 May 2027 now."),
+        ("El puerto es el 3000.", "El puerto es ahora el 3100."),
         ("Wir nehmen MariaDB.", "Doch nicht MariaDB, wir nehmen PostgreSQL."),
         ("数据库就用 MySQL 8。", "数据库改成 PostgreSQL。"),
     ],
@@ -98,9 +99,59 @@ def test_a_revoked_statement_is_no_longer_valid(old: str, new: str) -> None:
     assert f"- turn 1, changed in turn 3: {old}\n- turn 3: {new}\n" in file.text
 
 
-def test_a_statement_about_something_else_changes_nothing() -> None:
-    first, second = notes("Prices are stored in cents.", "The release is no longer in May.")
-    assert (first.changed_in, second.changes) == (0, ())
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Our contact is Mirela Stan.", "Mirela left, the contact is Oskar Lind."),
+        ("Retention is 90 days, rollups stay.", "Retention for raw data: 30 days."),
+        ("Field names are in snake_case.", "I must correct myself: field names use camelCase."),
+        ("For the PDFs let's go with gofpdf.", "gofpdf can't embed it, so we're on pdfcpu."),
+        ("Antworte bitte auf Deutsch.", "English from here on, a colleague is reading along."),
+        ("La jauge est de 1200 places.", "La jauge tombe à 950 places."),
+        ("每人最多借 5 本。", "借书上限提高了，现在是 8 本。"),  # noqa: RUF001 - a Chinese comma
+    ],
+)
+def test_a_statement_that_is_perhaps_changed_stays_with_a_mark(old: str, new: str) -> None:
+    said = [old, "Is that all?", new]
+    first, second = notes(*said)
+    assert (first.changed_in, first.doubted_in, second.doubts) == (0, 3, (0,))
+    card = task_card(in_turns(*said, "go"), budget_tokens=600)
+    assert card is not None
+    assert f"- {old} (turn 1; perhaps changed in turn 3)\n" in f"{card.text}\n"
+    (file,) = note_files(prompts(*said), "spill").spills
+    assert f"- turn 1, perhaps changed in turn 3: {old}\n- turn 3: {new}\n" in file.text
+
+
+def test_a_task_for_later_that_is_perhaps_dropped_says_so() -> None:
+    said = "The dunning letters would be nice. Leave those until the tax works, we do them later."
+    requests = prompts(said, "Add a test", "Forget the dunning letters.", "now")
+    assert open_tasks(requests, user_notes(requests)) == (
+        (
+            1,
+            "for later, perhaps changed in turn 3",
+            "Leave those until the tax works, we do them later.",
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Prices are stored in cents.", "The release is no longer in May."),
+        ("The shop is called Leafline.", "The shop is on port 8080."),
+        ("Alice reviews the backend.", "Bob reviews the frontend."),
+        ("The pilot starts on 3 May.", "The audit is on 12 June."),
+    ],
+)
+def test_a_statement_about_something_else_changes_nothing(old: str, new: str) -> None:
+    first, second = notes(old, "Is that all?", new)
+    assert (first.changed_in, first.doubted_in) == (0, 0)
+    assert (second.changes, second.doubts) == ((), ())
+
+
+def test_a_sentence_with_two_statements_is_never_certainly_changed() -> None:
+    first, _ = notes("The setpoint is 20.5 degrees, the hysteresis 3 watts.", "No longer 3 watts.")
+    assert (first.changed_in, first.doubted_in) == (0, 2)
 
 
 def test_pasted_text_and_chat_are_no_notes() -> None:

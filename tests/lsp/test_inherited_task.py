@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -200,3 +201,24 @@ async def test_a_log_shows_after_a_restart_that_its_session_was_too_large(tmp_pa
             True,
         ]
         assert not past_of([begun, full, TurnStartRecord(2, "again", "t")]).is_outgrown
+
+
+async def test_the_notes_of_an_inherited_task_are_files_of_the_new_session(tmp_path: Path) -> None:
+    rules = " ".join(f"Never touch the folder number {at}." for at in range(400))
+    async with with_list(tmp_path, says()) as old, with_list(tmp_path) as new:
+        await old.turn(rules)
+        await old.session.parts.log.commit()
+        await take_again(new.session, old.store, old.session.id)
+        (card,) = (one.text for one in new.session.conversation.pending)
+        named = re.findall(r"[^\s,]*notes-\d{4}-\w+\.txt", card)
+        folder = new.store.spill(new.session.id)
+        paths = [folder / Path(one).name for one in named]
+        assert named
+        assert Path(named[0]) == paths[0]
+        assert str(old.store.spill(old.session.id)) not in card
+        shown = "".join(path.read_text(encoding="utf-8") for path in paths)
+        assert "- turn 1: Never touch the folder number 0.\n" in shown
+        assert "- turn 1: Never touch the folder number 399.\n" in shown
+        # A second inheritance, as after a kill, finds the same files.
+        await take_again(new.session, old.store, old.session.id)
+        assert sorted(folder.glob("notes-*")) == sorted(paths)

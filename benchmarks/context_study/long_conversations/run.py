@@ -6,8 +6,9 @@ The key turns and the questions (``develop.toml``, ``kept_back.toml``) are writt
 between them are made from fixed lists, so each run is the same. The real engine replays the
 conversation with extraction instead of a model. A question is answered in the *request* if a line
 of the last request matches, in the *notes* if a line of a file of notes that the request names
-matches, and in the *words* if only the files of the whole transcript have the line. A line that
-says that it was changed is no answer. A revoked statement that is shown as valid is *stale*.
+matches. An answer is *doubted* if each of these lines says that it was perhaps changed. An answer
+is in the *words* if only the files of the whole transcript have the line. A line that says that it
+was changed is no answer. A revoked statement that is shown as valid is *stale*.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import sys
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,6 +35,7 @@ from indwell.replay.replayed_conversation import ReplayRules, points
 
 HERE = Path(__file__).parent
 TURNS = 1_000
+SETS = ("develop", "kept_back", "third", "blind_a", "blind_b")
 NOUNS = [
     "parser",
     "cart",
@@ -123,12 +126,14 @@ CHINESE = (
 )
 
 
+LANGUAGES = ("en", "de", "zh", "fr", "es")
+PLACES = ("request", "notes", "doubted", "words", "nowhere")
 GO_ON = ("ok, go on", "ok, weiter", "继续")
 
 
 class Judged(NamedTuple):
     question: str
-    place: str  # request, notes, words or nothing
+    place: str  # request, notes, doubted, words or nothing
     is_stale: bool
 
 
@@ -138,8 +143,15 @@ def conversations(name: str) -> list[dict[str, Any]]:
     return found
 
 
+def language(name: str) -> str:
+    """Return the code of the language of a conversation, which the name begins with."""
+    first = name.split(maxsplit=1)[0].strip("：:")
+    named = {"deutsch": "de", "français": "fr", "español": "es"}
+    return named.get(first, "zh" if "中文" in name else first if first in LANGUAGES else "en")
+
+
 def filler(name: str, turn: int, *, may_go_on: bool = True) -> str:
-    texts = GERMAN if name.startswith("deutsch") else CHINESE if "中文" in name else ENGLISH
+    texts = {"de": GERMAN, "zh": CHINESE}.get(language(name), ENGLISH)
     a, b = NOUNS[(turn * 7) % len(NOUNS)], NOUNS[(turn * 11 + 3) % len(NOUNS)]
     text = texts[(turn * 13 + turn // len(texts)) % len(texts)]
     if text in GO_ON and not may_go_on:
@@ -147,15 +159,26 @@ def filler(name: str, turn: int, *, may_go_on: bool = True) -> str:
     return text.format(a=a, b=b, p=PARTS[turn * 5 % len(PARTS)], n=turn * 17 % 900 + 2)
 
 
+def meta(text: str, source: Any, turn: int) -> Meta:
+    return Meta(tier=3, source=source, tokens=estimate_tokens(text), turn=turn)
+
+
+@lru_cache(maxsize=TURNS)
+def exchanged(turn: int) -> tuple[str, Message, Message]:
+    """Return a path with the call that reads the file, and the result, of a turn."""
+    path = f"src/{PARTS[turn % len(PARTS)]}/{NOUNS[turn % len(NOUNS)]}.py"
+    arguments = f'{{"path": "{path}"}}'
+    use = ToolUse(f"c{turn}", "read_file", arguments, meta(arguments, "assistant", turn))
+    body = "\n".join(f"{at}\tvalue_{turn}_{at} = make({at})" for at in range(1, 9))
+    result = ToolResult(f"c{turn}", body, meta(body, "tool", turn))
+    return path, Message("assistant", (use,), turn), Message("user", (result,), turn)
+
+
 def messages(one: dict[str, Any], turns: int) -> tuple[Any, ...]:
     """Return the messages of the conversation, in turns of a request, a call and an answer."""
 
     said = {turn: (text, *ends) for turn, text, *ends in one["said"]}
     made: list[Message] = []
-
-    def meta(text: str, source: Any, turn: int) -> Meta:
-        return Meta(tier=3, source=source, tokens=estimate_tokens(text), turn=turn)
-
     for turn in range(1, turns + 1):
         # "go on" after a broken turn would finish that turn
         made_up = filler(one["name"], turn, may_go_on=not said.get(turn - 1, ())[1:])
@@ -165,17 +188,12 @@ def messages(one: dict[str, Any], turns: int) -> tuple[Any, ...]:
             made[-1] = Message("user", (*made[-1].blocks, block), turn)
         else:
             made.append(Message("user", (block,), turn))
-        path = f"src/{PARTS[turn % len(PARTS)]}/{NOUNS[turn % len(NOUNS)]}.py"
-        arguments = f'{{"path": "{path}"}}'
-        use = ToolUse(f"c{turn}", "read_file", arguments, meta(arguments, "assistant", turn))
-        body = "\n".join(f"{at}\tvalue_{turn}_{at} = make({at})" for at in range(1, 9))
-        result = ToolResult(f"c{turn}", body, meta(body, "tool", turn))
-        made += [Message("assistant", (use,), turn), Message("user", (result,), turn)]
+        path, *exchange = exchanged(turn)
+        made += exchange
         if ends != ["broken"]:
             answer = "Which of the two?" if ends else f"Done; see {path}."
-            made.append(
-                Message("assistant", (Text(answer, meta(answer, "assistant", turn)),), turn)
-            )
+            text = Text(answer, meta(answer, "assistant", turn))
+            made.append(Message("assistant", (text,), turn))
     return tuple(made) if made[-1].role == "assistant" else tuple(made[:-1])
 
 
@@ -209,8 +227,13 @@ def judged(one: dict[str, Any], request: str, files: dict[str, str]) -> Iterator
         place = next(
             (
                 where
-                for where, text in (("request", request), ("notes", notes), ("words", whole))
-                if any(re.search(answer, valid(line), re.IGNORECASE) for line in text.splitlines())
+                for where, text, part in (
+                    ("request", request, valid),
+                    ("notes", notes, valid),
+                    ("doubted", request + "\n" + notes, unrevoked),
+                    ("words", whole, unrevoked),
+                )
+                if any(re.search(answer, part(line), re.IGNORECASE) for line in text.splitlines())
             ),
             "",
         )
@@ -223,6 +246,11 @@ def judged(one: dict[str, Any], request: str, files: dict[str, str]) -> Iterator
 
 def valid(line: str) -> str:
     """Return the part of a line that is shown as valid."""
+    return "" if "perhaps changed in turn" in line else unrevoked(line)
+
+
+def unrevoked(line: str) -> str:
+    """Return the part of a line that is shown as valid, or as perhaps changed."""
     if re.match(r"- turn \d+(?:, [a-z ]+)?, changed in turn", line):
         return ""
     return re.split(r"; changes turn \d+:", line)[0]
@@ -230,34 +258,36 @@ def valid(line: str) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("which", choices=("develop", "kept_back", "third"))
+    parser.add_argument("which", choices=SETS)
     parser.add_argument("--window", type=int, default=32_000)
     parser.add_argument("--turns", type=int, default=TURNS)
     parser.add_argument("--only", default="", help="a part of a conversation's name")
     parser.add_argument("--card", action="store_true", help="judge the card alone, in seconds")
     parser.add_argument("--misses", action="store_true", help="print what is not in the notes")
     given = parser.parse_args()
-    places: Counter[str] = Counter()
-    n_stale = n_revoked = 0
+    tallies: dict[str, Counter[str]] = {}
     for one in conversations(given.which):
         if given.only not in one["name"]:
             continue
+        counts = tallies.setdefault(language(one["name"]), Counter())
         made = (carded if given.card else replayed)(one, given.window, given.turns)
         for found in judged(one, *made):
-            places[found.place] += 1
-            n_stale += found.is_stale
+            counts.update((found.place or "nowhere", *(("stale",) * found.is_stale)))
             if given.misses and (found.place not in {"request", "notes"} or found.is_stale):
                 print(
                     f"{one['name']}: {found.question} -> {found.place}{' STALE' * found.is_stale}"
                 )
-        n_revoked += sum(bool(revoked) for _, _, revoked in one["asked"])
-    n = places.total()
-    print(
-        f"{given.which}, window {given.window:,}, {given.turns:,} turns: {n} questions; in the "
-        f"request {places['request']}, in the named notes {places['notes']}, only in the "
-        f"transcript {places['words']}, nowhere {places['']}; {n_stale} of {n_revoked} revoked "
-        "statements shown as valid"
-    )
+        counts["revoked"] += sum(bool(revoked) for _, _, revoked in one["asked"])
+    print(f"{given.which}, window {given.window:,}, {given.turns:,} turns")
+    for name, counts in ("all", sum(tallies.values(), Counter())), *tallies.items():
+        places = {where: counts[where] for where in PLACES}
+        print(
+            f"  {name}: {sum(places.values())} questions; in the request {places['request']}, in "
+            f"the named notes {places['notes']}, only on lines that are perhaps changed "
+            f"{places['doubted']}, only in the transcript {places['words']}, nowhere "
+            f"{places['nowhere']}; {counts['stale']} of {counts['revoked']} revoked statements "
+            "shown as valid"
+        )
     return 0
 
 

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from indwell.context import conversation as talk
+from indwell.context.compaction.digesting.transcript_index import TranscriptIndex
 from indwell.context.compaction.presets import PRESETS
 from indwell.context.compaction.step import CompactionFacts, SummarySpan
 from indwell.context.conversation import (
@@ -34,24 +35,27 @@ def empty(window: int) -> Conversation:
 
 
 def turned(
-    now: Conversation, preset: str, turn: int, result: str, *, words: str = "", summarise=None
+    now: Conversation, preset: str, turn: int, result: str, *, words: str = "", **options
 ) -> Conversation:
     """Return the conversation after one more turn with one tool call."""
     words = words or f"Look at number {turn}, please."
-    now = called(now, preset, turn, words, summarise)
+    now = called(now, preset, turn, words, **options)
     call = ToolCall(f"call_{turn % 3}", "read_file", f'{{"path":"shop/part_{turn % 40}.py"}}')
     now = talk.with_reply(now, Reply("I read it.", (call,), finish="tool_calls"), turn=turn)
     results = [talk.tool_result(use, result, is_error=False) for use in tool_uses(now.messages[-1])]
-    now = called(talk.with_results(now, results, turn=turn), preset, turn, None, summarise)
+    now = called(talk.with_results(now, results, turn=turn), preset, turn, None, **options)
     return talk.with_reply(now, Reply(f"Number {turn} is fine."), turn=turn)
 
 
-def called(now: Conversation, preset: str, turn: int, words: str | None, summarise) -> Conversation:
-    """Compact the conversation, and send the next request."""
+def called(now: Conversation, preset: str, turn: int, words: str | None, **options) -> Conversation:
+    """Compact the conversation, and send the next request; ``fitted`` gets the options.
+
+    A test of hundreds of turns passes one index for all turns, as a session does. Without an index,
+    each call reads the whole transcript.
+    """
     now = counted(now)
     incoming = talk.user_words(words, turn=turn).meta.tokens + 4 if words else 0
     facts = CompactionFacts(incoming=incoming, spill_folder="/s")
-    options = {"summarise": summarise} if summarise else {}
     now = fitted(now, PRESETS[preset], facts, **options)
     now = talk.with_input(now, words=words, turn=turn)
     assemble(now)  # raises an error if the request exceeds the budget or lacks a result
@@ -69,10 +73,11 @@ def words_of(now: Conversation) -> set[str]:
 
 @pytest.mark.parametrize("preset", ALL)
 def test_a_session_of_hundreds_of_turns_continues(preset: str) -> None:
-    n_turns = 400
+    n_turns = 250
     now = empty(2_000_000 if preset == "none" else 128_000)
+    index = TranscriptIndex()
     for turn in range(1, n_turns + 1):
-        now = turned(now, preset, turn, LINE.format(turn) * (5 + turn % 30))
+        now = turned(now, preset, turn, LINE.format(turn) * (10 + turn % 60), index=index)
     request = assemble(talk.with_input(now, words="And now?", turn=n_turns + 1))
     check_legal(request)
     assert problems(now.messages) == ("the first message is not the user's",)[:0]
@@ -122,10 +127,10 @@ def test_an_unusable_summary_never_joins_the_conversation(preset: str, summary) 
         asked.append(plan)
         return summary(plan)
 
-    now = empty(60_000)
+    now, index = empty(60_000), TranscriptIndex()
     for turn in range(1, 200):
         now = turned(
-            now, preset, turn, LINE.format(turn) * (30 + turn % 50),
+            now, preset, turn, LINE.format(turn) * (30 + turn % 50), index=index,
             words=f"Turn {turn}: " + "please go on with the cart. " * 60, summarise=summarise,
         )  # fmt: skip
     text = msgspec.json.encode(now.messages).decode()

@@ -9,12 +9,13 @@ from typing import Any
 
 import msgspec
 
-from indwell.agent.compaction.summary import card_of, pending_hunks
+from indwell.agent.compaction.summary import card_of, notes_of, pending_hunks
 from indwell.agent.core.events import Event, Listener, TurnFinished
 from indwell.agent.core.session import Session
 from indwell.agent.restore import Past, past_of
-from indwell.context.conversation import queue
-from indwell.errors import UserError
+from indwell.context.compaction.transcripts import Files
+from indwell.context.conversation import Conversation, queue
+from indwell.errors import SessionError, UserError
 from indwell.messages import Text
 from indwell.service.sessions.stored_sessions import StoredSessions
 from indwell.sessions.branches import lived
@@ -52,6 +53,9 @@ async def take_card(
 ) -> tuple[Past, Mapping[str, Any]]:
     """Send the task card of ``origin`` with the next prompt.
 
+    ``session`` cannot read files of ``origin``, so the user's words that may still hold are written
+    to files of ``session``.
+
     Returns:
         The restored history of ``origin``, and the states of its features.
 
@@ -62,11 +66,29 @@ async def take_card(
     past = await asyncio.to_thread(past_of, reading.records, is_damaged=bool(reading.damage))
     now = session.conversation
     was = msgspec.structs.replace(now, messages=past.messages, history=past.history)
-    card = await asyncio.to_thread(card_of, was, pending_hunks(session))
+    card = await _card_for(session, was)
     if card is not None:
         session.conversation = queue(now, (card,))
     features, records = session.parts.features, reading.records
     return past, await asyncio.to_thread(features.read, lived(records), records)
+
+
+async def _card_for(session: Session, was: Conversation) -> Text | None:
+    """Return the card of another conversation, with its notes in files of ``session``.
+
+    If the files cannot be written, the card does not name the files.
+    """
+    notes = Files("", ())
+    if session.parts.readable.own:
+        folder = str(session.parts.readable.own[0])
+        notes = await asyncio.to_thread(notes_of, was, folder)
+    try:
+        for file in notes.spills:
+            await session.parts.spill.keep_as(file.name, file.text)
+    except SessionError as error:
+        _log.warning("the user's words of the task are not in files: %s", error)
+        notes = Files("", ())
+    return await asyncio.to_thread(card_of, was, pending_hunks(session), notes.named)
 
 
 def naming_new_session(view: Listener, session: str) -> Listener:

@@ -18,12 +18,8 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 
-from indwell.context.compaction.summarising.user_notes import (
-    OpenTask,
-    UserNote,
-    open_tasks,
-    user_notes,
-)
+from indwell.context.compaction.summarising.note_changes import UserNote
+from indwell.context.compaction.summarising.user_notes import OpenTask, open_tasks, user_notes
 from indwell.context.injections import inject
 from indwell.context.tokens import estimate_tokens
 from indwell.context.work_record import (
@@ -54,6 +50,7 @@ _RESERVE = 40  # the tokens for the tags, and for the note on omitted lines
 OLD_LENGTH, TASK_LENGTH = 80, 100  # the limits of characters for a changed note, and a task
 ALIKE_LENGTH = 12  # sentences whose first 12 characters are equal are alike
 _RULES = "What the user wants kept to (if two lines contradict, the later turn counts):"
+_DOUBTED = "perhaps changed in turn"
 _POINTER = (
     "All rules, choices, facts and open tasks from the user's words, with their turns, are in"
 )
@@ -131,7 +128,11 @@ def task_card(
         kept = kept_free + int(room * (1 - NOTES_SHARE if facts else 1))
         parts.append(_finished(earlier, kept, is_short=len(now.words) <= SHORT))
         room -= max(0, _cost([parts[-1]]) - kept_free)
-    others = [one for one in facts if one.partition(" (turn ")[0][2:] not in parts[-1]]
+    others = [
+        one
+        for one in facts
+        if (said := one.partition(" (turn "))[0][2:] not in parts[-1] or _DOUBTED in said[2]
+    ]
     part, _ = _fitting("What the user also said:", others, room)
     if part:
         parts.append(part)
@@ -153,16 +154,16 @@ def least_card(messages: Sequence[Message], work: WorkPart | None = None) -> Tex
 def _note_lines(notes: Sequence[UserNote], shown: str, *, are_facts: bool) -> list[str]:
     """Return lines of the notes that are still valid, without those that ``shown`` contains.
 
-    A fact that changes an earlier statement counts as a choice. Among notes of one weight,
-    sentences of different beginnings come first. The newest and the oldest sentences take turns,
-    because users state the frame of the work mostly at the beginning.
+    A fact that changes, or perhaps changes, an earlier statement counts as a choice. Among notes
+    of one weight, sentences of different beginnings come first. The newest and the oldest sentences
+    take turns, because users state the frame of the work mostly at the beginning.
     """
     valid = [
         one
         for one in notes
         if not one.changed_in
         and one.kind != "later"
-        and (one.kind == "fact" and not one.changes) == are_facts
+        and (one.kind == "fact" and not one.changes and not one.doubts) == are_facts
         and one.text not in shown
     ]
     places = range(len(valid))
@@ -174,13 +175,15 @@ def _note_lines(notes: Sequence[UserNote], shown: str, *, are_facts: bool) -> li
         ordered.append((one.weight, alike[beginning], one))
         alike[beginning] += 1
     ordered.sort(key=lambda each: each[:2])
-    return [f"- {one.text} (turn {one.turn}{_changes(one, notes)})" for _, _, one in ordered]
+    return [f"- {one.text} (turn {_turn_of(one, notes)})" for _, _, one in ordered]
 
 
-def _changes(note: UserNote, notes: Sequence[UserNote]) -> str:
-    """Quote the earlier notes that a note changes."""
+def _turn_of(note: UserNote, notes: Sequence[UserNote]) -> str:
+    """Return the turn of a note, the later turn that perhaps changes it, and what it changes."""
+    doubted = f"; {_DOUBTED} {note.doubted_in}" if note.doubted_in else ""
     olds = [notes[at] for at in note.changes]
-    return "".join(f"; changes turn {one.turn}: {_cut(one.text, OLD_LENGTH)}" for one in olds)
+    changes = "".join(f"; changes turn {one.turn}: {_cut(one.text, OLD_LENGTH)}" for one in olds)
+    return f"{note.turn}{doubted}{changes}"
 
 
 def _task_lines(tasks: Sequence[OpenTask]) -> list[str]:
