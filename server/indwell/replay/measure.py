@@ -11,6 +11,7 @@ from operator import add
 
 import msgspec
 
+from indwell.context.compaction.digesting.line_choice import LineChooser, chosen
 from indwell.context.compaction.presets import PRESETS, Preset
 from indwell.context.compaction.step import CompactionFacts, TokenRates
 from indwell.context.pairing import problems
@@ -48,6 +49,7 @@ def replayed(
     reading: Reading = "any",
     reader: Reader | None = None,
     summarise: Summarise | None = None,
+    choose: LineChooser = chosen,
 ) -> RequestSums:
     """Run a recording again under a preset, and measure it.
 
@@ -62,10 +64,13 @@ def replayed(
         reading: The kinds of texts from which identifiers and lines are counted; see ``loss``.
         reader: A reader that several replays of one recording share.
         summarise: See ``replayed_conversation.Rules``.
+        choose: See ``replayed_conversation.Rules``.
     """
-    chosen = PRESETS[preset] if isinstance(preset, str) else preset
+    run = PRESETS[preset] if isinstance(preset, str) else preset
     facts = CompactionFacts(rates=rates, spill_folder=SPILL_FOLDER)
-    rules = ReplayRules(chosen, window, ratio, facts=facts, cache=cache, summarise=summarise)
+    rules = ReplayRules(
+        run, window, ratio, facts=facts, cache=cache, summarise=summarise, choose=choose
+    )
     moments_s = request_moments(session, pause_s)
     served, promises, counts = PrefixCache(cache), Promises(), _KnownCounts()
     reader = reader or Reader()

@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from indwell.context.compaction.digesting.line_choice import LineChooser, chosen
 from indwell.context.compaction.digesting.repeats import repeats
 from indwell.context.compaction.digesting.transcript_index import TranscriptIndex
 from indwell.context.compaction.ladder import (
@@ -102,8 +103,15 @@ class DoneBefore(msgspec.Struct, frozen=True):
 class Driver:
     """The state that a session keeps for compaction between its requests."""
 
-    def __init__(self, preset: Preset, facts: CompactionFacts, summarise: Summarise) -> None:
+    def __init__(
+        self,
+        preset: Preset,
+        facts: CompactionFacts,
+        summarise: Summarise,
+        choose: LineChooser = chosen,
+    ) -> None:
         self._preset, self._facts, self._summarise = preset, facts, summarise
+        self._choose = choose
         self._restraint = Restraint()
         self._refusal: NothingPays | None = None
         self._index = TranscriptIndex()
@@ -132,7 +140,7 @@ class Driver:
         gains: Counter[str] = Counter()
         done = DoneBefore(is_loop=True)
         for _ in range(MOST_ACTIONS):
-            action = next_step(climb, conversation, preset, facts, self._index)
+            action = next_step(climb, conversation, preset, facts, self._index, choose=self._choose)
             if action is None:
                 self._refusal = refusal(conversation, preset, facts)
                 done = msgspec.structs.replace(done, is_loop=False)
@@ -215,6 +223,7 @@ class ReplayRules(msgspec.Struct, frozen=True):
         facts: Prices and other inputs of the engine.
         cache: The provider's rules; the engine knows whether the last request is still cached.
         summarise: Writes summaries; with None, summaries are simulated.
+        choose: Chooses the lines that a digest keeps.
     """
 
     preset: Preset
@@ -224,6 +233,7 @@ class ReplayRules(msgspec.Struct, frozen=True):
     facts: CompactionFacts = CompactionFacts(spill_folder=SPILL_FOLDER)
     cache: CacheRules = CACHES["plain"]
     summarise: Summarise | None = None
+    choose: LineChooser = chosen
 
 
 def points(
@@ -237,7 +247,8 @@ def points(
         moments_s: The time of each request in seconds, or empty if requests follow one another
             without pauses.
     """
-    driver = Driver(rules.preset, rules.facts, rules.summarise or simulating(rules.ratio))
+    summarise = rules.summarise or simulating(rules.ratio)
+    driver = Driver(rules.preset, rules.facts, summarise, rules.choose)
     conversation = Conversation(
         config=Config(model="recorded", window=rules.window, max_output=0),
         system=(_prefix(rules.prefix_tokens),),

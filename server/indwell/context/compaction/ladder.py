@@ -17,6 +17,7 @@ import msgspec
 
 from indwell.context.compaction.cuts import micro, slide, snip
 from indwell.context.compaction.digesting.digest import digest
+from indwell.context.compaction.digesting.line_choice import LineChooser, chosen
 from indwell.context.compaction.digesting.transcript_index import TranscriptIndex
 from indwell.context.compaction.presets import (
     Collapse,
@@ -51,6 +52,8 @@ def next_action(
     preset: Preset,
     facts: CompactionFacts,
     index: TranscriptIndex | None = None,
+    *,
+    choose: LineChooser = chosen,
 ) -> Action | None:
     """Return the action to take before the next call, or None if the call can be made now.
 
@@ -72,7 +75,9 @@ def next_action(
             changeable=kept_from(conversation, preset),
         )
         for layer in _layers(rung):
-            action = act(layer, view, index) if layer_name(layer) not in facts.failed else None
+            if layer_name(layer) in facts.failed:
+                continue
+            action = act(layer, view, index, choose=choose)
             if (
                 isinstance(action, CompactionStep)
                 and freed(conversation.messages, action.splices) <= 0
@@ -110,11 +115,17 @@ def layer_name(layer: Layer) -> str:
     return type(layer).__name__.lower()
 
 
-def act(layer: Layer, view: View, index: TranscriptIndex | None = None) -> Action | None:
+def act(
+    layer: Layer,
+    view: View,
+    index: TranscriptIndex | None = None,
+    *,
+    choose: LineChooser = chosen,
+) -> Action | None:
     """Return what one compaction layer would change, or None if nothing."""
     match layer:
         case Digest():
-            return digest(layer, view, index)
+            return digest(layer, view, index, choose=choose)
         case Micro():
             return micro(layer, view)
         case Snip():
@@ -166,6 +177,8 @@ def next_step(
     preset: Preset,
     facts: CompactionFacts,
     index: TranscriptIndex | None = None,
+    *,
+    choose: LineChooser = chosen,
 ) -> Action | None:
     """Return the next action, or None if compaction is done.
 
@@ -174,7 +187,7 @@ def next_step(
     """
     known = msgspec.structs.replace(facts, failed=climb.out, force=climb.force)
     limit = climb.begun if climb.force else 0
-    return next_action(_narrowed(conversation, limit), preset, known, index)
+    return next_action(_narrowed(conversation, limit), preset, known, index, choose=choose)
 
 
 def climbed(climb: Climb, layer: str, *, before: int, gain: int) -> Climb:

@@ -22,7 +22,7 @@ class Digest(msgspec.Struct, frozen=True, tag="digest"):
             a task needs less than a large window.
     """
 
-    tail_share: float = 0.04
+    tail_share: float = 0.02
     root: float = 77.0
 
 
@@ -139,11 +139,11 @@ class Preset(msgspec.Struct, frozen=True):
 DEFAULT = Preset(
     "default",
     (
-        Rung(Digest(), at=0.5, aim=0.45, when="pays"),
-        Rung(Digest(), at=0.9, aim=0.45),
-        Rung(Regions(), at=0.92, aim=0.5),
-        Rung(Collapse(), at=0.95, aim=0.5),
-        Rung(Trim(), at=0.97, aim=0.9),
+        Rung(Digest(), at=0.46, aim=0.45, when="pays"),
+        Rung(Digest(), at=0.93, aim=0.45),
+        Rung(Regions(), at=0.95, aim=0.5),
+        Rung(Collapse(), at=0.97, aim=0.5),
+        Rung(Trim(), at=0.98, aim=0.9),
     ),
     repeats=True,
 )

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import msgspec
 
 from indwell.context.compaction.cuts import spill_name, spill_path
-from indwell.context.compaction.digesting.line_choice import ReducibleText, chosen
+from indwell.context.compaction.digesting.line_choice import LineChooser, ReducibleText, chosen
 from indwell.context.compaction.digesting.lines import is_numbered
 from indwell.context.compaction.digesting.repeats import unfolded
 from indwell.context.compaction.digesting.transcript_index import TranscriptIndex
@@ -42,9 +42,19 @@ from indwell.context.history import MessageSplice, freed, place_of, tokens_of, t
 from indwell.context.tokens import BLOCK_OVERHEAD, estimate_tokens
 from indwell.messages import Block, Message, Text, ToolResult, ToolUse
 
+# Old lines have at least this share of the budget's tokens above ``SMALL_BUDGET``, even if one huge
+# result at the conversation's end is already larger than the goal. In a small window, the huge
+# result and old lines together would soon need the next digest.
+LEAST_ROOM = 0.04
+SMALL_BUDGET = 32_000
+
 
 def digest(
-    layer: Digest, view: View, index: TranscriptIndex | None = None
+    layer: Digest,
+    view: View,
+    index: TranscriptIndex | None = None,
+    *,
+    choose: LineChooser = chosen,
 ) -> CompactionStep | None:
     """Shorten old messages to the goal; return None if the step saves nothing or costs too much.
 
@@ -52,6 +62,7 @@ def digest(
         layer: The goal, and the size of the protected tail.
         view: The conversation, and the inputs of the decision.
         index: The index of the session; without an index, all messages are read.
+        choose: Chooses the lines to keep.
     """
     outline = Outline(view.conversation)
     if not view.must and not can_pay(layer, view, outline):
@@ -66,9 +77,12 @@ def digest(
     fixed = estimated - sum(one.live.meta.tokens + BLOCK_OVERHEAD for one in found)
     fixed += sum(tokens_of([one]) - tokens_of([view.messages[at]]) for at, one in behind.items())
     live = {id(one.live) for one in found}
-    shown = (one for message in view.messages for one in message.blocks if id(one) not in live)
-    room = goal_of(layer, view) - fixed
-    kept = chosen([one.piece for one in found], room, shown, index.uses)
+    # The step replaces the note of an earlier digest, so names in that note are not shown.
+    blocks = (one for message in view.messages for one in message.blocks if not is_note(one))
+    shown = (one for one in blocks if id(one) not in live)
+    least = LEAST_ROOM * max(0, view.budget - SMALL_BUDGET)
+    room = max(goal_of(layer, view) - fixed, min(least, (view.budget - fixed) / 4))
+    kept = choose([one.piece for one in found], room, shown, index.uses)
     step = rewritten(view, cut, found, kept, behind, parts=index.parts)
     return step if step and (view.must or _pays(view, outline, step)) else None
 

@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import heapq
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import exp, log1p
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from indwell.context.compaction.digesting.line_store import DigestedLine, TextLines, packed
 from indwell.context.compaction.digesting.lines import text_of
@@ -29,8 +29,8 @@ LEAST_WORTH = 0.0014
 _BREAK = 1.0  # the tokens of a line break, including an occasional "…" for left-out lines
 PAIR = 50.0  # the tokens of a short call and its result, with the tags around both
 _MENTIONED = 0.3  # the weight of a line whose names only the agent's own text uses
-# The weight of an edit's need for a line, because one call can read all lines of the edit again.
-_TOGETHER = 0.8
+# The weight of an edit's need for a line; without the exact line, the edit fails.
+_EDITED = 1.6
 _ANY = 0.001  # the expected uses of a line without any known feature
 
 
@@ -60,6 +60,12 @@ class ReducibleText(NamedTuple):
     def text(self) -> str:
         """The whole text."""
         return self.source if isinstance(self.source, str) else text_of(self.source)
+
+
+LineChooser: TypeAlias = Callable[
+    [Sequence[ReducibleText], float, Iterable[Block], Uses], list[set[int]]
+]
+"""Returns the lines to keep, as ``chosen`` does."""
 
 
 def chosen(
@@ -173,7 +179,7 @@ class _Choice:
         read = self._pieces[at].read
         worth, uses = _ANY, self._uses
         if read and line.key not in self._shown_keys:
-            worth += _TOGETHER * edit_chance(line, self._n_lines[at], read, uses)
+            worth += _EDITED * edit_chance(line, self._n_lines[at], read, uses)
         for name in line.names:
             if name not in self._shown_names:
                 used = uses.spread[name], uses.seen[name], uses.written[name]
