@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from future import knowing_the_future
+from future import Later, choosing
 from recordings import AGENTS, sessions
 
 import indwell
@@ -129,8 +129,8 @@ def _rows(number: int) -> list[Row]:
     rows = []
     for window, preset in wanted:
         if preset == "oracle":
-            with knowing_the_future(session):
-                sums = replayed(session, "default", window, reader=reader)
+            choose = choosing(Later(session.messages))
+            sums = replayed(session, "default", window, reader=reader, choose=choose)
         else:
             sums = replayed(session, preset, window, reader=reader)
         figures = {name: getattr(sums, name) for name in SUMS}
