@@ -76,6 +76,16 @@ def test_a_digest_keeps_a_line_with_a_name_that_the_agent_wrote():
     assert text.count("number 7\n") < 3
 
 
+def test_a_huge_result_at_the_end_leaves_room_for_a_needed_old_line():
+    listing = FILLER + "shop/cart.py:12: def total_price(items)\n" + FILLER
+    now = with_call(started(), 1, listing)
+    now = with_call(now, 2, "ok", said="I look at total_price in shop/cart.py next.")
+    now = with_call(filled(now, 6), 3, FILLER * 12)
+    config = msgspec.structs.replace(now.config, window=2 * WINDOW)
+    text = shown(digested(msgspec.structs.replace(now, config=config)))
+    assert "shop/cart.py:12: def total_price(items)" in text
+
+
 def test_the_second_line_with_the_same_names_is_not_worth_its_tokens():
     lines = [f"{at}: call of total_price in shop/cart.py" for at in range(200)]
     now = with_call(started(), 1, "\n".join(lines))
