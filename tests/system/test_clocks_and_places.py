@@ -119,8 +119,7 @@ def test_no_duration_is_measured_with_the_wall_clock() -> None:
     """Code may use ``datetime.now`` for a time, and only ``time.monotonic`` for a duration.
 
     Two modules compare a file's time of change with the current time, and one stores the expiry of
-    a login. Another module numbers grants, so that a restarted actor repeats no number. These four
-    use the wall clock correctly.
+    a login. These three use the wall clock correctly.
     """
     wall_clock = re.compile(r"\btime\.time(_ns)?\(|\butcnow\(")
     found = {
@@ -130,7 +129,7 @@ def test_no_duration_is_measured_with_the_wall_clock() -> None:
     }
     watching = {"files/watch/installed_repositories.py", "files/watch/tree.py"}
     ages_of_files = {*watching, "service/demo_project.py"}  # compared with times of files
-    assert found == {*ages_of_files, "mcp/login.py", "batch/on_ray.py"}
+    assert found == {*ages_of_files, "mcp/login.py"}
     assert wall_clock.search("taken = time.time() - started")
 
 
