@@ -18,7 +18,7 @@ import msgspec
 import pytest
 
 from indwell import __version__
-from indwell.batch.attempt import AttemptJob, clear
+from indwell.batch.attempt import AttemptJob, attempt, clear
 from indwell.batch.child_run import BatchOptions
 from indwell.batch.driver import BatchEvent, BatchRun, LocalPurse, TaskEnded, TaskWaits, WorkerLost
 from indwell.batch.on_ray import store_at
@@ -40,11 +40,13 @@ from indwell.batch.records import (
 )
 from indwell.batch.warm_start import OWN_PROGRAM, WarmStart
 from indwell.batch.workspace import AttemptPlace, patch_between, prepare, snapshot
-from indwell.errors import ToolError
+from indwell.errors import ToolError, UserError
 from indwell.files.append_log import make_private_folder
 from indwell.sandbox.capture import Feed
 from indwell.sandbox.leftovers.processes import processes
 from indwell.sandbox.program import Finished, run_program
+from indwell.sandbox.starting import start_plainly
+from indwell.service.endpoint.learned_wires import keep_wire, learned_wire, share_wires
 from support.editing import EDIT, READ, SOURCE, USAGE, Home
 from support.loopback_endpoint import Seen, endpoint_in_thread, say
 from support.terminal import indwell
@@ -250,6 +252,32 @@ def test_only_workspaces_of_dead_processes_are_removed(tmp_path) -> None:
         held.stdin.close()
     assert clear(work) == 1
     assert not work.exists()
+
+
+async def test_a_machine_without_a_secret_begins_no_attempt(tmp_path) -> None:
+    store = FolderStore(tmp_path)
+    job = AttemptJob(task("one"), BatchOptions(secrets=("MADE_UP",)))
+    with pytest.raises(UserError, match="lacks the variable MADE_UP"):
+        await attempt(
+            job,
+            store=store,
+            work=tmp_path / "work",
+            purse=LocalPurse(Purse(None, None), SpendingBound(store)),
+            environment={"MADE_UP": ""},
+            start=start_plainly,
+            stop=asyncio.Event(),
+        )
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_api_that_an_endpoint_asked_for_is_shared_by_attempts(tmp_path) -> None:
+    first, user, second = (tmp_path / name for name in ("first", "user", "second"))
+    keep_wire(user, "http://other", "m", "chat")
+    keep_wire(first, "http://one", "m", "responses")
+    share_wires(first, user)
+    share_wires(user, second)
+    assert learned_wire(second, "http://one", "m") == "responses"
+    assert learned_wire(second, "http://other", "m") == "chat"
 
 
 # The process that starts runs
