@@ -204,9 +204,14 @@ def _panel(
     canvas.line([place(1, 0), place(1, 1)], "line dash")
     canvas.line([(x, y), (x, y + height), (x + width, y + height)], "line")
     missing = []
+    n_sessions = {
+        group: max(one[group]["n_sessions"] for one in presets.values())
+        for one in presets.values()
+        for group in one
+    }
     for preset, groups in presets.items():
         for group, figures in groups.items():
-            if figures["cost"] is None:
+            if figures["cost"] is None or figures["n_sessions"] < n_sessions[group]:
                 continue
             if figures["lines"] is None:
                 missing.append(preset)
@@ -214,7 +219,7 @@ def _panel(
             kind = f"{preset} open" if group == "fitted" else preset
             canvas.mark(*place(figures["cost"], figures["lines"]), MARKS[preset][0], kind)
     if missing:
-        words = "sliding cuts nothing" if missing == ["slide"] else "no edit line was cut"
+        words = "sliding cuts nothing" if "slide" in missing else "no edit line was cut"
         canvas.text(x + 8, y + height - 8, words, "soft")
 
 

@@ -127,7 +127,10 @@ def _cell(one: Figures) -> str:
 
 
 def markdown(found: Table) -> str:
-    """Return the table for a page: left out and fitted sessions side by side."""
+    """Return the table for a page: left out and fitted sessions side by side.
+
+    A cell is empty if some of the sessions were not measured.
+    """
     lines = [
         "| agent, window | sessions | `default` | `slide` | `ladder-a` | oracle |",
         "| --- | --- | --- | --- | --- | --- |",
@@ -140,7 +143,9 @@ def markdown(found: Table) -> str:
             if not known:
                 continue
             n = max(one.n_sessions for one in known)
-            cells = " | ".join("" if one is None else _short_cell(one) for one in own)
+            cells = " | ".join(
+                "" if one is None or one.n_sessions < n else _short_cell(one) for one in own
+            )
             where = f"`{agent}`, {window.removesuffix('k')},000"
             lines.append(f"| {where} | {n} {side} | {cells} |")
     return "\n".join(lines)
