@@ -4,7 +4,7 @@
 
 Each argument is an agent, perhaps with the folds that were used; without folds, all of the agent's
 sessions were used. ``indwell replay --leave-out`` leaves out the listed sessions. Run the script
-after each change of a number in ``line_choice.py`` or in the preset ``default``.
+after each change of a number in ``line_choice.py``, ``digest.py`` or the preset ``default``.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ def main() -> None:
     if len(sys.argv) == 1:
         sys.exit("name the agents: entire packmind:0,1,2")
     sessions = dict(sorted(used(sys.argv[1:])))
-    numbers = numbers_print(Path(line_choice.__file__).read_text("utf-8"))
+    modules = (Path(line_choice.__file__), Path(line_choice.__file__).with_name("digest.py"))
+    numbers = numbers_print([module.read_text("utf-8") for module in modules])
     path = Path(fitted_sessions.__file__).with_suffix(".json")
     lines = ",\n    ".join(f"{json.dumps(one)}: {json.dumps(of)}" for one, of in sessions.items())
     path.write_text(

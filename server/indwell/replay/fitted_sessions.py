@@ -83,16 +83,18 @@ def fingerprint(session: Recorded) -> str:
     return _short("\0".join(texts))
 
 
-def numbers_print(source: str) -> str:
-    """Return a hash of the numbers in a module, and of the preset ``default``.
+def numbers_print(sources: Sequence[str]) -> str:
+    """Return a hash of the numbers in modules, and of the preset ``default``.
 
-    The numbers are those of the module's constants, and those in the functions of chances.
+    The numbers are those of the modules' constants, and those in the functions of chances.
 
     Args:
-        source: The source of ``line_choice``, which has the fitted chances and their thresholds.
+        sources: The sources of ``line_choice``, which has the fitted chances and their thresholds,
+            and of ``digest``.
     """
     parts = [
         one
+        for source in sources
         for one in ast.parse(source).body
         if isinstance(one, (ast.Assign, ast.AnnAssign))
         or (isinstance(one, ast.FunctionDef) and one.name.endswith("_chance"))
