@@ -127,14 +127,8 @@ def _fitted_words(n_fitted: int, n: int) -> str:
     """Say how many of ``n`` sessions were used to fit numbers of the preset ``default``."""
     n_all = len(fitted_sessions().sessions)
     if not n_fitted:
-        return (
-            f"left out of all fits: none of the {n:,} is among the {n_all:,} sessions that the"
-            " numbers of `default` were fitted on"
-        )
-    return (
-        f"fitted: the numbers of `default` were fitted on {n_fitted:,} of the {n:,} sessions, so "
-        "`default` looks better here; `--leave-out` leaves these sessions out"
-    )
+        return f"`default` was fitted on {n_all:,} sessions, and none of the {n:,} is among them"
+    return f"`default` was fitted on {n_fitted:,} of the {n:,} sessions; see --leave-out"
 
 
 def _rules(report: ReplayReport) -> Iterator[str]:
