@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -95,3 +96,27 @@ async def test_a_program_that_has_just_started_is_not_taken_for_an_orphan() -> N
                 with contextlib.suppress(ProcessLookupError):
                     begun.kill()
                 await begun.wait()
+
+
+def ended_program(mark: str) -> subprocess.Popen[bytes]:
+    """Start a program, and return when it has ended; nobody has asked for its exit code yet."""
+    env = {"INDWELL_RUN": mark}
+    begun = subprocess.Popen(["/bin/true"], start_new_session=True, env=env)
+    os.waitid(os.P_PID, begun.pid, os.WEXITED | os.WNOWAIT)
+    return begun
+
+
+async def test_a_program_that_ended_while_it_was_started_is_not_reaped_as_an_orphan() -> None:
+    """Otherwise asyncio would get no exit code, and the caller would read a failure."""
+    mark = new_mark()
+    async with leftovers.running(new_mark()) as run, leftovers.running(mark, alone=True) as own:
+        begun = ended_program(mark)
+        search = asyncio.create_task(asyncio.to_thread(leftovers.end_descendants, NOBODY, run))
+        leftovers.bury(run)
+        process = process_of(begun.pid)
+        assert process is not None
+        assert process.is_dead
+        leftovers.adopt(begun.pid, own)
+        assert await search == leftovers.LeftoverRun(0)
+        assert begun.wait() == 0
+        leftovers.ended(begun.pid)

@@ -193,8 +193,8 @@ def _end_orphans(run: Run, found: set[int], enough_at: float) -> bool:
             if is_started(number):
                 continue
             process = process_of(number)
-            # The process was reaped in the meantime, so other orphans may have been missed.
-            if process is None:
+            # Orphans may have been missed: this one was reaped, or it is a program that starts.
+            if process is None or (process.is_dead and _alone):
                 is_clear = False
             elif is_orphan_of(run, process):
                 is_clear = False
@@ -205,7 +205,7 @@ def _end_orphans(run: Run, found: set[int], enough_at: float) -> bool:
                     _signal(number, signal.SIGKILL)
         if is_clear:
             return True
-        if alive and alive <= found:
+        if (alive and alive <= found) or _alone:
             time.sleep(_DYING_S)
         found |= alive
     return False
@@ -310,7 +310,7 @@ class Run(msgspec.Struct, frozen=True):
 
 
 _going_on: set[Run] = set()  # The set has the runs of the whole process, which is one subreaper.
-_alone: set[str] = set()  # The set has the marks of runs that start no other program.
+_alone: set[str] = set()  # The set has the marks of ``alone`` runs whose program is starting.
 _started: set[int] = set()  # The set has the programs that asyncio reaps.
 
 
@@ -337,8 +337,9 @@ def over(run: Run) -> None:
 
 def adopt(pid: int, run: Run, *, has_ui: bool = True) -> None:
     """Add a program that was just started to its run."""
-    del run, has_ui
+    del has_ui
     waited_for(pid)
+    _alone.discard(run.mark)
 
 
 def waited_for(pid: int) -> None:
@@ -366,9 +367,10 @@ def is_orphan_of(run: Run, process: Process) -> bool:
     )
     if not is_ours:
         return False
-    # A program that has just started has a mark, but no known process id yet.
-    alone = tuple(_alone)
-    if alone and not process.is_dead:
+    # A starting program has a mark, but no known process id. A dead program has no readable mark.
+    if alone := tuple(_alone):
+        if process.is_dead:
+            return False
         _await_words(process.pid)
     if any(is_marked(process.pid, mark) for mark in alone):
         return False
