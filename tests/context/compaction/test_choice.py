@@ -57,6 +57,11 @@ def number(known: Uses, name: str) -> int:
     return known.lines.numbers.number(name)
 
 
+def only_kept(piece, room, shown, known) -> list[int]:
+    (kept,) = chosen([piece], room, shown, known)
+    return sorted(kept)
+
+
 def test_a_name_that_the_agent_wrote_recently_is_likeliest_to_be_used():
     known = uses(written={"tax_rate": 5, "cart_total": 48})
     never, long_ago, lately = (
@@ -86,21 +91,21 @@ def test_a_line_with_a_name_from_the_agents_own_text_is_kept():
     spoken = Text("I look at cart_total.", meta("assistant"))
     result = ToolResult("c1", "cart_total = 12", meta())
     known = uses(written={"cart_total": 50})
-    assert chosen([ReducibleText(lines)], 1_000, [spoken], known) == [{0}]
-    assert chosen([ReducibleText(lines)], 1_000, [result], known) == [set()]
+    assert only_kept(ReducibleText(lines), 1_000, [spoken], known) == [0]
+    assert only_kept(ReducibleText(lines), 1_000, [result], known) == []
 
 
 def test_required_lines_stay_even_without_space():
     lines = "<skill>\nwords\n</skill>"
-    assert chosen([ReducibleText(lines, kept=(0, 2))], -100, (), uses()) == [{0, 2}]
+    assert only_kept(ReducibleText(lines, kept=(0, 2)), -100, (), uses()) == [0, 2]
 
 
 def test_the_second_line_of_a_call_pair_costs_no_marker():
     piece = ReducibleText("cart_total\ntax_rate here", head=30, pair="1:a")
     known = all_written()
     # The line needs a little more than 85 tokens: its text, a break, a marker, and the tool pair.
-    assert chosen([piece], 85, (), known) == [set()]
-    assert chosen([piece], 100, (), known) == [{0, 1}]
+    assert only_kept(piece, 85, (), known) == []
+    assert only_kept(piece, 100, (), known) == [0, 1]
 
 
 LINES = st.lists(

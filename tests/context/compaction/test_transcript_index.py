@@ -165,13 +165,6 @@ def test_uses_are_counted_beyond_the_numbers_of_two_bytes():
     assert uses.spread[number] == 70_000
 
 
-def test_names_keep_their_numbers_while_the_table_of_names_grows():
-    numbers = TranscriptIndex().uses.lines.numbers
-    names = [f"name_{at}" for at in range(5_000)]
-    assert [numbers.number(one) for one in names] == list(range(5_000))
-    assert [numbers.number(one) for one in names] == list(range(5_000))
-
-
 def test_a_replaced_message_in_the_middle_is_noticed():
     first = message("user", [Text("Look at cart_total", meta("user"))])
     replies = [message("assistant", [Text(f"I saw tax_{one}", meta("assistant"))]) for one in "ab"]

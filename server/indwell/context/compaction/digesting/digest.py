@@ -76,15 +76,19 @@ def digest(
     estimated = estimated_tokens(view.conversation) + view.facts.incoming
     fixed = estimated - sum(one.live.meta.tokens + BLOCK_OVERHEAD for one in found)
     fixed += sum(tokens_of([one]) - tokens_of([view.messages[at]]) for at, one in behind.items())
+    least = LEAST_ROOM * max(0, view.budget - SMALL_BUDGET)
+    room = max(goal_of(layer, view) - fixed, min(least, (view.budget - fixed) / 4))
+    kept = choose([one.piece for one in found], room, _shown(view, found), index.uses)
+    step = rewritten(view, cut, found, kept, behind, parts=index.parts)
+    return step if step and (view.must or _pays(view, outline, step)) else None
+
+
+def _shown(view: View, found: Sequence[Candidate]) -> list[Block]:
+    """Return the blocks that stay unchanged."""
     live = {id(one.live) for one in found}
     # The step replaces the note of an earlier digest, so names in that note are not shown.
     blocks = (one for message in view.messages for one in message.blocks if not is_note(one))
-    shown = (one for one in blocks if id(one) not in live)
-    least = LEAST_ROOM * max(0, view.budget - SMALL_BUDGET)
-    room = max(goal_of(layer, view) - fixed, min(least, (view.budget - fixed) / 4))
-    kept = choose([one.piece for one in found], room, shown, index.uses)
-    step = rewritten(view, cut, found, kept, behind, parts=index.parts)
-    return step if step and (view.must or _pays(view, outline, step)) else None
+    return [one for one in blocks if id(one) not in live]
 
 
 def _pays(view: View, outline: Outline, step: CompactionStep) -> bool:
@@ -182,7 +186,7 @@ def rewritten(
     view: View,
     cut: int,
     found: Sequence[Candidate],
-    kept: Sequence[set[int]],
+    kept: Sequence[Collection[int]],
     behind: Mapping[int, Message],
     *,
     parts: TranscriptParts,
@@ -228,7 +232,9 @@ class _Rewrite:
         dropped: The original blocks that were removed without a marker.
     """
 
-    def __init__(self, view: View, found: Sequence[Candidate], kept: Sequence[set[int]]) -> None:
+    def __init__(
+        self, view: View, found: Sequence[Candidate], kept: Sequence[Collection[int]]
+    ) -> None:
         self._view = view
         self._alive = {one.piece.pair for one, numbers in zip(found, kept, strict=True) if numbers}
         self._found = {
@@ -294,7 +300,7 @@ class _Rewrite:
             return None
         return self._with_lines(one, numbers)
 
-    def _with_lines(self, one: Candidate, numbers: set[int]) -> Block | None:
+    def _with_lines(self, one: Candidate, numbers: Collection[int]) -> Block | None:
         """Return a block with its chosen lines; the complete block if nearly all were chosen."""
         original, lines = one.original, one.piece.text.split("\n")
         if len(numbers) >= sum(1 for line in lines if line.strip()):
@@ -329,7 +335,7 @@ class _Rewrite:
         answer = next(
             one for one in pair.blocks if isinstance(one, ToolResult) and one.tool_use_id == use.id
         )
-        short = [self._with_lines(self._found[id(one)][0], set()) for one in (use, answer)]
+        short = [self._with_lines(self._found[id(one)][0], ()) for one in (use, answer)]
         call, result = (one for one in short if one is not None)
         return (call,), (result, *results)
 

@@ -15,11 +15,16 @@ from __future__ import annotations
 
 import heapq
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from math import exp, log1p
 from typing import NamedTuple, TypeAlias
 
-from indwell.context.compaction.digesting.line_store import DigestedLine, TextLines, packed
+from indwell.context.compaction.digesting.line_store import (
+    DigestedLine,
+    KeySet,
+    TextLines,
+    number_array,
+)
 from indwell.context.compaction.digesting.lines import text_of
 from indwell.context.compaction.digesting.transcript_index import Read, Uses
 from indwell.messages import Block
@@ -28,7 +33,8 @@ from indwell.messages import Block
 LEAST_WORTH = 0.0014
 _BREAK = 1.0  # the tokens of a line break, including an occasional "…" for left-out lines
 PAIR = 50.0  # the tokens of a short call and its result, with the tags around both
-_MENTIONED = 0.3  # the weight of a line whose names only the agent's own text uses
+_MENTIONED, _SHOWN = 1, 2  # the marks of a name in the agent's own text, and in other texts
+_SAID_WORTH = 0.3  # the weight of a line whose names only the agent's own text uses
 # The weight of an edit's need for a line; without the exact line, the edit fails.
 _EDITED = 1.6
 _ANY = 0.001  # the expected uses of a line without any known feature
@@ -63,15 +69,15 @@ class ReducibleText(NamedTuple):
 
 
 LineChooser: TypeAlias = Callable[
-    [Sequence[ReducibleText], float, Iterable[Block], Uses], list[set[int]]
+    [Sequence[ReducibleText], float, Iterable[Block], Uses], Sequence[Collection[int]]
 ]
 """Returns the lines to keep, as ``chosen`` does."""
 
 
 def chosen(
     pieces: Sequence[ReducibleText], room: float, shown: Iterable[Block], uses: Uses
-) -> list[set[int]]:
-    """Return the 0-based numbers of the lines to keep in each text.
+) -> list[Collection[int]]:
+    """Return the 0-based numbers of the lines to keep in each text, each once.
 
     Args:
         pieces: The texts whose lines may be left out.
@@ -82,12 +88,11 @@ def chosen(
     choice = _Choice(pieces, shown, uses)
     for at, piece in enumerate(pieces):
         for number in piece.kept:
-            room -= choice.take(at, number)
+            room -= choice.take(at, choice.line(at, number))
     while room > 0 and (best := choice.best()) is not None:
-        at, number = best
-        if choice.price(at, number) <= room:
-            room -= choice.take(at, number)
-    return choice.kept
+        if choice.price(*best) <= room:
+            room -= choice.take(*best)
+    return [choice.kept.get(at, ()) for at in range(len(pieces))]
 
 
 class _Choice:
@@ -96,78 +101,93 @@ class _Choice:
     def __init__(self, pieces: Sequence[ReducibleText], shown: Iterable[Block], uses: Uses) -> None:
         self._pieces, self._uses = pieces, uses
         self._pairs = set[str]()
-        self._shown_names = set[int]()
-        self._shown_keys = set[int]()
-        self._mentioned = set[int]()
+        self._marks = bytearray()  # _MENTIONED or _SHOWN, or both, for each name
+        self._shown_keys = KeySet()
         uses.lines.begin()
         for block in shown:
-            uses.lines.check()
-            is_said = block.meta.source == "assistant"
-            names = self._mentioned if is_said else self._shown_names
-            lines = uses.lines.lines(text_of(block))
-            lines.add_names(names)
-            lines.add_keys(self._shown_keys)
-        self._shown_keys.discard(0)  # The key 0 means that a line is too short to compare.
-        self.kept: list[set[int]] = [set() for _ in pieces]
-        self._n_lines: list[int] = []
+            lines = self._lines(text_of(block))
+            self._mark(lines.names(), is_said=block.meta.source == "assistant")
+            self._shown_keys.update(lines.keys_of_lines())
+        # The numbers of the chosen lines, by text. Most texts have no chosen line.
+        self.kept: dict[int, array[int]] = {}
+        self._n_lines = array("I")
         # The chance of a name by its number of blocks, its last use and its last writing. Many
         # names have the same three numbers, so this needs less memory than a chance for each name.
         self._chances: dict[tuple[int, int, int], float] = {}
         self._texts: list[TextLines] = []
         # Each text has a queue, and a heap has their first entries, so that no step visits all
         # lines.
-        self._queues = [self._queued(at, piece) for at, piece in enumerate(pieces)]
-        self._heads = [(one.first(), at) for at, one in enumerate(self._queues) if one]
+        queues = ((at, self._queued(at, piece)) for at, piece in enumerate(pieces))
+        self._queues = {at: one for at, one in queues if one}
+        self._heads = [(one.first(), at) for at, one in self._queues.items()]
         heapq.heapify(self._heads)
 
-    def best(self) -> tuple[int, int] | None:
-        """Return the line with the largest gain per token, or None if none is worth its tokens."""
+    def line(self, at: int, number: int) -> DigestedLine:
+        """Return a line of a text."""
+        return self._texts[at].line(number)
+
+    def best(self) -> tuple[int, DigestedLine] | None:
+        """Return the line with the largest gain per token, or None if none is worth its tokens.
+
+        The number before the line is the number of the text.
+        """
         while self._heads:
             known, at = heapq.heappop(self._heads)
             queue = self._queues[at]
-            number = queue.pop()
-            worth = -self._density(at, self._texts[at].line(number))
+            line = self.line(at, queue.pop())
+            worth = -self._density(at, line)
             # the chosen lines may already contain the names
             if worth > known and -worth >= LEAST_WORTH:
-                queue.push(worth, number)
+                queue.push(worth, line.number)
                 heapq.heappush(self._heads, (queue.first(), at))
                 continue
             if queue:
                 heapq.heappush(self._heads, (queue.first(), at))
             if -worth >= LEAST_WORTH:
-                return at, number
+                return at, line
         return None
 
-    def price(self, at: int, number: int) -> float:
+    def price(self, at: int, line: DigestedLine) -> float:
         """Return the tokens that the chosen line would take."""
         piece = self._pieces[at]
-        head = 0.0 if self.kept[at] else piece.head
+        head = 0.0 if at in self.kept else piece.head
         if piece.pair and piece.pair not in self._pairs:
             head += PAIR
-        return self._texts[at].line(number).tokens + _BREAK + head
+        return line.tokens + _BREAK + head
 
-    def take(self, at: int, number: int) -> float:
+    def take(self, at: int, line: DigestedLine) -> float:
         """Keep a line; return the line's price in tokens."""
-        price = self.price(at, number)
-        self.kept[at].add(number)
-        self._pairs.add(self._pieces[at].pair)
+        price = self.price(at, line)
+        if at not in self.kept:
+            self.kept[at] = number_array(self._n_lines[at])
+        self.kept[at].append(line.number)
         piece = self._pieces[at]
-        self._show(self._texts[at].line(number), is_said=piece.is_said)
+        self._pairs.add(piece.pair)
+        self._mark(line.names, is_said=piece.is_said)
+        self._shown_keys.update((line.key,))
         return price
 
-    def _show(self, line: DigestedLine, *, is_said: bool) -> None:
-        (self._mentioned if is_said else self._shown_names).update(line.names)
-        if line.key:
-            self._shown_keys.add(line.key)
+    def _mark(self, names: Iterable[int], *, is_said: bool) -> None:
+        mark = _MENTIONED if is_said else _SHOWN
+        marks = self._marks
+        for name in names:
+            marks[name] |= mark
+
+    def _lines(self, text: str) -> TextLines:
+        """Return the lines of a text, after making room for its identifiers."""
+        self._uses.lines.check()
+        lines = self._uses.lines.lines(text)
+        if n_new := len(self._uses.lines.numbers) - len(self._marks):
+            self._uses.widen()
+            self._marks.extend(bytes(n_new))
+        return lines
 
     def _queued(self, at: int, piece: ReducibleText) -> _LineQueue:
         """Return the queue of the lines that are worth their tokens, and are not always kept."""
-        self._uses.lines.check()
         text = piece.text
         self._n_lines.append(text.count("\n") + 1)
-        lines = self._uses.lines.lines(text)
+        lines = self._lines(text)
         self._texts.append(lines)
-        self._uses.widen()
         return _LineQueue(
             (-density, line.number)
             for line in lines
@@ -177,16 +197,17 @@ class _Choice:
     def _density(self, at: int, line: DigestedLine) -> float:
         """Return the expected uses per token that a line adds."""
         read = self._pieces[at].read
-        worth, uses = _ANY, self._uses
+        worth, uses, marks = _ANY, self._uses, self._marks
         if read and line.key not in self._shown_keys:
             worth += _EDITED * edit_chance(line, self._n_lines[at], read, uses)
         for name in line.names:
-            if name not in self._shown_names:
+            mark = marks[name]
+            if mark < _SHOWN:
                 used = uses.spread[name], uses.seen[name], uses.written[name]
                 chance = self._chances.get(used)
                 if chance is None:
                     chance = self._chances[used] = name_chance(name, uses)
-                worth += chance * _MENTIONED if name in self._mentioned else chance
+                worth += chance * _SAID_WORTH if mark else chance
         return worth / (line.tokens + 2 * _BREAK)
 
 
@@ -196,10 +217,13 @@ class _LineQueue:
     The order of a line is the negative worth, then the number.
     """
 
+    __slots__ = ("_numbers", "_pushed", "_worths")
+
     def __init__(self, lines: Iterable[tuple[float, int]]) -> None:
         ordered = sorted(lines, reverse=True)  # The first line is taken from the end.
         self._worths = array("d", [worth for worth, _ in ordered])
-        self._numbers = packed([number for _, number in ordered])
+        numbers = [number for _, number in ordered]
+        self._numbers = number_array(max(numbers, default=0), numbers)
         self._pushed: list[tuple[float, int]] = []
 
     def __bool__(self) -> bool:

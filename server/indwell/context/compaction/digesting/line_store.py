@@ -9,7 +9,11 @@ have the same hash with a chance of one in 37 million; both would then count as 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from itertools import pairwise
+from struct import Struct
+from typing import NamedTuple
 
 import msgspec
 
@@ -25,6 +29,8 @@ _CHARACTERS = 3.3  # the approximate characters per token, exact enough to compa
 _LEAST_STORED = 40  # shorter texts are stored apart, because their lines need more room
 _MOST_SHORT = 512  # the limit of short texts that are stored; they need 0.3 MB
 _SMALLEST = (("B", 0xFF), ("H", 0xFFFF))  # small types of arrays, with their largest numbers
+_LOW_BITS = 32
+_LOW, _KEY = (1 << _LOW_BITS) - 1, (1 << 48) - 1  # the lower bits of a key, and all bits
 _STEP_BITS = 32  # the number of lower bits of a hash that choose the first slot
 _LEAST_SLOTS = 1_024  # a power of two, and so is every later number of slots
 
@@ -92,75 +98,139 @@ class NameNumbers:
         self._slots = slots
 
 
-class _StoredPart:
-    """The lines of a part of a text; a blank line has the length 0."""
+class KeySet:
+    """A set of keys of lines, in a hash table that is at most three quarters full."""
 
-    __slots__ = ("_rows", "first", "keys", "names")
+    def __init__(self) -> None:
+        self._slots = array("q", bytes(8 * _LEAST_SLOTS))  # 0 is free
+        self._n = 0
 
-    def __init__(self, text: str, first: int, numbers: NameNumbers) -> None:
-        self.first = first
-        lengths, starts = list[int](), [0]
-        keys, names = list[int](), list[int]()
-        lead = number_lead(text)
-        for line in text.split("\n"):
-            names.extend(map(numbers.number, identifiers(line[:LONGEST_LINE])))
-            key = line_key(line, lead)
-            keys.append((hash(key) or 1) if key else 0)
-            lengths.append(0 if not line or line.isspace() else len(line))
-            starts.append(len(names))
-        self.keys, self.names = array("q", keys), packed(names)
-        # One array needs less memory than two: the lengths come first, then the starts.
-        self._rows = packed(lengths + starts)
+    def __contains__(self, key: int) -> bool:
+        return key != 0 and self._slots[self._place(key)] == key
 
-    def __len__(self) -> int:
-        return len(self.keys)
+    def update(self, keys: Iterable[int]) -> None:
+        """Add keys; the key 0 of a short line is skipped."""
+        slots = self._slots
+        mask = len(slots) - 1
+        for key in keys:
+            # Most keys are in their first slot, so no call is needed to find the slot.
+            if not key or slots[key & mask] == key or slots[at := self._place(key)] == key:
+                continue
+            slots[at] = key
+            self._n += 1
+            if 4 * self._n > 3 * len(slots):
+                slots = self._widened()
+                mask = len(slots) - 1
 
-    def line(self, at: int) -> DigestedLine | None:
-        """Return a line, or None if the line is blank."""
-        length = self._rows[at]
-        if not length:
-            return None
-        start = len(self.keys) + at
-        names = tuple(self.names[self._rows[start] : self._rows[start + 1]])
-        return DigestedLine(self.first + at, names, self.keys[at], length / _CHARACTERS + 1)
+    def _widened(self) -> array[int]:
+        known, self._slots = self._slots, array("q", bytes(2 * 8 * len(self._slots)))
+        for key in filter(None, known):
+            self._slots[self._place(key)] = key
+        return self._slots
+
+    def _place(self, key: int) -> int:
+        """Return the slot of a key, or the free slot for the key."""
+        slots = self._slots
+        mask = len(slots) - 1
+        at, step = key & mask, key >> _STEP_BITS | 1
+        while (found := slots[at]) and found != key:
+            at = (at + step) & mask
+        return at
 
 
-def packed(values: Sequence[int]) -> array[int]:
-    """Return numbers in an array with as few bytes for each number as the largest one allows."""
-    most = max(values, default=0)
-    return array(next((kind for kind, largest in _SMALLEST if most <= largest), "I"), values)
+def number_array(largest: int, values: Sequence[int] = ()) -> array[int]:
+    """Return numbers in an array with as few bytes for each number as the largest one needs."""
+    return array(_kind(largest), values)
+
+
+def _kind(largest: int) -> str:
+    return next((kind for kind, most in _SMALLEST if largest <= most), "I")
+
+
+class _Form(NamedTuple):
+    """The form of the rows of a text, and the type of the array of names."""
+
+    row: Struct
+    two_rows: Struct
+    names: str
+
+
+@cache
+def _form(lengths: str, starts: str, names: str) -> _Form:
+    row = f"IH{lengths}{starts}"
+    return _Form(Struct(f"={row}"), Struct(f"={row}{row}"), names)
 
 
 class TextLines:
-    """The lines of a text that are not blank; of a huge text, only lines at both ends."""
+    """The lines of a text that are not blank; of a huge text, only lines at both ends.
 
-    __slots__ = ("_parts",)
+    All numbers are in one sequence of bytes, since arrays would need more memory than the lines of
+    a short text. A row has the lower 32 bits of a line's key, the upper 16 bits, the length, and
+    the place of the first name. One more row ends the rows, and the names follow. A blank line has
+    the length 0.
+    """
+
+    __slots__ = ("_bytes", "_form", "_gap", "_n", "_n_head")
 
     def __init__(self, text: str, numbers: NameNumbers) -> None:
-        self._parts = tuple(_StoredPart(*part, numbers) for part in _ends(text))
+        keys, lengths, starts, names = list[int](), list[int](), [0], list[int]()
+        # The lines from ``_n_head`` on have numbers that are larger by ``_gap``.
+        self._n_head = self._gap = 0
+        for part, first in _ends(text):
+            if keys:
+                self._n_head, self._gap = len(keys), first - len(keys)
+            lead = number_lead(part)
+            for line in part.split("\n"):
+                names.extend(map(numbers.number, identifiers(line[:LONGEST_LINE])))
+                key = line_key(line, lead)
+                keys.append((hash(key) & _KEY or 1) if key else 0)
+                lengths.append(0 if not line or line.isspace() else len(line))
+                starts.append(len(names))
+        self._n = len(keys)
+        self._form = form = _form(
+            _kind(max(lengths)), _kind(starts[-1]), _kind(max(names, default=0))
+        )
+        keys.append(0)
+        lengths.append(0)
+        lower, upper = [key & _LOW for key in keys], [key >> _LOW_BITS for key in keys]
+        rows = map(form.row.pack, lower, upper, lengths, starts)
+        self._bytes = b"".join((*rows, array(form.names, names).tobytes()))
 
     def __iter__(self) -> Iterator[DigestedLine]:
-        for part in self._parts:
-            for at in range(len(part)):
-                if (line := part.line(at)) is not None:
-                    yield line
+        names = self.names()
+        for at, (row, after) in enumerate(pairwise(self._rows())):
+            low, high, length, start = row
+            if length:
+                number = at if at < self._n_head else at + self._gap
+                own, key = tuple(names[start : after[3]]), low | high << _LOW_BITS
+                yield DigestedLine(number, own, key, length / _CHARACTERS + 1)
 
-    def add_names(self, names: set[int]) -> None:
-        """Add the identifiers of all lines to a set."""
-        for part in self._parts:
-            names.update(part.names)
+    def keys_of_lines(self) -> Iterator[int]:
+        """Return the key of each line; a line that is too short to compare has the key 0."""
+        return (low | high << _LOW_BITS for low, high, _, _ in self._rows())
 
-    def add_keys(self, keys: set[int]) -> None:
-        """Add the keys of all lines to a set, perhaps also 0."""
-        for part in self._parts:
-            keys.update(part.keys)
+    def names(self) -> array[int]:
+        """Return the identifiers of all lines."""
+        return array(self._form.names, self._bytes[self._n_bytes() :])
 
     def line(self, number: int) -> DigestedLine:
         """Return the line with this number, which must be one of the lines."""
-        part = next(one for one in reversed(self._parts) if one.first <= number)
-        line = part.line(number - part.first)
-        assert line is not None, number
-        return line
+        at = number - self._gap if number >= self._n_head + self._gap else number
+        form = self._form
+        row = form.two_rows.unpack_from(self._bytes, form.row.size * at)
+        low, high, length, start, _, _, _, stop = row
+        assert length, number
+        names = array(form.names)
+        begin, size = self._n_bytes(), names.itemsize
+        names.frombytes(self._bytes[begin + size * start : begin + size * stop])
+        return DigestedLine(number, tuple(names), low | high << _LOW_BITS, length / _CHARACTERS + 1)
+
+    def _n_bytes(self) -> int:
+        """Return the number of bytes before the names."""
+        return self._form.row.size * (self._n + 1)
+
+    def _rows(self) -> Iterator[tuple[int, ...]]:
+        return self._form.row.iter_unpack(self._bytes[: self._n_bytes()])
 
 
 class LineStore:

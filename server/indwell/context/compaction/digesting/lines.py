@@ -123,7 +123,7 @@ def is_numbered(line: str) -> bool:
     return _NUMBERED.match(line) is not None
 
 
-@lru_cache(maxsize=1_000)  # of more tokens, the names would need megabytes
+@lru_cache(maxsize=256)  # More tokens would need megabytes for their names.
 def _names(token: str) -> tuple[str, ...]:
     """Return the identifiers in a sequence of characters without blanks."""
     token = token.strip("./-@")

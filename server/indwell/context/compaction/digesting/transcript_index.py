@@ -77,8 +77,7 @@ class Uses:
 
     def _names(self, block: Block) -> Iterable[int]:
         """Return the numbers of a block's identifiers, each once."""
-        names = set[int]()
-        self.lines.lines(text_of(block)).add_names(names)
+        names = set(self.lines.lines(text_of(block)).names())
         self.widen()
         return names
 
