@@ -13,7 +13,12 @@ from indwell.context.compaction.digesting.line_choice import (
     edit_chance,
     name_chance,
 )
-from indwell.context.compaction.digesting.line_store import DecisionStopped, LineStore, NameNumbers
+from indwell.context.compaction.digesting.line_store import (
+    DecisionStopped,
+    KeySet,
+    LineStore,
+    NameNumbers,
+)
 from indwell.context.compaction.digesting.transcript_index import Read, Uses, uses_of
 from indwell.messages import Message, Meta, Text, ToolResult, ToolUse
 
@@ -155,6 +160,16 @@ def test_both_ends_of_a_huge_text_are_read_with_correct_line_numbers():
     assert (lines[0].number, lines[-1].number) == (0, 199_999)
     for line in lines[1_000:-1_000:997]:
         assert line.names == (store.numbers.number(f"name_{line.number}"),)
+        assert store.lines(text).line(line.number) == line
+
+
+def test_a_set_of_keys_has_exactly_the_added_keys_also_after_it_widens():
+    # Three keys each begin in the same slot, and the key 0 is skipped.
+    keys = [(number << 36) + number // 3 for number in range(3_000)]
+    found = KeySet()
+    found.update((*keys, *keys))
+    assert [key for key in keys if key in found] == keys[1:]
+    assert not any(key + 5_000 in found for key in keys)
 
 
 @given(st.lists(st.sampled_from(NAMES) | st.text(min_size=1, max_size=3), max_size=40))
