@@ -194,7 +194,7 @@ def _end_orphans(run: Run, found: set[int], enough_at: float) -> bool:
                 continue
             process = process_of(number)
             # Orphans may have been missed: this one was reaped, or it is a program that starts.
-            if process is None or (process.is_dead and _alone):
+            if process is None or (process.is_dead and _alone and process.began >= run.began):
                 is_clear = False
             elif is_orphan_of(run, process):
                 is_clear = False
