@@ -1,13 +1,13 @@
-"""Checks each task of the shipped suite: the check fails before and for each wrong solution.
+"""Checks each task of the shipped suite: the check fails for each wrong solution.
 
     python benchmarks/eval_suite.py [--seed 1] [--only PATTERN] [--play FOLDER [EVAL-OPTIONS]]
 
-The check has to pass with the reference solution. The program needs `python3`, `node` and `sh`, and
-fails if one check has another outcome. With ``--play``, the program instead runs `indwell eval
-shipped` with two made-up models: `reference` plays each reference solution, and `half` plays about
-half of them. The program fails if a run has another outcome, and leaves the report in FOLDER.
-Further options go to `indwell eval`: for example, ``--settings FILE`` compares presets, and
-``--on ray`` runs the tasks on a Ray cluster.
+The check must also fail for the unchanged files, and pass for the reference solution. The program
+needs `python3`, `node` and `sh`, and fails if a check has another outcome. With ``--play``, the
+program instead runs `indwell eval shipped` with two made-up models: `reference` plays each
+reference solution, and `half` plays about half of them. The program fails if a run has another
+outcome, and leaves the report in FOLDER. Further options go to `indwell eval`: for example,
+``--settings FILE`` compares presets, and ``--on ray`` runs the tasks on a Ray cluster.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
 
 GitHub, Gitea and Forgejo run the script through action.yml. The script reads the event and its
 options from variables alone, and needs only the standard library, git and Indwell. Titles, bodies,
-comments and names of branches are data: none of them becomes a part of a shell line, an option, a
-ref or an address. docs/automation.md describes what the script allows to whom.
+comments and names of branches are data: the script puts none of these texts into a shell line, an
+option, a ref or an address. docs/automation.md describes what the script allows to whom.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 MOST_TEXT = 60_000  # characters of an issue that the model gets
-MOST_TOLD = 20_000  # characters of each part of a comment; a forge takes 65,536 for all
+MOST_TOLD = 20_000  # characters of each part of a comment; a forge allows 65,536 in a comment
 DEPTH = 50  # commits of history that the model can read
 GRACE_S = 60.0  # seconds that Indwell has to end after its own time limit
 API_S = 30.0

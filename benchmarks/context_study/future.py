@@ -1,9 +1,9 @@
 """Chooses the lines of a digest with knowledge of the rest of a session.
 
-The oracle fills the same room as the engine, greedily, too. The worth of a line is the number of
-its names that the agent writes later, plus one if a later edit quotes the line. Times and sizes of
-the cuts are those of the engine. So the oracle shows how much better chances could make the choice
-of lines. It is no upper bound for other ways to compact.
+The oracle fills the same room as the engine, and is greedy, as the engine is. The worth of a line
+is the number of its names that the agent writes later, plus one if a later edit quotes the line.
+The times and sizes of the cuts are those of the engine. So the oracle shows how much better chances
+could make the choice of lines. Other ways to compact could do better than the oracle.
 """
 
 from __future__ import annotations

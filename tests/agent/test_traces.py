@@ -21,7 +21,7 @@ import pytest
 from indwell.agent.core.events import Notice
 from indwell.agent.features.traces.attributes import provider_name
 from indwell.agent.features.traces.feature import SessionTraces
-from indwell.agent.features.traces.sending import tracing_to
+from indwell.agent.features.traces.sending import REFUSED, tracing_to
 from indwell.secrets import is_secret
 from indwell.settings.model import Settings
 from indwell.settings.table_types import TraceSettings
@@ -257,7 +257,7 @@ async def test_an_endpoint_that_takes_no_spans_is_reported_once(tmp_path: Path) 
             await made.turn("hello")
             await made.turn("hello")
             notices = [one for one in made.events if isinstance(one, Notice)]
-    assert [one.message for one in notices] == ["the endpoint for traces took no spans"]
+    assert [one.message for one in notices] == [REFUSED]
 
 
 def test_the_provider_is_named_by_the_address() -> None:

@@ -235,7 +235,7 @@ def test_a_difference_of_fewer_than_6_groups_of_tasks_is_not_shown(n_better, is_
     assert difference.rate.excludes_zero
     assert (difference.n_tasks, difference.n_changed) == (14, n_better)
     assert difference.shows_difference is is_shown
-    assert ("too few tasks" in difference_words(difference)) is not is_shown
+    assert ("too few tasks or templates" in difference_words(difference)) is not is_shown
 
 
 def test_two_variants_of_one_template_count_once_in_the_interval() -> None:

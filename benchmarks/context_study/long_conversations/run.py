@@ -1,4 +1,4 @@
-"""Measures what a conversation of 1,000 turns still knows of what the user said once, early.
+"""Measures which early statements of the user survive a conversation of 1,000 turns.
 
     .venv/bin/python benchmarks/context_study/long_conversations/run.py develop
 

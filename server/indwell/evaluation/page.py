@@ -154,9 +154,13 @@ def _differences(differences: Sequence[ArmDifference]) -> str:
         for one in differences
     )
     table = _frame(("Difference per run", "Tokens", "Cost (USD)", "Seconds"), further)
+    words = (
+        "Each task is compared with itself. The 95 % interval comes from a bootstrap over groups "
+        "of similar tasks."
+    )
     return _section(
         f"Difference from {differences[0].base}",
-        "Each task is compared with itself. The 95 % interval comes from a bootstrap over tasks.",
+        words,
         "".join(rows) + _scale(points(-most), "0", points(most)) + table,
     )
 

@@ -320,7 +320,8 @@ def no_difference_words(one: ArmDifference) -> str:
     """Return why the pass rates show no difference."""
     if not one.rate.excludes_zero:
         return "the interval includes 0, so no difference is shown"
-    return f"too few tasks have different results ({one.n_changed}), so no difference is shown"
+    words = f"too few tasks or templates have different results ({one.n_changed})"
+    return f"{words}, so no difference is shown"
 
 
 def points(part: float) -> str:

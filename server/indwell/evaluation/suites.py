@@ -19,7 +19,7 @@ _ROUNDS = 30
 
 
 class EvalArm(msgspec.Struct, frozen=True):
-    """One side of a comparison; what is empty comes from your settings.
+    """One side of a comparison; an empty field means the user's own settings.
 
     Attributes:
         model: The model.
@@ -81,6 +81,11 @@ def batch_tasks(seed: int, tasks: Sequence[EvalTask], folder: str) -> tuple[Batc
 def side_of(arm: int, seed: int) -> str:
     """Return the end of the ids of an arm's tasks with a seed; arms count from 1."""
     return f"a{arm}.s{seed}"
+
+
+def side_in(name: str) -> str:
+    """Return the end of a task's id that ``side_of`` has made."""
+    return ".".join(name.split(".")[-2:])
 
 
 def expanded(by_seed: Mapping[int, Sequence[BatchTask]], arms: Sequence[EvalArm]) -> BatchPlan:

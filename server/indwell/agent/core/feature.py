@@ -135,7 +135,7 @@ class Feature(Generic[SessionT]):
             hook, a check or the background has ended. The slot is synchronous, because a turn may
             be cancelled at that moment.
         observe: Receives each event of a turn, after the client. The slot must not emit events.
-        asked: Called right before a request is sent to the model, also for a sub-agent's request.
+        before_request: Called before each request to the model, also of a sub-agent.
         answered: Called when the model has answered a request and so knows the content of the
             request.
         on_stop: Called when the model wants to end the turn; True continues the turn.
@@ -191,7 +191,7 @@ class Feature(Generic[SessionT]):
     ) = None
     files_changed: Callable[[Moment[SessionT]], None] | None = None
     observe: Callable[[Moment[SessionT], Event], None] | None = None
-    asked: Callable[[Moment[SessionT], Request], None] | None = None
+    before_request: Callable[[Moment[SessionT], Request], None] | None = None
     answered: Callable[[Moment[SessionT]], Awaitable[None]] | None = None
     on_stop: Callable[[Moment[SessionT]], Awaitable[bool]] | None = None
     prompt_blocks: Callable[[Moment[SessionT], Prompt], Awaitable[tuple[Text, ...]]] | None = None

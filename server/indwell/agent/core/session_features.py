@@ -352,9 +352,9 @@ class Features(Generic[SessionT]):
 
         return hear
 
-    def asked(self, moment: Moment[SessionT], request: Request) -> None:
+    def before_request(self, moment: Moment[SessionT], request: Request) -> None:
         """Notify each feature that a request is about to be sent to the model."""
-        self._each(lambda one: one.asked, moment, request)
+        self._each(lambda one: one.before_request, moment, request)
 
     async def answered(self, moment: Moment[SessionT]) -> None:
         """Notify each feature that the model has answered a request."""

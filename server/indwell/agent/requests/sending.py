@@ -88,7 +88,7 @@ async def _asked(
     """Call the model once, and return the reply."""
     turn.rounds += 1
     turn.streamed, turn.thought = [], []
-    session.parts.features.asked(Moment(session, turn.number, emit), request)
+    session.parts.features.before_request(Moment(session, turn.number, emit), request)
     log_request(session, request, turn.number)
     # Write earlier replies and results to disk while the model thinks.
     session.parts.log.commit_soon()

@@ -40,6 +40,7 @@ from indwell.evaluation.suites import (
     batch_tasks,
     expanded,
     shipped_tasks,
+    side_in,
     workspace_files,
 )
 from indwell.evaluation.swe_bench import (
@@ -73,8 +74,8 @@ def evaluate(arguments: EvalArguments) -> int:
     """
     if "://" in arguments.to:
         raise WrongArgument("--to: the report needs a folder, not an address")
-    if (state := _state(arguments)) is not None:
-        return _told(arguments, _of_sessions(state), FAILED)
+    if (state := _sessions_folder(arguments)) is not None:
+        return _publish(arguments, _session_report(state), FAILED)
     arms = [
         EvalArm(model, effort, *named)
         for model, effort, named in product(
@@ -102,12 +103,12 @@ def evaluate(arguments: EvalArguments) -> int:
         return code_of_stop(stop)
     graded = [Path(one) for one in arguments.graded]
     if is_swe:
-        graded += _predicted(arguments, plan, results, [one.name for one in graded])
+        graded += _write_predictions(arguments, plan, results, [one.name for one in graded])
     report = _report(arguments, plan, results, arms, graded)
-    return _told(arguments, report, ENDING_CODES.get(ending, FAILED))
+    return _publish(arguments, report, ENDING_CODES.get(ending, FAILED))
 
 
-def _state(arguments: EvalArguments) -> Path | None:
+def _sessions_folder(arguments: EvalArguments) -> Path | None:
     """Return the state folder whose sessions are the suite, or None for another suite."""
     if arguments.suite == SESSIONS:
         return state_folder(own_environment())
@@ -234,13 +235,17 @@ def _report(
         if task.id not in results:
             continue
         run = run_of(results[task.id])
-        if (graded := reports.get(".".join(task.id.split(".")[-2:]))) is not None:
+        if (graded := reports.get(side_in(task.id))) is not None:
             passed = graded.outcome(run.task)
             why = {True: "", False: "the tests fail", None: "no outcome in the report"}[passed]
             run = msgspec.structs.replace(run, passed=passed, why=why)
         runs.append(run)
     n_open = len(plan.tasks) - len(runs)
-    notes = [f"{n_open} runs have no result yet; --resume runs them."] if n_open else []
+    notes = (
+        [f"{n_open} of {len(plan.tasks)} runs have no result yet; run them with --resume."]
+        if n_open
+        else []
+    )
     return report_of(
         arguments.name,
         _today(),
@@ -250,7 +255,7 @@ def _report(
     )
 
 
-def _of_sessions(state: Path) -> EvalReport:
+def _session_report(state: Path) -> EvalReport:
     """Return the report about the sessions of a state folder.
 
     Raises:
@@ -259,7 +264,7 @@ def _of_sessions(state: Path) -> EvalReport:
     runs = session_runs(state)
     if not runs:
         raise UserError(
-            "no session has changes that you accepted or rejected, so there is no label"
+            "no session has a change that you accepted or rejected; review some changes first"
         )
     words = (
         "A run is a past session; it passed if you accepted each change that you judged. "
@@ -273,7 +278,7 @@ def _today() -> str:
     return datetime.now(UTC).date().isoformat()
 
 
-def _told(arguments: EvalArguments, report: EvalReport, code: int) -> int:
+def _publish(arguments: EvalArguments, report: EvalReport, code: int) -> int:
     """Write and print the report; return 0 if each run has an outcome, otherwise ``code``."""
     make_private_folder(arguments.place)
     page = arguments.place / "report.html"
@@ -286,7 +291,9 @@ def _told(arguments: EvalArguments, report: EvalReport, code: int) -> int:
         print(visible(f"page: {page}"))
     n_missing = sum(one.n_missing for one in report.arms)
     is_whole = not n_missing and not report.notes
-    return DONE if is_whole or (_state(arguments) and not n_missing) else max(code, FAILED)
+    return (
+        DONE if is_whole or (_sessions_folder(arguments) and not n_missing) else max(code, FAILED)
+    )
 
 
 def _print(report: EvalReport) -> None:
@@ -308,7 +315,7 @@ def _show(part: bytes) -> None:
     sys.stderr.write(visible(part.decode("utf-8", "replace")))
 
 
-def _predicted(
+def _write_predictions(
     arguments: EvalArguments,
     plan: BatchPlan,
     results: Mapping[str, TaskResult],
@@ -330,7 +337,7 @@ def _predicted(
         if result := results.get(task.id):
             name = result.files.get("patch.diff", "")
             patch = (store.read(name) if name else None) or b""
-            side = ".".join(task.id.split(".")[-2:])
+            side = side_in(task.id)
             own = sides.setdefault(side, {})
             own[result.labels["task"]] = patch.decode("utf-8", "replace")
     graded = []

@@ -27,7 +27,7 @@ _MOST_ORDER_B = 64 << 20
 
 
 def preload() -> None:
-    """Import what runs need; no function that is called here starts a thread or a process."""
+    """Import the modules that runs need, without starting a thread or a process."""
     from indwell.cli.run import command
     from indwell.policy.commands.dangerous import why_dangerous
     from indwell.policy.paths import matches_any

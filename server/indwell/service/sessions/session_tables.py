@@ -114,7 +114,7 @@ TABLES: Mapping[TableName, tuple[Column, ...]] = {
         _SESSION,
         _TURN,
         Column("call", "text", "", "Id of the call, unique in the session"),
-        Column("within", "text", "", "Id of the call of a sub-agent that made this call, or empty"),
+        Column("within", "text", "", "Id of the call that started the calling sub-agent, or empty"),
         Column("ended_at", "time", "UTC", "End of the call"),
         Column("seconds", "number", "s", "Duration, including the time of a question"),
         Column("tool", "text", "", "Name of the tool; empty in older logs"),

@@ -1,7 +1,7 @@
 """Records a turn, its model calls and its tool calls as spans, if the user's settings say so.
 
 Prompts, answers, arguments and results are attributes only if the setting ``contents`` is on, and
-without secrets. Verdicts of a review become a span of their own, when the next turn begins or the
+without secrets. Verdicts of a review become a separate span when the next turn begins or the
 session ends.
 """
 
@@ -85,7 +85,7 @@ class SessionTraces:
             begin=self._begin,
             tell=self._tell,
             observe=self._observe,
-            asked=self._asked,
+            before_request=self._begin_call,
             after_tool=self._after_tool,
             after_reply=self._after_reply,
             end=self._end,
@@ -130,7 +130,7 @@ class SessionTraces:
             about = attributes.review(session.id, accepted=accepted, rejected=rejected)
             tracing.start("review", about).end()
 
-    def _asked(self, moment: Moment[Session], request: Request) -> None:
+    def _begin_call(self, moment: Moment[Session], request: Request) -> None:
         """Start the span of a model call."""
         if self._tracing is None or self._turn is None:
             return
@@ -240,7 +240,7 @@ class SessionTraces:
         return {}
 
     async def _add_contents(self, session: Session, use: ToolUse, outcome: Outcome) -> None:
-        """Add arguments and result to the span of a tool call that waits for them, and end it."""
+        """Add arguments and result to an ended tool call, and end the span."""
         span = None if self._turn is None else self._turn.ended.pop(use.id, None)
         if span is not None:
             arguments = await session.hidden(use.arguments)

@@ -33,6 +33,9 @@ NO_ENDPOINT = (
     "traces are on, but no endpoint is set, so nothing is sent; set `endpoint` in `[traces]`, or "
     "OTEL_EXPORTER_OTLP_ENDPOINT"
 )
+REFUSED = (
+    "the endpoint for traces accepts no spans, so traces are lost; check `endpoint` in `[traces]`"
+)
 VARIABLES = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 _PATH = "/v1/traces"
 _TIMEOUT_S = 5.0  # the limit of seconds for one request, with all retries
@@ -74,7 +77,7 @@ class Tracing:
             def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
                 result = otlp.export(spans)
                 is_sent = result is SpanExportResult.SUCCESS
-                tracing.failure = "" if is_sent else "the endpoint for traces took no spans"
+                tracing.failure = "" if is_sent else REFUSED
                 if not is_sent:
                     _log.info("%d spans could not be sent", len(spans))
                 return result
@@ -98,7 +101,7 @@ class Tracing:
         within: Span | None = None,
         kind: Literal["client", "internal"] = "internal",
     ) -> Span:
-        """Start a span, as a child of ``within`` or as the first span of a trace."""
+        """Start a span, as a child of ``within`` or as the root of a trace."""
         from opentelemetry.context import Context
         from opentelemetry.trace import SpanKind, set_span_in_context
 

@@ -239,7 +239,7 @@ class LineStore:
 
     Attributes:
         numbers: The numbers of all identifiers.
-        is_stopped: Whether the decision that uses the store shall end soon.
+        is_stopped: Whether the caller has asked the decision to end.
     """
 
     def __init__(self) -> None:
@@ -255,7 +255,7 @@ class LineStore:
         self._now, self._before = {}, self._now
 
     def check(self) -> None:
-        """Raise ``DecisionStopped`` if the decision shall end."""
+        """Raise ``DecisionStopped`` if the caller has asked the decision to end."""
         if self.is_stopped:
             raise DecisionStopped
 

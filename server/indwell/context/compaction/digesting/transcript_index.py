@@ -134,7 +134,7 @@ class TranscriptIndex:
         """Index the new messages of a transcript, or all if others have changed.
 
         Raises:
-            DecisionStopped: The decision shall end; the index has the names of fewer messages.
+            DecisionStopped: The caller stopped the decision; some messages are not indexed yet.
         """
         self.grow_work(whole)
         n = self._n_named

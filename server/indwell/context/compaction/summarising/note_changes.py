@@ -41,8 +41,8 @@ put off or not done yet.
 """
 
 
-class Slot(NamedTuple):
-    """A plain statement of a sentence, such as *the contact is Oskar Lind*."""
+class PlainStatement(NamedTuple):
+    """A subject with its verb and value, such as *the contact is Oskar Lind*."""
 
     subject: frozenset[str]
     verb: str
@@ -78,7 +78,7 @@ class Sentence(NamedTuple):
     taken_back: frozenset[str] = frozenset()
     borrowed: frozenset[str] = frozenset()
     values: frozenset[tuple[str, str]] = frozenset()
-    slots: tuple[Slot, ...] = ()
+    slots: tuple[PlainStatement, ...] = ()
 
 
 class UserNote(NamedTuple):
@@ -352,14 +352,16 @@ _SLOT = lazy_pattern(
 )
 
 
-def slots_of(text: str) -> tuple[Slot, ...]:
+def slots_of(text: str) -> tuple[PlainStatement, ...]:
     """Return the plain statements of a sentence: a short subject, a verb and a value."""
-    found: list[Slot] = []
+    found: list[PlainStatement] = []
     for match in _SLOT.finditer(text):
         subject, value = (list(term_list(match[one])) for one in ("subject", "value"))
         if 1 <= len(subject) <= MOST_PLAIN and value:
             verb = match["verb"] or match["wide"] or "is"
-            found.append(Slot(frozenset(subject), _verb(verb), frozenset(value[:MOST_PLAIN])))
+            found.append(
+                PlainStatement(frozenset(subject), _verb(verb), frozenset(value[:MOST_PLAIN]))
+            )
     return tuple(found)
 
 
