@@ -102,7 +102,7 @@ class Ended:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the script did: a sentence of its own, and the branch if it pushed one."""
+    """What the script did: a sentence about the run, and the branch if the script pushed one."""
 
     name: Literal["done", "limited", "failed"]
     sentence: str
@@ -187,7 +187,7 @@ def job_of(name: str, event: Mapping[str, Any], forge: Forge, env: Mapping[str, 
     """Return what the event asks for.
 
     Raises:
-        NothingToDo: The event is none of a label or a comment for Indwell.
+        NothingToDo: The event is neither a label nor a comment for Indwell.
         Refused: The person may not ask, or the event is of a kind that is not safe.
     """
     if name == "pull_request_target":
