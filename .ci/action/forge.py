@@ -286,8 +286,15 @@ class Checkout:
         return found
 
     def changes(self) -> tuple[str, ...]:
-        """Stage every change of the files; return the names of changed files."""
-        self._git(*self._around, "add", "--all", "--", ".")
+        """Stage every change of the files; return the names of changed files.
+
+        A submodule stays as it is: ``git add`` would run ``git status`` in the submodule, and
+        ``git status`` runs the programs of the submodule's own configuration, without a sandbox.
+        """
+        rows = self._git(*self._around, "ls-files", "--stage", "-z").split("\0")
+        nested = [row.partition("\t")[2] for row in rows if row.startswith("160000 ")]
+        left_out = [f":(exclude,top,literal){name}" for name in nested]
+        self._git(*self._around, "add", "--all", "--", ".", *left_out)
         said = self._git(*self._around, "diff", "--cached", "--name-only", "--no-renames", "-z")
         return tuple(name for name in said.split("\0") if name)
 

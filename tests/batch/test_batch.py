@@ -48,6 +48,7 @@ from indwell.sandbox.program import Finished, run_program
 from indwell.sandbox.starting import start_plainly
 from indwell.service.endpoint.learned_wires import keep_wire, learned_wire, share_wires
 from support.editing import EDIT, READ, SOURCE, USAGE, Home
+from support.forging import hostile_repository
 from support.loopback_endpoint import Seen, endpoint_in_thread, say
 from support.terminal import indwell
 
@@ -474,6 +475,19 @@ async def test_a_workspace_is_a_clean_copy_whose_patch_applies_to_the_source(
     git(source, "apply", "-", stdin=patch)
     assert (source / "a.txt").read_text() == "two\n"
     assert (source / "new.bin").read_bytes() == bytes(range(256))
+
+
+async def test_a_nested_repository_runs_no_program(tmp_path) -> None:
+    hostile_repository(tmp_path / "source" / "part", tmp_path / "ran")
+    place = AttemptPlace(tmp_path / "attempt")
+    place.folder.mkdir()
+    await prepare(BatchTask(repository=str(tmp_path / "source"), prompt="x", id="x"), place, {})
+    os.utime(place.tree / "part" / "a.txt", (2, 2))
+    before = await snapshot(place)
+    (place.tree / "b.txt").write_text("one\n")
+    _, facts = await patch_between(place, before, await snapshot(place))
+    assert facts.files == ("b.txt",)
+    assert not (tmp_path / "ran").exists()
 
 
 @pytest.mark.parametrize("name", ["code.tar.gz", "code.zip"])

@@ -6,6 +6,7 @@ import importlib.util
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -16,6 +17,7 @@ import pytest
 import yaml
 
 from support.editing import EDIT, MENDED, READ, SOURCE, USAGE
+from support.forging import hostile_repository
 from support.loopback_endpoint import (
     Answer,
     LoopbackEndpoint,
@@ -335,6 +337,22 @@ def test_a_repository_that_a_command_changed_has_no_influence_on_the_push(remote
     assert checkout.changes() == (".gitattributes", "shop.py")
     checkout.push(commit, "x", "indwell/x")
     assert remote.branches() == ["indwell/x"]
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_submodule_that_a_command_changed_runs_no_program(remote, tmp_path) -> None:
+    nested = remote.folder / "author" / "part"
+    hostile_repository(nested, tmp_path / "ran")
+    remote.git("-C", str(nested.parent), "add", "part")
+    who = ("-c", "user.name=A", "-c", "user.email=a@localhost")
+    remote.git("-C", str(nested.parent), *who, "commit", "-q", "-m", "x")
+    refs = "HEAD:refs/heads/main"
+    remote.git("-C", str(nested.parent), "push", "-q", str(remote.remote), refs)
+    checkout = forge.Checkout(tmp_path, f"file://{remote.remote}", TOKEN)
+    checkout.fetch("refs/heads/main", "")
+    shutil.copytree(nested, checkout.tree / "part", dirs_exist_ok=True)
+    (checkout.tree / "shop.py").write_text(MENDED)
+    assert "shop.py" in checkout.changes()
     assert not (tmp_path / "ran").exists()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import struct
 import subprocess
 import zlib
@@ -139,3 +140,17 @@ WAYS = {
 }
 CHECKED_OUT = frozenset(WAYS) - {"a graph of commits", "grafts", "a shallow history"}
 """The ways by which a checkout of the same commit writes ``EVIL``."""
+
+
+def hostile_repository(folder: Path, ran: Path) -> None:
+    """Make a repository whose configuration makes ``git status`` create the file ``ran``."""
+    folder.mkdir(parents=True)
+    _git(folder, "init", "-q")
+    (folder / "a.txt").write_text("one\n")
+    _git(folder, "add", "a.txt")
+    who = ("-c", "user.name=A", "-c", "user.email=a@localhost")
+    _git(folder, *who, "commit", "-q", "-m", "x")
+    _git(folder, "config", "filter.x.clean", f"sh -c 'touch {ran}; cat'")
+    (folder / ".gitattributes").write_text("* filter=x\n")
+    (folder / "a.txt").write_text("two\n")  # Git runs the filter for a file of the same size.
+    os.utime(folder / "a.txt", (1, 1))

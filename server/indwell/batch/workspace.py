@@ -37,6 +37,8 @@ _SAFE = (
     *("-c", f"core.hooksPath={os.devnull}", "-c", "core.fsmonitor=false"),
     *("-c", "core.quotePath=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false"),
 )
+_NESTED = b"160000 "
+"""The beginning of git's row about a nested repository or a submodule."""
 _FOR_FETCHING = (
     *("SSH_AUTH_SOCK", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"),
     *("NO_PROXY", "no_proxy"),
@@ -115,13 +117,21 @@ def _copied(task: BatchTask, tree: Path) -> bool:
 async def snapshot(place: AttemptPlace) -> str:
     """Store the files of the workspace, except ignored ones; return the name of git's tree.
 
+    A nested repository keeps the commit that it had in the first snapshot.
+
     Raises:
         ToolError: Git failed.
     """
     if not place.trees.exists():
         await _git(place, "init", "--bare", "--quiet", "--template=", "--", str(place.trees))
     around = (f"--git-dir={place.trees}", f"--work-tree={place.tree}")
-    await _git(place, *around, "-c", "core.autocrlf=false", "add", "--all", "--", ".")
+    # ``git add`` would run ``git status`` in a repository that it added before, and ``git status``
+    # runs the programs of that repository's configuration, without a sandbox.
+    rows = (await _git(place, *around, "ls-files", "--stage", "-z")).split(b"\0")
+    nested = [row.partition(b"\t")[2] for row in rows if row.startswith(_NESTED)]
+    left_out = [f":(exclude,top,literal){os.fsdecode(name)}" for name in nested]
+    words = ("-c", "core.autocrlf=false", "add", "--all", "--", ".", *left_out)
+    await _git(place, *around, *words)
     return (await _git(place, *around, "write-tree")).decode().strip()
 
 
