@@ -324,6 +324,12 @@ def test_a_row_of_another_format_is_refused() -> None:
             swe_bench_rows(json.dumps({**ROW, **wrong}))
     with pytest.raises(WrongTasks, match="same `instance_id`"):
         swe_bench_rows(json.dumps([ROW, ROW]))
+    for wrong in (
+        {"instance_id": "../../outside"}, {"instance_id": ""}, {"base_commit": "--output=x"},
+        {"repo": "a b"}, {"problem_statement": ""},
+    ):  # fmt: skip
+        with pytest.raises(WrongTasks, match="`|only addresses"):
+            swe_bench_tasks(swe_bench_rows(json.dumps([{**ROW, **wrong}])))
 
 
 def test_patches_and_reports_have_the_format_of_swe_benchs_package() -> None:

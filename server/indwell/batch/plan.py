@@ -188,7 +188,7 @@ def _task(name: str, row: Mapping[str, Any], folder: str) -> BatchTask:
         task = msgspec.convert(row, BatchTask, strict=False)
     except msgspec.ValidationError as error:
         raise WrongTasks(f"{name}: {error}") from error
-    if why := _wrong(task):
+    if why := why_wrong(task):
         raise WrongTasks(f"{name}: {why}")
     if not task.is_address:
         place = os.path.normpath(os.path.join(folder, os.path.expanduser(task.repository)))  # noqa: PTH111, PTH118
@@ -200,7 +200,7 @@ def _task(name: str, row: Mapping[str, Any], folder: str) -> BatchTask:
     return task
 
 
-def _wrong(task: BatchTask) -> str:
+def why_wrong(task: BatchTask) -> str:
     """Return why a task cannot be used, or an empty text."""
     limits = (task.max_cost, task.max_tokens, task.max_rounds, task.time_limit)
     if not task.repository.strip():

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from indwell.batch.plan import BatchTask, WrongTasks
+from indwell.batch.plan import BatchTask, WrongTasks, why_wrong
 from indwell.errors import ToolError, UserError
 from indwell.files.listing import exists
 from indwell.sandbox.environment import own_environment
@@ -26,6 +26,8 @@ _NEEDED = (
     *("HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "https_proxy", "http_proxy", "no_proxy"),
 )
 """The variables that the package or its libraries read."""
+_ROOT = Path(sys.executable).anchor
+"""A folder of the administrator's own: the package reads variables from a file ``.env``."""
 _MOST_SHOWN = 300  # Characters of an error message.
 _LOADER = """
 import json, sys
@@ -122,8 +124,12 @@ def is_swe_bench(text: str) -> bool:
 
 
 def swe_bench_tasks(rows: Sequence[SweBenchTask]) -> tuple[BatchTask, ...]:
-    """Return tasks without a check, because SWE-bench's own package checks the patches."""
-    return tuple(
+    """Return tasks without a check, because SWE-bench's own package checks the patches.
+
+    Raises:
+        WrongTasks: A row has no valid name, repository, commit or prompt.
+    """
+    tasks = tuple(
         BatchTask(
             repository=f"https://github.com/{row.repo}.git",
             revision=row.base_commit,
@@ -133,6 +139,11 @@ def swe_bench_tasks(rows: Sequence[SweBenchTask]) -> tuple[BatchTask, ...]:
         )
         for row in rows
     )
+    for task in tasks:
+        # The name becomes a part of paths, so a name with `/` could lead to any folder.
+        if why := why_wrong(task) or ("" if task.id else "`instance_id` is empty"):
+            raise WrongTasks(f"{task.id!r}: {why}")
+    return tasks
 
 
 def predictions(patches: Mapping[str, str], side: str) -> str:
@@ -183,7 +194,7 @@ async def rows_of_package(name: str) -> tuple[SweBenchTask, ...]:
             "`pip install swebench`, or name a .json or .jsonl file"
         )
     parts: list[bytes] = []
-    ended = await _ran(("-c", _LOADER, name), Path.cwd(), parts.append)
+    ended = await _ran(("-c", _LOADER, name), Path(_ROOT), parts.append)
     if ended.exit_code:
         words = _last_line(ended.errors)
         raise UserError(f"SWE-bench's package cannot load {name!r}: {words}")
@@ -196,7 +207,7 @@ async def check_docker() -> None:
     Raises:
         UserError: The package is not installed, or does not reach Docker.
     """
-    ended = await _ran(("-c", _PING), Path.cwd())
+    ended = await _ran(("-c", _PING), Path(_ROOT))
     if ended.exit_code:
         raise UserError(
             "--grade needs SWE-bench's package and a running Docker; "
