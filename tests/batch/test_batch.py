@@ -536,17 +536,27 @@ async def test_a_batch_gives_each_task_one_result_and_keeps_its_budget(tmp_path)
             return say("", calls=[(READ, EDIT)[n_calls]], usage=USAGE)
         return say("Done.", usage=USAGE)
 
-    async def batch(base_url: str, *more: str, key: str = "made-up-key-of-a-batch"):
+    async def batch(
+        base_url: str, *more: str, key: str = "made-up-key-of-a-batch", model: str = "made-up"
+    ):
         return await indwell(
             *("batch", str(tasks), "--to", str(out), "--jobs", "1", "--trust"),
             *("--secret", "OPENAI_API_KEY", *more),
-            environment={**home.environment(base_url), "OPENAI_API_KEY": key},
+            environment={
+                **home.environment(base_url),
+                "OPENAI_API_KEY": key,
+                "INDWELL_MODEL": model,
+            },
             folder=home.workspace,
         )
 
     with endpoint_in_thread(answers) as endpoint:
+        aimless = await batch(endpoint.base_url, model="")
+        assert (aimless.code, "no model is set" in aimless.stderr) == (1, True)
+        assert not out.exists()
         first = await batch(endpoint.base_url, "--max-cost", "0.1")
         assert first.code == 3, first.stderr
+        assert first.stderr.endswith(f"results: {out}\n")
         store = FolderStore(out)
         results = all_results(store)
         assert list(results) == ["t0"]

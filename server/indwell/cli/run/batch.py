@@ -55,7 +55,8 @@ from indwell.files.private import read_own
 from indwell.sandbox.environment import own_environment
 from indwell.service.user_settings import read_settings
 from indwell.sessions.storage.spending import SpendingLedger
-from indwell.settings.paths import state_folder
+from indwell.settings.load import lacking
+from indwell.settings.paths import state_folder, user_file
 
 MOST_TASKS_B = 256 << 20
 ENDING_CODES: Mapping[BatchEnding, int] = {"done": DONE, "budget": LIMITED}
@@ -99,6 +100,8 @@ def batch(arguments: BatchArguments) -> int:
     except KeyboardInterrupt as stop:
         print("stopped; go on with --resume", file=sys.stderr)
         return code_of_stop(stop)
+    if not arguments.json:
+        print(f"results: {arguments.place}", file=sys.stderr)
     is_good = all(task.id in final and is_success(final[task.id]) for task in plan.tasks)
     return ENDING_CODES.get(ending, FAILED) if is_good or ending != "done" else FAILED
 
@@ -137,11 +140,27 @@ def run_plan(
         raise WrongArgument(
             f"{arguments.place!r} has a batch already; go on with --resume, or choose another --to"
         )
+    environment = own_environment()  # A second call would lack the secrets.
+    if not (is_ray or arguments.scripted):
+        _check_models(left, environment)
     with _only_driver(arguments):
         if not is_begun:
             begin_batch(store, plan)
-        ending = wait_for(_run(arguments, store, left, earlier, is_ray=is_ray))
+        ending = wait_for(_run(arguments, environment, store, left, earlier, is_ray=is_ray))
     return ending, all_results(store)
+
+
+def _check_models(tasks: Sequence[BatchTask], environment: Mapping[str, str]) -> None:
+    """Refuse tasks without a usable model before the first attempt, because results are final.
+
+    Raises:
+        UserError: The settings lack a model or a key for a task.
+    """
+    own = read_settings(environment).settings
+    for model in sorted({task.model for task in tasks}):
+        settings = msgspec.structs.replace(own, model=model or own.model)
+        if missing := lacking(settings, str(user_file())):
+            raise UserError(missing)
 
 
 def _begun(
@@ -217,13 +236,13 @@ def _only_driver(arguments: BatchArguments) -> Iterator[None]:
 
 async def _run(
     arguments: BatchArguments,
+    environment: Mapping[str, str],
     store: BatchStore,
     left: Sequence[BatchTask],
     earlier: list[TaskResult],
     *,
     is_ray: bool,
 ) -> BatchEnding:
-    environment = own_environment()
     spent = spent_before(store, {one.id: one for one in earlier})
     ledger = SpendingLedger(state_folder(environment), lambda: datetime.now(UTC))
     try:
@@ -325,15 +344,15 @@ def _tell_dry_run(dry: DryRun, *, as_json: bool) -> None:
         f"tasks: {dry.tasks:,}, repositories: {dry.repositories:,}, without a result: {dry.left:,}"
     )
     if dry.most_cost is None:
-        print("cost at most: not limited; give each task `max_cost`, or the batch --max-cost")
+        print("cost at most: not limited; set --max-cost, or `max_cost` in each task")
     else:
         print(f"cost at most: ${dry.most_cost:,.2f}, by `max_cost` of the tasks or --max-cost")
     if dry.spent:
         print(f"spent so far: ${dry.spent:,.4f}")
     if dry.expected_tokens is None:
         print(
-            "expected cost: not known before the first result; end a run of the batch with Ctrl-C "
-            "after some results, then use --dry-run again"
+            "expected cost: not known before the first result; end a run with Ctrl-C after some "
+            "results, then use --dry-run again"
         )
     else:
         money = "" if dry.expected_cost is None else f", ${dry.expected_cost:,.2f}"
@@ -410,6 +429,8 @@ def result_words(result: TaskResult) -> str:
     parts = [f"{result.id}: {result.ending}"]
     if patch.files:
         parts.append(f"{len(patch.files)} files +{patch.added} -{patch.removed}")
+    elif result.ending == "done":
+        parts.append("no file changed")
     if result.after is not None:
         codes = [one.exit_code for one in (result.before, result.after) if one is not None]
         words = ["not run" if one is None else "passed" if one == 0 else "failed" for one in codes]
