@@ -236,6 +236,17 @@ def test_each_attempt_gets_a_number_of_its_own(tmp_path) -> None:
     assert begin_attempt(store, "a", {}) == 1
 
 
+@pytest.mark.parametrize(
+    "name", ["../secret", "files/../../secret", "/etc/passwd", "..\\secret", ""]
+)
+def test_a_foreign_record_leads_to_no_file_outside_of_the_batchs_folder(
+    tmp_path, name: str
+) -> None:
+    (tmp_path / "secret").write_text("of the user")
+    with pytest.raises(UserError, match="outside of the batch's folder"):
+        FolderStore(tmp_path / "batch").read(name)
+
+
 def test_only_workspaces_of_dead_processes_are_removed(tmp_path) -> None:
     work = tmp_path / "work"
     for name in ("dead.1", "alive.1"):

@@ -151,14 +151,14 @@ class FolderStore:
 
     def write_new(self, name: str, data: bytes) -> bool:
         """Write a file that is complete or absent; return False if the name is taken."""
-        path = self._folder / name
+        path = self._place(name)
         make_private_folder(path.parent)
         return write_once(path, data)
 
     def read(self, name: str) -> bytes | None:
         """Return the content of a file, or None if the file does not exist."""
         try:
-            return read_own(self._folder / name, MOST_FILE_B)
+            return read_own(self._place(name), MOST_FILE_B)
         except FileNotFoundError:
             return None
 
@@ -166,6 +166,12 @@ class FolderStore:
         """Return the names in a folder, without the temporary files of unfinished writes."""
         found = list_names(self._folder / folder)
         return tuple(one for one in found if one.endswith(".json"))
+
+    def _place(self, name: str) -> Path:
+        """Return a file's path, if the name does not leave the folder; a record may be foreign."""
+        if "\\" in name or ":" in name or not {"", ".", ".."}.isdisjoint(name.split("/")):
+            raise UserError(f"a record names a file outside of the batch's folder: {name}")
+        return self._folder / name
 
 
 def has_begun(store: BatchStore) -> bool:
