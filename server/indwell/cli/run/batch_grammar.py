@@ -59,26 +59,30 @@ def batch_options(batch: argparse.ArgumentParser) -> None:
         ("--json", "print one event per line"),
     ):
         batch.add_argument(name, action="store_true", help=words)
-    batch.add_argument(
-        "--jobs", type=count, metavar="N", help="tasks at once (default: processors)"
+    options_of_many_runs(batch)
+
+
+def options_of_many_runs(command: argparse.ArgumentParser) -> None:
+    """Add the options that decide where many runs happen, and what they may use together."""
+    command.add_argument(
+        "--jobs", type=count, metavar="N", help="runs at once (default: processors)"
     )
-    batch.add_argument(
-        "--on", choices=("local", "ray"), default="local", help="where tasks run (default: local)"
+    command.add_argument(
+        "--on", choices=("local", "ray"), default="local", help="where runs happen (default: local)"
     )
-    batch.add_argument(
+    command.add_argument(
         "--max-cost",
         type=dollars,
         metavar="USD",
-        help="end the batch before a model call that could raise the cost of all tasks above "
-        "this amount",
+        help="end before a model call that could raise the cost of all runs above this amount",
     )
-    batch.add_argument(
+    command.add_argument(
         "--tokens-per-minute",
         type=count,
         metavar="N",
         help="limit of tokens of all model calls in a minute",
     )
-    batch.add_argument(
+    command.add_argument(
         "--secret",
         action="append",
         default=[],

@@ -8,8 +8,8 @@ from typing import Literal
 
 import msgspec
 
-from indwell.cli.run.batch_grammar import BatchArguments
-from indwell.cli.run.grammar import count, dollars
+from indwell.cli.run.batch_grammar import BatchArguments, options_of_many_runs
+from indwell.cli.run.grammar import count
 from indwell.messages import EFFORTS, Effort
 
 SWE_BENCH = "swe-bench:"
@@ -132,28 +132,4 @@ def evaluate_options(command: argparse.ArgumentParser) -> None:
         ("--json", "print the report as one JSON object"),
     ):
         command.add_argument(name, action="store_true", help=words)
-    command.add_argument(
-        "--jobs", type=count, metavar="N", help="runs at once (default: processors)"
-    )
-    command.add_argument(
-        "--on", choices=("local", "ray"), default="local", help="where runs happen (default: local)"
-    )
-    command.add_argument(
-        "--max-cost",
-        type=dollars,
-        metavar="USD",
-        help="end before a model call that could raise the cost of all runs above this amount",
-    )
-    command.add_argument(
-        "--tokens-per-minute",
-        type=count,
-        metavar="N",
-        help="limit of tokens of all model calls in a minute",
-    )
-    command.add_argument(
-        "--secret",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="variable that each worker needs in its own environment (repeatable)",
-    )
+    options_of_many_runs(command)
