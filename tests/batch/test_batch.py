@@ -210,7 +210,9 @@ def test_each_store_keeps_a_batch_for_its_next_run(store) -> None:
     assert spent_before(store, results) == pytest.approx(2.02)
 
 
-def test_exactly_one_of_many_writers_writes_a_result(store) -> None:
+@pytest.mark.parametrize("scheme", ["", "file://"])
+def test_exactly_one_of_many_writers_writes_a_result(scheme: str, tmp_path) -> None:
+    store = store_at(f"{scheme}{tmp_path}/out")
     one, won = task("one"), []
     start = threading.Barrier(8)
 

@@ -37,6 +37,9 @@ _ANSWER_S = 30.0  # the time for the purse to answer, which may have to be start
 class ObjectStore:
     """A batch's results at an address that fsspec knows, such as ``s3://bucket/batch``.
 
+    Whether exactly one of two writers at the same moment gets a name depends on the file system's
+    mode ``create``.
+
     Args:
         address: The address.
     """
@@ -74,7 +77,11 @@ class ObjectStore:
 
 
 def store_at(place: str) -> BatchStore:
-    """Return the store at an address of fsspec, or in a folder that all machines share."""
+    """Return the store at an address of fsspec, or in a folder that all machines share.
+
+    For ``file://``, the mode ``create`` of fsspec let several writers write one name.
+    """
+    place = place.removeprefix("file://")
     return ObjectStore(place) if "://" in place else FolderStore(Path(place))
 
 
