@@ -11,10 +11,9 @@ import msgspec
 from indwell.cli.run.grammar import count, dollars
 
 
-class BatchArguments(msgspec.Struct, frozen=True):
-    """The options of ``indwell batch``."""
+class RunsArguments(msgspec.Struct, frozen=True, kw_only=True):
+    """The options that ``indwell batch`` and ``indwell eval`` share."""
 
-    tasks: str
     to: str = ""
     resume: bool = False
     dry_run: bool = False
@@ -24,9 +23,15 @@ class BatchArguments(msgspec.Struct, frozen=True):
     tokens_per_minute: int | None = None
     trust: bool = False
     allow_commands: bool = False
-    scripted: bool = False
     secret: tuple[str, ...] = ()
     json: bool = False
+
+
+class BatchArguments(RunsArguments, frozen=True, kw_only=True):
+    """The options of ``indwell batch``."""
+
+    tasks: str
+    scripted: bool = False
 
     @property
     def place(self) -> str:

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Literal
 
-import msgspec
-
-from indwell.cli.run.batch_grammar import BatchArguments, options_of_many_runs
+from indwell.cli.run.batch_grammar import BatchArguments, RunsArguments, options_of_many_runs
 from indwell.cli.run.grammar import count
 from indwell.messages import EFFORTS, Effort
 
@@ -16,11 +13,10 @@ SWE_BENCH = "swe-bench:"
 """The beginning of a suite that SWE-bench's package loads by the name of the data set."""
 
 
-class EvalArguments(msgspec.Struct, frozen=True):
+class EvalArguments(RunsArguments, frozen=True, kw_only=True):
     """The options of ``indwell eval``."""
 
     suite: str
-    to: str = ""
     model: tuple[str, ...] = ()
     effort: tuple[Effort, ...] = ()
     settings: tuple[str, ...] = ()
@@ -28,16 +24,6 @@ class EvalArguments(msgspec.Struct, frozen=True):
     only: str = "*"
     grade: bool = False
     graded: tuple[str, ...] = ()
-    resume: bool = False
-    dry_run: bool = False
-    jobs: int | None = None
-    on: Literal["local", "ray"] = "local"
-    max_cost: float | None = None
-    tokens_per_minute: int | None = None
-    trust: bool = False
-    allow_commands: bool = False
-    secret: tuple[str, ...] = ()
-    json: bool = False
 
     @property
     def name(self) -> str:
@@ -51,20 +37,9 @@ class EvalArguments(msgspec.Struct, frozen=True):
 
     def batch(self, *, trust: bool) -> BatchArguments:
         """Return the options of the batch that runs the tasks."""
-        return BatchArguments(
-            tasks=self.suite,
-            to=str(self.place),
-            resume=self.resume,
-            dry_run=self.dry_run,
-            jobs=self.jobs,
-            on=self.on,
-            max_cost=self.max_cost,
-            tokens_per_minute=self.tokens_per_minute,
-            trust=trust,
-            allow_commands=self.allow_commands,
-            secret=self.secret,
-            json=self.json and self.dry_run,
-        )
+        shared = {name: getattr(self, name) for name in RunsArguments.__struct_fields__}
+        own = {"to": str(self.place), "trust": trust, "json": self.json and self.dry_run}
+        return BatchArguments(tasks=self.suite, **{**shared, **own})
 
 
 def evaluate_options(command: argparse.ArgumentParser) -> None:
