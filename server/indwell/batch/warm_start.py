@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import errno
 import os
 import signal
 import socket
@@ -92,12 +91,17 @@ if sys.platform == "linux":
 
             Raises:
                 ToolError: The run cannot be started in any way.
-                OSError: The forking process was killed.
+                OSError: The system has no descriptors or memory left.
             """
             has_files = min(launch.stdin, launch.stdout, launch.stderr) >= 0
-            if IS_FROZEN or not has_files or not await asyncio.to_thread(self._begin, launch.env):
+            if IS_FROZEN or not has_files:
                 return await start_plainly(launch)
-            return await asyncio.to_thread(self._fork, launch)
+            for _ in range(2):
+                if not await asyncio.to_thread(self._begin, launch.env):
+                    break
+                with contextlib.suppress(ConnectionError):
+                    return await asyncio.to_thread(self._fork, launch)
+            return await start_plainly(launch)
 
         def close(self) -> None:
             """End the forking process, with the forks that still run."""
@@ -151,6 +155,13 @@ if sys.platform == "linux":
             return is_private or name.startswith("INDWELL_")
 
         def _fork(self, launch: Launch) -> _Fork:
+            """Have the run started.
+
+            Raises:
+                ConnectionError: The forking process was killed before it reported a fork. The
+                    process has ended, and the system has killed a fork that it did not report.
+                OSError: The system has no descriptors or memory left.
+            """
             order = ForkOrder(
                 tuple(launch.argv[len(OWN_PROGRAM) :]), str(launch.cwd), dict(launch.env)
             )
@@ -160,8 +171,11 @@ if sys.platform == "linux":
                 os.write(file, msgspec.json.encode(order))
                 with self._lock:
                     assert self._socket is not None
+                    assert self._process is not None
+                    forking = self._process
                     descriptors = [launch.stdin, launch.stdout, launch.stderr, file, theirs]
-                    socket.send_fds(self._socket, [b"f"], descriptors)
+                    with contextlib.suppress(ConnectionError):
+                        socket.send_fds(self._socket, [b"f"], descriptors)
             except OSError:
                 os.close(status)
                 raise
@@ -171,7 +185,9 @@ if sys.platform == "linux":
             number = os.read(status, NUMBER.size)
             if not number:
                 os.close(status)
-                raise OSError(errno.ESRCH, "the process that starts runs has ended")
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    forking.wait(_CLOSE_S)
+                raise ConnectionResetError("the process that starts runs was killed")
             return _Fork(NUMBER.unpack(number)[0], status)
 
 else:
