@@ -44,7 +44,7 @@ from indwell.context.compaction.summarising.summary import why_unusable
 from indwell.context.compaction.transcripts import source_text
 from indwell.context.history import tokens_of
 from indwell.context.tokens import estimate_tokens, message_tokens
-from indwell.context.work_record import changed
+from indwell.context.work_record import work_of
 from indwell.messages import Message, Text
 from indwell.prompt.system import summary_words
 
@@ -152,7 +152,7 @@ def needs(messages: Sequence[Message], span: SummarySpan) -> Needs:
     names = _names(later) & _names(source) - _names(told)
     said = [text for block in own if isinstance(block, Text) for text in SENTENCE.split(block.text)]
     decisions = [frozenset(WORD.findall(one.lower())) for one in said if DECIDES.search(one)]
-    files = tuple(one.path for one in changed(span.source))
+    files = tuple(one.path for one in work_of(span.source).changed())
     return Needs(names, tuple(one for one in decisions if len(one) >= LEAST_WORDS), files)
 
 

@@ -14,7 +14,7 @@ import pytest
 from indwell.context.compaction.digesting.lines import line_key, number_lead
 from indwell.context.file_work import ParsedCall, call_of
 from indwell.context.shell_calls import shell_work
-from indwell.context.work_record import changed, failing
+from indwell.context.work_record import work_of
 from indwell.messages import Message, Meta, ToolResult, ToolUse
 
 RECORDED = json.loads((Path(__file__).parent / "recorded_calls.json").read_text("utf-8"))
@@ -120,7 +120,7 @@ def test_files_that_a_shell_changed_are_changed_files_and_read_files_are_not_new
         ("bash", {"command": "sed -i 's/2/3/' a.py"}, ""),
         ("bash", {"command": "cat > bad.py <<'E'\nx\nE"}, "Error: disk full"),
     )
-    assert [(one.path, one.n_edits, one.is_new) for one in changed(transcript)] == [
+    assert [(one.path, one.n_edits, one.is_new) for one in work_of(transcript).changed()] == [
         ("new.py", 1, True),
         ("a.py", 2, False),
     ]
@@ -129,7 +129,7 @@ def test_files_that_a_shell_changed_are_changed_files_and_read_files_are_not_new
 def test_a_read_of_a_file_is_no_failing_check():
     read = ("bash", {"command": "cat tests/check.sh"}, "[exit code 1]")
     run = ("bash", {"command": "sh tests/check.sh"}, "[exit code 1]")
-    assert [one.command for one in failing(worked(read, run))] == ["sh tests/check.sh"]
+    assert [one.command for one in work_of(worked(read, run)).failing()] == ["sh tests/check.sh"]
 
 
 def test_line_numbers_of_each_agent_are_no_part_of_a_line():

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from indwell.context.compaction.summarising.user_notes import constraints, is_rule
-from indwell.context.work_record import asked
+from indwell.context.work_record import work_of
 from support.requests import assistant, user
 
 RULES = [
@@ -57,23 +57,26 @@ PLAIN = [
 def test_a_rule_is_found_in_its_language_and_stays_after_more_rules(rule: str) -> None:
     later = msgspec.structs.replace(user("Add a test"), turn=2)
     assert rule in [
-        one for _, one in constraints(asked((user(f"Fix it\n{rule}"), assistant(), later)))
+        one
+        for _, one in constraints(work_of((user(f"Fix it\n{rule}"), assistant(), later)).asked())
     ]
 
 
 @pytest.mark.parametrize("sentence", PLAIN)
 def test_a_plain_statement_is_not_a_rule(sentence: str) -> None:
-    assert constraints(asked((user(sentence),))) == ()
+    assert constraints(work_of((user(sentence),)).asked()) == ()
 
 
 def test_sentences_without_blanks_between_them_are_separated() -> None:
-    found = constraints(asked((user("修复购物车的错误。不要修改文档。必须保留旧接口。"),)))
+    found = constraints(
+        work_of((user("修复购物车的错误。不要修改文档。必须保留旧接口。"),)).asked()
+    )
     assert [one for _, one in found] == ["必须保留旧接口。", "不要修改文档。"]
 
 
 def test_in_a_long_text_only_strict_words_count() -> None:
     log = "Der Server antwortet nicht auf Anfragen.\n" * 80
-    found = constraints(asked((user(f"{log}Ändere nie die Tests.\n"),)))
+    found = constraints(work_of((user(f"{log}Ändere nie die Tests.\n"),)).asked())
     assert [one for _, one in found] == ["Ändere nie die Tests."]
 
 

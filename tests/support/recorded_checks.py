@@ -11,7 +11,7 @@ from indwell.context.compaction.summarising.span import WORDS_SHARE
 from indwell.context.history import transcript
 from indwell.context.pairing import problems
 from indwell.context.tokens import BLOCK_OVERHEAD
-from indwell.context.work_record import asked
+from indwell.context.work_record import work_of
 from indwell.messages import Message, Text
 from indwell.replay.replayed_conversation import Point, ReplayRules, points
 from indwell.sessions.imports import Recorded
@@ -86,7 +86,7 @@ def _wrongly_marked(messages: Sequence[Message], point: Point) -> Counter[str]:
         return found
     card = cards[-1]
     whole = transcript(messages, point.conversation.history)
-    earlier = {one.turn: one.state for one in asked(whole) if one.turn < card.meta.turn}
+    earlier = {one.turn: one.state for one in work_of(whole).asked() if one.turn < card.meta.turn}
     part = card.text.partition(_EARLIER)[2]
     listed = _summed_up(part, earlier) | {int(turn): is_ for turn, is_ in _LISTED.findall(part)}
     found["cards"] += 1

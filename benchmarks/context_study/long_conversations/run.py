@@ -29,7 +29,7 @@ from indwell.context.compaction.summarising.task_card import card_limit, task_ca
 from indwell.context.compaction.summarising.user_notes import note_files
 from indwell.context.conversation import user_words
 from indwell.context.tokens import estimate_tokens
-from indwell.context.work_record import asked
+from indwell.context.work_record import work_of
 from indwell.messages import Message, Meta, Text, ToolResult, ToolUse
 from indwell.replay.replayed_conversation import ReplayRules, points
 
@@ -212,7 +212,7 @@ def replayed(one: dict[str, Any], window: int, turns: int) -> tuple[str, dict[st
 def carded(one: dict[str, Any], window: int, turns: int) -> tuple[str, dict[str, str]]:
     """Return the task card after all turns, and its files, without a replay."""
     whole = messages(one, turns)
-    notes = note_files(asked(whole), "spill")
+    notes = note_files(work_of(whole).asked(), "spill")
     budget = card_limit(window)
     card = task_card(whole, budget_tokens=budget, notes_in=notes.named)
     assert card is not None

@@ -166,7 +166,10 @@ class WorkPart(NamedTuple):
         return _changes(self.calls)
 
     def failing(self) -> tuple[Failing, ...]:
-        """Return checks (tests, linters, builds) whose last run failed, newest last."""
+        """Return checks (tests, linters, builds) whose last run failed, newest last.
+
+        Other commands are skipped, because a search without a match also fails.
+        """
         return _failures(self.checks, self.reports)
 
     def reviewed(self, pending: Sequence[tuple[str, int]] = ()) -> tuple[Reviewed, ...]:
@@ -243,24 +246,6 @@ def work_of(messages: Sequence[Message]) -> WorkPart:
     record = WorkRecord()
     record.grow(messages)
     return record.part(0, len(messages))
-
-
-def asked(messages: Sequence[Message]) -> tuple[UserPrompt, ...]:
-    """Return the user's requests, oldest first; the last request is the current request."""
-    return _prompts(_said(messages))
-
-
-def changed(messages: Sequence[Message]) -> tuple[Changed, ...]:
-    """Return files that edits and writes have changed without an error, newest change last."""
-    return _changes(_file_calls(messages))
-
-
-def failing(messages: Sequence[Message]) -> tuple[Failing, ...]:
-    """Return checks (tests, linters, builds) whose last run failed, newest last.
-
-    Other commands are skipped, because a search without a match also fails.
-    """
-    return _failures(_check_runs(messages), _reports(messages))
 
 
 def _said(messages: Sequence[Message], start: int = 0) -> Iterator[SaidWords]:

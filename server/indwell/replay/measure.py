@@ -16,7 +16,7 @@ from indwell.context.compaction.presets import PRESETS, Preset
 from indwell.context.compaction.step import CompactionFacts, TokenRates
 from indwell.context.pairing import problems
 from indwell.context.request.window_parts import PART_NAMES, Counts, message_parts, window_parts
-from indwell.context.work_record import asked
+from indwell.context.work_record import work_of
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Message, Text
 from indwell.providers.pricing import HOUR
@@ -347,7 +347,7 @@ class Promises:
         message = Message("user", tuple(words), words[-1].meta.turn)
         before, reply = self._asked, self._answered
         if before is not None and reply is not None and before.turn != message.turn:
-            earlier = asked((before, reply, message))[0]
+            earlier = work_of((before, reply, message)).asked()[0]
             said = [one.text for one in reply.blocks if isinstance(one, Text)]
             if earlier.state == "finished" and said:
                 first = next(one.text for one in before.blocks if isinstance(one, Text))

@@ -52,7 +52,7 @@ from indwell.context.history import place_of, transcript
 from indwell.context.injections import inject
 from indwell.context.request.assemble import USUAL_RATES, place_anchors
 from indwell.context.tokens import BLOCK_OVERHEAD, estimate_tokens
-from indwell.context.work_record import WorkPart, asked, work_of
+from indwell.context.work_record import WorkPart, work_of
 from indwell.errors import BadReply, UserError
 from indwell.messages import BROKEN_OFF, Message, Reply, Request, Text, ToolResult, ToolUse, Usage
 from indwell.prompt.system import summary_words
@@ -207,11 +207,6 @@ def card_of(
     budget = card_limit(conversation.config.budget)
     messages = transcript(conversation.messages, conversation.history)
     return task_card(messages, budget_tokens=budget, pending=pending, notes_in=notes_in, work=work)
-
-
-def notes_of(conversation: Conversation, folder: str) -> Files:
-    """Return files for ``folder`` with the user's words that may still hold."""
-    return note_files(asked(transcript(conversation.messages, conversation.history)), folder)
 
 
 def _step(

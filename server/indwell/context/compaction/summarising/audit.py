@@ -18,7 +18,7 @@ from indwell.context.compaction.step import SummarySpan
 from indwell.context.compaction.summarising.user_notes import constraints
 from indwell.context.file_work import call_of
 from indwell.context.tokens import estimate_tokens
-from indwell.context.work_record import WorkPart, answered, asked, changed, work_of
+from indwell.context.work_record import WorkPart, answered, work_of
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Block, Message, Text, ToolResult, ToolUse
 
@@ -195,7 +195,7 @@ def _defined(source: Sequence[Message]) -> Iterator[tuple[str, float]]:
 
     Names that no call has used yet rank after all used names.
     """
-    edited = {one.path for one in changed(source)}
+    edited = {one.path for one in work_of(source).changed()}
     ages: dict[int, int] = {}
     for line in _lines(source):
         if line.number and _DEFINES.match(line.text):
@@ -265,7 +265,7 @@ def _label(use: ToolUse) -> str:
 
 
 def _newest_words(messages: Sequence[Message]) -> str:
-    requests = asked(messages[-LOOKED_AT:]) or asked(messages)
+    requests = work_of(messages[-LOOKED_AT:]).asked() or work_of(messages).asked()
     return requests[-1].words if requests else ""
 
 
