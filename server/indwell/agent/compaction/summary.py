@@ -209,6 +209,12 @@ def card_of(
     return task_card(messages, budget_tokens=budget, pending=pending, notes_in=notes_in, work=work)
 
 
+def notes_of(conversation: Conversation, folder: str) -> Files:
+    """Return files for ``folder`` with the user's words that may still hold."""
+    whole = transcript(conversation.messages, conversation.history)
+    return note_files(work_of(whole).asked(), folder)
+
+
 def _step(
     session: Session,
     span: SummarySpan,
