@@ -1,0 +1,167 @@
+"""Tests that each link of the documentation leads somewhere, and that each command in it exists."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import re
+import shlex
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from indwell.cli.parser import make_parser
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts" / "site"))
+stage = importlib.import_module("stage")
+
+NAMES = sorted(
+    one.relative_to(ROOT).as_posix() for one in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"))
+)
+PAGES = (*NAMES, "vscode-extension/README.md")
+OF_USERS = tuple(one for one in PAGES if "/decisions/" not in one)
+# What a page writes in place of a value that the reader has to choose.
+PLACEHOLDERS = {"EDITOR": "vim", "N": "1", "M": "2", "YOUR-MODEL": "m"}
+# An end of a command line for the shell, and what stands before a command.
+_SHELL_ENDS = re.compile(r"^(\|\|?|&&|;|[12]?>>?.*|<.*|&)$")
+_ASSIGNMENT = re.compile(r"^[A-Z_]+=")
+
+
+@cache
+def text(page: str) -> str:
+    return (ROOT / page).read_text("utf-8")
+
+
+@cache
+def anchors(page: str) -> frozenset[str]:
+    """Return the anchors that the forge gives to the headings of a page."""
+    seen: Counter[str] = Counter()
+    found: set[str] = set()
+
+    def note(lines: str) -> str:
+        for line in re.findall(r"^#+ (.*)$", lines, re.MULTILINE):
+            shown = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", line).strip().lower()
+            slug = re.sub(r"[^\w\- ]", "", shown.replace("`", "")).replace(" ", "-")
+            found.add(f"{slug}-{seen[slug]}" if seen[slug] else slug)
+            seen[slug] += 1
+        return lines
+
+    stage.prose(text(page), note)
+    return frozenset(found)
+
+
+def lost_links(page: str) -> Iterator[str]:
+    for _, target in stage.links(text(page)):
+        if not stage.is_local(target):
+            continue
+        path, anchor = stage.resolve(page, target)
+        if not (ROOT / path).exists():
+            yield f"{page}: {target}: no such file"
+        elif anchor and path.endswith(".md") and anchor[1:] not in anchors(path):
+            yield f"{page}: {target}: no such heading"
+
+
+def test_each_link_leads_to_a_file_and_a_heading_that_exist() -> None:
+    assert [lost for page in PAGES for lost in lost_links(page)] == []
+
+
+def test_the_index_leads_to_each_page() -> None:
+    listed = {
+        stage.resolve("docs/README.md", target)[0]
+        for _, target in stage.links(text("docs/README.md"))
+    }
+    pages = {one for one in NAMES if one.startswith("docs/") and "/decisions/" not in one}
+    assert pages - listed - {"docs/README.md"} == set()
+
+
+def fenced_lines(page: str) -> Iterator[str]:
+    """Yield the lines of the fenced blocks of a page, continued lines as one."""
+    is_inside, begun = False, ""
+    for line in text(page).splitlines():
+        if line.lstrip().startswith("```"):
+            is_inside, begun = not is_inside, ""
+        elif is_inside:
+            begun += line.strip().removeprefix("$ ")
+            if begun.endswith("\\"):
+                begun = begun[:-1]
+            else:
+                yield begun
+                begun = ""
+
+
+def command_words(line: str) -> list[str]:
+    """Return the words of the first command of a line, without what is for the shell."""
+    lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    words: list[str] = []
+    for word in lexer:
+        if _SHELL_ENDS.match(word):
+            break
+        if words or not _ASSIGNMENT.match(word):
+            words.append(PLACEHOLDERS.get(word, word))
+    return words
+
+
+PARSER = make_parser()
+
+
+def refusal(words: list[str]) -> str:
+    """Return why the argument parser refuses a command; empty if it takes it."""
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
+        try:
+            PARSER.parse_args(words[1:])
+        except SystemExit as end:
+            return said.getvalue().splitlines()[-1] if end.code else ""
+    return ""
+
+
+def wrong_command(line: str) -> str:
+    """Return what is wrong with a line of a page; empty if it is no command of ours."""
+    if not re.match(r"([A-Z_]+=\S* )*(indwell|scripts/[\w/-]+)( |$)", line):
+        return ""
+    words = command_words(line)
+    if words[0] == "indwell":
+        return refusal(words)
+    return "" if (ROOT / words[0]).is_file() else "no such script"
+
+
+def test_each_command_in_a_block_of_the_documentation_is_one_that_exists() -> None:
+    lines = [(page, line) for page in OF_USERS for line in fenced_lines(page)]
+    commands = [(page, line) for page, line in lines if line.startswith(("indwell ", "scripts/"))]
+    assert len(commands) > 40
+    wrong = [f"{page}: {line}: {why}" for page, line in lines if (why := wrong_command(line))]
+    assert wrong == []
+
+
+def test_each_command_named_in_a_sentence_is_one_that_exists() -> None:
+    wrong = []
+    for page in OF_USERS:
+        for line in re.findall(r"(?<!`)`((?:indwell |scripts/)[^`]*)`(?!`)", text(page)):
+            why = wrong_command(line)
+            # A sentence may name a command without the arguments that it needs.
+            if why and "arguments are required" not in why and "expected one argument" not in why:
+                wrong.append(f"{page}: {line}: {why}")
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("indwell runn x", "invalid choice"),
+        ("indwell run --no-such-option x", "unrecognized arguments"),
+        ("A=b indwell run x --no-such-option | cat", "unrecognized arguments"),
+        ("scripts/no-such-script", "no such script"),
+        ("indwell run x || indwell no", ""),
+        ("make", ""),
+    ],
+)
+def test_a_wrong_command_is_found(line: str, why: str) -> None:
+    found = wrong_command(line)
+    assert (why in found) if why else found == ""
