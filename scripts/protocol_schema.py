@@ -40,6 +40,7 @@ COMMAND_RESULTS: Mapping[str, tuple[type | None, ...]] = {
     "indwell.commands": (None,),
     "indwell.explainRequest": (context.ContextResult,),
     "indwell.open": (documents.OpenResult, None),
+    "indwell.showLog": (documents.OpenResult, None),
     "indwell.resume": (views.ResumeResult, None),
     "indwell.fork": (views.ResumeResult, None),
     "indwell.rewind": (views.ResumeResult, None),

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indwell.cli.doctor.check import DoctorCheck, DoctorFinding, blocking, run_checks
-from indwell.cli.doctor.command import Private, endpoint_findings, proxies, redacted, report
+from indwell.cli.doctor.command import endpoint_findings, proxies
 from indwell.cli.doctor.machine import editors
+from indwell.cli.doctor.report import Diagnosis, Private, bundle, redacted
 from indwell.errors import SettingsError
 from indwell.settings.keys import KeyringUnusable, KeyStore, Ring
 from support import file_keyring
@@ -142,12 +143,29 @@ async def test_a_bug_report_contains_no_key_no_name_and_no_home_folder(home) -> 
         "OPENAI_BASE_URL": "http://127.0.0.1:9/v1",
         "LOGNAME": "jane-canary",
     }
+    log = home.state / "diagnosis" / "server.log"
+    log.parent.mkdir(parents=True)
+    told = f"2026-01-01T00:00:00Z ERROR {home.folder}/a.py: {CANARY}-log"
+    log.write_text(f'\n{told}\n  File "b.py"\n    password = 1\n', encoding="utf-8")
     ended = await doctor(home, "--report", **secrets)
     assert ended.code == 1
+    assert 'ERROR ~/a.py: [key]\n  File "b.py"\n````' in ended.stdout
+    assert "model = 'q'\n" in ended.stdout
     assert ended.stdout.startswith("### indwell doctor\n\n| | what | found |\n")
     assert "HTTPS_PROXY is http://127.0.0.1:9/" in ended.stdout
     for private in (CANARY, str(home.folder), "jane-canary", "me:"):
         assert private not in ended.stdout, ended.stdout
+
+
+async def test_a_report_is_written_only_after_a_yes(home) -> None:
+    path = home.workspace / "report.md"
+    asked = await doctor(home, "--offline", "--report", "report.md")
+    assert (asked.code, path.exists()) == (2, False)
+    assert "to write this to report.md, add --yes" in asked.stderr
+    written = await doctor(home, "--offline", "--report", "report.md", "--yes")
+    assert (written.code, written.stdout) == (1, path.read_text("utf-8")), "a check failed"
+    again = await doctor(home, "--offline", "--report", "report.md", "--yes")
+    assert (again.code, again.stderr) == (1, "report.md exists already; name a new file\n")
 
 
 SECRET = Private(
@@ -179,8 +197,8 @@ def test_a_secret_is_redacted_in_any_surrounding_text(before, after) -> None:
 
 
 def test_the_text_of_a_finding_cannot_break_the_table() -> None:
-    lines = report((DoctorFinding("a", "ok", "x | y\nz"),), Private()).splitlines()
-    assert lines[-1] == "| ok | a | x \\| y z |"
+    lines = bundle(Diagnosis((DoctorFinding("a", "ok", "x | y\nz"),)), Private()).splitlines()
+    assert lines[4] == "| ok | a | x \\| y z |"
 
 
 async def test_a_check_that_fails_or_hangs_is_a_finding_and_the_others_continue() -> None:

@@ -85,6 +85,7 @@ def test_the_initialize_parameters_of_the_editor_are_kept() -> None:
         folder_uris=("file:///a",),
         options={"mode": "ask"},
         client="Neovim",
+        client_version="0.11",
     )
 
 

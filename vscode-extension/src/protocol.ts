@@ -1969,6 +1969,7 @@ export interface Commands {
   readonly "indwell.commands": { readonly argument: null; readonly result: null };
   readonly "indwell.explainRequest": { readonly argument: null; readonly result: ContextResult };
   readonly "indwell.open": { readonly argument: OpenArguments; readonly result: OpenResult | null };
+  readonly "indwell.showLog": { readonly argument: null; readonly result: OpenResult | null };
   readonly "indwell.resume": { readonly argument: ResumeArguments; readonly result: ResumeResult | null };
   readonly "indwell.fork": { readonly argument: ForkArguments; readonly result: ResumeResult | null };
   readonly "indwell.rewind": { readonly argument: RewindArguments; readonly result: ResumeResult | null };
@@ -1990,9 +1991,9 @@ export const COMMANDS = [
   "indwell.refactor", "indwell.ask", "indwell.edit", "indwell.accept", "indwell.reject",
   "indwell.undoVerdict", "indwell.cancel", "indwell.newSession", "indwell.compact",
   "indwell.continue", "indwell.commands", "indwell.explainRequest", "indwell.open",
-  "indwell.resume", "indwell.fork", "indwell.rewind", "indwell.plan", "indwell.effort",
-  "indwell.mode", "indwell.trust", "indwell.chat", "indwell.send", "indwell.memory",
-  "indwell.mcp", "indwell.tasks", "indwell.commitMessage",
+  "indwell.showLog", "indwell.resume", "indwell.fork", "indwell.rewind", "indwell.plan",
+  "indwell.effort", "indwell.mode", "indwell.trust", "indwell.chat", "indwell.send",
+  "indwell.memory", "indwell.mcp", "indwell.tasks", "indwell.commitMessage",
 ] as const satisfies readonly (keyof Commands)[];
 
 /** The commands that begin a task about a range or a document. */

@@ -196,9 +196,9 @@ def _first_minutes(options: argparse.Namespace) -> int:
 
             return setup(taken(SetupOptions, options))
         case _:
-            from indwell.cli.doctor.command import doctor
+            from indwell.cli.doctor.command import DoctorOptions, doctor
 
-            return doctor(as_json=options.json, as_report=options.report, offline=options.offline)
+            return doctor(taken(DoctorOptions, options))
 
 
 def _last_minutes(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from indwell import __version__
+from indwell.cli.doctor.grammar import doctor_options
 from indwell.cli.mcp.grammar import mcp_options
 from indwell.cli.replay.grammar import replay_options
 from indwell.cli.run.batch_grammar import batch_options
@@ -173,7 +174,9 @@ def make_parser() -> argparse.ArgumentParser:
     flags(logout, json="print JSON")
     models = commands.add_parser("models", help="list the models of the endpoint")
     flags(models, json="print JSON")
-    _doctor(commands.add_parser("doctor", help="find what does not work here, and how to fix it"))
+    doctor_options(
+        commands.add_parser("doctor", help="find what does not work here, and how to fix it")
+    )
     _setup(commands.add_parser("setup", help="set up an editor: print or write its configuration"))
     _run(commands.add_parser("run", help="run one turn in the terminal"))
     commit_options(
@@ -274,16 +277,6 @@ def _login(login: argparse.ArgumentParser) -> None:
     flags(login, key_stdin="read the key from stdin")
     login.add_argument("--model", help="which model (default: you are asked)")
     flags(login, no_test="store it without trying it", json="print JSON")
-
-
-def _doctor(doctor: argparse.ArgumentParser) -> None:
-    flags(doctor, offline="do not use the network")
-    form = doctor.add_mutually_exclusive_group()
-    flags(
-        form,
-        report="print Markdown for a bug report, without secrets",
-        json="print one JSON object",
-    )
 
 
 def _setup(setup: argparse.ArgumentParser) -> None:

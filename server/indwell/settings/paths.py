@@ -59,6 +59,15 @@ def batches_folder(environment: Mapping[str, str]) -> Path:
     return state.with_name(f"{state.name}-batches")
 
 
+def server_log(environment: Mapping[str, str]) -> Path:
+    """Return the path of the log with the last warnings of servers, which may be missing.
+
+    Raises:
+        SettingsError: ``INDWELL_STATE`` is not an absolute path.
+    """
+    return state_folder(environment) / "diagnosis" / "server.log"
+
+
 def undo_folder(environment: Mapping[str, str]) -> Path | None:
     """Return the folder for old texts during writes in place, or None if no state folder exists."""
     try:

@@ -20,7 +20,7 @@ from indwell.service.service import Service
 from indwell.service.stored_keys import hold_keys
 from indwell.settings.keys import VARIABLE
 from indwell.settings.model import Settings
-from indwell.settings.paths import state_folder, undo_folder
+from indwell.settings.paths import server_log, state_folder, undo_folder
 from indwell.skills.skill import Ranked
 from indwell.wiring.memory_and_questions import memory_pages
 from indwell.wiring.model import Model
@@ -213,3 +213,11 @@ class Composition:
         UserError: The state folder is missing.
         """
         return state_folder(self.environment) / "shown"
+
+    def server_log(self) -> Path:
+        """Return the path of the log with the server's last warnings, which may be missing.
+
+        Raises:
+            UserError: The state folder is missing.
+        """
+        return server_log(self.environment)

@@ -253,3 +253,14 @@ async def test_a_terminal_and_an_editor_see_the_same_changes(home) -> None:
         editor.reopen(home.shop, SOURCE)  # as an editor does that reloads a changed file
         await editor.wait_until(lambda: diff in refreshed)
         assert await content(editor, diff) == "# Nothing is pending.\n"
+
+
+async def test_the_log_opens_in_the_editor_once_the_server_has_reported_something(home) -> None:
+    async with editing(home, "http://127.0.0.1:9/v1", profile=PLAIN) as editor:
+        assert await editor.execute("indwell.showLog") is None
+        assert "the log is empty" in editor.messages[-1]
+        log = home.state / "diagnosis" / "server.log"
+        log.parent.mkdir(parents=True, exist_ok=True)
+        log.write_text("WARNING something\n", encoding="utf-8")
+        found = await editor.execute("indwell.showLog")
+    assert found["uri"] == log.as_uri()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from time import monotonic
 from typing import NamedTuple, TypeAlias
 
 import msgspec
@@ -43,6 +44,19 @@ class DoctorCheck(NamedTuple):
 def blocking(name: str, look: Callable[[], Findings]) -> DoctorCheck:
     """Create a check from a blocking function, which runs in a thread."""
     return DoctorCheck(name, lambda: asyncio.to_thread(look))
+
+
+def timed(check: DoctorCheck, seconds: MutableMapping[str, float]) -> DoctorCheck:
+    """Let a check write how long it took into ``seconds``, also if it fails."""
+
+    async def look() -> Findings:
+        began = monotonic()
+        try:
+            return await check.look()
+        finally:
+            seconds[check.name] = monotonic() - began
+
+    return DoctorCheck(check.name, look)
 
 
 async def run_checks(checks: Sequence[DoctorCheck], *, timeout_s: float = CHECK_S) -> Findings:

@@ -7,22 +7,39 @@ and the user's files.
 from __future__ import annotations
 
 import asyncio
-import getpass
 import os
-import platform
-import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 import msgspec
 from rich.console import Console
 
 from indwell.cli.doctor import machine, own_files, project
-from indwell.cli.doctor.check import DoctorCheck, DoctorFinding, Findings, blocking, run_checks
+from indwell.cli.doctor.check import (
+    DoctorCheck,
+    DoctorFinding,
+    Findings,
+    blocking,
+    run_checks,
+    timed,
+)
+from indwell.cli.doctor.report import (
+    Diagnosis,
+    Private,
+    bundle,
+    editor_lines,
+    known_secrets,
+    last_records,
+    private_of,
+    redacted,
+    settings_lines,
+    timing_lines,
+    write_report,
+)
 from indwell.cli.login import MARKS, PLAIN_MARKS
 from indwell.cli.terminal.front_door import TerminalApprover
 from indwell.cli.terminal.interruptible_work import wait_for
@@ -30,9 +47,8 @@ from indwell.cli.terminal.json_line import json_line
 from indwell.context.conversation import Conversation
 from indwell.context.tokens import estimate_tokens, tools_tokens
 from indwell.context.untrusted_text import visible
-from indwell.errors import SettingsError, UserError
+from indwell.errors import SettingsError
 from indwell.files.private import scratch_folder
-from indwell.lazy_pattern import lazy_pattern
 from indwell.providers.discovery import find_servers
 from indwell.providers.endpoint import EndpointStep, failure, shown
 from indwell.service.endpoint.connection_test import EndpointAnswer, look, talk
@@ -41,34 +57,19 @@ from indwell.service.stored_keys import extras_of, with_stored_key
 from indwell.service.user_settings import read_settings
 from indwell.sessions.ids import RANDOM_B, new_id
 from indwell.sessions.storage.writer import MemoryLog
-from indwell.settings.credentials import OPENAI_URL, told_address
+from indwell.settings.credentials import OPENAI_URL
 from indwell.settings.endpoints import in_force, is_editors, split_name
 from indwell.settings.keys import FILE_NAME, KeyStore, Ring
 from indwell.settings.load import lacking
 from indwell.settings.model import Settings
-from indwell.settings.paths import read_user_file, user_file
+from indwell.settings.paths import user_file
 from indwell.wiring.compose import SessionPlace, make_session
 from indwell.wiring.conversation import standing_instructions
 from indwell.wiring.model import dialect_of, make_model, why_lean
 from indwell.workspace.disk import DiskWorkspace
 
-SHORTEST = 3  # shorter user and host names are not redacted, because they may be plain words
-COMMON = frozenset({"root", "user", "admin", "localhost", "home", "indwell"})
-"""Names that identify no person."""
-
-_ADDRESS = lazy_pattern(r"\b[a-z][a-z0-9+.-]*://[^\s'\"<>|)]+", re.IGNORECASE)
-_KEY_LIKE = lazy_pattern(  # A key may follow an underscore, as in `secret_sk-…`.
-    r"(?<![A-Za-z0-9])(?:"
-    r"(?:sk|pk|rk|gsk|xai|hf|ghp|gho|key|tok)[-_][A-Za-z0-9_-]{6,}|AIza[A-Za-z0-9_-]{10,})"
-)
-_BEARER = lazy_pattern(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{6,}")
-_MAIL = lazy_pattern(r"\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b")
-
 # the time limit, in seconds, for the keyring, because a locked keyring must not delay the doctor
 RING_S = 5.0
-_SECRET_NAMES = lazy_pattern(r"KEY|TOKEN|SECRET|PASS|CREDENTIAL", re.IGNORECASE)
-# A shorter value is a flag, and redacting a flag would damage other text.
-_SHORTEST_SECRET = 6
 LOOK_S = 6.0  # the time limit for one request in seconds; listing models takes up to three
 # the time limit in seconds; a model that answers later is reported as slow, not as broken
 TALK_S = 11.0
@@ -79,78 +80,42 @@ MOST = 2_200
 MOST_LEAN = 1_100
 
 
-class Private(msgspec.Struct, frozen=True):
-    """Text that must not appear in a report.
+class DoctorOptions(msgspec.Struct, frozen=True):
+    """The options of ``indwell doctor``; ``report`` is None, ``-`` for stdout, or a path."""
 
-    Attributes:
-        secrets: The keys and tokens to redact.
-        homes: The path of the home folder, in all spellings.
-        names: The names of the user and the machine.
-    """
-
-    secrets: tuple[str, ...] = ()
-    homes: tuple[str, ...] = ()
-    names: tuple[str, ...] = ()
+    report: str | None = None
+    yes: bool = False
+    json: bool = False
+    offline: bool = False
 
 
-def report(findings: Findings, private: Private) -> str:
-    """Return the findings as Markdown, with private parts redacted."""
-    lines = ["### indwell doctor", "", "| | what | found |", "|---|---|---|"]
-    for one in findings:
-        fix = f" → {one.fix}" if one.fix else ""
-        found = redacted(f"{one.sentence}{fix}", private)
-        lines.append(f"| {one.state} | {redacted(one.name, private)} | {_cell(found)} |")
-    return "\n".join(lines) + "\n"
-
-
-def redacted(text: str, private: Private) -> str:
-    """Return ``text`` with private parts redacted."""
-    for secret in _longest_first(private.secrets):
-        text = text.replace(secret, "[key]")
-    text = _ADDRESS.sub(lambda match: _plain_address(match[0]), text)
-    text = _KEY_LIKE.sub("[key]", text)
-    text = _BEARER.sub(r"\1 [key]", text)
-    text = _MAIL.sub("[mail]", text)
-    for home in _longest_first(private.homes):
-        text = text.replace(home, "~")
-    for name in _longest_first(private.names):
-        if len(name) >= SHORTEST and name.lower() not in COMMON:
-            whole_word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.IGNORECASE)
-            text = whole_word.sub("[name]", text)
-    return text
-
-
-def _plain_address(address: str) -> str:
-    try:
-        parts = urlsplit(address)
-    except ValueError:
-        return "[address]"
-    return told_address(urlunsplit((parts.scheme, parts.netloc, parts.path, "", "")))
-
-
-def _longest_first(texts: Iterable[str]) -> Sequence[str]:
-    """Return the texts that are not empty, longest first, so that long texts are replaced first."""
-    return sorted({text for text in texts if text}, key=len, reverse=True)
-
-
-def _cell(text: str) -> str:
-    return " ".join(text.replace("|", "\\|").split())
-
-
-def doctor(*, as_json: bool, as_report: bool, offline: bool) -> int:
-    """Run all checks; return 0 if no check failed, otherwise 1."""
+def doctor(options: DoctorOptions) -> int:
+    """Run all checks; return 0 if no check failed, 1 if one did, 2 if a report needs ``--yes``."""
     environment = dict(os.environ)
     store = KeyStore(user_file().parent / FILE_NAME, _open_ring)
-    findings = wait_for(run_checks(_checks(environment, store, offline=offline)))
-    if as_report:
-        sys.stdout.write(report(findings, _private(environment, store)))
-    elif as_json:
+    seconds: dict[str, float] = {}
+    checks = _checks(environment, store, offline=options.offline)
+    findings = wait_for(run_checks([timed(check, seconds) for check in checks]))
+    code = 1 if any(one.state == "fail" for one in findings) else 0
+    if options.report is not None:
+        text = bundle(
+            Diagnosis(
+                findings,
+                settings_lines(environment),
+                editor_lines(environment),
+                last_records(environment),
+                timing_lines(environment, seconds),
+            ),
+            private_of(environment, store),
+        )
+        return write_report(text, options.report, is_sure=options.yes) or code
+    if options.json:
         plain = _plain(findings, environment, store)
         ok = not any(one.state == "fail" for one in findings)
         sys.stdout.write(json_line({"ok": ok, "findings": plain}) + "\n")
     else:
         _show(_plain(findings, environment, store))
-    return 1 if any(one.state == "fail" for one in findings) else 0
+    return code
 
 
 def _checks(
@@ -191,7 +156,7 @@ def _checks(
 
 def _plain(findings: Findings, environment: Mapping[str, str], store: KeyStore) -> Findings:
     """Return the findings without keys, for a screen that others may see."""
-    private = Private(secrets=_secrets(environment, store))
+    private = Private(secrets=known_secrets(environment, store))
     return tuple(
         msgspec.structs.replace(
             one, sentence=redacted(one.sentence, private), fix=redacted(one.fix, private)
@@ -218,32 +183,6 @@ def _sum(findings: tuple[DoctorFinding, ...]) -> str:
     if n_failed:
         return f"{n_failed} of {len(findings)} failed. Fix the first one first"
     return "nothing failed" + (f", {n_warned} to look at" if n_warned else "")
-
-
-def _private(environment: Mapping[str, str], store: KeyStore) -> Private:
-    home = Path.home()
-    try:
-        user = getpass.getuser()
-    except (OSError, KeyError):  # the container has no such user
-        user = ""
-    machine_name = platform.node()
-    return Private(
-        secrets=_secrets(environment, store),
-        homes=(str(home), str(home.resolve()), environment.get("HOME", "").rstrip("/")),
-        names=(user, home.name, machine_name, machine_name.partition(".")[0]),
-    )
-
-
-def _secrets(environment: Mapping[str, str], store: KeyStore) -> tuple[str, ...]:
-    """Return secrets that a finding could show: variables, settings, and stored keys."""
-    found = [value for name, value in environment.items() if _SECRET_NAMES.search(name)]
-    for path in (user_file(), store.path):
-        try:
-            text = read_user_file(path) or ""
-        except (SettingsError, UserError):
-            continue
-        found += re.findall(r"(?m)^\s*\"?(?:api_)?key\"?\s*[=:]\s*[\"']([^\"']+)[\"']", text)
-    return tuple(value.strip() for value in found if len(value.strip()) >= _SHORTEST_SECRET)
 
 
 def _open_ring() -> Ring:

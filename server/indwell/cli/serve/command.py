@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import time
 from functools import partial
 
 from indwell.lsp.wire.stdio import NoLine, OpenLine, claim_stdio, open_line
@@ -96,6 +97,8 @@ def serve_opened(
     """Serve a connection after ``initialize``."""
     # Modules create no garbage while they load, so garbage collection would waste 30 ms.
     gc.disable()
+    began_s = time.monotonic()
+    from indwell.cli.serve.diary import note_editor
     from indwell.cli.serve.logs import log_to_stderr
     from indwell.lsp.server import make_server
     from indwell.lsp.wire.serving import serve_line
@@ -109,6 +112,7 @@ def serve_opened(
         environment, scripted=scripted, pace_s=pace_s, editor_asks_trust=editor_asks_trust
     )
     server, host = make_server(composition, opened.opened)
+    note_editor(environment, opened.opened, began_s)
     gc.freeze()
     gc.enable()
     return serve_line(opened, server, host.service.stop)

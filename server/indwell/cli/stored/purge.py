@@ -35,6 +35,7 @@ OURS = (
         "memory",
         "swept",
         "mcp",
+        "diagnosis",
     ),
     *("quarantine", "git", "wires.json", "models.json"),
     *("first-run.md", "terminal-history.jsonl"),

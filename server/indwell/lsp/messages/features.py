@@ -174,6 +174,7 @@ COMMAND_NAMES = (
     "indwell.commands",
     "indwell.explainRequest",
     "indwell.open",
+    "indwell.showLog",
     "indwell.resume",
     "indwell.fork",
     "indwell.rewind",

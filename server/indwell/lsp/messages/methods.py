@@ -453,6 +453,7 @@ COMMANDS: Mapping[str, type | None] = {
     "indwell.commands": None,
     "indwell.explainRequest": None,
     "indwell.open": documents.OpenArguments,
+    "indwell.showLog": None,
     "indwell.resume": ResumeArguments,
     "indwell.fork": documents.ForkArguments,
     "indwell.rewind": documents.RewindArguments,

@@ -187,6 +187,11 @@ async def opened(host: Host, document: Virtual) -> OpenResult:
             return OpenResult(uri=uri, shown=True)
     is_reread = features.has("reread")
     path = await keep(host.composition.shown_folder(), document, text, is_reread=is_reread)
+    return await _shown(host, path)
+
+
+async def _shown(host: Host, path: Path) -> OpenResult:
+    """Show a file beside the user's work; if that fails, tell the user the path."""
     uri = path.as_uri()
     host.documents.beside.add(uri)  # the user does not work in the document
     shown = await host.client.show_document(uri)
@@ -238,6 +243,13 @@ def register_virtual(server: Server, host: Host) -> None:
     @server.command("indwell.open")
     async def open_(arguments: OpenArguments) -> OpenResult:
         return await opened(host, document_of(host, arguments))
+
+    @server.command("indwell.showLog")
+    async def show_log() -> OpenResult:
+        path = host.composition.server_log()
+        if not await asyncio.to_thread(path.exists):
+            raise UserError("the log is empty: no server has reported a warning or an error yet")
+        return await _shown(host, path)
 
     @server.command("indwell.explainRequest")
     async def explain_request() -> msgspec.Raw:

@@ -62,6 +62,12 @@ class _Params(msgspec.Struct, rename="camel"):
         name = info.get("name") if isinstance(info, dict) else None
         return name if isinstance(name, str) else ""
 
+    @property
+    def client_version(self) -> str:
+        info = self.client_info
+        version = info.get("version") if isinstance(info, dict) else None
+        return version if isinstance(version, str) else ""
+
 
 class ClientIdentity(msgspec.Struct, frozen=True):
     """The editor's description of itself in ``initialize``.
@@ -75,6 +81,7 @@ class ClientIdentity(msgspec.Struct, frozen=True):
         folder_path: The folder's path, from an old editor without URIs; empty from other editors.
         options: The object ``initializationOptions``, or empty if missing.
         client: The editor's name, or empty if the editor sent no name.
+        client_version: The editor's version, or empty if the editor sent no version.
     """
 
     process_id: int | None = None
@@ -84,6 +91,7 @@ class ClientIdentity(msgspec.Struct, frozen=True):
     folder_path: str = ""
     options: Mapping[str, Any] = {}
     client: str = ""
+    client_version: str = ""
 
 
 class Opening:
@@ -158,6 +166,7 @@ class Opening:
             folder_path=params.root_path or "",
             options=plain,
             client=params.client,
+            client_version=params.client_version,
         )
         return base_protocol.answer(request.id, _result(self.opened))
 

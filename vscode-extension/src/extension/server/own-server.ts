@@ -5,7 +5,7 @@
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 import { keysForServer } from "../client/keys.ts";
-import { emptyFolder, findServer } from "./find-server.ts";
+import { emptyFolder, type Found, findServer } from "./find-server.ts";
 import { type Launch, Life } from "./life.ts";
 import type { Attach, Server } from "./server.ts";
 import type { ServerState } from "./state.ts";
@@ -38,6 +38,7 @@ const CLOCK = {
 /** See `Server`; created once for each window. */
 export class OwnServer implements Server, vscode.Disposable {
   readonly log: vscode.LogOutputChannel;
+  program: Found | undefined;
   readonly #context: vscode.ExtensionContext;
   readonly #states = new vscode.EventEmitter<ServerState>();
   readonly #attached = new Set<Attach>();
@@ -129,6 +130,7 @@ export class OwnServer implements Server, vscode.Disposable {
     const env = serverVariables(process.env, {});
     const { log } = this;
     const found = await findServer({ context, log, env, signal, step: reports.step });
+    this.program = found;
     reports.step("Starting the server");
     const keys = await keysForServer(context.secrets);
     // The client loads the protocol's library, so it is imported only when a server is needed.

@@ -16,6 +16,7 @@ export function registerServerCommands(server: Server): vscode.Disposable {
     "indwell.restartServer": () => quietly(server.restart()),
     "indwell.stopServer": () => server.stop(),
     "indwell.showLog": () => server.log.show(true),
+    "indwell.writeReport": () => writeReport(server),
     "indwell.chooseServer": () => chooseServer(),
   };
   return vscode.Disposable.from(
@@ -62,4 +63,41 @@ async function chooseServer(): Promise<void> {
   if (path === undefined) return;
   const settings = vscode.workspace.getConfiguration("indwell");
   await settings.update("serverPath", path, vscode.ConfigurationTarget.Global);
+}
+
+/**
+ * Runs `indwell doctor --report` in a terminal, which shows the report and asks before it writes
+ * the file; the file opens when the terminal is closed.
+ */
+async function writeReport(server: Server): Promise<void> {
+  await quietly(server.ready());
+  const program = server.program;
+  if (program === undefined) {
+    await say("error", "Indwell: no server was found. Choose one, or install Indwell first.");
+    return;
+  }
+  const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
+  const file = await vscode.window.showSaveDialog({
+    title: "Write a report for an issue to a new file",
+    filters: { Markdown: ["md"] },
+    ...(folder ? { defaultUri: vscode.Uri.joinPath(folder, "indwell-report.md") } : {}),
+  });
+  if (file === undefined) return;
+  const terminal = vscode.window.createTerminal({
+    name: "Indwell Report",
+    shellPath: program.command,
+    shellArgs: [...reportArguments(program.args), file.fsPath],
+    ...(folder ? { cwd: folder } : {}),
+  });
+  terminal.show();
+  const closed = vscode.window.onDidCloseTerminal((one) => {
+    if (one !== terminal) return;
+    closed.dispose();
+    vscode.window.showTextDocument(file).then(undefined, () => {}); // The user may have said no.
+  });
+}
+
+/** Replaces the arguments that start the server by those that print a report. */
+function reportArguments(args: readonly string[]): readonly string[] {
+  return [...args.slice(0, args.indexOf("serve")), "doctor", "--report"];
 }

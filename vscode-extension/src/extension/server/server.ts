@@ -1,6 +1,7 @@
 /** The interface of this window's server for other parts. */
 import type * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
+import type { Found } from "./find-server.ts";
 import type { ServerState } from "./state.ts";
 
 /**
@@ -34,6 +35,8 @@ export interface Server {
   ): Promise<Result>;
   /** Sends a notification if the server runs; otherwise does nothing. */
   notify(method: string, params?: unknown): void;
+  /** The program of the last start with its arguments, or undefined before the first start. */
+  readonly program: Found | undefined;
   /** Runs a command of the server (`workspace/executeCommand`). */
   execute<Result>(command: string, ...args: readonly unknown[]): Promise<Result>;
   /** Stops the server if it runs, and starts the server again. */
