@@ -133,6 +133,44 @@ def test_chosen_lines_fit_the_token_limit_and_exclude_worthless_lines(texts, roo
         assert most / (line.tokens + 2) >= LEAST_WORTH
 
 
+def searched(pieces, room, known) -> list[list[int]]:
+    """Choose lines as ``chosen`` does, but visit each line before each choice."""
+    left = {
+        (at, one.number): one
+        for at, text in enumerate(pieces)
+        for one in known.lines.lines(text.text)
+    }
+    kept, pairs, names = [list[int]() for _ in pieces], set(), set()
+
+    def worth(line) -> float:
+        new = (name_chance(name, known) for name in line.names if name not in names)
+        return sum(new, 0.001) / (line.tokens + 2)
+
+    while room > 0 and left:
+        at, one = min(left, key=lambda key: (-worth(left[key]), key))
+        line = left.pop((at, one))
+        if worth(line) < LEAST_WORTH:
+            break
+        head = pieces[at].head * (not kept[at]) + 50 * (pieces[at].pair not in pairs)
+        if line.tokens + 1 + head <= room:
+            room -= line.tokens + 1 + head
+            kept[at].append(line.number)
+            pairs.add(pieces[at].pair)
+            names |= set(line.names)
+    return kept
+
+
+@given(st.lists(LINES, max_size=6), st.integers(40, 120))
+def test_the_choice_equals_a_search_of_all_lines(texts, room):
+    pieces = [
+        ReducibleText("\n".join(lines), head=10, pair=str(at // 2))
+        for at, lines in enumerate(texts)
+    ]
+    known = uses(written={"tax_rate": 49})
+    kept = [sorted(numbers) for numbers in chosen(pieces, room, (), known)]
+    assert kept == [sorted(numbers) for numbers in searched(pieces, room, known)]
+
+
 def test_uses_of_names_are_counted_call_by_call():
     read = ToolUse("c1", "read_file", '{"path": "shop/cart.py"}', meta("assistant"))
     told = ToolResult("c1", "1\tcart_total = 1", meta())

@@ -4,15 +4,18 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indwell.context.compaction.ladder import next_action
-from indwell.context.compaction.presets import DEFAULT, PRESETS
+from indwell.context.compaction.digesting.digest import digest, most_freed
+from indwell.context.compaction.ladder import next_action, take
+from indwell.context.compaction.presets import DEFAULT, PRESETS, Digest
 from indwell.context.compaction.step import (
     LEAST_SHARE,
     CompactionFacts,
     Outline,
+    View,
     nothing_can_pay,
     nothing_pays,
     refusal,
+    tail_of,
 )
 from indwell.context.conversation import (
     Config,
@@ -24,6 +27,7 @@ from indwell.context.conversation import (
     prompt_tokens,
     system_block,
 )
+from indwell.context.history import freed
 from indwell.messages import Message
 from support.requests import assistant, result, use, user
 
@@ -35,7 +39,9 @@ def exchange(size: int, words: str) -> tuple[Message, Message]:
     return assistant(*([words] if words else []), use()), user(result(text))
 
 
-exchanges = st.builds(exchange, st.sampled_from(SIZES), st.sampled_from(["", "I look.", "w " * 90]))
+exchanges = st.builds(
+    exchange, st.sampled_from(SIZES), st.sampled_from(["", " ", "I look.", "w " * 90])
+)
 talks = st.builds(
     lambda words: (assistant("Done."), user("go on " * words)), st.sampled_from([1, 80, 2_000])
 )
@@ -97,6 +103,27 @@ def test_the_engine_takes_no_step_if_no_step_can_pay(
     for one in (conversation, filling(wordy, 0.6)):
         if nothing_can_pay(one, DEFAULT, CompactionFacts(is_cached=is_cached)):
             assert next_action(one, DEFAULT, CompactionFacts(is_cached=is_cached)) is None
+
+
+@settings(deadline=None, max_examples=25)
+@given(
+    st.lists(st.lists(st.one_of(exchanges, talks), max_size=8), min_size=1, max_size=3),
+    st.floats(0.1, 1.0),
+)
+def test_no_digest_frees_more_than_its_bound(
+    parts: list[list[tuple[Message, Message]]], aim: float
+) -> None:
+    now = Conversation(Config("small", 32_000, 100), (), messages=(user("begin"),))
+    for part in parts:
+        messages = (*now.messages, *(one for pair in part for one in pair))
+        now = counted(msgspec.structs.replace(now, messages=messages, tally=Tally()))
+        tokens = prompt_tokens(now)
+        view = View(now, CompactionFacts(), tokens, goal=int(aim * tokens), must=True)
+        cut = tail_of(view, Outline(now), int(view.budget * Digest().tail_share))
+        step = digest(Digest(), view)
+        if step is not None:
+            assert freed(now.messages, step.splices) <= most_freed(now.messages[:cut])
+            now = take(now, step)
 
 
 def test_a_conversation_of_user_text_has_no_step_that_saves_money() -> None:

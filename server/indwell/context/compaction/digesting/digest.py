@@ -68,6 +68,8 @@ def digest(
     if not view.must and not can_pay(layer, view, outline):
         return None
     cut = tail_of(view, outline, int(view.budget * layer.tail_share))
+    if not view.must and not _pays(view, outline, most_freed(view.messages[:cut])):
+        return None
     history = view.conversation.history
     index = index or TranscriptIndex()
     index.grow(transcript(view.messages, history))
@@ -80,7 +82,9 @@ def digest(
     room = max(goal_of(layer, view) - fixed, min(least, (view.budget - fixed) / 4))
     kept = choose([one.piece for one in found], room, _shown(view, found), index.uses)
     step = rewritten(view, cut, found, kept, behind, parts=index.parts)
-    return step if step and (view.must or _pays(view, outline, step)) else None
+    if step is None or view.must:
+        return step
+    return step if _pays(view, outline, freed(view.messages, step.splices)) else None
 
 
 def _shown(view: View, found: Sequence[Candidate]) -> list[Block]:
@@ -91,9 +95,32 @@ def _shown(view: View, found: Sequence[Candidate]) -> list[Block]:
     return [one for one in blocks if id(one) not in live]
 
 
-def _pays(view: View, outline: Outline, step: CompactionStep) -> bool:
-    """Return whether the step saves money, judging by the tokens that it really frees."""
-    gain = freed(view.messages, step.splices)
+def most_freed(messages: Sequence[Message]) -> int:
+    """Return the tokens of all blocks that a digest of these messages may shorten or drop.
+
+    No digest frees more tokens. Most decisions end with this sum, and read no text.
+    """
+    return sum(
+        block.meta.tokens + BLOCK_OVERHEAD
+        for message in messages
+        for block in message.blocks
+        if not _stays(block)
+    )
+
+
+def _stays(block: Block) -> bool:
+    """Return whether each digest keeps the block, perhaps in another message."""
+    match block:
+        case ToolUse() | ToolResult():
+            return False
+        case Text():
+            return _is_said(block) and not is_note(block) and not _may_shorten(block)
+        case _:
+            return True
+
+
+def _pays(view: View, outline: Outline, gain: int) -> bool:
+    """Return whether a step that frees ``gain`` tokens saves money."""
     return gain >= LEAST_SHARE * view.budget and pays(
         freed=gain,
         rewritten=outline.whole.tokens + view.facts.incoming - gain,

@@ -16,7 +16,7 @@ from __future__ import annotations
 import heapq
 from array import array
 from collections.abc import Callable, Collection, Iterable, Sequence
-from math import exp, log1p
+from math import exp, inf, log1p
 from typing import NamedTuple, TypeAlias
 
 from indwell.context.compaction.digesting.line_store import (
@@ -89,7 +89,7 @@ def chosen(
     for at, piece in enumerate(pieces):
         for number in piece.kept:
             room -= choice.take(at, choice.line(at, number))
-    while room > 0 and (best := choice.best()) is not None:
+    while room > 0 and (best := choice.best(room)) is not None:
         if choice.price(*best) <= room:
             room -= choice.take(*best)
     return [choice.kept.get(at, ()) for at in range(len(pieces))]
@@ -126,14 +126,20 @@ class _Choice:
         """Return a line of a text."""
         return self._texts[at].line(number)
 
-    def best(self) -> tuple[int, DigestedLine] | None:
+    def best(self, room: float) -> tuple[int, DigestedLine] | None:
         """Return the line with the largest gain per token, or None if none is worth its tokens.
 
-        The number before the line is the number of the text.
+        The number before the line is the number of the text. A text whose shortest line does not
+        fit is left out for good: its price falls only if another line pays more for the same call.
+
+        Args:
+            room: The limit of tokens for the line and all later lines.
         """
         while self._heads:
             known, at = heapq.heappop(self._heads)
             queue = self._queues[at]
+            if self._price(at, queue.least_tokens) > room:
+                continue
             line = self.line(at, queue.pop())
             worth = -self._density(at, line)
             # the chosen lines may already contain the names
@@ -149,11 +155,14 @@ class _Choice:
 
     def price(self, at: int, line: DigestedLine) -> float:
         """Return the tokens that the chosen line would take."""
+        return self._price(at, line.tokens)
+
+    def _price(self, at: int, tokens: float) -> float:
         piece = self._pieces[at]
         head = 0.0 if at in self.kept else piece.head
         if piece.pair and piece.pair not in self._pairs:
             head += PAIR
-        return line.tokens + _BREAK + head
+        return tokens + _BREAK + head
 
     def take(self, at: int, line: DigestedLine) -> float:
         """Keep a line; return the line's price in tokens."""
@@ -188,11 +197,15 @@ class _Choice:
         self._n_lines.append(text.count("\n") + 1)
         lines = self._lines(text)
         self._texts.append(lines)
-        return _LineQueue(
-            (-density, line.number)
-            for line in lines
-            if line.number not in piece.kept and (density := self._density(at, line)) >= LEAST_WORTH
-        )
+        queued, least = list[tuple[float, int]](), inf
+        for line in lines:
+            if (
+                line.number not in piece.kept
+                and (density := self._density(at, line)) >= LEAST_WORTH
+            ):
+                queued.append((-density, line.number))
+                least = min(least, line.tokens)
+        return _LineQueue(queued, least)
 
     def _density(self, at: int, line: DigestedLine) -> float:
         """Return the expected uses per token that a line adds."""
@@ -215,11 +228,15 @@ class _LineQueue:
     """The lines of one text in the order of their worth, in few bytes for each line.
 
     The order of a line is the negative worth, then the number.
+
+    Attributes:
+        least_tokens: The tokens of the shortest line.
     """
 
-    __slots__ = ("_numbers", "_pushed", "_worths")
+    __slots__ = ("_numbers", "_pushed", "_worths", "least_tokens")
 
-    def __init__(self, lines: Iterable[tuple[float, int]]) -> None:
+    def __init__(self, lines: Iterable[tuple[float, int]], least_tokens: float) -> None:
+        self.least_tokens = least_tokens
         ordered = sorted(lines, reverse=True)  # The first line is taken from the end.
         self._worths = array("d", [worth for worth, _ in ordered])
         numbers = [number for _, number in ordered]

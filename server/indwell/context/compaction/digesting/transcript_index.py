@@ -21,8 +21,10 @@ from indwell.context.file_work import call_of
 from indwell.context.work_record import WorkPart, WorkRecord
 from indwell.messages import Block, Message, Text, ToolResult, ToolUse
 
-# While many messages are indexed at once, the lines of twice as many messages are stored.
-_STORED = 64
+# While many messages are indexed at once, the lines of twice as many messages are stored. Two
+# decisions of a session are rarely as many messages apart, so the second one finds the lines of the
+# first one.
+_STORED = 256
 _LARGEST = 0xFFFF  # the largest number of two bytes
 
 
