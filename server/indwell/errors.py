@@ -45,7 +45,7 @@ def bug_words(bug: BaseException) -> str:
     """Return the message for an unforeseen error; never empty."""
     if is_no_room(bug):
         return (
-            f"the system has no room for another thread, process or file ({_reason(bug)}); end "
+            f"the system has no room for another thread, process or file ({reason(bug)}); end "
             "other programs or raise the limit, and try again"
         )
     return f"something went wrong inside Indwell ({type(bug).__name__}); the log has more"
@@ -58,9 +58,10 @@ def is_no_room(bug: BaseException) -> bool:
     return is_thread or is_refused or isinstance(bug, MemoryError)
 
 
-def _reason(bug: BaseException) -> str:
+def reason(bug: BaseException) -> str:
+    """Return why something failed, for a sentence; an ``OSError`` without its number and path."""
     if isinstance(bug, OSError):
-        return bug.strerror or type(bug).__name__
+        return bug.strerror or str(bug) or type(bug).__name__
     return str(bug) or type(bug).__name__
 
 

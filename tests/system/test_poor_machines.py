@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 
 from support.editing import EDIT, MENDED, READ, SERVE, SOURCE, USAGE, Home, bash, results
 from support.loopback_endpoint import LoopbackEndpoint, say
-from support.raw_client import SCRIPTED, RawClient, raw_client
+from support.raw_client import SCRIPTED, RawClient, launched, raw_client
 from support.raw_wire import PATIENCE_S
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="limits and folders of Unix")
@@ -107,6 +108,41 @@ async def test_sys_04_and_per_08_a_turn_works_without_a_writable_log_and_reports
         await client.heard()
         assert await client.say_goodbye() == 0
         assert "Traceback" not in client.stderr
+
+
+NO_ENTRY = """
+import pwd
+def no_entry(uid):
+    raise KeyError(uid)
+pwd.getpwuid = no_entry
+"""
+
+
+async def test_sys_04_a_user_without_a_home_or_an_entry_of_the_system_gets_an_answer(
+    tmp_path,
+) -> None:
+    """A container may run any number as its user."""
+    home = Home(tmp_path)
+    kept = home.environment()
+    for name in ("HOME", "XDG_CONFIG_HOME", "INDWELL_STATE"):
+        del kept[name]
+    command = launched(NO_ENTRY, "--stdio", "--scripted")
+    async with raw_client(home, command=command, environment=kept) as client:
+        assert (await client.prompt())["result"]["ending"] == "done"
+        assert await client.say_goodbye() == 0
+        assert "Traceback" not in client.stderr
+
+
+async def test_sys_04_a_home_that_cannot_be_written_costs_no_traceback(tmp_path) -> None:
+    home = Home(tmp_path)
+    environment = home.environment(INDWELL_STATE="/proc/1/nowhere", PATH=os.environ["PATH"])
+    async with LoopbackEndpoint([bash("git init"), say("Done.", usage=USAGE)]) as endpoint:
+        environment |= {"OPENAI_BASE_URL": endpoint.base_url, "INDWELL_MODEL": "any"}
+        async with raw_client(home, command=SERVE, environment=environment) as client:
+            assert (await client.prompt())["result"]["ending"] == "done"
+            assert await client.say_goodbye() == 0
+            assert client.stderr.count("the state of git's files cannot be kept") == 1
+            assert "Traceback" not in client.stderr
 
 
 async def test_sys_04_without_a_temporary_folder_everything_works(tmp_path) -> None:

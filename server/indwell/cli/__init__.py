@@ -71,6 +71,7 @@ def _main(given: list[str]) -> int:
     # Protect the search for programs before the first search; more folders are added later.
     own_path.keep_out()
     _write_everything()
+    _find_home()
     # With this variable, the openai library would log prompts to stderr.
     os.environ.pop("OPENAI_LOG", None)
     # An editor runs this command, so load nothing else.
@@ -88,6 +89,26 @@ def _main(given: list[str]) -> int:
         return run_command(given)
     finally:
         sys.stdout.flush()
+
+
+NO_HOME = "/nonexistent"  # as the system's own accounts without a home have it
+
+
+def _find_home() -> None:
+    """Set ``HOME`` to the system's entry for this user, if the variable has no absolute path.
+
+    A container may run a user without an entry. Then the home is a folder that cannot be written,
+    so each part works without its files, and says what it cannot keep.
+    """
+    if sys.platform == "win32" or os.environ.get("HOME", "").startswith("/"):
+        return
+    import pwd
+
+    try:
+        home = pwd.getpwuid(os.getuid()).pw_dir
+    except KeyError:
+        home = ""
+    os.environ["HOME"] = home if home.startswith("/") else NO_HOME
 
 
 def _is_terminal() -> bool:

@@ -10,7 +10,7 @@ from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
-from indwell.errors import SettingsError, ToolError
+from indwell.errors import SettingsError, ToolError, reason
 from indwell.files.append_log import make_private_folder
 from indwell.files.atomic import write_atomic
 from indwell.files.locks import locked
@@ -205,7 +205,7 @@ class KeyStore:
         except (ToolError, OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
             # The message of msgspec names a position in the file, never the content.
             raise SettingsError(
-                f"the file of keys {quoted(self.path)} cannot be read ({error}); fix or delete it, "
+                f"the file of keys {quoted(self.path)} cannot be read ({reason(error)}); fix or delete it, "
                 "and run `indwell login` again"
             ) from error
 
@@ -224,7 +224,7 @@ class KeyStore:
 
     def _unwritable(self, error: Exception) -> SettingsError:
         return SettingsError(
-            f"the key cannot be stored in {quoted(self.path)} ({error}); make the folder writable "
+            f"the key cannot be stored in {quoted(self.path)} ({reason(error)}); make the folder writable "
             "and try again"
         )
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from indwell.context.memory import PAGE_LIMIT_B, Fact, Scope, entries, new_page, with_fact, without
-from indwell.errors import SettingsError, ToolError
+from indwell.errors import SettingsError, ToolError, reason
 from indwell.files.append_log import make_private_folder
 from indwell.files.atomic import write_atomic
 from indwell.files.locks import locked
@@ -118,7 +118,7 @@ def _load(path: Path, scope: Scope) -> tuple[tuple[Fact, ...], str]:
     except FileNotFoundError:
         return (), ""
     except (ToolError, OSError, UnicodeDecodeError) as error:
-        return (), f"the facts in {quoted(path)} cannot be read ({error}); fix or delete the file"
+        return (), f"the facts in {quoted(path)} cannot be read ({reason(error)}); fix or delete the file"
     return tuple(one.fact for one in entries(page, scope)), ""
 
 
@@ -146,4 +146,4 @@ def _mark(path: Path) -> _Mark:
 
 
 def _unwritable(path: Path, error: Exception) -> SettingsError:
-    return SettingsError(f"the facts in {quoted(path)} cannot be changed ({error})")
+    return SettingsError(f"the facts in {quoted(path)} cannot be changed ({reason(error)})")

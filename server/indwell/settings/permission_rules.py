@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from indwell.errors import SettingsError, ToolError
+from indwell.errors import SettingsError, ToolError, reason
 from indwell.files.append_log import make_private_folder
 from indwell.files.atomic import write_atomic
 from indwell.files.locks import locked
@@ -112,7 +112,7 @@ class RuleBook:
                 # another session may write right after the lock is released
                 self._always, self._mark = after, _mark(self._path)
         except (ToolError, OSError) as error:
-            raise SettingsError(f"the permissions could not be stored ({error})") from error
+            raise SettingsError(f"the permissions could not be stored ({reason(error)})") from error
         return before
 
     def _look(self) -> None:
@@ -141,6 +141,6 @@ def _load(path: Path) -> tuple[frozenset[str], str]:
         return frozenset(), ""
     except (ToolError, OSError, UnicodeDecodeError, msgspec.DecodeError) as error:
         return frozenset(), (
-            f"the file of permissions {quoted(path)} cannot be read ({error}), so Indwell asks "
+            f"the file of permissions {quoted(path)} cannot be read ({reason(error)}), so Indwell asks "
             "about everything again; fix or delete it"
         )

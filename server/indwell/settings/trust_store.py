@@ -16,7 +16,7 @@ from typing import Literal
 
 import msgspec
 
-from indwell.errors import SettingsError, ToolError
+from indwell.errors import SettingsError, ToolError, reason
 from indwell.files.append_log import make_private_folder
 from indwell.files.atomic import write_atomic
 from indwell.files.listing import exists
@@ -121,7 +121,7 @@ class TrustStore:
                         write_durable(self.path, data)
                 return is_changed
         except (ToolError, OSError) as error:
-            raise SettingsError(f"the answer could not be stored ({error})") from error
+            raise SettingsError(f"the answer could not be stored ({reason(error)})") from error
 
     def _folders(self) -> dict[str, FolderAnswer]:
         """Read the answers from the file.
@@ -135,7 +135,7 @@ class TrustStore:
             return {}
         except (ToolError, OSError, UnicodeDecodeError, msgspec.DecodeError) as error:
             raise SettingsError(
-                f"the file of trusted folders {quoted(self.path)} cannot be used ({error}), so no "
+                f"the file of trusted folders {quoted(self.path)} cannot be used ({reason(error)}), so no "
                 "folder in it is trusted; fix it, or move it away"
             ) from error
         return kept.folders

@@ -21,7 +21,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from indwell.bounds.git.store import FileStamp, Store
-from indwell.errors import ToolError
+from indwell.errors import ToolError, reason
 from indwell.files.append_log import list_names, make_private_folder
 from indwell.files.private import read_own, remove_own, rename_own, replace_own, write_private
 from indwell.sandbox.leftovers import here as leftovers
@@ -109,6 +109,7 @@ class GitNote:
         self._mark = f"{_OPEN}{os.getpid()}-{secrets.token_hex(4)}"
         self._is_open = False
         self._is_stuck = False  # whether the damaged note could not be moved away
+        self._is_told = False  # whether the log says that nothing can be kept
         _notes[self._mark] = self
 
     @property
@@ -134,7 +135,7 @@ class GitNote:
         except FileNotFoundError:
             return None
         except (ToolError, OSError, ValueError, RecursionError, msgspec.ValidationError) as error:
-            log.warning("the note %r cannot be read", str(path), exc_info=error)
+            log.warning("the note %r cannot be read (%s)", str(path), reason(error))
             try:
                 rename_own(path, _DAMAGED)
             except OSError:
@@ -157,7 +158,7 @@ class GitNote:
             replace_own(self._folder / _SEEN, data)
             self._stamp = _stamp(self._folder / _SEEN)
         except OSError as error:
-            log.warning("git's state could not be saved", exc_info=error)
+            self._tell_unsaved(error)
 
     def forget_damaged(self) -> None:
         """Continue without the damaged note, because the user has agreed."""
@@ -175,7 +176,7 @@ class GitNote:
                 make_private_folder(self._folder)
                 write_private(self._folder / self._mark, b"")
             except OSError as error:
-                log.warning("the mark of a running program could not be saved", exc_info=error)
+                self._tell_unsaved(error)
 
     def close(self) -> None:
         """Remove the file ``open-…``, because no command runs and all changes were examined."""
@@ -194,7 +195,7 @@ class GitNote:
         try:
             return tuple(name for name in list_names(self._folder) if name.startswith(_OPEN))
         except OSError as error:
-            log.warning("%r cannot be listed", str(self._folder), exc_info=error)
+            log.warning("%r cannot be listed (%s)", str(self._folder), reason(error))
             # If the file is unreadable, the session counts as open, and the user is asked about
             # changes.
             return (self._mark,)
@@ -204,7 +205,18 @@ class GitNote:
         try:
             remove_own(self._folder / name)
         except OSError as error:
-            log.warning("%r cannot be removed", name, exc_info=error)
+            log.warning("%r cannot be removed (%s)", name, reason(error))
+
+    def _tell_unsaved(self, error: OSError) -> None:
+        """Log once that a killed process leaves no trace of a command that was changing git."""
+        if not self._is_told:
+            self._is_told = True
+            log.warning(
+                "the state of git's files cannot be kept in %r (%s); if Indwell is killed during "
+                "a command, the next session may not notice what that command changed in git",
+                str(self._folder),
+                reason(error),
+            )
 
 
 def _is_of_others(mark: str) -> bool:

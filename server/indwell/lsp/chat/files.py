@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from indwell.errors import ToolError, UserError
+from indwell.errors import ToolError, UserError, reason
 from indwell.files.atomic import write_atomic
 from indwell.files.listing import list_folder, newest_first
 from indwell.files.reading import read_bytes
@@ -122,7 +122,7 @@ def new_chat(root: Path, day: str, text: str) -> Path:
         path = folder / chat_name(day, taken)
         return write_atomic(path, text.encode("utf-8", "replace"), [root], create=True)
     except (ToolError, OSError) as error:
-        raise UserError(f"cannot create a chat in {folder} ({error})") from error
+        raise UserError(f"cannot create a chat in {folder} ({reason(error)})") from error
 
 
 def made_chat(path: Path, roots: Sequence[Path], text: str) -> None:
@@ -136,7 +136,7 @@ def made_chat(path: Path, roots: Sequence[Path], text: str) -> None:
     try:
         write_atomic(path, text.encode("utf-8", "replace"), roots, parents=True, create=True)
     except (ToolError, OSError) as error:
-        raise UserError(f"cannot create the chat {quoted(path)} ({error})") from error
+        raise UserError(f"cannot create the chat {quoted(path)} ({reason(error)})") from error
 
 
 def changed_on_disk(

@@ -10,7 +10,7 @@ from pathlib import Path
 from indwell.agent.core.events import TurnFinished
 from indwell.agent.core.session import Session
 from indwell.context.untrusted_text import short_line, visible
-from indwell.errors import SessionError, ToolError
+from indwell.errors import SessionError, ToolError, reason
 from indwell.files.atomic import write_atomic
 from indwell.files.spelling import quoted
 from indwell.lsp.editor.client import Client
@@ -51,7 +51,7 @@ class AnswerDocument:
             await asyncio.to_thread(partial(write_atomic, path, data, [path.parent]))
         except (ToolError, OSError) as error:
             raise SessionError(
-                f"the answer could not be written to {quoted(path)} ({error}); make room there"
+                f"the answer could not be written to {quoted(path)} ({reason(error)}); make room there"
             ) from error
         return path
 

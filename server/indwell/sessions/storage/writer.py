@@ -162,7 +162,7 @@ class LogWriter:
             self._write()
         except OSError as error:
             # The records are not lost, because the next commit tries again and reports a failure.
-            _log.warning("session log: %s; the records stay queued", error)
+            _log.info("session log: %s; the records stay queued", error)
 
     def _settle_quietly(self) -> None:
         """Commit in the background, in the log's thread; no caller waits."""
