@@ -65,3 +65,40 @@ def test_a_replaced_private_file_is_readable_only_by_the_user(tmp_path, replace)
     replace(tmp_path / "kept", b"two")
     assert [(one.name, one.read_bytes()) for one in tmp_path.iterdir()] == [("kept", b"two")]
     assert (tmp_path / "kept").stat().st_mode & 0o777 == 0o600
+
+
+NETWORK_DRIVE = """
+import errno, fcntl, os, stat, sys
+
+def fsync(descriptor, sync=os.fsync):
+    if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+        raise OSError(errno.EINVAL, "this drive cannot flush folders")
+    sync(descriptor)
+
+def link(source, target, link=os.link):
+    link(source, target)
+    raise FileExistsError(errno.EEXIST, "the answer was lost, and the request was repeated")
+
+def flock(descriptor, operation):
+    raise OSError(errno.ENOLCK, "no locks")
+
+os.fsync, os.link, fcntl.flock = fsync, link, flock
+from pathlib import Path
+from indwell.files.append_log import AppendLog
+from indwell.files.private import write_once
+
+folder = Path(sys.argv[1])
+log = AppendLog(folder / "new" / "log")
+log.append(b"a line")
+log.close()
+print(log.is_locked, write_once(folder / "result", b"1"), write_once(folder / "result", b"2"))
+"""
+
+
+@posix_only("descriptors")
+def test_private_files_are_written_on_a_network_drive(tmp_path) -> None:
+    """The drive flushes no folder, has no locks, and repeats a request with a lost answer."""
+    command = [sys.executable, "-c", NETWORK_DRIVE, str(tmp_path)]
+    said = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (said.stdout, said.stderr) == ("False True False\n", "")
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["new", "result"]

@@ -99,7 +99,8 @@ class AppendLog:
         )
         try:
             check_regular(self._file, path)
-            _lock(self._file, path)
+            self.is_locked = _lock(self._file, path)
+            """False on a file system without locks, where another process may write, too."""
             if is_new:
                 calls.sync_names(path.parent)
         except BaseException:
@@ -258,13 +259,15 @@ def check_regular(file: int, path: Path) -> None:
         raise OSError(errno.EINVAL, "not a regular file", str(path))
 
 
-def _lock(file: int, path: Path) -> None:
+def _lock(file: int, path: Path) -> bool:
+    """Lock a log; return False if the file system has no locks, so cannot enforce one writer."""
     try:
         is_ours = lock_now(file)
-    except NoLocks:  # a file system without locks cannot enforce a single writer
-        return
+    except NoLocks:
+        return False
     if not is_ours:
         raise BlockingIOError(errno.EWOULDBLOCK, "another writer has it open", str(path))
+    return True
 
 
 PIECE_B = 256 << 10

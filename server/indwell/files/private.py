@@ -134,6 +134,10 @@ def _link_to_free(half: Path, path: Path) -> None:
     """Give the file its name, unless the name is taken; the check and the name are one step."""
     try:
         calls.link(half, path)
+    except FileExistsError:
+        # NFS may repeat a request whose answer was lost, and then meets the link of its own.
+        if not _is_same(half, path):
+            raise
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise
@@ -141,6 +145,10 @@ def _link_to_free(half: Path, path: Path) -> None:
         _rename_to_free(half, path)
         return
     calls.unlink(half)
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    return os.path.samestat(calls.lstat(one), calls.lstat(other))
 
 
 def rename_own(path: Path, name: str) -> Path:

@@ -118,7 +118,10 @@ def _load(path: Path, scope: Scope) -> tuple[tuple[Fact, ...], str]:
     except FileNotFoundError:
         return (), ""
     except (ToolError, OSError, UnicodeDecodeError) as error:
-        return (), f"the facts in {quoted(path)} cannot be read ({reason(error)}); fix or delete the file"
+        return (
+            (),
+            f"the facts in {quoted(path)} cannot be read ({reason(error)}); fix or delete the file",
+        )
     return tuple(one.fact for one in entries(page, scope)), ""
 
 

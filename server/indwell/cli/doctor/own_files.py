@@ -72,6 +72,7 @@ def state(environment: Mapping[str, str]) -> Findings:
         try:
             log.append(b"a line\n")
             log.sync()
+            has_locks = log.is_locked
         finally:
             log.close()
             remove_own(probe)
@@ -88,6 +89,13 @@ def state(environment: Mapping[str, str]) -> Findings:
                 "state folder", level, f"{folder}: only {room}", "free some disk space there"
             ),
         )
+    if not has_locks:
+        sentence = (
+            f"{folder}: writable, {room}, but the file system has no locks: two Indwell processes "
+            "may write one session"
+        )
+        fix = "use one Indwell at a time, or set INDWELL_STATE to a folder on a local disk"
+        return (DoctorFinding("state folder", "warn", sentence, fix),)
     return (DoctorFinding("state folder", "ok", f"{folder}: writable, {room}"),)
 
 

@@ -81,7 +81,7 @@ def trust(environment: Mapping[str, str], folder: Path) -> Findings:
         return (DoctorFinding("trust", "ok", f"{folder} is trusted: {standing.by}"),)
     sentence = (
         f"{folder} is restricted: Indwell changes and runs nothing in it, and ignores its "
-        f"instructions;  {standing.by}"
+        f"instructions; {standing.by}"
     )
     if "indwell trust" in standing.remedy:
         fix = "`indwell trust` shows what trust would enable"

@@ -48,7 +48,7 @@ from indwell.cli.run.batch_grammar import BatchArguments
 from indwell.cli.terminal.interruptible_work import wait_for
 from indwell.cli.terminal.json_line import json_line
 from indwell.context.untrusted_text import one_line, visible
-from indwell.errors import ToolError, UserError, WrongArgument
+from indwell.errors import ToolError, UserError, WrongArgument, reason
 from indwell.files.append_log import make_private_folder
 from indwell.files.locks import locked
 from indwell.files.private import read_own
@@ -228,6 +228,9 @@ def _only_driver(arguments: BatchArguments) -> Iterator[None]:
         return
     try:
         make_private_folder(Path(arguments.place))
+    except OSError as error:
+        raise UserError(f"--to: {arguments.place!r} cannot be written ({reason(error)})") from error
+    try:
         with locked(Path(arguments.place) / "lock", timeout_s=0):
             yield
     except TimeoutError as error:

@@ -127,7 +127,11 @@ if sys.platform == "win32":
 
 else:
     import contextlib
+    import errno
     import shutil
+
+    _NO_FOLDER_SYNC = frozenset({errno.EINVAL, errno.EOPNOTSUPP, errno.ENOSYS, errno.EBADF})
+    """What file systems answer that cannot flush folders, such as some network drives."""
 
     open_file, stat, lstat, fstat = os.open, os.stat, os.lstat, os.fstat
     mkdir, rmdir, unlink, rename, replace = os.mkdir, os.rmdir, os.unlink, os.rename, os.replace
@@ -142,7 +146,6 @@ else:
     PATH, TMPFILE = getattr(os, "O_PATH", 0), getattr(os, "O_TMPFILE", 0)
 
     if sys.platform == "darwin":
-        import errno
         import fcntl
 
         _NOT_FULL = frozenset({errno.ENOTSUP, errno.EINVAL, errno.ENOTTY, errno.ENODEV})
@@ -168,12 +171,17 @@ else:
     def sync_names(folder: Path) -> None:
         """Flush the entries of a folder, so that a new name in it survives a power cut.
 
+        A file system that cannot flush folders is used as it is.
+
         Raises:
             OSError: The entries may not survive.
         """
         descriptor = os.open(folder, os.O_RDONLY | DIRECTORY | CLOEXEC)
         try:
             fsync(descriptor)
+        except OSError as error:
+            if error.errno not in _NO_FOLDER_SYNC:
+                raise
         finally:
             os.close(descriptor)
 
