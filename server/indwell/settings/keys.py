@@ -205,8 +205,8 @@ class KeyStore:
         except (ToolError, OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
             # The message of msgspec names a position in the file, never the content.
             raise SettingsError(
-                f"the file of keys {quoted(self.path)} cannot be read ({reason(error)}); fix or delete it, "
-                "and run `indwell login` again"
+                f"the file of keys {quoted(self.path)} cannot be read ({reason(error)}); "
+                "fix or delete it, and run `indwell login` again"
             ) from error
 
     def _write(self, entries: Mapping[str, _Entry]) -> None:
@@ -224,8 +224,8 @@ class KeyStore:
 
     def _unwritable(self, error: Exception) -> SettingsError:
         return SettingsError(
-            f"the key cannot be stored in {quoted(self.path)} ({reason(error)}); make the folder writable "
-            "and try again"
+            f"the key cannot be stored in {quoted(self.path)} ({reason(error)}); "
+            "make the folder writable and try again"
         )
 
 

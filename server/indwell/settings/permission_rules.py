@@ -141,6 +141,6 @@ def _load(path: Path) -> tuple[frozenset[str], str]:
         return frozenset(), ""
     except (ToolError, OSError, UnicodeDecodeError, msgspec.DecodeError) as error:
         return frozenset(), (
-            f"the file of permissions {quoted(path)} cannot be read ({reason(error)}), so Indwell asks "
-            "about everything again; fix or delete it"
+            f"the file of permissions {quoted(path)} cannot be read ({reason(error)}), so "
+            "Indwell asks about everything again; fix or delete it"
         )

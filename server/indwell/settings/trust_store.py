@@ -135,8 +135,8 @@ class TrustStore:
             return {}
         except (ToolError, OSError, UnicodeDecodeError, msgspec.DecodeError) as error:
             raise SettingsError(
-                f"the file of trusted folders {quoted(self.path)} cannot be used ({reason(error)}), so no "
-                "folder in it is trusted; fix it, or move it away"
+                f"the file of trusted folders {quoted(self.path)} cannot be used "
+                f"({reason(error)}), so no folder in it is trusted; fix it, or move it away"
             ) from error
         return kept.folders
 

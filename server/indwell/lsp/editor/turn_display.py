@@ -51,7 +51,8 @@ class AnswerDocument:
             await asyncio.to_thread(partial(write_atomic, path, data, [path.parent]))
         except (ToolError, OSError) as error:
             raise SessionError(
-                f"the answer could not be written to {quoted(path)} ({reason(error)}); make room there"
+                f"the answer could not be written to {quoted(path)} ({reason(error)}); "
+                "make room there"
             ) from error
         return path
 
