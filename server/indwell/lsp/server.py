@@ -30,6 +30,7 @@ from indwell.lsp.methods.mcp import register_mcp
 from indwell.lsp.methods.methods import done_tasks, register_methods, returning
 from indwell.lsp.methods.planning import Planning, register_plan
 from indwell.lsp.prompts import code_actions
+from indwell.lsp.prompts.code_actions import titled
 from indwell.lsp.prompts.diagnostics import all_of
 from indwell.lsp.review.review import EditorReview, register_review
 from indwell.lsp.virtual.opening import register_virtual
@@ -41,6 +42,7 @@ from indwell.own_path import own_path
 from indwell.sandbox.login_path import look as look_for_path
 from indwell.service.mentions import is_chat
 from indwell.wiring.service import Composition
+from indwell.words import words_for
 
 AFTER_S = 0.05  # the time, in seconds, from the first sign of use to the preparation of a prompt
 _MAX = 2**31 - 1  # the largest number of LSP's uinteger
@@ -51,6 +53,7 @@ def make_server(composition: Composition, opened: ClientIdentity) -> tuple[Serve
     server = Server()
     host = Host(Client(server), composition)
     host.client.features = features_of(opened.capabilities, opened.client)
+    host.client.words = server.words = words_for(opened.locale)
     host.documents.encoding = opened.encoding
     roots = _roots(opened)
     workspace = roots or (Path.cwd(),)
@@ -205,9 +208,9 @@ def _actions(
         warm_up()
         if is_chat(uri):
             start = params.range.start
-            return msgspec.Raw(msgspec.json.encode(chat.actions(uri, start.line, start.character)))
+            return titled(chat.actions(uri, start.line, start.character), host.client.words)
         if (of_plan := planning.actions(uri)) is not None:
-            return msgspec.Raw(msgspec.json.encode(of_plan))
+            return titled(of_plan, host.client.words)
         host.attention.request(uri, _range(params.range))
         place = code_actions.ActionPlace(
             uri=uri,
@@ -220,13 +223,13 @@ def _actions(
         tasks = code_actions.offer(place, params.range, params.context)
         verdicts = review.actions(uri, params.range, params.context)
         shown = code_actions.menu(tasks, verdicts, params.context.only)
-        return msgspec.Raw(msgspec.json.encode(shown))
+        return titled(shown, host.client.words)
 
     @server.feature("textDocument/codeLens")
     async def code_lens(params: sync.CodeLens) -> msgspec.Raw:
         uri = params.text_document.uri
         found = chat.lenses(uri) if is_chat(uri) else await review.lenses(uri)
-        return msgspec.Raw(msgspec.json.encode(found))
+        return titled(found, host.client.words)
 
 
 def _commands(server: Server, host: Host, chats: Chats) -> None:

@@ -37,6 +37,7 @@ class FakeEditor(Hearing):
         options: ``initializationOptions``.
         encoding: The position encoding that the editor offers; with None, the profile's encodings.
         on_event: Called for each ``indwell/event``.
+        locale: The locale of the editor's user interface.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class FakeEditor(Hearing):
         options: Mapping[str, Any] | None = None,
         encoding: types.PositionEncodingKind | None = None,
         on_event: Callable[[Mapping[str, Any]], None] | None = None,
+        locale: str | None = None,
     ) -> None:
         super().__init__(
             profile if encoding is None else profile.offering(encoding), self._notify, on_event
@@ -55,6 +57,7 @@ class FakeEditor(Hearing):
         self.root = root
         self._extensions = extensions
         self._options = options
+        self._locale = locale
         self.client = LanguageClient(
             "indwell-fake-editor",
             "1",
@@ -175,6 +178,7 @@ class FakeEditor(Hearing):
             initialization_options=self._options,
             capabilities=self._capabilities(),
             client_info=self._client_info(),
+            locale=self._locale,
         )
 
     def _capabilities(self) -> types.ClientCapabilities:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -14,6 +14,7 @@ import msgspec
 from indwell.agent.core.events import Event, TextAdded, ThinkingAdded, ToolOutput
 from indwell.agent.features.questions import UserQuestion
 from indwell.context.untrusted_text import one_line, visible
+from indwell.lsp.editor.event_words import in_words
 from indwell.lsp.messages import context, status
 from indwell.lsp.messages import methods as protocol
 from indwell.lsp.messages.features import ClientFeatures
@@ -22,6 +23,7 @@ from indwell.lsp.messages.methods import AskParams, AskResult
 from indwell.lsp.wire import sync
 from indwell.lsp.wire.base_protocol import RequestError
 from indwell.lsp.wire.language_server import Server
+from indwell.words import ENGLISH, Words
 
 
 class ChatPlace(Protocol):
@@ -88,10 +90,14 @@ class Client:
 
     Args:
         server: Sends messages, and reports failed commands to the user through this object.
+
+    Attributes:
+        words: The words of the user's language, into which this object translates what it shows.
     """
 
     def __init__(self, server: Server) -> None:
         self._server = server
+        self.words: Words = ENGLISH
         server.tell_failure = self.fail
         self._numbers = itertools.count(1)
         # The request ids of edits that the editor has not answered yet.
@@ -126,6 +132,7 @@ class Client:
 
     def show(self, level: types.MessageType, message: str) -> None:
         """Show a message; control characters are made visible, and a long message is cut."""
+        message = self.words.of(message)
         shown = visible(message[:MESSAGE_LIMIT])
         message = shown if len(message) <= MESSAGE_LIMIT else f"{shown}…"
         params = types.ShowMessageParams(type=level, message=message)
@@ -160,15 +167,23 @@ class Client:
         The message is never shortened, because the user may allow exactly the shown text.
         """
         await self.ready()
-        by_shown = {one_line(title): title for title in titles}
+        by_shown = {one_line(shown): title for shown, title in self._buttons(titles)}
         params = types.ShowMessageRequestParams(
             type=types.MessageType.Warning,
-            message=visible(message),
+            message=visible(self.words.of(message)),
             actions=[types.MessageActionItem(title=title) for title in by_shown],
         )
         asked = self._server.send_request_async("window/showMessageRequest", params)
         answer = await _bounded(self._with_wake_up(asked), timeout_s)
         return by_shown.get(answer.title, answer.title) if answer is not None else None
+
+    def _buttons(self, titles: tuple[str, ...]) -> Iterable[tuple[str, str]]:
+        """Yield each title as the editor shows it, with the title itself.
+
+        The titles stay English for a client that turns them into words which the user types.
+        """
+        shown = titles if self.features.has("words") else tuple(map(self.words.of, titles))
+        return zip(shown if len(set(shown)) == len(shown) else titles, titles, strict=True)
 
     def _with_wake_up(self, request: Awaitable[T]) -> asyncio.Future[T]:
         """Return the answer to a request; send a few empty messages until the answer arrives.
@@ -198,7 +213,8 @@ class Client:
             chosen = await self.choose(message, titles, timeout_s)
             if chosen is None or chosen == titles[0] or not self.features.numbers:
                 return chosen
-            words = f"Indwell: did you choose {chosen!r}, or was the number meant for a file?"
+            shown = next(shown for shown, title in self._buttons(titles) if title == chosen)
+            words = f"Indwell: did you choose {shown!r}, or was the number meant for a file?"
             confirmed = await self.choose(words, _UNSURE, timeout_s)
             if confirmed != _SHOW_AGAIN:
                 return chosen if confirmed == SURE else None
@@ -283,6 +299,10 @@ class Client:
     ) -> None:
         """Send the beginning, a report or the end of a created progress."""
         droppable = isinstance(value, types.WorkDoneProgressReport)
+        if value.message:
+            value.message = self.words.of(value.message)
+        if isinstance(value, types.WorkDoneProgressBegin):
+            value.title = self.words.of(value.title)
         params = types.ProgressParams(token=token, value=value)
         self._server.notify("$/progress", params, droppable=droppable)
 
@@ -294,7 +314,7 @@ class Client:
         if self.features.has("events") or (
             self.features.has("stream") and not self._is_in_chat(session, event)
         ):
-            params = _EventParams(session, seq, event)
+            params = _EventParams(session, seq, in_words(event, self.words))
             droppable = isinstance(event, _REPEATABLE)
             self._server.notify("indwell/event", params, droppable=droppable)
 
@@ -316,12 +336,18 @@ class Client:
         return await self._answer(params, timeout_s)
 
     async def _answer(self, params: AskParams, timeout_s: float) -> AskResult | None:
+        if params.by == "indwell":
+            params = msgspec.structs.replace(
+                params,
+                prompt=self.words.of(params.prompt),
+                placeholder=self.words.of(params.placeholder),
+            )
         answer = await _bounded(self._request("indwell/ask", params), timeout_s)
         return answer if isinstance(answer, AskResult) else None
 
     async def first_run(self, reason: str, timeout_s: float) -> bool:
         """Ask the client to help the user connect a model; return whether a model is connected."""
-        params = status.FirstRunParams(reason)
+        params = status.FirstRunParams(self.words.of(reason))
         answer = await _bounded(self._request("indwell/firstRun", params), timeout_s)
         return isinstance(answer, status.FirstRunResult) and answer.ok
 
@@ -330,6 +356,15 @@ class Client:
     ) -> protocol.PermissionResult | None:
         """Ask for a permission by ``indwell/permission``."""
         await self.ready()
+        say = self.words.of
+        params = msgspec.structs.replace(
+            params,
+            title=say(params.title),
+            reason=say(params.reason),
+            sandbox=say(params.sandbox),
+            more=say(params.more),
+            risky=tuple(map(say, params.risky)),
+        )
         answer = await _bounded(self._request("indwell/permission", params), timeout_s)
         return answer if isinstance(answer, protocol.PermissionResult) else None
 

@@ -55,6 +55,7 @@ class _Params(msgspec.Struct, rename="camel"):
     workspace_folders: list[_WorkspaceFolder] | None = None
     initialization_options: Any = None
     client_info: Any = None
+    locale: Any = None
 
     @property
     def client(self) -> str:
@@ -82,6 +83,7 @@ class ClientIdentity(msgspec.Struct, frozen=True):
         options: The object ``initializationOptions``, or empty if missing.
         client: The editor's name, or empty if the editor sent no name.
         client_version: The editor's version, or empty if the editor sent no version.
+        locale: The locale of the editor's user interface, such as ``de``, or empty if unknown.
     """
 
     process_id: int | None = None
@@ -92,6 +94,7 @@ class ClientIdentity(msgspec.Struct, frozen=True):
     options: Mapping[str, Any] = {}
     client: str = ""
     client_version: str = ""
+    locale: str = ""
 
 
 class Opening:
@@ -167,6 +170,7 @@ class Opening:
             options=plain,
             client=params.client,
             client_version=params.client_version,
+            locale=params.locale if isinstance(params.locale, str) else "",
         )
         return base_protocol.answer(request.id, _result(self.opened))
 

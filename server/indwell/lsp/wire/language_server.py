@@ -37,6 +37,7 @@ from indwell.lsp.wire.conversion import (
     structure,
     unstructure,
 )
+from indwell.words import ENGLISH, Words
 
 _log = logging.getLogger(__name__)
 
@@ -54,6 +55,7 @@ class Server:
     Attributes:
         send: Sends the body of a message; set when the connection is opened.
         tell_failure: Shows the user why a command failed.
+        words: The words of the user's language, for errors that the editor shows.
     """
 
     def __init__(self) -> None:
@@ -64,6 +66,7 @@ class Server:
         self._has_types = False
         self.send: Send = _nowhere
         self.tell_failure: Callable[[Exception], None] = lambda _error: None
+        self.words: Words = ENGLISH
 
     def feature(self, method: str) -> Callable[[Handler], Handler]:
         """Register the handler of a request or notification; the handler gets the params."""

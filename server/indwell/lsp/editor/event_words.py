@@ -1,0 +1,33 @@
+"""Translates the sentences of Indwell in an event for one editor. Pure."""
+
+from __future__ import annotations
+
+import msgspec
+
+from indwell.agent.core import events
+from indwell.words import Words
+
+
+def in_words(event: events.Event, words: Words) -> events.Event:
+    """Return an event with the messages of Indwell in the user's language.
+
+    Texts by the user, the model and programs stay as they are, and so do commands and diffs.
+    """
+    if not words.language:
+        return event
+    replace, say = msgspec.structs.replace, words.of
+    match event:
+        case events.Notice(message=message):
+            return replace(event, message=say(message))
+        case events.TurnFinished(message=message, verified=verified):
+            return replace(event, message=say(message), verified=say(verified))
+        case events.PermissionAsked(title=title, reason=reason):
+            return replace(event, title=say(title), reason=say(reason))
+        case events.ToolFinished(message=message):
+            return replace(event, message=say(message))
+        case events.Compacted(note=note):
+            return replace(event, note=say(note))
+        case events.QueueChanged(held=held):
+            return replace(event, held=say(held))
+        case _:
+            return event

@@ -1,0 +1,218 @@
+"""Translates the sentences of Indwell for one user: ``Words`` of a language.
+
+English is the source. A message stays English from where it is made up to the door that shows it to
+the user, so logs, ``--json``, stored sessions and the model never get a translation. The door calls
+``Words.of``, which looks for the sentence in the catalogue of the user's language
+(``languages/de.json``). Each client has its own ``Words``, so the clients of one process may use
+different languages. Without a translation, the English sentence is shown.
+
+A key of a catalogue is a sentence with named placeholders, such as ``Change {path}?``. The text at
+a placeholder is shown as it is. If the name begins with ``words``, the text is a sentence of
+Indwell and is translated, too. If the name begins with ``number``, only a number fits. The source
+writes such a sentence as an f-string; ``scripts/languages.py`` checks that the source still
+contains the words of each key.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from itertools import chain
+from typing import NamedTuple
+
+import msgspec
+
+DATA = "│"  # The approvers put this sign before each line of a command or a file.
+MOST = 4_000  # the limit of characters for a line that is translated, as for a message
+DEPTH = 4  # the limit of sentences within sentences
+
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+_START = 2
+_INNER, _NUMBER = "words", "number"
+_NUMBERS = re.compile(r"[\d,.]+")
+# Sentences that one line contains side by side, from the outermost separator to the innermost.
+_SEPARATORS = (" · ", "; ")
+_STYLES = re.compile(r"((?:\[[a-z ]+\])+)(.*)((?:\[/\])+)", re.DOTALL)
+
+
+class Words:
+    """The words of one user's language.
+
+    Args:
+        language: The name of a catalogue, or empty for English.
+    """
+
+    def __init__(self, language: str = "") -> None:
+        self.language = language
+        self._has_catalogue = bool(language)
+
+    def of(self, text: str) -> str:
+        """Return a message of Indwell in the user's language, or unchanged if it is not known.
+
+        Args:
+            text: The message in English, which may consist of several known sentences.
+        """
+        if not self._has_catalogue or not text:
+            return text
+        return _read(self.language).of(text, DEPTH)
+
+    def of_markup(self, text: str) -> str:
+        """Return a message with the terminal's markup in the user's language."""
+        if not self._has_catalogue:
+            return text
+        rest = text.lstrip(" ")
+        indent = text[: len(text) - len(rest)]
+        styled = _STYLES.fullmatch(rest)
+        if styled is None:
+            return f"{indent}{self.of(rest)}"
+        return f"{indent}{styled[1]}{self.of(styled[2])}{styled[3]}"
+
+
+ENGLISH = Words()
+
+
+def words_for(locale: str) -> Words:
+    """Return the words for a locale, such as ``de``, ``de-AT`` or ``zh_CN.UTF-8``.
+
+    Traditional Chinese has no catalogue and gets English.
+    """
+    parts = re.split(r"[-_.@]", locale.lower())
+    if parts[0] == "zh" and not {"tw", "hk", "mo", "hant"} & set(parts):
+        return Words("zh")
+    return Words("de") if parts[0] == "de" else ENGLISH
+
+
+def words_of_environment(environment: Mapping[str, str]) -> Words:
+    """Return the words for a terminal: of LC_ALL, else LC_MESSAGES, else LANG."""
+    names = ("LC_ALL", "LC_MESSAGES", "LANG")
+    return words_for(next((environment[name] for name in names if environment.get(name)), ""))
+
+
+class _Template(NamedTuple):
+    """A sentence with placeholders: the texts between the placeholders, and their names."""
+
+    texts: tuple[str, ...]
+    names: tuple[str, ...]
+    translation: str
+
+    def values(self, text: str) -> Sequence[str] | None:
+        """Return the text at each placeholder, or None if ``text`` is another sentence.
+
+        The function reads the text once, from left to right.
+        """
+        first, *middle, last = self.texts
+        end = len(text) - len(last)
+        if not text.startswith(first) or not text.endswith(last) or end < len(first):
+            return None
+        found, at = [], len(first)
+        for one in middle:
+            next_ = text.find(one, at, end)
+            if next_ < 0:
+                return None
+            found.append(text[at:next_])
+            at = next_ + len(one)
+        found.append(text[at:end])
+        return found if all(map(_may_be, self.names, found)) else None
+
+
+class _Catalogue:
+    """The sentences of a language.
+
+    Args:
+        entries: The translation of each key.
+    """
+
+    def __init__(self, entries: Mapping[str, str]) -> None:
+        self._whole = {key: one for key, one in entries.items() if "{" not in key}
+        templates = [_template(key, one) for key, one in entries.items() if key not in self._whole]
+        # A sentence that says more comes first: "Change {path}?" before "{name}?".
+        templates.sort(key=lambda one: -sum(map(len, one.texts)))
+        # The first two characters of a text lead to the sentences that may fit.
+        self._by_start: dict[str, list[_Template]] = {}
+        for one in templates:
+            start = one.texts[0][:_START]
+            self._by_start.setdefault(start if len(start) == _START else "", []).append(one)
+
+    def of(self, text: str, depth: int) -> str:
+        """Translate a text: a known sentence, or else the known sentences within it."""
+        if (whole := self._whole.get(text)) is not None:
+            return whole
+        if "\n" in text:
+            return "\n".join(self.of(line, depth) for line in text.split("\n"))
+        if not depth or len(text) > MOST or text.startswith(DATA):
+            return text
+        found = self._sentence(text, depth)
+        return self._parts(text, depth) if found is None else found
+
+    def _parts(self, text: str, depth: int) -> str:
+        """Translate the parts of a text: before and in brackets, between separators, after a colon.
+
+        The function knows no sentence for the whole text.
+        """
+        if (start := _bracket(text)) > 0:
+            before, within = self.of(text[:start], depth), self.of(text[start + 2 : -1], depth)
+            return f"{before} ({within})"
+        for separator in _SEPARATORS:
+            if separator in text:
+                return separator.join(self.of(one, depth) for one in text.split(separator))
+        name, colon, rest = text.partition(": ")
+        if colon:
+            return f"{name}: {self.of(rest, depth - 1)}"
+        # A list of names is data; only known parts and figures make a list of sentences.
+        parts = [
+            self._sentence(one, depth) if any(map(str.isalpha, one)) else one
+            for one in text.split(", ")
+        ]
+        known = [one for one in parts if one is not None]
+        return ", ".join(known) if len(known) == len(parts) else text
+
+    def _sentence(self, text: str, depth: int) -> str | None:
+        """Return the translation of exactly one sentence, or None."""
+        if (whole := self._whole.get(text)) is not None:
+            return whole
+        fitting = self._by_start.get(text[:_START], ())
+        for one in chain(fitting, self._by_start.get("", ())):
+            values = one.values(text)
+            if values is not None:
+                return self._filled(one, values, depth - 1)
+        if text[:1].isupper():
+            small = self._sentence(text[0].lower() + text[1:], depth)
+            return None if small is None else small[:1].upper() + small[1:]
+        return None
+
+    def _filled(self, template: _Template, values: Sequence[str], depth: int) -> str:
+        given = {
+            name: self.of(value, depth) if name.startswith(_INNER) else value
+            for name, value in zip(template.names, values, strict=True)
+        }
+        return _PLACEHOLDER.sub(lambda found: given[found[1]], template.translation)
+
+
+def _may_be(name: str, value: str) -> bool:
+    """Return whether a text can stand at a placeholder with this name."""
+    return not name.startswith(_NUMBER) or _NUMBERS.fullmatch(value) is not None
+
+
+def _bracket(text: str) -> int:
+    """Return where the brackets at the end of a text begin, with the space before; 0 if nowhere."""
+    n_open = 0
+    for at in range(len(text) - 1, 0, -1) if text.endswith(")") else ():
+        n_open += {")": 1, "(": -1}.get(text[at], 0)
+        if not n_open:
+            return at - 1 if text[at - 1] == " " else 0
+    return 0
+
+
+def _template(key: str, translation: str) -> _Template:
+    texts = _PLACEHOLDER.split(key)
+    return _Template(tuple(texts[::2]), tuple(texts[1::2]), translation)
+
+
+@cache
+def _read(language: str) -> _Catalogue:
+    """Read a catalogue of Indwell, once for all clients of the process."""
+    data = pkgutil.get_data("indwell", f"languages/{language}.json")
+    assert data is not None
+    return _Catalogue(msgspec.json.decode(data, type=dict[str, str]))

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import pytest
+
+from indwell.agent.core import events
+from indwell.lsp.editor.event_words import in_words
+from indwell.words import ENGLISH, words_for
+from support.editing import Home, bash, editing, mend, results
+from support.fake_editor.buffer import lines_range
+from support.loopback_endpoint import LoopbackEndpoint, say
+
+COMMAND = "rm -f gone; echo ran"  # a deleting command needs a question, with and without a sandbox
+
+
+@pytest.mark.parametrize(
+    ("locale", "titles"),
+    [
+        ("de", ["Beheben", "Erklären", "Dokumentieren"]),
+        ("zh-cn", ["修复此问题", "解释此代码", "为此代码写文档"]),
+        ("fr", ["Fix this", "Explain this", "Document this"]),
+        (None, ["Fix this", "Explain this", "Document this"]),
+    ],
+)
+async def test_titles_of_code_actions_follow_the_editors_locale(tmp_path, locale, titles) -> None:
+    home = Home(tmp_path)
+    async with editing(home, locale=locale) as editor:
+        actions = await editor.code_actions(editor.open(home.shop), lines_range(1, 2))
+        assert [one.title for one in actions[:3]] == titles
+        assert [one.command.title for one in actions[:3]] == titles
+        assert [one.command.command for one in actions[:3]] == [
+            "indwell.fix",
+            "indwell.explain",
+            "indwell.document",
+        ]
+
+
+async def test_a_german_editor_asks_in_german_and_the_model_reads_english(tmp_path) -> None:
+    home = Home(tmp_path)
+    script = [bash(COMMAND), say("Well.")]
+    async with (
+        LoopbackEndpoint(script) as endpoint,
+        editing(home, endpoint.base_url, locale="de") as editor,
+    ):
+        editor.answers.choose = lambda _message, titles: titles[0]
+        finished = await editor.ask("run it")
+        (message,), (titles,) = editor.messages, editor.choices
+        assert finished.answer == "Well."
+        assert message.startswith(f"Einen Befehl in {home.workspace} ausführen? (")
+        assert f"\n│ {COMMAND}\n" in message
+        assert titles[:3] == ["Nein", "Einmal", "In dieser Sitzung"]
+        assert titles[3].startswith("Immer: ")
+        assert results(endpoint.seen[-1])[-1].startswith("the user did not allow this")
+
+
+async def test_a_chosen_german_answer_has_its_effect(tmp_path) -> None:
+    home = Home(tmp_path)
+    script = [bash(COMMAND), say("Well.")]
+    async with (
+        LoopbackEndpoint(script) as endpoint,
+        editing(home, endpoint.base_url, locale="de-AT") as editor,
+    ):
+        editor.answers.choose = lambda _message, _titles: "Einmal"
+        await editor.ask("run it")
+        assert results(endpoint.seen[-1])[-1] == "ran\nexit code 0"
+
+
+async def test_the_review_of_a_change_is_offered_in_german(tmp_path) -> None:
+    home = Home(tmp_path)
+    async with (
+        LoopbackEndpoint(mend()) as endpoint,
+        editing(home, endpoint.base_url, locale="de") as editor,
+    ):
+        buffer = editor.open(home.shop)
+        await editor.ask("fix it")
+        actions = await editor.code_actions(buffer, lines_range(1, 2))
+        assert [one.title for one in actions[:2]] == [
+            "Annehmen: diese Änderung",
+            "Ablehnen: diese Änderung",
+        ]
+
+
+def test_events_keep_the_texts_of_the_user_and_the_model() -> None:
+    german = words_for("de")
+    asked = events.PermissionAsked(1, "t1", "q1", "Change done?", "done", "nothing")
+    told = in_words(asked, german)
+    assert isinstance(told, events.PermissionAsked)
+    assert (told.title, told.detail) == ("done ändern?", "done")
+    assert in_words(asked, ENGLISH) is asked
+    text = events.TextAdded(1, "Fix this")
+    assert in_words(text, german) is text
