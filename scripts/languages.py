@@ -36,7 +36,23 @@ SHOWN = ERRORS | {
 # Folders with texts for the model only, or for developers.
 SILENT = {"batch", "context", "evaluation", "files", "navigation", "prompt", "replay", "tools"}
 # Sentences with a clause that no single string of the source contains.
-COMPOSED = {"Run a command in the background, in {folder}?", "You are asked again when one comes."}
+COMPOSED = {
+    "Run a command in the background, in {folder}?",
+    "You are asked again when one comes.",
+    "1 change in {words}",
+    "1 change stays pending ({words})",
+    "{number} changes stay pending ({words})",
+    "the change that was shown is no longer pending, and nothing was done for it",
+    "{number} of those shown are no longer pending, and nothing was done for it",
+    "{words} awaits your verdict again",
+    "{words} await your verdict again",
+    "Indwell: stopped, and goes on with your next one",
+    "1 prompt still waits",
+    "{number} prompts still wait",
+    "{number} changes to review in all",
+    "{host} accepts no more requests now and asks to wait {time}; try again then",
+    "{host} accepts no more requests now and asks to wait {time}; try again then: {text}",
+}
 
 _PLACEHOLDER = re.compile(r"\{[^{}]*\}")
 _PUNCTUATION = re.compile(r"\{[^{}]*\}|[,;:.?()\[\]“”…\n]")
